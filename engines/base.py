@@ -1,0 +1,184 @@
+"""The seam between Pitwall and an engine: what a package under engines/ must offer, and the types it speaks.
+
+A fourth engine is one package that provides an `Engine`, one entry in `engines.ENGINES`, and its fixtures.
+Engine packages import domain and this module, nothing else of Pitwall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol
+
+from domain import Config, CounterSample, JsonValue, LogSample, SlotSample
+
+
+# --- logs -----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One log line, split on LF only, with everything around the message taken off.
+
+    `number` is 1-based, `offset` the byte where the line starts. `text` is the message without ANSI codes,
+    process, container or logger prefixes; `raw` the decoded line (invalid UTF-8 replaced, cut at a sane length).
+    """
+
+    number: int
+    offset: int
+    text: str
+    raw: str
+    stamp: datetime | None = None  # aware if the line says its zone, else naive local time of the server
+    elapsed_s: float | None = None  # llama.cpp's clock: since the process started
+    process: str | None = None  # 'EngineCore_DP0', 'Worker_TP1', ...
+    level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSample:
+    """One stats line in the key names of the parser's JSON (`python -m engines parse`); absent means not printed."""
+
+    line: int
+    offset: int
+    fields: Mapping[str, JsonValue]
+    stamp: datetime | None = None
+    elapsed_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartupFact:
+    """One fact the log states once, in the key names of the parser's JSON; for ranks the usable value wins."""
+
+    line: int
+    offset: int
+    key: str
+    value: JsonValue
+    stamp: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A line that matters to a reader, and why."""
+
+    line: int
+    offset: int
+    kind: Literal["throughput", "acceptance", "startup", "phase", "ready", "warning", "failure"]
+    text: str  # one sentence for warnings and failures, the phase for phases, else the line's message
+    stamp: datetime | None = None
+    evidence: str | None = None  # the line itself, for failures and warnings
+
+
+LogEvent = ParsedSample | StartupFact | Mark
+
+
+class LogReading(NamedTuple):
+    """Everything a whole log says, beside its samples."""
+
+    engine: str
+    version: str | None
+    startup: dict[str, JsonValue]
+    errors: list[str]  # causes a person should be shown first, the true cause before its echoes
+
+
+class LogParser(Protocol):
+    """A streaming reading of one log: bytes in as they come, events out; never raises on any input.
+
+    The events do not depend on how the bytes were cut. An event whose line may still change
+    (a vLLM Engine line that waits for its SpecDecoding line) is held until it cannot.
+    """
+
+    def feed(self, data: bytes) -> list[LogEvent]: ...
+
+    def close(self) -> list[LogEvent]:
+        """The events of a last line without LF, and those still held."""
+        ...
+
+    def settled_offset(self) -> int:
+        """All events of lines that start before this byte have been given out."""
+        ...
+
+    def reading(self) -> LogReading:
+        """What is known so far."""
+        ...
+
+
+# --- counters -------------------------------------------------------------------------------------------------------
+class MetricPoint(NamedTuple):
+    """One exposed sample: 'vllm:generation_tokens_total', {'engine': '0'}, 123.0."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """One turn at a server's endpoints, with the clock readings taken when the answer came."""
+
+    run_id: str
+    ts: datetime
+    mono_s: float
+    points: Sequence[MetricPoint] = ()
+    slots: JsonValue = None  # the parsed /slots, llama.cpp only
+
+
+class MetricDefinition(NamedTuple):
+    """What a derived quantity means under a definition id, or why it is unknown there."""
+
+    definition: str  # 'vllm.counter'
+    metric: str  # 'steps_per_s'
+    formula: str | None
+    null_reason: str | None
+
+
+# --- command lines --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The engine's part of a command line, read: Config fields it states, and what could not be placed."""
+
+    fields: dict[str, JsonValue] = field(default_factory=dict)  # Config keys, 'speculative' as a dict
+    unknown_flags: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # typos with the nearest flag, leftovers
+
+
+# --- the engine -----------------------------------------------------------------------------------------------------
+class Engine(Protocol):
+    """Everything Pitwall knows of one engine."""
+
+    name: str  # 'vllm'
+    title: str  # 'vLLM'
+    default_port: int | None
+    ready_path: str  # answers 200 when requests can be served
+    metrics_path: str | None
+    slots_path: str | None
+    metric_prefixes: tuple[str, ...]  # how its exposed names start: ('vllm:',)
+    metric_names: frozenset[str]  # the only /metrics names worth parsing
+    definitions: tuple[MetricDefinition, ...]
+
+    def recognises(self, text: str) -> bool:
+        """Whether this log text is this engine's."""
+        ...
+
+    def log_parser(self) -> LogParser: ...
+
+    def log_sample(self, run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
+        """A parsed line in the store's terms, its numbers converted to the common units."""
+        ...
+
+    def counter_samples(self, scrape: Scrape) -> list[CounterSample]:
+        """One raw cumulative sample per engine or DP rank."""
+        ...
+
+    def slot_samples(self, scrape: Scrape) -> list[SlotSample]: ...
+
+    def read_command(self, argv: Sequence[str], env: Mapping[str, str]) -> Reading:
+        """The flags after the executable (and the model), as Config fields."""
+        ...
+
+    def write_command(self, config: Config) -> list[str]:
+        """The argv (executable first) that says this config, unknown flags kept."""
+        ...
+
+
+def first_match(engines: Iterable[Engine], text: str) -> Engine | None:
+    """The first engine that recognises the text."""
+    return next((engine for engine in engines if engine.recognises(text)), None)

@@ -1,0 +1,57 @@
+"""Where Pitwall keeps its things and where it listens, read once from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Settings(BaseModel):
+    """Validated settings; a wrong value is a clear error at start, never a surprise later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    data_dir: Path
+    host: str = "127.0.0.1"
+    port: int = Field(default=8501, ge=1, le=65535)
+
+    @property
+    def store_path(self) -> Path:
+        """The owner's own file: locked while Pitwall runs."""
+        return self.data_dir / "store.duckdb"
+
+    @property
+    def published_path(self) -> Path:
+        """The read-only file for everybody else."""
+        return self.data_dir / "monitor.duckdb"
+
+    @property
+    def runs_dir(self) -> Path:
+        return self.data_dir / "runs"
+
+    @property
+    def parquet_dir(self) -> Path:
+        return self.data_dir / "parquet"
+
+    @property
+    def secret_path(self) -> Path:
+        return self.data_dir / "signing.key"
+
+
+def default_data_dir(environ: Mapping[str, str]) -> Path:
+    """The user's data directory after the XDG base directory specification."""
+    base = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local/share")
+    return Path(base) / "pitwall"
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Settings from PITWALL_DATA, PITWALL_HOST and PITWALL_PORT; raises pydantic's ValidationError on a bad value."""
+    env = os.environ if environ is None else environ
+    given = {
+        "data_dir": Path(env.get("PITWALL_DATA") or default_data_dir(env)).expanduser().absolute(),
+        "host": env.get("PITWALL_HOST"),
+        "port": env.get("PITWALL_PORT"),
+    }
+    return Settings.model_validate({k: v for k, v in given.items() if v})
