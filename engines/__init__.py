@@ -1,0 +1,12 @@
+"""The engines Pitwall knows; a new one is one package and one entry here."""
+
+from __future__ import annotations
+
+from engines.base import Engine
+from engines.llamacpp import ENGINE as LLAMACPP
+from engines.sglang import ENGINE as SGLANG
+from engines.trtllm import ENGINE as TRTLLM
+from engines.vllm import ENGINE as VLLM
+
+ENGINES: tuple[Engine, ...] = (VLLM, SGLANG, LLAMACPP, TRTLLM)
+BY_NAME: dict[str, Engine] = {engine.name: engine for engine in ENGINES}

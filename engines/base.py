@@ -141,18 +141,8 @@ class Reading:
 
 
 # --- the engine -----------------------------------------------------------------------------------------------------
-class Engine(Protocol):
-    """Everything Pitwall knows of one engine."""
-
-    name: str  # 'vllm'
-    title: str  # 'vLLM'
-    default_port: int | None
-    ready_path: str  # answers 200 when requests can be served
-    metrics_path: str | None
-    slots_path: str | None
-    metric_prefixes: tuple[str, ...]  # how its exposed names start: ('vllm:',)
-    metric_names: frozenset[str]  # the only /metrics names worth parsing
-    definitions: tuple[MetricDefinition, ...]
+class LogGrammar(Protocol):
+    """engines/<name>/log.py: a module is such a part."""
 
     def recognises(self, text: str) -> bool:
         """Whether this log text is this engine's."""
@@ -164,14 +154,26 @@ class Engine(Protocol):
         """A parsed line in the store's terms, its numbers converted to the common units."""
         ...
 
+
+class CounterMap(Protocol):
+    """engines/<name>/counters.py: what its endpoints export and what that means."""
+
+    METRIC_PREFIXES: tuple[str, ...]  # how its exposed names start: ('vllm:',)
+    METRIC_NAMES: frozenset[str]  # the only /metrics names worth parsing
+    DEFINITIONS: tuple[MetricDefinition, ...]
+
     def counter_samples(self, scrape: Scrape) -> list[CounterSample]:
         """One raw cumulative sample per engine or DP rank."""
         ...
 
     def slot_samples(self, scrape: Scrape) -> list[SlotSample]: ...
 
+
+class CommandLine(Protocol):
+    """engines/<name>/flags.py: its flags, read and written."""
+
     def read_command(self, argv: Sequence[str], env: Mapping[str, str]) -> Reading:
-        """The flags after the executable (and the model), as Config fields."""
+        """The words after the executable (the model among them), as Config fields."""
         ...
 
     def write_command(self, config: Config) -> list[str]:
@@ -179,6 +181,21 @@ class Engine(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Engine:
+    """Everything Pitwall knows of one engine; a part it lacks is None."""
+
+    name: str  # 'vllm'
+    title: str  # 'vLLM'
+    default_port: int | None
+    ready_path: str  # answers 200 when requests can be served
+    metrics_path: str | None
+    slots_path: str | None = None
+    log: LogGrammar | None = None
+    counters: CounterMap | None = None
+    commands: CommandLine | None = None
+
+
 def first_match(engines: Iterable[Engine], text: str) -> Engine | None:
-    """The first engine that recognises the text."""
-    return next((engine for engine in engines if engine.recognises(text)), None)
+    """The first engine whose log grammar recognises the text."""
+    return next((engine for engine in engines if engine.log and engine.log.recognises(text)), None)

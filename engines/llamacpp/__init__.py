@@ -1,0 +1,12 @@
+"""llama.cpp: its log grammar, counters and command line, put together."""
+
+from engines.base import Engine
+
+ENGINE = Engine(
+    name="llamacpp",
+    title="llama.cpp",
+    default_port=8080,
+    ready_path="/health",
+    metrics_path="/metrics",
+    slots_path="/slots",
+)

@@ -1,0 +1,5 @@
+"""SGLang: its log grammar, counters and command line, put together."""
+
+from engines.base import Engine
+
+ENGINE = Engine(name="sglang", title="SGLang", default_port=30000, ready_path="/health", metrics_path="/metrics")

@@ -1,0 +1,5 @@
+"""TensorRT-LLM: its log grammar, counters and command line, put together."""
+
+from engines.base import Engine
+
+ENGINE = Engine(name="trtllm", title="TensorRT-LLM", default_port=8000, ready_path="/health", metrics_path=None)

@@ -1,0 +1,5 @@
+"""vLLM: its log grammar, counters and command line, put together."""
+
+from engines.base import Engine
+
+ENGINE = Engine(name="vllm", title="vLLM", default_port=8000, ready_path="/health", metrics_path="/metrics")
