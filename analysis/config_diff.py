@@ -1,0 +1,50 @@
+"""What differs between configurations: only that is shown, and names are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+ADDRESS_ONLY = frozenset({"argv", "port", "host", "served_model_name"})  # differ without the serving differing
+
+
+def differing_fields(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Field -> its value in each config, for the fields that are not equal in all; nested ones dotted."""
+    flat = [flatten(config) for config in configs]
+    keys = list(dict.fromkeys(key for one in flat for key in one))
+    rows = {key: [one.get(key) for one in flat] for key in keys if key.split(".")[0] not in ADDRESS_ONLY}
+    return {key: values for key, values in rows.items() if any(v != values[0] for v in values)}
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as dotted keys; empty and absent values left out."""
+    out: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            out.update(flatten(value, f"{prefix}{key}."))
+        elif value not in (None, [], (), ""):
+            out[prefix + key] = value
+    return out
+
+
+def chips(config: Mapping[str, Any], engine_title: str) -> list[str]:
+    """The few words that tell a configuration apart at a glance: 'vLLM 0.21', 'NVFP4', 'KV fp8', 'MTP 4', '262K'."""
+    spec = config.get("speculative") or {}
+    context = config.get("max_model_len")
+    tp = config.get("tensor_parallel")
+    words = [
+        f"{engine_title} {config['engine_version']}" if config.get("engine_version") else engine_title,
+        config.get("quantization"),
+        f"KV {config['kv_cache_dtype']}" if config.get("kv_cache_dtype") else None,
+        _speculation(spec),
+        f"{context // 1024}K" if context and context >= 1024 else (f"{context} ctx" if context else None),
+        f"TP {tp}" if tp and tp > 1 else None,
+    ]
+    return [str(word) for word in words if word]
+
+
+def _speculation(spec: Mapping[str, Any]) -> str | None:
+    if not spec:
+        return None
+    method = spec.get("method") or ("draft model" if spec.get("model") else "speculation")
+    return f"{method} {spec['num_tokens']}" if spec.get("num_tokens") else str(method)

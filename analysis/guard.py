@@ -1,0 +1,89 @@
+"""Whether two runs may be ranked, and if not, why: the page shows these sentences instead of a winner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from analysis.windows import SpeedSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What the guard must know of one run; `measure` names what its decode rate means, equal when comparable."""
+
+    run_id: str
+    name: str
+    state: str
+    machine_id: str
+    began_at: datetime | None
+    ended_at: datetime | None  # None: still going on
+    workload: str | None
+    prompt_set_hash: str | None
+    workload_params: Mapping[str, Any]
+    measure: str | None
+    summary: SpeedSummary
+
+
+def reasons_not_ranked(a: Subject, b: Subject) -> list[str]:
+    """Every reason why `a` and `b` cannot be ranked, as sentences; empty when they can."""
+    checks = (_no_speed, _overlap, _workloads, _measures, _concurrency)
+    return [sentence for check in checks for sentence in check(a, b)]
+
+
+def overlapped(a: Subject, b: Subject) -> bool:
+    """Whether both servers were up on one machine at one moment."""
+    if a.machine_id != b.machine_id or a.began_at is None or b.began_at is None:
+        return False
+    a_end, b_end = a.ended_at or datetime.max.replace(tzinfo=a.began_at.tzinfo), b.ended_at
+    return a.began_at < (b_end or datetime.max.replace(tzinfo=b.began_at.tzinfo)) and b.began_at < a_end
+
+
+def rivals(subject: Subject, others: Sequence[Subject]) -> list[str]:
+    """Names of the other runs that shared the machine with this one while it was up."""
+    return [o.name for o in others if o.run_id != subject.run_id and overlapped(subject, o)]
+
+
+def _no_speed(a: Subject, b: Subject) -> list[str]:
+    return [
+        f"{s.name} has no decode speed to rank: {s.summary.reason or 'unknown'}"
+        for s in (a, b)
+        if s.summary.typical_tps is None
+    ]
+
+
+def _overlap(a: Subject, b: Subject) -> list[str]:
+    return [f"{a.name} and {b.name} ran at the same time on one machine"] if overlapped(a, b) else []
+
+
+def _workloads(a: Subject, b: Subject) -> list[str]:
+    if a.workload in (None, "watch") or b.workload in (None, "watch"):
+        return ["at least one run had no workload of ours, so the prompts are not known to be the same"]
+    if a.workload != b.workload:
+        return [f"different workloads: {a.workload} and {b.workload}"]
+    if a.prompt_set_hash != b.prompt_set_hash:
+        return ["different prompt sets"]
+    differing = sorted(
+        k for k in {*a.workload_params, *b.workload_params} if a.workload_params.get(k) != b.workload_params.get(k)
+    )
+    return [f"the workload was set differently: {', '.join(differing)}"] if differing else []
+
+
+def _measures(a: Subject, b: Subject) -> list[str]:
+    if a.summary.typical_tps is None or b.summary.typical_tps is None:
+        return []
+    sentences = []
+    if a.summary.window_s != b.summary.window_s:
+        sentences.append(f"different windows: {a.summary.window_s:g} s and {b.summary.window_s:g} s")
+    if a.measure is None or a.measure != b.measure:
+        sentences.append(f"decode speed is defined differently: {a.summary.definition} and {b.summary.definition}")
+    return sentences
+
+
+def _concurrency(a: Subject, b: Subject) -> list[str]:
+    mine, theirs = a.summary.concurrency, b.summary.concurrency
+    if mine is None or theirs is None or round(mine) == round(theirs):
+        return []
+    return [f"different concurrency in the ranked windows: {mine:.1f} and {theirs:.1f} requests"]

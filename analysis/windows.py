@@ -1,0 +1,121 @@
+"""From a run's windows to the few numbers people quote: peak, typical, floor, and the two factors of speed.
+
+Definitions: peak is the 99th percentile of active windows (the maximum is shown beside it), typical their
+25th to 75th percentile, the headline their time-weighted median, the floor their 10th percentile. A window is
+active when it holds decoding and nothing else; the store labels them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+FEWEST_WINDOWS = 3  # under this many active windows a percentile says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One window of one run: counts and their time, from which every rate follows."""
+
+    since_ready_s: float
+    dt_s: float
+    tokens: float | None  # decode tokens
+    steps: float | None  # request-steps; None where the engine counts none
+    decode_tps: float | None
+    acceptance_length: float | None
+    activity: str | None  # active | mixed | prefill | idle | None when unknowable
+    definition: str
+    running: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """decode_tps = steps_per_s x tokens_per_step over the same active windows: an identity, not a model."""
+
+    decode_tps: float
+    steps_per_s: float | None
+    tokens_per_step: float | None
+    reason: str | None = None  # why a factor is unknown
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedSummary:
+    """What a run's active windows say; every number in decode tok/s. None with `reason` when they say nothing."""
+
+    window_s: float
+    definition: str | None
+    active_windows: int
+    excluded_windows: int
+    peak_tps: float | None = None
+    max_tps: float | None = None
+    typical_tps: float | None = None
+    typical_low_tps: float | None = None
+    typical_high_tps: float | None = None
+    floor_tps: float | None = None
+    concurrency: float | None = None
+    factors: Factors | None = None
+    reason: str | None = None
+
+
+def active(windows: Sequence[Window]) -> list[Window]:
+    """The windows that may be ranked: pure decoding with a known rate."""
+    return [w for w in windows if w.activity == "active" and w.decode_tps is not None]
+
+
+def weighted_median(values: Floats, weights: Floats) -> float:
+    """The value at half of the total weight."""
+    order = np.argsort(values)
+    share = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(share, share[-1] / 2.0)])
+
+
+def speed_factors(windows: Sequence[Window]) -> Factors | None:
+    """Tokens over time split into steps over time and tokens over steps, summed over active windows."""
+    counted = [w for w in active(windows) if w.tokens is not None and w.dt_s > 0]
+    if not counted:
+        return None
+    seconds = sum(w.dt_s for w in counted)
+    tokens = sum(w.tokens or 0.0 for w in counted)
+    if any(w.steps is None for w in counted):
+        return Factors(tokens / seconds, None, None, "the engine exports no step counter")
+    steps = sum(w.steps or 0.0 for w in counted)
+    if steps <= 0:
+        return Factors(tokens / seconds, None, None, "no step was counted")
+    return Factors(tokens / seconds, steps / seconds, tokens / steps)
+
+
+def summarize(windows: Sequence[Window], window_s: float) -> SpeedSummary:
+    """Peak, typical and floor of one run's windows, all of one definition."""
+    ranked = active(windows)
+    definition = windows[0].definition if windows else None
+    counts = (window_s, definition, len(ranked), len(windows) - len(ranked))
+    if len(ranked) < FEWEST_WINDOWS:
+        return SpeedSummary(*counts, reason=_too_few(windows, ranked))
+    rates = np.array([w.decode_tps for w in ranked], dtype=np.float64)
+    floor, low, high, peak = (float(q) for q in np.percentile(rates, [10, 25, 75, 99]))
+    return SpeedSummary(
+        *counts,
+        peak_tps=peak,
+        max_tps=float(rates.max()),
+        typical_tps=weighted_median(rates, np.array([w.dt_s for w in ranked])),
+        typical_low_tps=low,
+        typical_high_tps=high,
+        floor_tps=floor,
+        concurrency=_mean_running(ranked),
+        factors=speed_factors(windows),
+    )
+
+
+def _too_few(windows: Sequence[Window], ranked: Sequence[Window]) -> str:
+    if not windows:
+        return "no window was recorded"
+    return f"{len(ranked)} active of {len(windows)} windows: fewer than {FEWEST_WINDOWS} say nothing"
+
+
+def _mean_running(ranked: Sequence[Window]) -> float | None:
+    known = [w.running for w in ranked if w.running is not None]
+    return float(np.mean(known)) if known else None

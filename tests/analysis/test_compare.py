@@ -1,0 +1,111 @@
+"""The causal sentence: right factors, an interval, and no ranking where there must be none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from analysis.compare import compare
+from analysis.config_diff import chips, differing_fields
+from analysis.guard import Subject, reasons_not_ranked
+from analysis.windows import Window, speed_factors, summarize
+
+T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def windows(steps_per_s: float, tokens_per_step: float, n: int = 20, wobble: float = 0.02) -> list[Window]:
+    out = []
+    for i in range(n):
+        steps = 2.0 * steps_per_s * (1 + wobble * (-1) ** i)
+        tokens = steps * tokens_per_step
+        out.append(Window(2.0 * i, 2.0, tokens, steps, tokens / 2.0, tokens_per_step, "active", "vllm.counter", 1.0))
+    return out
+
+
+def subject(run_id: str, its_windows: list[Window], start_min: float = 0.0, **changes: object) -> Subject:
+    began = T0 + timedelta(minutes=start_min)
+    base = Subject(run_id, run_id.upper(), "finished", "m1", began, began + timedelta(minutes=1), "demo", "abc", {},
+                   "decode tokens over time", summarize(its_windows, 2.0))  # fmt: skip
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def test_speed_is_the_product_of_its_factors() -> None:
+    factors = speed_factors(windows(25.0, 4.28))
+    assert factors is not None and factors.steps_per_s and factors.tokens_per_step
+    assert factors.decode_tps == pytest.approx(factors.steps_per_s * factors.tokens_per_step)
+    assert factors.tokens_per_step == pytest.approx(4.28)
+
+
+def test_the_seed_decomposition() -> None:
+    """Source 000's peaks: 115.3 over 109.8 is 1.050 = 1.101 x 0.954 with acceptance lengths 4.74 and 4.97."""
+    a, b = windows(109.8 / 4.97, 4.97, wobble=0.0), windows(115.3 / 4.74, 4.74, wobble=0.0)
+    verdict = compare(subject("a", a), a, subject("b", b, 5), b)
+    assert verdict.ratio == pytest.approx(1.050, abs=1e-3)
+    assert verdict.steps_ratio == pytest.approx(1.101, abs=1e-3)
+    assert verdict.tokens_ratio == pytest.approx(0.954, abs=1e-3)
+    assert "B is 1.05× A" in verdict.sentence
+    assert "tokens per step fell to 0.95×" in verdict.sentence and "steps/s rose 1.10×" in verdict.sentence
+
+
+def test_a_difference_inside_the_noise_is_not_told_as_one() -> None:
+    a, b = windows(100.0, 1.0, wobble=0.3), windows(101.0, 1.0, wobble=0.3)
+    assert compare(subject("a", a), a, subject("b", b, 5), b).sentence.startswith("No difference shown")
+
+
+def test_an_unknown_factor_is_named_not_invented() -> None:
+    a = [replace(w, steps=None) for w in windows(25.0, 4.0)]
+    b = windows(50.0, 4.0)
+    verdict = compare(subject("a", a), a, subject("b", b, 5), b)
+    assert verdict.ratio == pytest.approx(2.0, rel=1e-3) and verdict.steps_ratio is None
+    assert "no step counter" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"began_at": T0 + timedelta(seconds=30)}, "at the same time on one machine"),
+        ({"workload": "five"}, "different workloads"),
+        ({"workload": "watch"}, "no workload of ours"),
+        ({"prompt_set_hash": "def"}, "different prompt sets"),
+        ({"workload_params": {"concurrency": 4}}, "set differently: concurrency"),
+        ({"measure": "all tokens over the log window"}, "defined differently"),
+        ({"summary": summarize(windows(10, 1), 5.0)}, "different windows"),
+        ({"summary": summarize([], 2.0)}, "no window was recorded"),
+        ({"summary": summarize([replace(w, running=4.0) for w in windows(10, 1)], 2.0)}, "different concurrency"),
+    ],
+)
+def test_what_cannot_be_compared_is_not_ranked(changes: dict[str, object], words: str) -> None:
+    its = windows(25.0, 2.0)
+    a, b = subject("a", its), subject("b", its, 5)
+    assert reasons_not_ranked(a, b) == []
+    other = replace(b, **changes)  # type: ignore[arg-type]
+    verdict = compare(a, its, other, its)
+    assert not verdict.ranked and any(words in r for r in verdict.reasons), verdict.reasons
+
+
+def test_a_live_run_overlaps_what_started_after_it() -> None:
+    its = windows(25.0, 2.0)
+    live = subject("a", its, ended_at=None)
+    assert any("same time" in r for r in reasons_not_ranked(live, subject("b", its, 30)))
+    assert reasons_not_ranked(live, subject("b", its, 30, machine_id="m2")) == []
+
+
+def test_summary_leaves_out_what_is_not_active() -> None:
+    its = windows(25.0, 4.0) + [replace(w, activity="mixed", decode_tps=999.0) for w in windows(1, 1, 5)]
+    summary = summarize(its, 2.0)
+    assert (summary.active_windows, summary.excluded_windows) == (20, 5)
+    assert summary.max_tps is not None and summary.max_tps < 110
+    assert summary.floor_tps <= summary.typical_low_tps <= summary.typical_tps <= summary.peak_tps  # type: ignore[operator]
+
+
+def test_only_what_differs_is_shown_and_named() -> None:
+    a = {"engine": "vllm", "port": 1, "max_model_len": 262144, "speculative": {"method": "mtp", "num_tokens": 4}}
+    b = {"engine": "vllm", "port": 2, "max_model_len": 262144, "kv_cache_dtype": "fp8"}
+    assert differing_fields([a, b]) == {
+        "speculative.method": ["mtp", None],
+        "speculative.num_tokens": [4, None],
+        "kv_cache_dtype": [None, "fp8"],
+    }
+    assert chips(a, "vLLM") == ["vLLM", "mtp 4", "256K"]
