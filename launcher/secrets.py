@@ -1,0 +1,81 @@
+"""The one home of what is a secret: recognised by its name, kept out of the store, the pages and the logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+MASK = "<secret>"
+HIDDEN_PREFIX = "PITWALL_SECRET_"
+
+# 'HF_TOKEN', 'VLLM_API_KEY', 'PGPASSWORD' and 'AWS_ACCESS_KEY_ID', but not 'MAX_TOKENS' or 'PASSWORD_FILE'.
+_SECRET_NAME = re.compile(r"(TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)([_-]?(ID|\d+))?$", re.IGNORECASE)
+_SECRET_FLAG = re.compile(
+    r"--?(hft|(\w+[-_])*(api[-_]?key|hf[-_]token|auth[-_]token|access[-_]token|bearer[-_]token|password|secret)|token)$",
+    re.IGNORECASE,
+)
+_ASSIGNMENT = re.compile(r"(?P<flag>--?[\w-]+=)?(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
+_REFERENCE = re.compile(r"\$(\w+|\{\w+(:?[-?+=][^}]*)?\}|env:\w+)$|%\w+%$")
+_IN_TEXT = re.compile(
+    r"""(?P<head>\b[\w-]*(?:api[-_]key|hf[-_]token|_TOKEN|_SECRET|password)['"]?\s*[:=]\s*\[?['"]?)(?P<value>[^\s'",\])}]+)""",
+    re.IGNORECASE,
+)
+_TOKEN_SHAPES = re.compile(
+    r"\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|nvapi-[\w-]{16,})|(?<=Bearer )[\w.~+/-]{8,}=*"
+)
+_SHORTEST_IN_TEXT = 4  # a shorter value would blot out innocent text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether an environment variable of this name holds a secret."""
+    return bool(_SECRET_NAME.search(name))
+
+
+def is_secret_flag(flag: str) -> bool:
+    """Whether the value of this command-line flag is a secret ('--api-key', '--hf-token')."""
+    return bool(_SECRET_FLAG.fullmatch(flag))
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value is masked or only points at a secret kept elsewhere ('$HF_TOKEN', '${KEY:-}', '%KEY%')."""
+    return value in ("", MASK) or bool(_REFERENCE.fullmatch(value) and not _TOKEN_SHAPES.search(value))
+
+
+def replace_in_argv(argv: Sequence[str], replace: Callable[[str, str], str]) -> list[str]:
+    """The argv with every secret value `v` of flag or variable `name` replaced by `replace(name, v)`.
+
+    Known are '--flag value ...' up to the next flag, '--flag=value', 'NAME=value' and '--env=NAME=value'.
+    """
+    words: list[str] = []
+    open_flag: str | None = None  # vLLM takes several keys behind one --api-key
+    for word in argv:
+        flag, equals, value = word.partition("=")
+        assigned = _ASSIGNMENT.fullmatch(word)
+        if equals and is_secret_flag(flag):
+            word, open_flag = f"{flag}={replace(flag, value)}", None
+        elif assigned and is_secret_name(assigned["name"]):
+            word = f"{assigned['flag'] or ''}{assigned['name']}={replace(assigned['name'], assigned['value'])}"
+        elif word.startswith("-"):
+            open_flag = word if is_secret_flag(word) else None
+        elif open_flag:
+            word = replace(open_flag, word)
+        words.append(word)
+    return words
+
+
+def mask_argv(argv: Sequence[str]) -> list[str]:
+    """The argv with literal secrets as '<secret>'; references stay as they were written."""
+    return replace_in_argv(argv, lambda _, value: value if is_reference(value) else MASK)
+
+
+def mask_env(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment with literal values of secret names as '<secret>'."""
+    return {name: MASK if is_secret_name(name) and not is_reference(value) else value for name, value in env.items()}
+
+
+def mask_text(text: str, secrets: Iterable[str] = ()) -> str:
+    """Text without the given secret values, and without what looks like one ('api_key: ...', 'Bearer ...')."""
+    for secret in sorted((s for s in secrets if len(s) >= _SHORTEST_IN_TEXT), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    text = _TOKEN_SHAPES.sub(MASK, text)
+    return _IN_TEXT.sub(lambda m: m[0] if m["value"] in ("None", "null", MASK) else m["head"] + MASK, text)

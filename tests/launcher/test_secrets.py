@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from launcher.secrets import MASK, is_secret_flag, is_secret_name, mask_argv, mask_env, mask_text
+
+SECRET = "s3cr3t-value"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "VLLM_API_KEY", "AWS_ACCESS_KEY_ID", "PGPASSWORD", "MY_SECRET", "k_token_2"],
+)
+def test_secret_names(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["MAX_TOKENS", "TOKENIZERS_PARALLELISM", "KEYBOARD", "HF_HOME", "PASSWORD_FILE", "CUDA_VISIBLE_DEVICES"]
+)
+def test_innocent_names(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "flag", ["--api-key", "--admin-api-key", "--hf-token", "-hft", "--hf_token", "--token", "--password"]
+)
+def test_secret_flags(flag: str) -> None:
+    assert is_secret_flag(flag)
+
+
+@pytest.mark.parametrize(
+    "flag", ["--max-num-batched-tokens", "--api-key-file", "--ssl-keyfile", "--tokenizer", "--stop-token"]
+)
+def test_innocent_flags(flag: str) -> None:
+    assert not is_secret_flag(flag)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["vllm", "serve", "m", "--api-key", SECRET, "--port", "1"],
+        ["vllm", "serve", "m", "--api-key", "other", SECRET, "--port", "1"],
+        ["vllm", "serve", "m", f"--api-key={SECRET}"],
+        ["docker", "run", "-e", f"HF_TOKEN={SECRET}", "image"],
+        ["docker", "run", f"--env=HF_TOKEN={SECRET}", "image"],
+        ["env", f"HF_TOKEN={SECRET}", "vllm"],
+    ],
+)
+def test_argv_is_masked_and_nothing_else_is_touched(argv: list[str]) -> None:
+    masked = mask_argv(argv)
+    assert not any(SECRET in word for word in masked)
+    assert any(MASK in word for word in masked)
+    assert len(masked) == len(argv)
+    assert mask_argv(masked) == masked
+
+
+def test_references_and_innocent_words_stay() -> None:
+    argv = [
+        "docker",
+        "run",
+        "-e",
+        "HF_TOKEN=$HF_TOKEN",
+        "-e",
+        "HF_HOME=/m",
+        "i",
+        "--api-key",
+        "${KEY:-none}",
+        "--port=8000",
+    ]
+    assert mask_argv(argv) == argv
+    assert mask_env({"HF_TOKEN": "abc", "VLLM_API_KEY": "$K", "HF_HOME": "/m"}) == {
+        "HF_TOKEN": MASK,
+        "VLLM_API_KEY": "$K",
+        "HF_HOME": "/m",
+    }
+
+
+def test_text_is_masked_by_value_by_name_and_by_shape() -> None:
+    assert SECRET not in mask_text(f"using {SECRET} now", [SECRET])
+    assert SECRET not in mask_text(f"non-default args: {{'api_key': ['{SECRET}'], 'port': 8000}}")
+    assert "hf_" not in mask_text("login with hf_abcdefghijklmnopqrstuv failed")
+    assert mask_text("Authorization: Bearer abcdef123456") == f"Authorization: Bearer {MASK}"
+    innocent = "api_key=None, max_num_batched_tokens=2048 tokens: 12"
+    assert mask_text(innocent, ["a"]) == innocent
