@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl
 
 
 class Settings(BaseModel):
@@ -16,6 +16,7 @@ class Settings(BaseModel):
     data_dir: Path
     host: str = "127.0.0.1"
     port: int = Field(default=8501, ge=1, le=65535)
+    public_url: HttpUrl | None = None  # how others reach us, behind a reverse proxy
 
     @property
     def store_path(self) -> Path:
@@ -47,11 +48,12 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Settings from PITWALL_DATA, PITWALL_HOST and PITWALL_PORT; raises pydantic's ValidationError on a bad value."""
+    """Settings from PITWALL_DATA, _HOST, _PORT and _PUBLIC_URL; raises pydantic's ValidationError on a bad value."""
     env = os.environ if environ is None else environ
     given = {
         "data_dir": Path(env.get("PITWALL_DATA") or default_data_dir(env)).expanduser().absolute(),
         "host": env.get("PITWALL_HOST"),
         "port": env.get("PITWALL_PORT"),
+        "public_url": env.get("PITWALL_PUBLIC_URL"),
     }
     return Settings.model_validate({k: v for k, v in given.items() if v})
