@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+ROOMS := engines storage collectors launcher workloads analysis demo web
+MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m domain -m settings -m app && $(BIN)/mypy pages
 
 .PHONY: run check format test soak clean
 
@@ -15,7 +17,7 @@ $(VENV)/.dev: $(VENV)/.run requirements-dev.txt
 	touch $@
 
 run: $(VENV)/.run
-	$(BIN)/python -m web.serve
+	$(BIN)/streamlit run app.py --server.port $${PITWALL_PORT:-8501} --server.address $${PITWALL_HOST:-127.0.0.1}
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .
@@ -24,5 +26,21 @@ format: $(VENV)/.dev
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
-	$(BIN)/mypy -p engines -p storage -p collectors -p launcher -p workloads -p analysis -p demo -p web -m domain -m settings
+	$(MYPY)
 	$(BIN)/pytest -m "not engine and not browser and not slow"
+
+test: $(VENV)/.dev node_modules/axe-core
+	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
+	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(BIN)/pytest -m "not slow"
+
+# The accessibility rules that the browser tests run inside the page.
+node_modules/axe-core: package.json
+	npm install --silent --no-audit --no-fund --no-package-lock
+	touch $@
+
+# The long versions: minutes to hours, numbers for benchmarks/README.md.
+soak: $(VENV)/.dev
+	$(BIN)/pytest -m slow
+
+clean:
+	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
