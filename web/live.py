@@ -1,0 +1,215 @@
+"""The push hub: one in the server; each commit is read once per run, encoded once and sent to all who watch.
+
+One lock orders all reads: a browser joins a run in the same turn as its snapshot is read, so that no delta
+can fall between the two. What overlaps is dropped by the browser (see web.live_protocol).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self, TypeVar, TypeVarTuple
+
+from starlette.datastructures import QueryParams
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from web.decimation import decimate_part
+from web.live_protocol import LivePart, LiveReader, encode, is_empty
+
+POINTS_PER_SERIES = 600  # of a snapshot: what a chart of our width can tell apart
+BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer
+WAITING_MESSAGES = 100  # per browser, before it is sent a snapshot instead
+RUNS_PER_BROWSER = 16
+BEAT_S = 5.0
+TURN_S = 0.2  # five turns a second at the most, however often the store commits
+
+Args = TypeVarTuple("Args")
+Answer = TypeVar("Answer")
+
+
+@dataclass(eq=False)
+class _Viewer:
+    """One browser and what waits to be sent to it."""
+
+    outbox: deque[str] = field(default_factory=deque)
+    overrun: bool = False  # too slow for its deltas: they are gone, snapshots must replace them
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def offer(self, message: str) -> None:
+        if len(self.outbox) >= WAITING_MESSAGES:
+            self.overrun = True
+            self.outbox.clear()
+        self.outbox.append(message)
+        self.changed.set()
+
+
+@dataclass
+class _Channel:
+    """One watched run: how far it has been read, and who watches."""
+
+    cursor: str
+    seq: int = 0
+    viewers: set[_Viewer] = field(default_factory=set)
+
+
+class LiveHub:
+    """`async with hub:` in the lifespan, `hub.serve` as WebSocket route, `hub.on_commit` for the store's writer."""
+
+    def __init__(self, reader: LiveReader, clock: Callable[[], float] = time.time) -> None:
+        self._reader = reader
+        self._clock = clock
+        self._channels: dict[str, _Channel] = {}
+        self._reading = asyncio.Lock()
+        self._woken = asyncio.Event()
+        self._guard = threading.Lock()  # of _dirty and _loop, which the writer's thread touches
+        self._dirty: set[str] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pump: asyncio.Task[None] | None = None
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="live-reader")
+
+    async def __aenter__(self) -> Self:
+        with self._guard:
+            self._loop = asyncio.get_running_loop()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._guard:
+            self._loop = None
+        if self._pump is not None:
+            self._pump.cancel()
+        self._executor.shutdown(cancel_futures=True)
+
+    def on_commit(self, run_ids: Iterable[str]) -> None:
+        """Note that these runs have something new; called from any thread, returns at once."""
+        with self._guard:
+            self._dirty.update(run_ids)
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._woken.set)
+
+    async def serve(self, websocket: WebSocket) -> None:
+        """Push the runs that the query names to one browser until it leaves."""
+        await websocket.accept()
+        wanted = _wanted_runs(websocket.query_params)
+        if not 0 < len(wanted) <= RUNS_PER_BROWSER:
+            await websocket.close(1008, f"name 1 to {RUNS_PER_BROWSER} runs as ?run=<id>")
+            return
+        viewer = _Viewer()
+        ours = [asyncio.create_task(self._feed(websocket, viewer, wanted)), asyncio.create_task(_listen(websocket))]
+        try:
+            # The pump is waited for too: where it dies of a bug, the browsers must not look alive.
+            done, _ = await asyncio.wait([*ours, self._pumping()], return_when=asyncio.FIRST_COMPLETED)
+            with contextlib.suppress(WebSocketDisconnect):
+                for task in done:
+                    task.result()
+        finally:
+            self._leave(viewer)
+            for task in ours:
+                task.cancel()
+            await asyncio.gather(*ours, return_exceptions=True)
+
+    def _pumping(self) -> asyncio.Task[None]:
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.create_task(self._publish_commits(), name="live-hub")
+        return self._pump
+
+    async def _publish_commits(self) -> None:
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            with self._guard:
+                dirty, self._dirty = self._dirty, set()
+            for run_id in sorted(dirty & self._channels.keys()):
+                await self._publish(run_id)
+            await asyncio.sleep(TURN_S)
+
+    async def _publish(self, run_id: str) -> None:
+        async with self._reading:
+            channel = self._channels.get(run_id)
+            if channel is None:
+                return
+            part = await self._in_thread(self._reader.since, run_id, channel.cursor)
+            channel.cursor = part["cursor"]
+            if is_empty(part):
+                return
+            channel.seq += 1
+            message = encode("delta", self._clock(), run=run_id, seq=channel.seq, **part)
+            for viewer in channel.viewers:
+                viewer.offer(message)
+
+    async def _feed(self, websocket: WebSocket, viewer: _Viewer, wanted: Mapping[str, str]) -> None:
+        await websocket.send_text(encode("hello", self._clock(), beat_s=BEAT_S))
+        for run_id, cursor in wanted.items():
+            await websocket.send_text(await self._catch_up(viewer, run_id, cursor))
+        while True:
+            try:
+                await asyncio.wait_for(viewer.changed.wait(), BEAT_S)
+            except TimeoutError:
+                await websocket.send_text(encode("beat", self._clock()))
+                continue
+            viewer.changed.clear()
+            if viewer.overrun:
+                viewer.overrun = False
+                viewer.outbox.clear()
+                for run_id in wanted:
+                    await websocket.send_text(await self._catch_up(viewer, run_id, ""))
+            while viewer.outbox and not viewer.overrun:
+                await websocket.send_text(viewer.outbox.popleft())
+
+    async def _catch_up(self, viewer: _Viewer, run_id: str, cursor: str) -> str:
+        """The message that brings the viewer up to date, and its place among those who get what follows."""
+        async with self._reading:
+            part = await self._in_thread(self._missed, run_id, cursor)
+            kind = "backfill" if part else "snapshot"
+            if part is None:
+                whole = await self._in_thread(self._reader.snapshot, run_id)
+                part = whole and decimate_part(whole, POINTS_PER_SERIES)
+            if part is None:
+                return encode("gone", self._clock(), run=run_id, reason="no run has this id")
+            channel = self._channels.setdefault(run_id, _Channel(part["cursor"]))
+            channel.viewers.add(viewer)
+            return encode(kind, self._clock(), run=run_id, seq=channel.seq, **part)
+
+    def _missed(self, run_id: str, cursor: str) -> LivePart | None:
+        """What came after a browser's cursor; None when a snapshot serves it better."""
+        if not cursor:
+            return None
+        try:
+            part = self._reader.since(run_id, cursor)
+        except ValueError:
+            return None
+        longest = max((len(one["t"]) for one in part.get("series", {}).values()), default=0)
+        return part if longest <= BACKFILL_POINTS else None
+
+    async def _in_thread(self, call: Callable[[*Args], Answer], *args: *Args) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
+
+    def _leave(self, viewer: _Viewer) -> None:
+        for channel in self._channels.values():
+            channel.viewers.discard(viewer)
+        self._channels = {run_id: channel for run_id, channel in self._channels.items() if channel.viewers}
+
+
+async def _listen(websocket: WebSocket) -> None:
+    """Until the browser leaves; what it says meanwhile means nothing."""
+    while (await websocket.receive())["type"] != "websocket.disconnect":
+        pass
+
+
+def _wanted_runs(query: QueryParams) -> dict[str, str]:
+    """Run ids with the cursor that follows each: run=a&after=x&run=b."""
+    wanted: dict[str, str] = {}
+    for name, value in query.multi_items():
+        if name == "run":
+            wanted[value] = ""
+        elif name == "after" and wanted:
+            wanted[next(reversed(wanted))] = value
+    return wanted

@@ -1,0 +1,138 @@
+"""What the live push says, word for word: the reader's parts and the messages made of them.
+
+The browser opens `/ws/live?run=<id>&after=<cursor>&run=<id>&after=<cursor>`; `after` is optional, one per run
+in the same order, and is the last `cursor` the browser has of that run: it then gets what it missed, else
+(empty, foreign, or too much missed) a snapshot. Times are seconds since the epoch (UTC, fractions);
+unknown is null. Every message is one JSON object:
+
+    {"type": "hello", "server_t": 1795210000.12, "beat_s": 5.0}
+    {"type": "beat", "server_t": ...}                  at least every beat_s, so that a dead line is noticed
+    {"type": "snapshot", "run": ID, "seq": 7, "server_t": ..., **LivePart}   replaces all the browser has of the run
+    {"type": "backfill", "run": ID, "seq": 7, "server_t": ..., **LivePart}   adds what it missed and restarts the count
+    {"type": "delta", "run": ID, "seq": 8, "server_t": ..., **LivePart}      adds what is new; seq is one more than before
+    {"type": "gone", "run": ID, "reason": "no run has this id"}
+
+`seq` grows by one per delta of a run; a gap in it means: reconnect with the last cursor. Points of a series
+come in the order of their time, so a browser drops points that are not newer than its newest of that series,
+and log lines that are not beyond its last offset: a backfill may overlap what is there.
+
+A LivePart in JSON:
+
+    cursor      "opaque text that the reader understands"
+    meta        {"id", "name", "color", "state", "phase", "kind", "engine_title", "chips": ["MTP 4", ...],
+                 "created_t", "started_t", "ready_t", "ended_t", "ceiling": k + 1 or null,
+                 "cause", "cause_line", "tile_basis": "now" or "median of the run",
+                 "absent": {series name: why this run can never have it}}   whole, when anything in it changed
+    series      {"decode_tps": {"t": [...], "v": [1.5, null, ...], "excluded": [0, 1, ...]}, ...}
+                 a null in v is a gap (an outage); excluded (optional) marks idle, mixed or warm-up samples
+    now         {tile name: {"v": 107.2, "why": null, "t": 1795210000.0}, "kv_usage_ratio": {"v": null, "why": "..."}}
+    per_position {"v": [0.81, 0.55, ...] or null, "why": null}   acceptance per draft position, index 0 = first
+    log         [{"offset": 512, "line": 7, "t": 1795210000.0 or null, "text": "...", "mark": null or a Mark kind,
+                  "why": null or one sentence}]   the newest lines last
+
+Tile names are the series names plus `process_count`; SERIES lists them with their units.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NotRequired, Protocol, TypedDict
+
+SERIES: dict[str, str] = {
+    "decode_tps": "tok/s",
+    "tokens_per_step": "tok/step",
+    "acceptance_length": "tok/step",
+    "steps_per_s": "1/s",  # request-steps: one per running request and engine step
+    "requests_running": "",
+    "requests_waiting": "",
+    "kv_usage_ratio": "ratio",
+    "gpu_power_w": "W",
+    "gpu_sm_clock_mhz": "MHz",
+    "server_cpu_cores": "cores",
+    "host_cpu_cores": "cores",
+    "server_rss_bytes": "bytes",
+    "host_memory_used_bytes": "bytes",
+}
+
+
+class Series(TypedDict):
+    t: list[float]
+    v: list[float | None]
+    excluded: NotRequired[list[int]]
+
+
+class Tile(TypedDict):
+    v: float | None
+    why: str | None
+    t: NotRequired[float]
+
+
+class PerPosition(TypedDict):
+    v: list[float] | None
+    why: str | None
+
+
+class LogLine(TypedDict):
+    offset: int
+    line: int
+    t: float | None
+    text: str
+    mark: str | None
+    why: str | None
+
+
+class LiveMeta(TypedDict):
+    id: str
+    name: str
+    color: int
+    state: str
+    phase: str | None
+    kind: str
+    engine_title: str
+    chips: list[str]
+    created_t: float
+    started_t: float | None
+    ready_t: float | None
+    ended_t: float | None
+    ceiling: int | None
+    cause: str | None
+    cause_line: str | None
+    tile_basis: str
+    absent: dict[str, str]
+
+
+class LivePart(TypedDict, total=False):
+    """What there is of a run (a snapshot), or what is new of it (a delta: absent keys have not changed)."""
+
+    cursor: str
+    meta: LiveMeta
+    series: dict[str, Series]
+    now: dict[str, Tile]
+    per_position: PerPosition
+    log: list[LogLine]
+
+
+class LiveReader(Protocol):
+    """Where the hub learns about runs; called from one thread of the hub's, one call at a time."""
+
+    def snapshot(self, run_id: str) -> LivePart | None:
+        """All there is of the run, with the cursor after it; None when there is no such run."""
+        ...
+
+    def since(self, run_id: str, cursor: str) -> LivePart:
+        """What came after the cursor, with the new one; raises ValueError for a cursor it did not give."""
+        ...
+
+
+def encode(kind: str, server_t: float, **fields: Any) -> str:
+    """One message as compact JSON; NaN and infinities are refused, they are bugs of the reader."""
+    return json.dumps({"type": kind, "server_t": round(server_t, 3), **fields}, separators=(",", ":"), allow_nan=False)
+
+
+def is_empty(part: Mapping[str, Any]) -> bool:
+    """Whether a delta says nothing but its cursor."""
+    series = part.get("series") or {}
+    return not any(part.get(key) for key in ("meta", "now", "per_position", "log")) and not any(
+        one["t"] for one in series.values()
+    )

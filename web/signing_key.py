@@ -1,0 +1,42 @@
+"""The secret that signs cookies: made once, kept in the data folder, readable by its owner alone."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+KEY_BYTES = 32
+
+
+def load_secret(path: Path) -> bytes:
+    """The signing secret at `path`, made when there is none; sign-ins outlive a restart because it does.
+
+    Raises OSError when the folder cannot be written and ValueError when the file is not such a secret.
+    """
+    if not path.exists():
+        _make(path)
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+    secret = path.read_bytes()
+    if len(secret) < KEY_BYTES:
+        raise ValueError(f"{path} is not a signing key: delete it to have a new one made (everybody signs in again)")
+    return secret
+
+
+def _make(path: Path) -> None:
+    """Write the key whole and then give it its name, so that nobody ever reads half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        # A link, not a rename: of two that start at once, the first one's key stays.
+        path.hardlink_to(draft)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
