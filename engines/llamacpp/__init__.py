@@ -1,6 +1,7 @@
 """llama.cpp: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
+from engines.llamacpp import counters
 
 ENGINE = Engine(
     name="llamacpp",
@@ -9,4 +10,5 @@ ENGINE = Engine(
     ready_path="/health",
     metrics_path="/metrics",
     slots_path="/slots",
+    counters=counters,
 )

@@ -1,5 +1,13 @@
 """SGLang: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
+from engines.sglang import counters
 
-ENGINE = Engine(name="sglang", title="SGLang", default_port=30000, ready_path="/health", metrics_path="/metrics")
+ENGINE = Engine(
+    name="sglang",
+    title="SGLang",
+    default_port=30000,
+    ready_path="/health",
+    metrics_path="/metrics",
+    counters=counters,
+)

@@ -1,5 +1,13 @@
 """vLLM: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
+from engines.vllm import counters
 
-ENGINE = Engine(name="vllm", title="vLLM", default_port=8000, ready_path="/health", metrics_path="/metrics")
+ENGINE = Engine(
+    name="vllm",
+    title="vLLM",
+    default_port=8000,
+    ready_path="/health",
+    metrics_path="/metrics",
+    counters=counters,
+)

@@ -1,0 +1,90 @@
+"""llama.cpp's /metrics (with --metrics) and /slots, mapped to raw samples.
+
+The gauges `*_tokens_seconds` start anew at every scrape and are not read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from domain import CounterSample, JsonValue, SlotSample
+from engines.base import Scrape
+from engines.llamacpp.definitions import DEFINITIONS
+from engines.points import Points
+
+__all__ = ["DEFINITIONS", "METRIC_NAMES", "METRIC_PREFIXES", "counter_samples", "slot_samples"]
+
+METRIC_PREFIXES: tuple[str, ...] = ("llamacpp:",)
+DECODE_CALLS = "llamacpp:n_decode_total"
+SUMS: dict[str, str] = {
+    "generation_tokens_total": "llamacpp:tokens_predicted_total",
+    "decode_seconds_total": "llamacpp:tokens_predicted_seconds_total",
+    "decode_calls_total": DECODE_CALLS,
+    "prompt_tokens_total": "llamacpp:prompt_tokens_total",
+    "prompt_tokens_cached_total": "llamacpp:prompt_tokens_cached_total",
+    "drafts_total": "llamacpp:spec_decode_num_drafts_total",
+    "draft_tokens_total": "llamacpp:spec_decode_num_draft_tokens_total",
+    "accepted_tokens_total": "llamacpp:spec_decode_num_accepted_tokens_total",
+    "requests_running": "llamacpp:requests_processing",
+    "requests_waiting": "llamacpp:requests_deferred",
+    "kv_usage_ratio": "llamacpp:kv_cache_usage_ratio",  # until mid-2025
+}
+PER_POSITION = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
+METRIC_NAMES = frozenset({*SUMS.values(), PER_POSITION})
+
+
+def counter_samples(scrape: Scrape) -> list[CounterSample]:
+    """One sample; its token and speculation counters move only when a request finishes."""
+    points = Points(scrape.points)
+    if not points:
+        return []
+    sums: dict[str, Any] = {field: points.total(name) for field, name in SUMS.items()}
+    return [
+        CounterSample(
+            run_id=scrape.run_id,
+            ts=scrape.ts,
+            mono_s=scrape.mono_s,
+            definition="llamacpp.counter",
+            accepted_per_pos_total=points.by_position(PER_POSITION),
+            **sums,
+        )
+    ]
+
+
+def slot_samples(scrape: Scrape) -> list[SlotSample]:
+    """One sample per slot; an idle slot's n_decoded is None, for the server sets it back at the request's end."""
+    slots = scrape.slots if isinstance(scrape.slots, list) else []
+    calls = Points(scrape.points).total(DECODE_CALLS)
+    return [_slot(scrape, slot, calls) for slot in slots if isinstance(slot, dict) and isinstance(slot.get("id"), int)]
+
+
+def _slot(scrape: Scrape, slot: dict[str, Any], calls: float | None) -> SlotSample:
+    busy = slot.get("is_processing") is True
+    return SlotSample(
+        run_id=scrape.run_id,
+        ts=scrape.ts,
+        mono_s=scrape.mono_s,
+        slot=slot["id"],
+        task=_task(slot.get("id_task")),
+        is_processing=busy,
+        n_decoded=_decoded(slot.get("next_token")) if busy else None,
+        n_tokens=_whole(slot.get("n_prompt_tokens")),
+        n_ctx=_whole(slot.get("n_ctx")),
+        decode_calls_total=calls,
+    )
+
+
+def _task(value: JsonValue) -> int | None:
+    """Older servers say -1 for a slot that never had a task."""
+    task = _whole(value)
+    return task if task is not None and task >= 0 else None
+
+
+def _decoded(next_token: JsonValue) -> int | None:
+    """`next_token` is a list of one object since late 2025, before that the object itself."""
+    first = next_token[0] if isinstance(next_token, list) and next_token else next_token
+    return _whole(first.get("n_decoded")) if isinstance(first, dict) else None
+
+
+def _whole(value: JsonValue) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

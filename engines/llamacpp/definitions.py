@@ -1,0 +1,60 @@
+"""What llama.cpp's numbers mean, by source."""
+
+from __future__ import annotations
+
+from engines.definitions import define
+
+_AT_FINISH = "; moves when a request finishes"
+_NO_KV = "not exported since mid-2025; the slots tell the tokens held"
+_NO_PREEMPTION = "llama.cpp does not preempt"
+
+COUNTER = define(
+    "llamacpp.counter",
+    {
+        "decode_tps": "Δ tokens_predicted / Δ tokens_predicted_seconds: per stream" + _AT_FINISH,
+        "tokens_per_step": "Δ predicted / (Δ predicted − Δ accepted): each step gives one undrafted token" + _AT_FINISH,
+        "steps_per_s": "(Δ predicted − Δ accepted) / Δ tokens_predicted_seconds: per stream" + _AT_FINISH,
+        "acceptance_length": "1 + Δ accepted / Δ drafts, bonus token included" + _AT_FINISH,
+        "acceptance_rate": "Δ accepted / Δ drafted tokens, strict" + _AT_FINISH,
+        "per_position": "Δ accepted at position i / Δ drafts: unconditional" + _AT_FINISH,
+        "requests_running": "gauge requests_processing",
+        "requests_waiting": "gauge requests_deferred",
+        "kv_usage_ratio": "gauge kv_cache_usage_ratio, until mid-2025",
+    },
+    {"preemptions": _NO_PREEMPTION},
+)
+SLOTS = define(
+    "llamacpp.slots",
+    {
+        "decode_tps": "sum over slots of Δ n_decoded within one task / Δ monotonic seconds",
+        "tokens_per_step": "Δ n_decoded / Δ n_decode_total while exactly one slot is processing",
+        "steps_per_s": "Δ n_decode_total / Δ monotonic seconds while exactly one slot is processing",
+        "requests_running": "slots that are processing",
+    },
+    {
+        "acceptance_length": "the slots do not tell drafts; the counters do, when a request finishes",
+        "acceptance_rate": "the slots do not tell drafts; the counters do, when a request finishes",
+        "per_position": "the slots do not tell drafts; the counters do, when a request finishes",
+        "requests_waiting": "the slots show only requests that have one",
+        "kv_usage_ratio": _NO_KV,
+        "preemptions": _NO_PREEMPTION,
+    },
+)
+LOG = define(
+    "llamacpp.log",
+    {
+        "decode_tps": "as printed for a finished request: its generated tokens over its generation time",
+        "acceptance_length": "as printed for a finished request: 1 + accepted / verify steps",
+        "acceptance_rate": "as printed for a finished request: accepted / drafted, strict",
+    },
+    {
+        "tokens_per_step": "the log has no step counter",
+        "steps_per_s": "the log has no step counter",
+        "per_position": "not printed on the stats lines",
+        "requests_running": "not printed on the stats lines",
+        "requests_waiting": "not printed on the stats lines",
+        "kv_usage_ratio": _NO_KV,
+        "preemptions": _NO_PREEMPTION,
+    },
+)
+DEFINITIONS = COUNTER + SLOTS + LOG

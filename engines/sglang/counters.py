@@ -1,0 +1,94 @@
+"""SGLang's /metrics (0.4 to 0.5.23, with --enable-metrics): per DP rank, from that rank's first TP worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from domain import CounterSample, SlotSample
+from engines.base import MetricPoint, Scrape
+from engines.points import Points
+from engines.sglang.definitions import DEFINITIONS
+
+__all__ = ["DEFINITIONS", "METRIC_NAMES", "METRIC_PREFIXES", "counter_samples", "slot_samples"]
+
+METRIC_PREFIXES: tuple[str, ...] = ("sglang:",)
+REALTIME = "sglang:realtime_tokens_total"
+ACCEPT_LENGTH = "sglang:spec_accept_length"
+ACCEPT_RATE = "sglang:spec_accept_rate"
+THROUGHPUT = "sglang:gen_throughput"
+# Exported from 0.5.12 on; up to 0.5.10 the rate counted the bonus token on both sides and was not strict.
+STRICT_RATE_SIGN = "sglang:context_len"
+SUMS: dict[str, tuple[str, ...]] = {
+    "generation_tokens_total": ("sglang:generation_tokens_total",),
+    "first_tokens_total": ("sglang:time_to_first_token_seconds_count",),
+    "preemptions_total": ("sglang:num_retracted_requests_total", "sglang:total_retracted_reqs"),
+    "requests_running": ("sglang:num_running_reqs",),
+    "requests_waiting": ("sglang:num_queue_reqs",),
+}
+KV_POOLS = ("sglang:full_token_usage", "sglang:swa_token_usage")
+KV = "sglang:token_usage"
+PROMPT = "sglang:prompt_tokens_total"
+CACHED = "sglang:cached_tokens_total"
+METRIC_NAMES = frozenset(
+    {name for names in SUMS.values() for name in names}
+    | {REALTIME, ACCEPT_LENGTH, ACCEPT_RATE, THROUGHPUT, STRICT_RATE_SIGN, *KV_POOLS, KV, PROMPT, CACHED}
+)
+
+
+def counter_samples(scrape: Scrape) -> list[CounterSample]:
+    """One sample per DP rank; what only the front end counts (first tokens, finished tokens) stands at rank 0."""
+    ranks: dict[int, list[MetricPoint]] = {}
+    for point in scrape.points:
+        ranks.setdefault(int(point.labels.get("dp_rank") or 0), []).append(point)
+    return [_sample(scrape, rank, Points(_first_worker(points))) for rank, points in sorted(ranks.items())]
+
+
+def slot_samples(scrape: Scrape) -> list[SlotSample]:
+    """None: SGLang has no slots."""
+    return []
+
+
+def _first_worker(points: list[MetricPoint]) -> list[MetricPoint]:
+    """TP and PP workers of one DP rank count the same tokens: the lowest speaks for all.
+
+    Under DP attention a rank's lowest TP worker is not 0. Points split by request priority repeat their total.
+    """
+    whole = [p for p in points if not p.labels.get("priority")]
+    lowest = min((_worker(p) for p in whole if "tp_rank" in p.labels), default=None)
+    return [p for p in whole if "tp_rank" not in p.labels or _worker(p) == lowest]
+
+
+def _worker(point: MetricPoint) -> tuple[int, int]:
+    return int(point.labels.get("pp_rank") or 0), int(point.labels["tp_rank"] or 0)
+
+
+def _sample(scrape: Scrape, rank: int, points: Points) -> CounterSample:
+    sums: dict[str, Any] = {field: points.total(*names) for field, names in SUMS.items()}
+    busy = bool(sums["requests_running"])
+    length = (points.total(ACCEPT_LENGTH) or None) if busy else None
+    return CounterSample(
+        run_id=scrape.run_id,
+        ts=scrape.ts,
+        mono_s=scrape.mono_s,
+        definition="sglang.counter",
+        engine_index=rank,
+        decode_tokens_total=points.total(REALTIME, mode="decode"),
+        prompt_tokens_total=_first_known(points.total(REALTIME, mode="prefill_compute"), points.total(PROMPT)),
+        prompt_tokens_cached_total=_first_known(points.total(REALTIME, mode="prefill_cache"), points.total(CACHED)),
+        kv_usage_ratio=_kv_usage(points),
+        # These gauges keep their last value while nothing runs, and 0 is 'no verify step yet'.
+        accept_length_gauge=length,
+        accept_rate_gauge=points.total(ACCEPT_RATE) if length and STRICT_RATE_SIGN in points else None,
+        generation_tps_gauge=points.total(THROUGHPUT) if busy else None,
+        **sums,
+    )
+
+
+def _first_known(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _kv_usage(points: Points) -> float | None:
+    """The fuller of the full and sliding-window pools; older versions state only the rounded whole."""
+    pools = [value for value in map(points.total, KV_POOLS) if value is not None]
+    return max(pools) if pools else points.total(KV)

@@ -1,0 +1,88 @@
+"""vLLM's /metrics: the names of V0 and of V1 from 0.8 to 0.33, mapped to raw cumulative samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from domain import CounterSample, SlotSample
+from engines.base import Scrape
+from engines.points import Points
+from engines.vllm.definitions import DEFINITIONS
+
+__all__ = ["DEFINITIONS", "METRIC_NAMES", "METRIC_PREFIXES", "counter_samples", "slot_samples"]
+
+METRIC_PREFIXES: tuple[str, ...] = ("vllm:",)
+# Field of CounterSample -> exposed names, the newer one first. Counters are declared with and without '_total'.
+SUMS: dict[str, tuple[str, ...]] = {
+    "generation_tokens_total": ("vllm:generation_tokens_total", "vllm:generation_tokens"),
+    "first_tokens_total": ("vllm:time_to_first_token_seconds_count",),
+    "inter_token_count_total": (
+        "vllm:inter_token_latency_seconds_count",
+        "vllm:time_per_output_token_seconds_count",
+    ),
+    "prompt_tokens_cached_total": ("vllm:prompt_tokens_cached_total", "vllm:prompt_tokens_cached"),
+    "drafts_total": ("vllm:spec_decode_num_drafts_total", "vllm:spec_decode_num_drafts"),
+    "draft_tokens_total": ("vllm:spec_decode_num_draft_tokens_total", "vllm:spec_decode_num_draft_tokens"),
+    "accepted_tokens_total": ("vllm:spec_decode_num_accepted_tokens_total", "vllm:spec_decode_num_accepted_tokens"),
+    "preemptions_total": ("vllm:num_preemptions_total", "vllm:num_preemptions"),
+    "requests_running": ("vllm:num_requests_running",),
+    "requests_waiting": ("vllm:num_requests_waiting",),
+    "kv_usage_ratio": ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"),
+    "accept_rate_gauge": ("vllm:spec_decode_draft_acceptance_rate",),
+    "generation_tps_gauge": ("vllm:avg_generation_throughput_toks_per_s",),
+}
+PER_POSITION = (
+    "vllm:spec_decode_num_accepted_tokens_per_pos_total",
+    "vllm:spec_decode_num_accepted_tokens_per_pos",
+)
+PROMPT_BY_SOURCE = ("vllm:prompt_tokens_by_source_total", "vllm:prompt_tokens_by_source")
+PROMPT = ("vllm:prompt_tokens_total", "vllm:prompt_tokens")
+# V1 labels every point with its engine from 0.8.3 on; before, its prefix cache counters tell it from V0.
+V1_ONLY = (
+    "vllm:prefix_cache_queries_total",
+    "vllm:prefix_cache_queries",
+    "vllm:gpu_prefix_cache_queries_total",
+    "vllm:gpu_prefix_cache_queries",
+)
+METRIC_NAMES = frozenset(
+    name for names in (*SUMS.values(), PER_POSITION, PROMPT_BY_SOURCE, PROMPT, V1_ONLY) for name in names
+)
+
+
+def counter_samples(scrape: Scrape) -> list[CounterSample]:
+    """One sample per `engine` label (a DP rank); a server without that label is engine 0."""
+    points = Points(scrape.points)
+    engines = points.label_values("engine")
+    definition = "vllm.counter" if engines or any(name in points for name in V1_ONLY) else "vllm.v0.counter"
+    if not engines:
+        return [_sample(scrape, definition, points, 0)] if points else []
+    return [_sample(scrape, definition, points, index, engine=name) for index, name in _numbered(engines)]
+
+
+def slot_samples(scrape: Scrape) -> list[SlotSample]:
+    """None: vLLM has no slots."""
+    return []
+
+
+def _numbered(engines: list[str]) -> list[tuple[int, str]]:
+    return [(int(name) if name.isdigit() else index, name) for index, name in enumerate(engines)]
+
+
+def _sample(scrape: Scrape, definition: str, points: Points, index: int, **labels: str) -> CounterSample:
+    sums: dict[str, Any] = {field: points.total(*names, **labels) for field, names in SUMS.items()}
+    return CounterSample(
+        run_id=scrape.run_id,
+        ts=scrape.ts,
+        mono_s=scrape.mono_s,
+        definition=definition,
+        engine_index=index,
+        prompt_tokens_total=_computed_prompt_tokens(points, labels),
+        accepted_per_pos_total=points.by_position(*PER_POSITION, **labels),
+        **sums,
+    )
+
+
+def _computed_prompt_tokens(points: Points, labels: dict[str, str]) -> float | None:
+    """Prompt tokens the GPU worked on; before 0.17 cached ones are in it, for no counter tells them apart."""
+    computed = points.total(*PROMPT_BY_SOURCE, source="local_compute", **labels)
+    return computed if computed is not None else points.total(*PROMPT, **labels)

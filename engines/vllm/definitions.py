@@ -1,0 +1,54 @@
+"""What vLLM's numbers mean, by source."""
+
+from __future__ import annotations
+
+from engines.definitions import define
+
+_NO_LOG_STEPS = "the log has no step counter; tok/s over acceptance length would hide undrafted steps"
+_COUNTER_FORMULAS = {
+    "decode_tps": "(Δ generation tokens − Δ time_to_first_token count) / Δ monotonic seconds",
+    "tokens_per_step": "Δ generation tokens / (Δ inter-token latency count + Δ time_to_first_token count); "
+    "one observation per request and step, undrafted steps included",
+    "steps_per_s": "(Δ inter-token latency count + Δ time_to_first_token count) / Δ monotonic seconds; request-steps",
+    "acceptance_rate": "Δ accepted / Δ drafted tokens, strict",
+    "requests_running": "gauge, at the last scheduler step",
+    "requests_waiting": "gauge, at the last scheduler step; deferred ones included",
+    "kv_usage_ratio": "gauge; cached blocks that no request holds count as free",
+    "preemptions": "Δ num_preemptions_total",
+}
+
+COUNTER = define(
+    "vllm.counter",
+    _COUNTER_FORMULAS
+    | {
+        "acceptance_length": "1 + Δ accepted / Δ drafts, bonus token included, steps without a draft left out",
+        "per_position": "Δ accepted at position i / Δ drafts: unconditional",
+    },
+    {},
+)
+V0_COUNTER = define(
+    "vllm.v0.counter",
+    _COUNTER_FORMULAS,
+    {
+        "acceptance_length": "V0 exports no number of drafts",
+        "per_position": "V0 exports no accepted tokens per position",
+    },
+)
+LOG = define(
+    "vllm.log",
+    {
+        "decode_tps": "as printed: all generated tokens, first tokens included, over the whole log window",
+        "acceptance_length": "as printed: 1 + accepted / drafts of the window, steps without a draft left out",
+        "acceptance_rate": "as printed: accepted / drafted of the window, strict",
+        "per_position": "as printed: accepted at position i / drafts of the window: unconditional",
+        "requests_running": "as printed: at the moment of the line",
+        "requests_waiting": "as printed: at the moment of the line",
+        "kv_usage_ratio": "as printed, per cent / 100",
+    },
+    {
+        "tokens_per_step": _NO_LOG_STEPS,
+        "steps_per_s": _NO_LOG_STEPS,
+        "preemptions": "the counter is set to zero before the line is built, so the log never prints it",
+    },
+)
+DEFINITIONS = COUNTER + V0_COUNTER + LOG
