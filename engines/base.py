@@ -27,7 +27,7 @@ class Line:
     offset: int
     text: str
     raw: str
-    stamp: datetime | None = None  # aware if the line says its zone, else naive local time of the server
+    stamp: datetime | None = None  # aware if the line says its zone, else the server's local time; see place_year
     elapsed_s: float | None = None  # llama.cpp's clock: since the process started
     process: str | None = None  # 'EngineCore_DP0', 'Worker_TP1', ...
     level: str | None = None
@@ -90,6 +90,10 @@ class LogParser(Protocol):
 
     def close(self) -> list[LogEvent]:
         """The events of a last line without LF, and those still held."""
+        ...
+
+    def release_held(self) -> list[LogEvent]:
+        """The events still held, for a log that has fallen silent (a second without bytes is enough)."""
         ...
 
     def settled_offset(self) -> int:
