@@ -1,0 +1,73 @@
+"""A whole log file -> one JSON object on a stream, in memory that does not grow with the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from domain import JsonValue
+from engines.base import Engine, LogEvent, LogGrammar, LogParser, LogReading, Mark, ParsedSample, first_match
+
+_CHUNK_BYTES = 1 << 18
+_MOST_WARNINGS = 50
+_UNKNOWN = LogReading("", None, {}, [])
+
+
+def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
+    """Writes {"samples", "warnings", "engine", "version", "startup", "errors"}; raises OSError if it cannot be read.
+
+    `engines` are those to choose from by the text; "engine" is null when none of them recognises it.
+    """
+    with path.open("rb") as file:
+        engine = recognise(file, tuple(engines))
+        file.seek(0)
+        warnings: dict[str, int] = {}
+        reading = _UNKNOWN
+        out.write('{"samples": [')
+        if engine is not None and engine.log is not None:
+            reading = _write_samples(file, engine.log, out, warnings)
+        out.write("], ")
+    rest = reading._asdict() | {
+        "engine": engine.name if engine else None,
+        "warnings": [{"line": line, "text": text} for text, line in warnings.items()],
+    }
+    out.write(json.dumps(rest)[1:] + "\n")
+
+
+def recognise(file: BinaryIO, engines: tuple[Engine, ...]) -> Engine | None:
+    """The engine whose log this is, looked for from the start on until one is found."""
+    if len(engines) == 1:
+        return engines[0]
+    tail = b""
+    while data := file.read(_CHUNK_BYTES):
+        engine = first_match(engines, (tail + data).decode("utf-8", "replace"))
+        if engine is not None:
+            return engine
+        tail = data[-1000:]
+    return None
+
+
+def _write_samples(file: BinaryIO, grammar: LogGrammar, out: TextIO, warnings: dict[str, int]) -> LogReading:
+    parser = grammar.log_parser()
+    separator = ""
+    for events in _events_by_chunk(file, parser):
+        samples = [_as_json(event) for event in events if isinstance(event, ParsedSample)]
+        if samples:
+            out.write(separator + json.dumps(samples)[1:-1])
+            separator = ", "
+        for event in events:
+            if isinstance(event, Mark) and event.kind == "warning" and len(warnings) < _MOST_WARNINGS:
+                warnings.setdefault(event.text, event.line)
+    return parser.reading()
+
+
+def _events_by_chunk(file: BinaryIO, parser: LogParser) -> Iterator[list[LogEvent]]:
+    while data := file.read(_CHUNK_BYTES):
+        yield parser.feed(data)
+    yield parser.close()
+
+
+def _as_json(sample: ParsedSample) -> dict[str, JsonValue]:
+    return {"line": sample.line, **sample.fields}

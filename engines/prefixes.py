@@ -1,0 +1,258 @@
+"""What stands before a log message, whoever put it there: peeled off one after the other, in any order and depth.
+
+Known: docker compose names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray and vLLM
+process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from calendar import isleap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, timezone
+from functools import lru_cache
+
+from domain import JsonValue
+
+YEARLESS = 1904  # the year of a stamp that states none (vLLM's), a leap year so that every date exists
+_DEEPEST = 12  # prefixes on one line
+
+_STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
+_PID = r"\((?P<process>[A-Za-z][^\r\n]{0,200}?),? pid=\d+(?:, ip=[\w.:]+)?\)"
+_LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
+_FILE = r"(?:\[[\w./<>-]+:\d+\]|[\w./<>-]+\.py:\d+\])"
+_LOGGERS = r"(?:[a-z_][\w-]*(?:\.[\w-]+)+(?::\d+)?(?: - |: ))*"
+_VLLM_HEAD = rf"{_LEVEL} (?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) {_FILE}"
+
+# Prefixes by the kind of character they start with; a record head (marked True) ends the search for glued records.
+_BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
+    "(": ((re.compile(rf"{_PID}:? ?"), False),),
+    "[": (
+        (re.compile(rf"\[{_STAMP}(?P<process>(?: [A-Z]+\d+)*)\] ?"), True),
+        (re.compile(r"\[(?P<clock>\d\d:\d\d:\d\d)(?P<process>(?: [A-Z]+\d+)*)\] ?"), True),
+        (re.compile(r"\[(?P<us_stamp>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] (?:\[TRT-LLM\] )?\[(?P<level>[A-Z])\] ?"), True),
+        (re.compile(r"\[TensorRT-LLM\] ?\[(?P<level>[A-Z]+)\] ?"), True),
+        (re.compile(r"\[(?P<rank>Stage-\d+|rank\d+)\]:? ?"), False),
+        (re.compile(r"\[\d+\] (?=\S)"), False),
+    ),
+    "0": (
+        (re.compile(rf"{_STAMP} (?:stdout|stderr) [FP] "), False),
+        (re.compile(rf"{_STAMP}(?: -)? \[?{_LEVEL}(?=[\]\s])(?! \d\d-\d\d )\]?(?: -)?\s*{_LOGGERS}"), True),
+        (re.compile(rf"{_STAMP} (?:[\w.-]+ [\w./@-]+(?:\[\d+\])?|[\w./@-]+\[\d+\]): "), False),
+        (re.compile(rf"{_STAMP}:? +"), False),
+        (re.compile(r"(?P<elapsed>\d+\.\d\d\.\d{3}\.\d{3}) (?P<level>[A-Z]) "), True),
+    ),
+    "<": ((re.compile(rf"<\d+>1? ?(?:{_STAMP} \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) )?"), False),),
+    "A": (
+        (re.compile(rf"{_VLLM_HEAD} ?"), True),
+        (re.compile(rf"{_LEVEL}:(?: {{2,}}| (?=\d|[A-Z]))"), True),
+        (re.compile(r"(?P<syslog>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) [\w.-]+ [\w./@-]+(?:\[\d+\])?: "), False),
+        (re.compile(rf"{_LEVEL}:[\w.-]+:"), True),
+        (re.compile(r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+?\] "), True),
+        (re.compile(r"[\w.-]+\s*\| ?"), False),
+    ),
+}
+_HEADS = (
+    rf"{_PID} (?:{_LEVEL}\b|\[)|{_VLLM_HEAD}|\[{_STAMP}(?: [A-Z]+\d+)*\] |(?<!\d)\d+\.\d\d(?:\.\d{{3}}){{2}} [A-Z] "
+)
+_GLUED = re.compile(re.sub(r"\?P<\w+>", "?:", _HEADS))
+_MESSAGE_KEYS = ("message", "msg", "log", "MESSAGE", "text", "event")
+_STAMP_KEYS = ("asctime", "timestamp", "@timestamp", "time", "ts")
+_LEVEL_KEYS = ("levelname", "level", "severity")
+_TRACE_KEYS = ("exc_info", "exc_text", "exception", "stack_info")
+
+
+@dataclass(frozen=True, slots=True)
+class Peeled:
+    """A message and what its prefixes said; `is_record` when an engine's or logger's own head was among them."""
+
+    text: str
+    stamp: datetime | None = None
+    elapsed_s: float | None = None
+    process: str | None = None
+    level: str | None = None
+    is_record: bool = False
+
+    @property
+    def is_multiline(self) -> bool:
+        """A JSON record can hold several lines in one."""
+        return "\n" in self.text or "\r" in self.text
+
+
+_NOTHING = Peeled("")
+
+
+def peel(text: str, around: Peeled | None = None) -> Peeled:
+    """Takes every known prefix off; of several stamps one that says its zone counts, else the innermost.
+
+    What the prefixes leave unsaid is taken from `around`, the record that the text stands in.
+    """
+    state = _Peeling(text, around)
+    for _ in range(_DEEPEST):
+        if not state.take_one():
+            break
+    return state.result()
+
+
+def find_glued_record(peeled: Peeled) -> int | None:
+    """Where in the text a record starts that was written behind a print without an end of line.
+
+    A record behind a record is not looked for: no process writes so, it is a paste whose wrapping is lost.
+    """
+    if peeled.is_record:
+        return None
+    found = _GLUED.search(peeled.text, 1)
+    return found.start() if found else None
+
+
+class _Peeling:
+    def __init__(self, text: str, around: Peeled | None) -> None:
+        self.text = text
+        self.around = around or _NOTHING
+        self.found: dict[str, str] = {}
+        self.stamp: datetime | None = self.around.stamp
+        self.is_record = False
+
+    def take_one(self) -> bool:
+        first = self.text[:1]
+        if first.isspace() or first in "\"'`":
+            bare = self.text.lstrip(" \t\"'`")
+            return self._cut(len(self.text) - len(bare)) if bare[:1] and self._matches(bare) else False
+        if first == "{":
+            return self._take_json()
+        for pattern, is_record in _patterns_for(first):
+            found = pattern.match(self.text)
+            if found and found.end():
+                self._note(found.groupdict())
+                self.is_record = self.is_record or is_record
+                return self._cut(found.end())
+        return False
+
+    def _matches(self, text: str) -> bool:
+        return any(p.match(text) for p, _ in _patterns_for(text[0]))
+
+    def _cut(self, count: int) -> bool:
+        self.text = self.text[count:]
+        return count > 0
+
+    def _note(self, groups: Mapping[str, str | None]) -> None:
+        for key, value in groups.items():
+            if value and value.strip():
+                self.found[key] = value.strip()
+                if key in _STAMP_READERS:
+                    self._stamp_is(_STAMP_READERS[key](value))
+
+    def _stamp_is(self, stamp: datetime | None) -> None:
+        outer = self.stamp
+        if stamp is None or (outer is not None and outer.tzinfo is not None and stamp.tzinfo is None):
+            return
+        self.stamp = place_year(stamp, outer) if outer is not None and outer.year != YEARLESS else stamp
+
+    def _take_json(self) -> bool:
+        record = _json_object(self.text)
+        message = _first_text(record, _MESSAGE_KEYS)
+        if message is None:
+            return False
+        groups = {"level": _first_text(record, _LEVEL_KEYS), "process": _first_text(record, ("processName",))}
+        self._note(groups)
+        self._stamp_is(read_stamp(_first_text(record, _STAMP_KEYS) or ""))
+        trace = _first_text(record, _TRACE_KEYS)
+        self.text = message.strip("\r\n") + (f"\n{trace}" if trace else "")
+        return True
+
+    def result(self) -> Peeled:
+        elapsed = self.found.get("elapsed")
+        level = self.found.get("level")
+        return Peeled(
+            text=self.text,
+            stamp=self.stamp,
+            elapsed_s=_read_elapsed(elapsed) if elapsed else self.around.elapsed_s,
+            process=self.found.get("process") or self.found.get("rank") or self.around.process,
+            level=level.upper() if level else self.around.level,
+            is_record=self.is_record,
+        )
+
+
+def _patterns_for(first: str) -> tuple[tuple[re.Pattern[str], bool], ...]:
+    if first.isdigit():
+        return _BY_START["0"]
+    return _BY_START.get(first) or (_BY_START["A"] if first.isalpha() else ())
+
+
+def _json_object(text: str) -> dict[str, JsonValue]:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _first_text(record: Mapping[str, JsonValue], keys: tuple[str, ...]) -> str | None:
+    return next((v for k in keys if isinstance(v := record.get(k), str) and v), None)
+
+
+@lru_cache(maxsize=256)
+def read_stamp(text: str) -> datetime | None:
+    """An ISO-like or vLLM ('MM-DD HH:MM:SS') stamp; aware if it says its zone; None if it is none or impossible."""
+    found = _PARTS.match(text.strip())
+    if found is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    micro = int((fraction or "0")[:6].ljust(6, "0"))
+    try:
+        naive = datetime(int(year or YEARLESS), int(month), int(day), int(hour), int(minute), int(second), micro)
+    except ValueError:
+        return None
+    return naive.replace(tzinfo=_read_zone(zone)) if zone else naive
+
+
+_PARTS = re.compile(
+    r"(?:(\d{4})-)?(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|UTC|[+-]\d\d:?\d\d))?$", re.ASCII
+)
+
+
+def _read_zone(zone: str) -> timezone:
+    if zone in ("Z", "UTC"):
+        return UTC
+    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
+    return timezone((-1 if zone[0] == "-" else 1) * timedelta(minutes=min(minutes, 1439)))
+
+
+def _read_us_stamp(text: str) -> datetime | None:
+    return read_stamp(f"{text[6:10]}-{text[:2]}-{text[3:5]} {text[11:]}")
+
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def _read_syslog(text: str) -> datetime | None:
+    month = _MONTHS.index(text[:3]) + 1 if text[:3] in _MONTHS else 0
+    return read_stamp(f"{month:02d}-{text[4:6].replace(' ', '0')} {text[7:]}")
+
+
+_STAMP_READERS: dict[str, Callable[[str], datetime | None]] = {
+    "stamp": read_stamp,
+    "us_stamp": _read_us_stamp,
+    "syslog": _read_syslog,
+}
+
+
+def _read_elapsed(text: str) -> float:
+    minutes, seconds, millis, micros = (int(part) for part in text.split("."))
+    return minutes * 60 + seconds + millis / 1e3 + micros / 1e6
+
+
+def place_year(stamp: datetime, near: datetime) -> datetime:
+    """A stamp without a year in the year that brings it closest to `near`, read in `near`'s zone; others unchanged."""
+    if stamp.year != YEARLESS:
+        return stamp
+    local = near.replace(tzinfo=None)
+    years = (year for year in (local.year, local.year - 1, local.year + 1) if MINYEAR <= year <= MAXYEAR)
+    return min((_in_year(stamp, year) for year in years), key=lambda c: abs(c - local)).replace(tzinfo=near.tzinfo)
+
+
+def _in_year(stamp: datetime, year: int) -> datetime:
+    day = 28 if (stamp.month, stamp.day) == (2, 29) and not isleap(year) else stamp.day
+    return stamp.replace(year=year, day=day, tzinfo=None)

@@ -1,0 +1,183 @@
+"""What every log parser does alike: take bytes, hold what may still change, keep start-up facts and causes.
+
+An engine's grammar is a subclass that reads one `Line` at a time; nothing here grows with the log's length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from domain import JsonValue
+from engines.base import Line, LogEvent, LogReading, Mark, ParsedSample, StartupFact
+from engines.lines import LineSplitter
+
+Merge = Literal["rank0", "min", "max", "sum", "last", "list", "each"]
+_MOST_CAUSES = 5
+_MOST_VALUES = 256  # of one key, over ranks and repetitions
+_MOST_RUNS = 16
+_MOST_HELD = 256  # processes with a sample that waits
+_RANK_NUMBERS = re.compile(r"(?:[A-Z]P|rank ?=?|[-_])(\d+)")
+
+
+class Startup:
+    """The facts of one start, merged over ranks by key.
+
+    'rank0': the last value of the lowest rank, the one the engine itself reports; 'min' the usable value of several;
+    'list': every value of the lowest rank in order; 'each': every value of every rank in the order of the log.
+    """
+
+    def __init__(self, merges: Mapping[str, Merge]) -> None:
+        self._merges = merges
+        self._values: dict[str, list[tuple[tuple[int, ...], JsonValue]]] = {}
+
+    def add(self, key: str, value: JsonValue, process: str | None) -> None:
+        values = self._values.setdefault(key, [])
+        if len(values) < _MOST_VALUES:
+            values.append((rank_of(process), value))
+        elif self._merges.get(key) in ("min", "max", "last", None, "rank0"):
+            values[-1] = (values[-1][0], value)
+
+    def merged(self) -> dict[str, JsonValue]:
+        return {key: self._merge(self._merges.get(key, "rank0"), values) for key, values in self._values.items()}
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    @staticmethod
+    def _merge(merge: Merge, values: list[tuple[tuple[int, ...], JsonValue]]) -> JsonValue:
+        everything = [value for _, value in values]
+        lowest = min(rank for rank, _ in values)
+        of_lowest = [value for rank, value in values if rank == lowest]
+        if merge == "min":
+            return min(everything)
+        if merge == "max":
+            return max(everything)
+        if merge == "sum":
+            return sum(everything)
+        if merge == "each":
+            return everything
+        return of_lowest if merge == "list" else everything[-1] if merge == "last" else of_lowest[-1]
+
+
+def rank_of(process: str | None) -> tuple[int, ...]:
+    """The numbers in a process name, by which ranks sort: 'Worker_DP0_TP1' -> (0, 1), 'VllmWorker rank=3' -> (3,)."""
+    return tuple(int(number) for number in _RANK_NUMBERS.findall(process or "")[:8])
+
+
+@dataclass
+class Causes:
+    """The first few causes of each rank; rank 0 is a true cause, higher ranks are its echoes."""
+
+    _by_rank: dict[int, dict[str, None]] = field(default_factory=dict)
+
+    def add(self, rank: int, text: str) -> bool:
+        """False if it was known already."""
+        known = self._by_rank.setdefault(rank, {})
+        if text in known or len(known) >= _MOST_CAUSES:
+            return False
+        known[text] = None
+        return True
+
+    def ordered(self) -> list[str]:
+        texts = (text for rank in sorted(self._by_rank) for text in self._by_rank[rank])
+        return list(dict.fromkeys(texts))[:_MOST_CAUSES]
+
+
+class LineReader:
+    """A `LogParser` whose subclass says what one line means.
+
+    A subclass sets ENGINE, NEEDLES (bytes without which a line means nothing to it; None: it wants every line) and
+    MERGES, and overrides `read_line`. It returns events, or keeps a sample that a later line may complete with
+    `hold` until it calls `release`; startup facts and causes it notes with `note_startup` and `blame`.
+    """
+
+    ENGINE: ClassVar[str]
+    NEEDLES: ClassVar[re.Pattern[bytes] | None] = None
+    MERGES: ClassVar[Mapping[str, Merge]] = {}
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter(self.NEEDLES)
+        self._held: dict[str | None, ParsedSample] = {}
+        self._startup = Startup(self.MERGES)
+        self._earlier: list[dict[str, JsonValue]] = []
+        self.causes = Causes()
+        self.version: str | None = None
+
+    def read_line(self, line: Line) -> Iterable[LogEvent]:
+        """The events of this line; never raises."""
+        raise NotImplementedError
+
+    def feed(self, data: bytes) -> list[LogEvent]:
+        events: list[LogEvent] = []
+        for line in self._lines.feed(data):
+            events.extend(self.read_line(line))
+        return events
+
+    def release_held(self) -> list[LogEvent]:
+        """Gives out what is held, for a log that has fallen silent; a late second line then stands for itself."""
+        events: list[LogEvent] = sorted(self._held.values(), key=lambda sample: sample.offset)
+        self._held.clear()
+        return events
+
+    def close(self) -> list[LogEvent]:
+        events: list[LogEvent] = []
+        for line in self._lines.close():
+            events.extend(self.read_line(line))
+        return events + self.release_held()
+
+    def settled_offset(self) -> int:
+        return min([self._lines.offset, *(sample.offset for sample in self._held.values())])
+
+    def reading(self) -> LogReading:
+        startup = self._startup.merged()
+        if self._earlier:
+            startup["runs"] = [*self._earlier, self._startup.merged()]
+        return LogReading(self.ENGINE, self.version, startup, self.causes.ordered())
+
+    # --- for subclasses ---------------------------------------------------------------------------------------------
+    def hold(self, process: str | None, sample: ParsedSample) -> list[LogEvent]:
+        """Keeps a sample for a later line of the same process; returns the one kept before, now final."""
+        released = (
+            self.release(process) if process in self._held or len(self._held) < _MOST_HELD else self.release_held()
+        )
+        self._held[process] = sample
+        return released
+
+    def held(self, process: str | None) -> ParsedSample | None:
+        return self._held.get(process)
+
+    def release(self, process: str | None) -> list[LogEvent]:
+        sample = self._held.pop(process, None)
+        return [] if sample is None else [sample]
+
+    def note_startup(self, line: Line, facts: Mapping[str, JsonValue]) -> list[LogEvent]:
+        """Merges the facts of one line and returns them as events, with the line as their mark."""
+        events: list[LogEvent] = []
+        for key, value in facts.items():
+            self._startup.add(key, value, line.process)
+            events.append(StartupFact(line.number, line.offset, key, value, line.stamp))
+        return [*events, mark(line, "startup", line.text)]
+
+    def begin_run(self) -> None:
+        """Another start in the same log: the facts so far belong to an earlier one."""
+        if self._startup and len(self._earlier) < _MOST_RUNS:
+            self._earlier.append(self._startup.merged())
+        self._startup = Startup(self.MERGES)
+
+    def blame(self, line: Line, rank: int, cause: str, sentence: str | None = None) -> list[LogEvent]:
+        """Notes a cause (rank 0) or an echo of one; a failure mark the first time it is seen."""
+        if not self.causes.add(rank, cause):
+            return []
+        return [mark(line, "failure", sentence or cause, evidence=line.text)]
+
+
+def mark(
+    line: Line,
+    kind: Literal["throughput", "acceptance", "startup", "phase", "ready", "warning", "failure"],
+    text: str,
+    evidence: str | None = None,
+) -> Mark:
+    return Mark(line.number, line.offset, kind, text, line.stamp, evidence)
