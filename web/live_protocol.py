@@ -9,7 +9,7 @@ unknown is null. Every message is one JSON object:
     {"type": "beat", "server_t": ...}                  at least every beat_s, so that a dead line is noticed
     {"type": "snapshot", "run": ID, "seq": 7, "server_t": ..., **LivePart}   replaces all the browser has of the run
     {"type": "backfill", "run": ID, "seq": 7, "server_t": ..., **LivePart}   adds what it missed and restarts the count
-    {"type": "delta", "run": ID, "seq": 8, "server_t": ..., **LivePart}      adds what is new; seq is one more than before
+    {"type": "delta", "run": ID, "seq": 8, "server_t": ..., **LivePart}      adds what is new; seq grew by one
     {"type": "gone", "run": ID, "reason": "no run has this id"}
 
 `seq` grows by one per delta of a run; a gap in it means: reconnect with the last cursor. Points of a series

@@ -1,0 +1,37 @@
+"""A real uvicorn around an ASGI app, in a thread of the test's own."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+import uvicorn
+
+Serve = Callable[[Any], AbstractContextManager[str]]
+
+
+@contextlib.contextmanager
+def _served(app: Any) -> Iterator[str]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=20)
+            assert not thread.is_alive(), "the server did not end"
+
+
+@pytest.fixture
+def serve() -> Serve:
+    """`with serve(app) as 'host:port':`"""
+    return _served

@@ -1,0 +1,202 @@
+"""The gate, asked by real HTTP and WebSocket clients."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from settings import Settings
+from web.auth import ROLE_KEY, Access, Gate, access_for
+from web.signing_key import load_secret
+
+
+async def tell(request: Request) -> JSONResponse:
+    said = [value for name, value in request.headers.items() if name == "x-pitwall-role"]
+    return JSONResponse({"role": request.scope[ROLE_KEY], "headers": said, "query": request.url.query})
+
+
+async def tell_socket(websocket: WebSocket) -> None:
+    await websocket.accept()
+    await websocket.send_text(str(websocket.scope[ROLE_KEY]))
+    await websocket.close()
+
+
+def guarded(access: Access) -> Starlette:
+    routes = [
+        Route("/healthz", tell),
+        Route("/{rest:path}", tell, methods=["GET", "POST"]),
+        WebSocketRoute("/ws/live", tell_socket),
+    ]
+    return Starlette(routes=routes, middleware=[Middleware(Gate, access=access)])
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path, port=8501)
+
+
+@pytest.fixture
+def access(settings: Settings) -> Access:
+    return access_for(settings, load_secret(settings.secret_path))
+
+
+@pytest.fixture
+def client(serve, access: Access) -> Iterator[httpx.Client]:
+    with serve(guarded(access)) as address, httpx.Client(base_url=f"http://{address}") as client:
+        yield client
+
+
+def sign_in(client: httpx.Client, access: Access) -> None:
+    assert client.get("/", params={"token": access.token}).status_code == 303
+
+
+def test_health_is_open_and_nothing_else_is(client: httpx.Client) -> None:
+    assert client.get("/healthz").status_code == 200
+    for path in ("/", "/healthz/", "/healthz/x", "/live", "/_stcore/health", "/static/index.html"):
+        assert client.get(path).status_code == 401, path
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_url(client: httpx.Client, access: Access) -> None:
+    answer = client.get("/live", params=[("run", "a"), ("token", access.token), ("run", "b&c")])
+    assert (answer.status_code, answer.headers["location"]) == (303, "/live?run=a&run=b%26c")
+    cookie = answer.headers["set-cookie"].lower()
+    assert cookie.startswith("pitwall-8501=")
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    assert access.token.lower() not in cookie
+    assert client.get("/live").json()["role"] == "operator"
+
+
+def test_the_redirect_never_leads_to_another_host(client: httpx.Client, access: Access) -> None:
+    connection = http.client.HTTPConnection(client.base_url.host, client.base_url.port)
+    connection.request("GET", f"//evil.example/x?token={access.token}")
+    assert connection.getresponse().headers["location"] == "/evil.example/x"
+    connection.close()
+
+
+def test_a_wrong_token_is_refused_in_the_clients_language(client: httpx.Client) -> None:
+    page = client.get("/live?run=%22%3E%3Cscript%3E&token=wrong", headers={"accept": "text/html"})
+    assert page.status_code == 401
+    assert "not the one of this start" in page.text
+    assert '"><script>' not in page.text
+    assert 'value="&quot;&gt;&lt;script&gt;"' in page.text
+    assert client.get("/live", headers={"accept": "*/*"}).json()["error"].startswith("Open the URL")
+
+
+def test_sign_ins_outlive_a_restart_but_tokens_do_not(serve, settings: Settings, access: Access) -> None:
+    with serve(guarded(access)) as address:
+        cookies = httpx.get(f"http://{address}/?token={access.token}").cookies
+    again = access_for(settings, load_secret(settings.secret_path))
+    with serve(guarded(again)) as address:
+        assert httpx.get(f"http://{address}/", cookies=cookies).status_code == 200
+        assert httpx.get(f"http://{address}/?token={access.token}").status_code == 401
+
+
+def test_a_cookie_of_another_secret_or_role_is_worth_nothing(client: httpx.Client, access: Access) -> None:
+    forged = dataclasses.replace(access, secret=b"another secret of enough length")
+    for value in (forged.signer().dumps("operator"), access.signer().dumps("root"), "operator", ""):
+        answer = client.get("/", headers={"cookie": f'other="x; {access.cookie_name}={value}'})
+        assert answer.status_code == 401, value
+
+
+def test_roles_claimed_by_the_client_are_dropped(client: httpx.Client, access: Access) -> None:
+    assert client.get("/", headers={"X-Pitwall-Role": "operator"}).status_code == 401
+    sign_in(client, access)
+    answer = client.get("/", headers={"X-Pitwall-Role": "viewer"}).json()
+    assert answer["headers"] == ["operator"]
+    assert answer["role"] == "operator"
+    assert client.get("/healthz", headers={"cookie": "", "X-Pitwall-Role": "operator"}).json()["headers"] == []
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:9000", 401),  # through an SSH tunnel
+        ("[::1]:8501", 401),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost@evil.example", 403),
+        ("192.0.2.1", 403),
+        ("[", 403),
+        ("", 403),
+    ],
+)
+def test_only_our_own_names_are_answered(client: httpx.Client, host: str, status: int) -> None:
+    assert client.get("/", headers={"host": host}).status_code == status
+
+
+def test_the_public_name_and_the_bound_addresses_are_ours(serve, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, host="0.0.0.0", public_url="https://gpu.example/pit")
+    access = access_for(settings, load_secret(settings.secret_path))
+    with serve(guarded(access)) as address, httpx.Client(base_url=f"http://{address}") as client:
+        status = {host: client.get("/", headers={"host": host}).status_code for host in ("gpu.example", "192.0.2.1")}
+        assert status == {"gpu.example": 401, "192.0.2.1": 401}
+        assert client.get("/", headers={"host": "evil.example"}).status_code == 403
+        sign_in(client, access)
+        assert client.post("/", headers={"origin": "https://gpu.example"}).status_code == 200
+        assert client.post("/", headers={"origin": "http://gpu.example"}).status_code == 403
+
+
+def test_changes_from_other_sites_are_refused(client: httpx.Client, access: Access) -> None:
+    sign_in(client, access)
+    own = str(client.base_url).rstrip("/")
+    statuses = {
+        origin: client.post("/", headers={"origin": origin}).status_code
+        for origin in (own, "http://evil.example", "http://127.0.0.1:1", "null")
+    }
+    assert statuses == {own: 200, "http://evil.example": 403, "http://127.0.0.1:1": 403, "null": 403}
+    assert client.post("/").status_code == 200
+    assert client.get("/", headers={"origin": "http://evil.example"}).status_code == 200
+
+
+def test_websockets_pass_the_same_gate(client: httpx.Client, access: Access) -> None:
+    url = f"ws://{client.base_url.host}:{client.base_url.port}/ws/live"
+
+    def attempt(**options: object) -> str | int:
+        try:
+            with connect(url, **options) as socket:
+                return str(socket.recv())
+        except InvalidStatus as refused:
+            return refused.response.status_code
+
+    assert attempt() == 401
+    sign_in(client, access)
+    cookie = {"cookie": f"{access.cookie_name}={client.cookies[access.cookie_name]}"}
+    assert attempt(additional_headers=cookie) == "operator"
+    assert attempt(additional_headers=cookie, origin=str(client.base_url).rstrip("/")) == "operator"
+    assert attempt(additional_headers=cookie, origin="http://evil.example") == 403
+
+
+def test_the_secret_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "signing.key"
+    secret = load_secret(path)
+    assert load_secret(path) == secret
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in path.parent.iterdir()] == ["signing.key"]
+    path.chmod(0o644)
+    load_secret(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_bytes(b"short")
+    with pytest.raises(ValueError, match="delete it"):
+        load_secret(path)
+
+
+def test_the_token_is_in_no_log_and_no_repr(client: httpx.Client, access: Access, caplog, capfd) -> None:
+    with caplog.at_level(logging.DEBUG, logger="uvicorn"):
+        client.get("/", params={"token": access.token + "x"})
+        client.get("/", params={"token": access.token})
+    assert access.token not in caplog.text + repr(access) + "".join(capfd.readouterr())

@@ -1,0 +1,242 @@
+"""The push hub behind a real server, watched by real WebSocket clients."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from starlette.applications import Starlette
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from web.decimation import decimate
+from web.live import RUNS_PER_BROWSER, WAITING_MESSAGES, LiveHub
+from web.live_protocol import LivePart, Series, is_empty
+from web.routes import build_routes
+
+
+class ScriptedReader:
+    """Runs whose points are whatever the test appends; the cursor is how many the reader gave."""
+
+    def __init__(self, *run_ids: str) -> None:
+        self.points: dict[str, list[float]] = {run_id: [] for run_id in run_ids}
+        self.since_calls = 0
+        self.held = threading.Event()
+        self.held.set()
+
+    def snapshot(self, run_id: str) -> LivePart | None:
+        return self._part(run_id, 0) if run_id in self.points else None
+
+    def since(self, run_id: str, cursor: str) -> LivePart:
+        self.since_calls += 1
+        self.held.wait()
+        return self._part(run_id, int(cursor))
+
+    def _part(self, run_id: str, start: int) -> LivePart:
+        points = self.points[run_id]
+        series = Series(t=[float(n) for n in range(start, len(points))], v=[*points[start:]])
+        return {"cursor": str(start + len(series["t"])), "series": {"decode_tps": series}}
+
+
+class Room:
+    """A hub under a real server, and the clients that the test connects to it."""
+
+    def __init__(self, reader: ScriptedReader) -> None:
+        self.reader = reader
+        self.hub = LiveHub(reader, clock=lambda: 1000.0)
+        self.app = Starlette(
+            routes=build_routes(self.hub, count_live_runs=lambda: len(reader.points), version="0"),
+            lifespan=self._lifespan,
+        )
+        self.address = ""
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with self.hub:
+            yield
+
+    def commit(self, run_id: str, *values: float) -> None:
+        self.reader.points[run_id].extend(values)
+        self.hub.on_commit([run_id])
+
+    def watch(self, *pairs: tuple[str, str]) -> ClientConnection:
+        return connect(f"ws://{self.address}/ws/live?{urlencode(pairs)}", compression=None)
+
+
+@pytest.fixture
+def room(serve):
+    room = Room(ScriptedReader("a", "b"))
+    with serve(room.app) as room.address:
+        yield room
+
+
+def receive(socket: ClientConnection) -> dict[str, Any]:
+    message = json.loads(socket.recv(timeout=20))
+    assert message["server_t"] == 1000.0
+    return message
+
+
+def values(message: dict[str, Any]) -> list[float | None]:
+    return message["series"]["decode_tps"]["v"]
+
+
+def receive_points(socket: ClientConnection, count: int) -> list[float | None]:
+    got: list[float | None] = []
+    while len(got) < count:
+        message = receive(socket)
+        got += values(message) if message["type"] in {"snapshot", "backfill", "delta"} else []
+    return got
+
+
+def test_snapshot_then_deltas_in_sequence(room: Room) -> None:
+    room.commit("a", 1, 2)
+    with room.watch(("run", "a"), ("run", "none")) as socket:
+        assert receive(socket)["type"] == "hello"
+        first, gone = receive(socket), receive(socket)
+        assert (first["type"], first["seq"], values(first)) == ("snapshot", 0, [1, 2])
+        assert (gone["type"], gone["run"]) == ("gone", "none")
+        room.commit("b", 9)
+        for number in (3, 4):
+            room.commit("a", number)
+            delta = receive(socket)
+            assert (delta["type"], delta["run"], delta["seq"], values(delta)) == ("delta", "a", number - 2, [number])
+
+
+def test_one_read_serves_all_viewers(room: Room) -> None:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(room.watch(("run", "a"))) for _ in range(5)]
+        for socket in sockets:
+            receive(socket), receive(socket)
+        room.commit("a", 1)
+        assert [values(receive(socket)) for socket in sockets] == [[1]] * 5
+    assert room.reader.since_calls == 1
+
+
+def test_a_commit_without_news_sends_nothing(room: Room) -> None:
+    with room.watch(("run", "a")) as socket:
+        receive(socket), receive(socket)
+        room.commit("a")
+        room.commit("a", 5)
+        assert values(receive(socket)) == [5]
+
+
+def test_a_reconnect_gets_what_it_missed_and_no_more(room: Room) -> None:
+    room.commit("a", 1, 2)
+    with room.watch(("run", "a")) as socket:
+        receive(socket)
+        cursor = receive(socket)["cursor"]
+    room.commit("a", 3, 4)
+    with room.watch(("run", "a"), ("after", cursor)) as socket:
+        receive(socket)
+        backfill = receive(socket)
+        assert (backfill["type"], values(backfill)) == ("backfill", [3, 4])
+        room.commit("a", 5)
+        delta = receive(socket)
+        assert (delta["seq"], values(delta)) == (backfill["seq"] + 1, [5])
+
+
+@pytest.mark.parametrize("cursor", ["", "not ours", "0"])
+def test_a_cursor_that_does_not_serve_is_answered_by_a_snapshot(room: Room, cursor: str) -> None:
+    room.commit("a", *range(5000))
+    with room.watch(("run", "a"), ("after", cursor)) as socket:
+        receive(socket)
+        message = receive(socket)
+        assert message["type"] == "snapshot"
+        assert len(values(message)) <= 600
+        assert {0, 4999} <= set(values(message))
+
+
+def test_nothing_falls_between_a_join_and_the_commits_around_it(room: Room) -> None:
+    def write() -> None:
+        for number in range(300):
+            room.commit("a", number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(5):
+        with room.watch(("run", "a")) as socket:
+            receive_points(socket, 1)
+    with room.watch(("run", "a")) as socket:
+        writer.join()
+        room.commit("a", 300)
+        assert receive_points(socket, 301) == list(range(301))
+
+
+def test_a_viewer_too_slow_for_its_deltas_gets_a_snapshot(room: Room, monkeypatch) -> None:
+    monkeypatch.setattr("web.live.TURN_S", 0.0)
+    with room.watch(("run", "a")) as slow, room.watch(("run", "a")) as quick:
+        for socket in (slow, quick):
+            receive(socket), receive(socket)
+        for number in range(2 * WAITING_MESSAGES):
+            room.commit("a", *[float(number)] * 10_000)  # more than the sockets between us can hold
+            assert receive(quick)["seq"] == number + 1
+        seen = [receive(slow)]
+        while seen[-1]["type"] != "snapshot":
+            assert seen[-1]["seq"] == len(seen)
+            seen.append(receive(slow))
+        assert len(seen) < 2 * WAITING_MESSAGES
+        room.commit("a", -1.0)
+        assert receive(slow)["seq"] == seen[-1]["seq"] + 1
+
+
+@pytest.mark.parametrize("count", [0, RUNS_PER_BROWSER + 1])
+def test_too_few_or_too_many_runs_are_refused_in_words(room: Room, count: int) -> None:
+    with room.watch(*[("run", str(number)) for number in range(count)]) as socket:
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=20)
+        assert "name 1 to 16 runs" in closed.value.rcvd.reason
+
+
+def test_a_bug_of_the_reader_ends_the_connection_and_the_next_one_works(room: Room, caplog) -> None:
+    with room.watch(("run", "a")) as socket:
+        receive(socket), receive(socket)
+        good = room.reader.since
+        room.reader.since = lambda run_id, cursor: 1 / 0
+        room.commit("a", 1)
+        with pytest.raises(ConnectionClosed):
+            socket.recv(timeout=20)
+    assert "ZeroDivisionError" in caplog.text
+    room.reader.since = good
+    with room.watch(("run", "a")) as socket:
+        receive(socket), receive(socket)
+        room.commit("a", 2)
+        assert values(receive(socket)) == [2]
+
+
+def test_the_server_ends_while_browsers_watch(serve) -> None:
+    room = Room(ScriptedReader("a"))
+    with contextlib.ExitStack() as stack:
+        with serve(room.app) as room.address:
+            sockets = [stack.enter_context(room.watch(("run", "a"))) for _ in range(3)]
+            for socket in sockets:
+                receive(socket), receive(socket)
+        for socket in sockets:
+            with pytest.raises(ConnectionClosed):
+                socket.recv(timeout=20)
+    room.hub.on_commit(["a"])  # the writer may outlive the hub
+
+
+def test_decimation_keeps_peaks_dips_gaps_and_times() -> None:
+    v: list[float | None] = [10.0] * 10_000
+    v[1234], v[5678], v[9000] = 99.0, 1.0, None
+    short = decimate(Series(t=[float(n) for n in range(len(v))], v=v, excluded=[0] * len(v)), 600)
+    assert len(short["t"]) <= 601
+    kept = dict(zip(short["t"], short["v"], strict=True))
+    assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
+    assert short["t"] == sorted(short["t"])
+    assert len(short["excluded"]) == len(short["t"])
+
+
+def test_decimation_leaves_short_series_alone() -> None:
+    series = Series(t=[1.0, 2.0], v=[None, 3.0])
+    assert decimate(series, 600) is series
+
+
+def test_only_news_is_news() -> None:
+    assert is_empty({"cursor": "1", "series": {"decode_tps": {"t": [], "v": []}}})
+    assert not is_empty({"cursor": "1", "now": {"decode_tps": {"v": None, "why": "idle"}}})
