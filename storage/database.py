@@ -1,0 +1,95 @@
+"""The store's file: who may open it, cursors on it, and opening it again after DuckDB gave it up."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+
+class StoreError(Exception):
+    """The store cannot do what was asked; the message is one sentence for a person."""
+
+
+def connect(path: Path) -> duckdb.DuckDBPyConnection:
+    """A read-write connection that speaks UTC; raises StoreError when the file cannot be opened."""
+    try:
+        connection = duckdb.connect(str(path))
+    except duckdb.Error as error:
+        raise StoreError(_refusal(path, str(error))) from error
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
+
+
+def _refusal(path: Path, text: str) -> str:
+    holder = re.search(r"PID (\d+)", text)
+    if "lock" in text.lower() and holder:
+        return f"Another Pitwall (pid {holder[1]}) uses this store: {path.parent}."
+    return f"The store {path} cannot be opened: {text.splitlines()[0]}"
+
+
+class Database:
+    """One open file and its cursors; every cursor is left before the file is opened anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = connect(path)
+        self._idle = threading.Condition()
+        self._cursors = 0
+        self._reopening = False
+
+    @contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection of the caller's own, closed when left; safe from any thread."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._reopening)
+            self._cursors += 1
+            cursor = self._connection.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+            with self._idle:
+                self._cursors -= 1
+                self._idle.notify_all()
+
+    @contextmanager
+    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor in a transaction: committed when left, rolled back by an exception."""
+        with self.cursor() as cursor:
+            cursor.begin()
+            try:
+                yield cursor
+                cursor.commit()
+            except BaseException:
+                _roll_back(cursor)
+                raise
+
+    def reopen(self) -> None:
+        """Open the file anew, which replays what was committed; needed after a fatal error of DuckDB's."""
+        with self._idle:
+            self._reopening = True
+            try:
+                self._idle.wait_for(lambda: self._cursors == 0)
+                self._connection.close()
+                self._connection = connect(self.path)
+            finally:
+                self._reopening = False
+                self._idle.notify_all()
+
+    def close(self) -> None:
+        with self._idle:
+            self._idle.wait_for(lambda: self._cursors == 0)
+            self._connection.close()
+
+
+def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
+    """A failed commit has ended the transaction already, and a database given up has none."""
+    try:
+        cursor.rollback()
+    except (duckdb.TransactionException, duckdb.FatalException):
+        return

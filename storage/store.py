@@ -1,0 +1,129 @@
+"""The store: the one owner of what Pitwall has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, Self
+
+import pyarrow as pa
+
+from domain import Batch, Run, RunState, TailPosition
+from settings import Settings
+from storage.catalog import define_views, migrate
+from storage.database import Database
+from storage.rows import run_of, run_table, tables_of
+from storage.writer import CommitCallback, Pending, Writer
+
+CLOSE_TIMEOUT_S = 3.0
+
+
+class Definition(Protocol):
+    """What a metric means under a definition id (engines.base.MetricDefinition has this shape)."""
+
+    @property
+    def definition(self) -> str: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def formula(self) -> str | None: ...
+    @property
+    def null_reason(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoreHealth:
+    """Whether what was given is being stored; `detail` says in words why not."""
+
+    ok: bool
+    detail: str | None
+    pending_rows: int
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Store:
+    """Everything below the data folder; safe from any thread, opened by one process at a time."""
+
+    def __init__(self, settings: Settings, database: Database, clock: Callable[[], datetime]) -> None:
+        self._settings = settings
+        self._database = database
+        self._clock = clock
+        self._writer = Writer(database)
+
+    @classmethod
+    def open(cls, settings: Settings, clock: Callable[[], datetime] = utc_now) -> Self:
+        """Open or make the store in `settings.data_dir`; raises StoreError when it is in use, newer or unreadable."""
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        database = Database(settings.store_path)
+        try:
+            with database.cursor() as cursor:
+                migrate(cursor)
+            with database.transaction() as cursor:
+                define_views(cursor, settings.parquet_dir)
+        except BaseException:
+            database.close()
+            raise
+        return cls(settings, database, clock)
+
+    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """Commit what is queued, publish a last time, let the file go."""
+        self._writer.close(timeout_s)
+        self._database.close()
+
+    def write(self, batch: Batch) -> Future[None]:
+        """Queue samples and positions, which are committed together; the future is done when they are durable.
+
+        Waits while too much is queued (a full disk). Raises at once on a value of a wrong type.
+        """
+        tables = tables_of([*batch.samples, *batch.positions])
+        run_ids = frozenset(s.run_id for s in batch.samples if s.run_id is not None)
+        return self._writer.submit(Pending(tables, run_ids))
+
+    def save_run(self, run: Run, timeout_s: float | None = None) -> None:
+        """Store the state of a run after all that was written before; durable when it returns.
+
+        Raises TimeoutError when the store does not take it in time; it stays queued.
+        """
+        pending = Pending({"runs": run_table(run)}, frozenset([run.id]), urgent=True)
+        self._writer.submit(pending).result(timeout_s)
+
+    def set_definitions(self, definitions: Iterable[Definition]) -> None:
+        """Replace what the metrics mean under the given definition ids; shown by the view metric_definitions."""
+        columns = ("definition", "metric", "formula", "null_reason")
+        rows = [{name: getattr(row, name) for name in columns} for row in definitions]
+        table = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in columns]))
+        self._writer.submit(Pending({"metric_definitions": table}, frozenset(), urgent=True)).result()
+
+    def run(self, run_id: str) -> Run | None:
+        return next(iter(self._runs("WHERE id = ?", [run_id])), None)
+
+    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
+        """Runs, the newest first; all of them unless states or a limit are given."""
+        where, params = ("", []) if states is None else ("WHERE list_contains(?, state)", [[str(s) for s in states]])
+        return self._runs(f"{where} ORDER BY id DESC LIMIT ?", [*params, limit])
+
+    def _runs(self, clause: str, params: Sequence[Any]) -> list[Run]:
+        return [run_of(record) for record in self.query(f"SELECT * FROM raw.runs {clause}", params).to_pylist()]
+
+    def tail_position(self, run_id: str, path: str) -> TailPosition | None:
+        """How far a file had been taken in when its last samples were committed."""
+        sql = "SELECT * FROM raw.tail_positions WHERE run_id = ? AND path = ?"
+        return next((TailPosition(**row) for row in self.query(sql, [run_id, path]).to_pylist()), None)
+
+    def query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> pa.Table:
+        """The rows a statement gives, on a cursor of its own; times come in UTC. Raises duckdb.Error."""
+        with self._database.cursor() as cursor:
+            return cursor.execute(sql, params).to_arrow_table()
+
+    def on_commit(self, callback: CommitCallback) -> None:
+        """Call back after each commit with the ids of the runs it touched; on the writer's thread, so be quick."""
+        self._writer.on_commit(callback)
+
+    def health(self) -> StoreHealth:
+        failure = self._writer.failure
+        return StoreHealth(failure is None, failure, self._writer.pending_rows)

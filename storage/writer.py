@@ -1,0 +1,213 @@
+"""The one writer: everything that waits is committed together, in order, once."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import duckdb
+import pyarrow as pa
+
+from storage.database import Database, StoreError
+
+MAX_ROWS_PER_COMMIT = 20_000
+MAX_PENDING_ROWS = 200_000
+COALESCE_S = 0.05  # samples wait this long for company; a run that is saved does not
+RETRY_S = 1.0
+KEYS: Mapping[str, str] = {
+    "runs": "id",
+    "tail_positions": "run_id, path",
+    "metric_definitions": "definition, metric",
+}  # rows that replace the ones with the same key
+STORE_FAILURES = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException, StoreError)
+
+CommitCallback = Callable[[frozenset[str]], None]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Rows that are committed together or not at all, and the promise to whoever gave them."""
+
+    tables: Mapping[str, pa.Table]
+    run_ids: frozenset[str]
+    urgent: bool = False
+    done: Future[None] = field(default_factory=Future)
+
+    @property
+    def rows(self) -> int:
+        return sum(table.num_rows for table in self.tables.values())
+
+
+class Writer:
+    """A thread that commits what is submitted; while the store fails it keeps everything and tries again."""
+
+    def __init__(self, database: Database) -> None:
+        self.failure: str | None = None  # why the last try failed, None while all is well
+        self._database = database
+        self._callbacks: list[CommitCallback] = []
+        self._pending: deque[Pending] = deque()
+        self._changed = threading.Condition()
+        self._pending_rows = 0
+        self._closing = False
+        with database.cursor() as cursor:
+            self._number = _last_commit(cursor)
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def pending_rows(self) -> int:
+        return self._pending_rows
+
+    def on_commit(self, callback: CommitCallback) -> None:
+        self._callbacks.append(callback)
+
+    def submit(self, item: Pending) -> Future[None]:
+        """Queue rows; waits while too many are queued already. Raises StoreError once the store is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or self._pending_rows < MAX_PENDING_ROWS)
+            if self._closing:
+                raise StoreError("The store is closed.")
+            self._pending.append(item)
+            self._pending_rows += item.rows
+            self._changed.notify_all()
+        return item.done
+
+    def close(self, timeout_s: float) -> None:
+        """Commit what is queued; what cannot be committed in time is refused to its giver."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        try:
+            while batch := self._next():
+                self._commit_until_done(batch)
+        finally:
+            self._refuse_rest()
+
+    def _next(self) -> list[Pending]:
+        """What to commit next, in the order it came; empty when closing and nothing is left."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or self._pending)
+            self._changed.wait_for(self._in_a_hurry, COALESCE_S)
+            return list(self._take())
+
+    def _in_a_hurry(self) -> bool:
+        full = self._pending_rows >= MAX_ROWS_PER_COMMIT
+        return self._closing or full or any(item.urgent for item in self._pending)
+
+    def _take(self) -> Iterator[Pending]:
+        rows = 0
+        while self._pending and (rows == 0 or rows + self._pending[0].rows <= MAX_ROWS_PER_COMMIT):
+            item = self._pending.popleft()
+            rows += item.rows
+            yield item
+
+    def _commit_until_done(self, batch: Sequence[Pending]) -> None:
+        """Try until the store takes it; one bad item fails alone, not those it happened to travel with."""
+        try:
+            while not self._try_commit(batch):
+                if self._pause():
+                    return self._refuse(batch)
+        except (duckdb.Error, pa.ArrowException) as error:
+            if len(batch) == 1:
+                return self._settle(batch, error)
+            for item in batch:
+                self._commit_until_done([item])
+            return None
+        return self._settle(batch, None)
+
+    def _pause(self) -> bool:
+        """Wait before the next try; true when there will be none."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._closing, RETRY_S)
+
+    def _try_commit(self, batch: Sequence[Pending]) -> bool:
+        """One try; a commit that failed half-way is looked up by its number, so nothing is stored twice."""
+        number = self._number + 1
+        try:
+            with self._database.transaction() as cursor:
+                _insert(cursor, batch)
+                cursor.execute("UPDATE raw.commits SET number = ?", [number])
+        except STORE_FAILURES as error:
+            self.failure = str(error).splitlines()[0]
+            if not self._recovered(number):
+                return False
+        self.failure, self._number = None, number
+        return True
+
+    def _recovered(self, number: int) -> bool:
+        """Open the file anew and see whether the commit had reached the disk after all."""
+        try:
+            self._database.reopen()
+            with self._database.cursor() as cursor:
+                return _last_commit(cursor) == number
+        except STORE_FAILURES as error:
+            self.failure = str(error).splitlines()[0]
+            return False
+
+    def _settle(self, batch: Sequence[Pending], error: Exception | None) -> None:
+        with self._changed:
+            self._pending_rows -= sum(item.rows for item in batch)
+            self._changed.notify_all()
+        for item in batch:
+            if error is None:
+                item.done.set_result(None)
+            else:
+                item.done.set_exception(error)
+        if error is None:
+            touched = frozenset[str]().union(*(item.run_ids for item in batch))
+            for callback in self._callbacks:
+                callback(touched)
+
+    def _refuse(self, batch: Sequence[Pending]) -> None:
+        self._settle(batch, StoreError(f"Not stored before the store was closed: {self.failure}"))
+
+    def _refuse_rest(self) -> None:
+        """The thread ends: nobody may wait for it any more."""
+        with self._changed:
+            self._closing = True
+            rest, self._pending = list(self._pending), deque()
+        self._refuse(rest)
+
+
+def _last_commit(cursor: duckdb.DuckDBPyConnection) -> int:
+    row = cursor.execute("SELECT number FROM raw.commits").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _insert(cursor: duckdb.DuckDBPyConnection, batch: Sequence[Pending]) -> None:
+    """Every table's rows of the batch at once; where rows have a key, the last one stays."""
+    for name in sorted({name for item in batch for name in item.tables}):
+        tables = [item.tables[name] for item in batch if name in item.tables]
+        if name in KEYS:
+            for table in tables:
+                _replace(cursor, name, table)
+        else:
+            _append(cursor, name, pa.concat_tables(tables))
+
+
+def _replace(cursor: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    with _registered(cursor, table):
+        cursor.execute(f"DELETE FROM raw.{name} WHERE ({KEYS[name]}) IN (SELECT ({KEYS[name]}) FROM incoming)")
+    _append(cursor, name, table)
+
+
+def _append(cursor: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    with _registered(cursor, table):
+        cursor.execute(f"INSERT INTO raw.{name} BY NAME SELECT * FROM incoming")
+
+
+@contextmanager
+def _registered(cursor: duckdb.DuckDBPyConnection, table: pa.Table) -> Iterator[None]:
+    cursor.register("incoming", table)
+    try:
+        yield
+    finally:
+        cursor.unregister("incoming")

@@ -1,0 +1,169 @@
+"""What a store keeps: runs, samples and positions, through a restart, once and in order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields
+from datetime import UTC, datetime
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from domain import (
+    Batch,
+    Config,
+    CounterSample,
+    Event,
+    RequestRecord,
+    Run,
+    RunState,
+    Speculation,
+    TailPosition,
+    WorkloadSpec,
+)
+from settings import Settings
+from storage.database import StoreError
+from storage.rows import ROW_TABLES
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+
+
+def make_run(run_id: str = "r1", **fields: object) -> Run:
+    base = {"id": run_id, "name": run_id, "color": 0, "config": Config(), "machine_id": "m", "created_at": NOW}
+    return Run.model_validate(base | fields)
+
+
+def event(text: str, run_id: str = "r1") -> Event:
+    return Event(run_id, NOW, "state", text)
+
+
+@pytest.mark.parametrize(("row_type", "table"), ROW_TABLES.items(), ids=lambda v: getattr(v, "__name__", v))
+def test_a_table_has_the_columns_of_its_row_type(store: Store, row_type: type, table: str) -> None:
+    columns = store.query(f"SELECT * FROM raw.{table}").column_names
+    assert columns == [f.name for f in fields(row_type)]
+
+
+def test_the_runs_table_has_the_columns_of_a_run(store: Store) -> None:
+    assert store.query("SELECT * FROM raw.runs").column_names == [*Run.model_fields, "fingerprint"]
+
+
+def test_a_run_comes_back_as_it_was_saved_and_only_in_its_last_state(store: Store) -> None:
+    config = Config(engine="vllm", speculative=Speculation(method="ngram", num_tokens=4), argv=("vllm", "serve"))
+    run = make_run(config=config, workload=WorkloadSpec(name="five", params={"n": 1}), ready_at=NOW, queue_position=1.5)
+    store.save_run(run)
+    ready = run.model_copy(update={"state": RunState.READY, "pid": 4_000_000})
+    store.save_run(ready)
+    assert store.run("r1") == ready
+    assert store.runs() == [ready]
+    assert store.run("nobody") is None
+
+
+def test_runs_are_listed_newest_first_and_by_state(store: Store) -> None:
+    for run_id, state in (("a", "finished"), ("b", "failed"), ("c", "running")):
+        store.save_run(make_run(run_id, state=state))
+    assert [run.id for run in store.runs()] == ["c", "b", "a"]
+    assert [run.id for run in store.runs([RunState.FAILED, RunState.FINISHED], limit=1)] == ["b"]
+
+
+def test_samples_and_positions_outlive_the_process(settings: Settings) -> None:
+    store = Store.open(settings)
+    position = TailPosition("r1", "/log", generation=1, inode=2**63 + 5, offset=10)
+    store.write(Batch((event("one"),), (TailPosition("r1", "/log", 0, 1, 5),))).result()
+    store.write(Batch((event("two"),), (position,)))
+    store.close()
+    again = Store.open(settings)
+    assert again.query("SELECT text FROM events ORDER BY text")["text"].to_pylist() == ["one", "two"]
+    assert again.tail_position("r1", "/log") == position
+    assert again.tail_position("r1", "/other") is None
+    again.close()
+
+
+def test_untrusted_values_do_not_stop_the_store(store: Store) -> None:
+    odd = Event("r1", NOW, "warning", "lone \ud800, nul \x00", data={"a": float("nan"), "b": [float("inf"), 1]})
+    store.write(Batch((odd,))).result()
+    [row] = store.query("SELECT text, data->>'a' AS a, data->>'$.b[1]' AS b FROM events").to_pylist()
+    assert row == {"text": "lone ?, nul \x00", "a": None, "b": "1"}
+
+
+def test_a_wrong_value_is_refused_to_its_giver_and_nobody_else(store: Store) -> None:
+    with pytest.raises((TypeError, pa.ArrowInvalid)):
+        store.write(Batch((CounterSample("r1", NOW, 1.0, "vllm.counter", drafts_total="many"),)))  # type: ignore[arg-type]
+    store.write(Batch((event("fine"),))).result()
+    assert store.query("FROM events").num_rows == 1
+
+
+def test_rows_the_store_refuses_fail_alone(store: Store) -> None:
+    with store._database.cursor() as cursor:  # a rule the tables do not have, to make one batch fail in the writer
+        cursor.execute("CREATE TABLE raw.narrow AS FROM raw.events LIMIT 0")
+        cursor.execute("ALTER TABLE raw.events ALTER COLUMN line TYPE TINYINT")
+    futures = [
+        store.write(Batch((Event("r1", NOW, "state", text, line=line),)))
+        for text, line in (("a", 1), ("b", 999), ("c", 2))
+    ]
+    futures[0].result()
+    with pytest.raises(duckdb.Error):
+        futures[1].result()
+    futures[2].result()
+    assert store.query("SELECT text FROM events ORDER BY text")["text"].to_pylist() == ["a", "c"]
+    assert store.health().ok
+
+
+def test_who_listens_hears_of_the_runs_a_commit_touched(store: Store) -> None:
+    heard: list[frozenset[str]] = []
+    store.on_commit(heard.append)
+    store.write(Batch((event("x", "r1"), event("y", "r2")))).result()
+    store.save_run(make_run("r3"))
+    store.close()
+    assert frozenset().union(*heard) == {"r1", "r2", "r3"}
+
+
+def test_a_run_is_saved_after_what_was_written_before_it(store: Store) -> None:
+    for number in range(50):
+        store.write(Batch((event(str(number)),)))
+    store.save_run(make_run())
+    assert store.query("FROM events").num_rows == 50
+
+
+def test_a_second_owner_is_refused_in_one_sentence_that_names_the_first(settings: Settings, store: Store) -> None:
+    program = (
+        "import sys; from pathlib import Path; from settings import Settings; from storage.store import Store\n"
+        "Store.open(Settings(data_dir=Path(sys.argv[1])))"
+    )
+    argv = [sys.executable, "-c", program, str(settings.data_dir)]
+    ended = subprocess.run(argv, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "StoreError: Another Pitwall (pid " in ended.stderr.splitlines()[-1]
+
+
+def test_a_store_of_a_newer_pitwall_is_refused_politely(settings: Settings) -> None:
+    Store.open(settings).close()
+    with duckdb.connect(str(settings.store_path)) as connection:
+        connection.execute("INSERT INTO raw.migrations VALUES (9999, '9999_future.sql', now())")
+    with pytest.raises(StoreError, match="written by a newer Pitwall"):
+        Store.open(settings)
+
+
+def test_a_file_that_is_no_store_is_refused_in_one_sentence(settings: Settings) -> None:
+    settings.data_dir.mkdir()
+    settings.store_path.write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreError, match=r"cannot be opened") as refusal:
+        Store.open(settings)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_closed_store_takes_nothing_more(settings: Settings) -> None:
+    store = Store.open(settings)
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.write(Batch((event("late"),)))
+
+
+def test_each_row_type_of_the_domain_can_be_stored(store: Store) -> None:
+    request = RequestRecord("r1", "q1", "five", "measure", "text", 0, 1, NOW, sampling={"temperature": 0})
+    counter = CounterSample("r1", NOW, 1.0, "vllm.counter", accepted_per_pos_total=[3.0, 1.0])
+    store.write(Batch((request, counter))).result()
+    assert store.query("SELECT sampling->>'temperature' AS t FROM requests")["t"].to_pylist() == ["0"]
+    assert store.query("SELECT accepted_per_pos_total AS p FROM counter_samples")["p"].to_pylist() == [[3.0, 1.0]]
