@@ -1,0 +1,99 @@
+"""What a workload is: a plan of requests in phases, and the parameters it is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from domain import JsonValue, WorkloadSpec
+
+Endpoint = Literal["chat", "completions"]
+PhaseKind = Literal["warmup", "measure"]
+
+
+class Params(BaseModel):
+    """What every workload lets its user choose; a workload adds its own fields to these."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    endpoint: Endpoint = "chat"
+    seed: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRequest:
+    """One request before it is sent; `sampling` holds max_tokens, temperature, seed and ignore_eos as they are sent."""
+
+    prompt_class: str
+    prompt: str
+    sampling: Mapping[str, JsonValue]
+
+    @property
+    def max_tokens(self) -> int:
+        return int(self.sampling["max_tokens"])
+
+    @property
+    def prompt_hash(self) -> str:
+        return hashlib.sha256(self.prompt.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Requests that are sent in order by `concurrency` streams, each taking the next one when its last has ended."""
+
+    title: str
+    kind: PhaseKind
+    concurrency: int
+    requests: tuple[PlannedRequest, ...]
+
+
+Plan = list[Phase]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One entry of the registry: what the Launch page shows, and the plan that the runner goes through.
+
+    Methods take the user's parameters as a mapping, missing ones at their defaults;
+    they raise pydantic's ValidationError for an unknown or wrong one.
+    """
+
+    name: str
+    title: str
+    summary: str
+    params_type: type[Params]
+    build: Callable[..., Plan]
+
+    @property
+    def default_params(self) -> dict[str, JsonValue]:
+        return self.params_type().model_dump(mode="json")
+
+    def plan(self, params: Mapping[str, JsonValue]) -> Plan:
+        return self.build(self.params_type.model_validate(params))
+
+    def prompt_set_hash(self, params: Mapping[str, JsonValue]) -> str:
+        """16 hex digits over the endpoint and everything planned: texts, order, concurrency, sampling, limits."""
+        checked = self.params_type.model_validate(params)
+        phases = [
+            [p.kind, p.concurrency, [[r.prompt_class, r.prompt, dict(r.sampling)] for r in p.requests]]
+            for p in self.build(checked)
+        ]
+        said = json.dumps([checked.endpoint, phases], sort_keys=True)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+    def max_tokens(self, params: Mapping[str, JsonValue]) -> int:
+        """Tokens that the plan may generate at most, warm-up included."""
+        return sum(request.max_tokens for phase in self.plan(params) for request in phase.requests)
+
+    def estimate_s(self, params: Mapping[str, JsonValue], decode_tps: float) -> float:
+        """Seconds at `decode_tps` in all, if parallel streams gain nothing and no request ends early."""
+        return self.max_tokens(params) / decode_tps
+
+    def spec(self, params: Mapping[str, JsonValue]) -> WorkloadSpec:
+        """The workload as a run records it: every parameter spelled out."""
+        checked = self.params_type.model_validate(params).model_dump(mode="json")
+        return WorkloadSpec(name=self.name, prompt_set_hash=self.prompt_set_hash(checked), params=checked)
