@@ -1,7 +1,7 @@
 """SGLang: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.sglang import counters
+from engines.sglang import counters, log
 
 ENGINE = Engine(
     name="sglang",
@@ -9,5 +9,6 @@ ENGINE = Engine(
     default_port=30000,
     ready_path="/health",
     metrics_path="/metrics",
+    log=log,
     counters=counters,
 )

@@ -1,0 +1,137 @@
+"""What goes wrong in an SGLang log: true causes, echoes of them, requests that fail alone, warnings that matter."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from engines.base import Line
+
+_TRACEBACK = "Traceback (most recent call last)"
+_LONGEST_TRACEBACK = 500  # lines
+_FATAL_HEADER = re.compile(
+    r"hit an exception: |^Exception in (?:Controller|Model|Tp|Detokenizer)|^Initialization failed\."
+)
+_HARMLESS_HEADER = re.compile(
+    r"^Error in request|Exception in ASGI application|^Exception ignored in|exception was never retrieved|"
+    r"^Ignore import error|^Fail(?:ed)? to (?:parse|process)"
+)
+_EXCEPTION = re.compile(
+    r"^`?(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Pool|Timeout|Again|Failure|Died)\b(?:: .*|$)"
+)
+_DIRECT_CAUSE = re.compile(
+    r"^`?(?:\w+(?:\.\w+)*Error: )?(?:(?:Prefill|Decode) out of memory\b|CUDA out of memory\b|CUDA error: |"
+    r"Not enough memory\. |NPU out of memory\b|HIP out of memory\b)|"
+    r": error: (?:unrecognized arguments|argument |the following arguments)|"
+    r"\[Errno \d+\] .*address already in use|[Pp]ort \d+ is (?:not available|already in use|occupied)"
+)
+_KILLED = re.compile(r"^(?:\S+: line \d+: +\d+ )?Killed\b|Out of memory: Killed process|\boom-kill(?:er)?:")
+_ECHO = re.compile(
+    r"^Received sigquit from a child proces|scheduler is dead\. |^Child process unexpectedly failed|"
+    r"terminated with -?\d+$|^Subprocess \w+ .*(?:crashed|exited|died)"
+)
+_SENTENCES = (
+    (
+        re.compile(r"(?:Prefill|Decode) out of memory"),
+        "The KV pool cannot hold the batch: lower the batch size or context.",
+    ),
+    (
+        re.compile(r"Not enough memory\. Please try to increase --mem-fraction-static"),
+        "No room is left for the KV cache.",
+    ),
+    (re.compile(r"out of memory", re.IGNORECASE), "The accelerator ran out of memory."),
+    (re.compile(r"illegal memory access"), "A CUDA kernel read or wrote outside its memory."),
+    (re.compile(r"unrecognized arguments"), "The server does not know a flag."),
+    (re.compile(r"address already in use|[Pp]ort \d+ is"), "The port is in use."),
+    (re.compile(r"[Kk]illed"), "The kernel killed the process, most likely for memory."),
+)
+_WARNINGS = (
+    (
+        re.compile(r"no scaling factors provided\. Defaulting to scaling factors of 1\.0"),
+        "The FP8 KV cache has no scaling factors; they default to 1.0, which can cost accuracy.",
+    ),
+    (re.compile(r"FP4 \(E2M1\) KV Cache might lead"), "An FP4 KV cache can cost accuracy."),
+    (
+        re.compile(r"^KV cache pool is full\. Retract requests"),
+        "The KV pool is full: running requests are retracted and redone.",
+    ),
+    (
+        re.compile(r"\b(?:NEXTN|EAGLE)\b.*\bFROZEN_KV_MTP\b"),
+        "The speculation asked for was promoted to FROZEN_KV_MTP: the drafter reads the target's KV cache.",
+    ),
+    (
+        re.compile(
+            r"(?:kernel|backend|attention|[Tt]riton)\b.*[Ff]all(?:s|ing) back to|Performance might be sub-?optimal"
+        ),
+        "A slower or less tuned fallback is in use.",
+    ),
+    (re.compile(r"^Cuda graph is disabled"), "CUDA graphs are off: decoding pays for every kernel launch."),
+    (
+        re.compile(r"resource_tracker: There appear to be"),
+        "Processes ended without cleaning up, as when they are killed.",
+    ),
+)
+
+
+class Trouble(NamedTuple):
+    """A cause (`rank` 0), an echo of one (1) or a warning (None); `text` is the engine's, `sentence` ours."""
+
+    text: str
+    sentence: str
+    rank: int | None
+
+
+class TroubleReader:
+    """Follows tracebacks and tells a server's end from a request's; before `is_ready` an uncaught one is fatal."""
+
+    def __init__(self) -> None:
+        self.is_ready = False
+        self._opened: Line | None = None  # where the traceback began whose exception has not come yet
+        self._is_fatal = False
+        self._request_failed = False
+
+    def read(self, line: Line) -> Trouble | None:
+        opened = self._opened
+        if _TRACEBACK in line.text:
+            self._open(line)
+            return None
+        if opened is not None and line.number - opened.number < _LONGEST_TRACEBACK and _EXCEPTION.match(line.text):
+            self._opened = None
+            return self._name(line.text)
+        self._request_failed = self._request_failed or bool(_HARMLESS_HEADER.search(line.text))
+        return _read_plain(line.text)
+
+    def unnamed(self) -> tuple[Line, Trouble] | None:
+        """The scheduler's exception, if the log ended inside its traceback."""
+        line = self._opened
+        if line is None or "hit an exception" not in line.text:
+            return None
+        return line, Trouble("Scheduler hit an exception", "The scheduler failed; the log ends before it says why.", 0)
+
+    def _open(self, line: Line) -> None:
+        header = line.text.partition(_TRACEBACK)[0]
+        is_a_requests = self._request_failed or bool(_HARMLESS_HEADER.search(header))
+        self._opened = line
+        self._is_fatal = bool(_FATAL_HEADER.search(header)) or not (is_a_requests or self.is_ready)
+        self._request_failed = False
+
+    def _name(self, text: str) -> Trouble:
+        if self._is_fatal:
+            return Trouble(text.lstrip("`"), _sentence(text), 0)
+        return Trouble(text, f"A request failed, the server lives on: {text}", None)
+
+
+def _read_plain(text: str) -> Trouble | None:
+    if _ECHO.search(text):
+        return Trouble(text, text, 1)
+    if _DIRECT_CAUSE.search(text) or _KILLED.search(text):
+        return Trouble(text.lstrip("`"), _sentence(text), 0)
+    for pattern, sentence in _WARNINGS:
+        if pattern.search(text):
+            return Trouble(text, sentence, None)
+    return None
+
+
+def _sentence(text: str) -> str:
+    bare = text.lstrip("`")
+    return next((f"{sentence} {bare}" for pattern, sentence in _SENTENCES if pattern.search(text)), bare)

@@ -1,0 +1,188 @@
+"""SGLang's log grammar, releases 0.1 to 0.5: batch lines, start-up facts, failures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from domain import JsonValue, LogSample
+from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.reading import LineReader, mark
+from engines.sglang.failures import Trouble, TroubleReader
+from engines.sglang.startup import MERGES, StartupFacts
+from engines.sglang.stats import is_cut_short, read_stats
+
+DEFINITION = "sglang.log"
+_SIGNS = re.compile(
+    r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #|new fill batch\. #seq|^#running-req: |\bsglang[./]|"
+    r"Scheduler hit an exception|fired up and ready to roll|KV Cache is allocated\. |max_total_num_tokens=|"
+    r"Load weight (?:begin|end)\.|Received sigquit from a child|Decode out of memory\. Try|\bSGLang\b",
+    re.MULTILINE,
+)
+_NEEDLES = re.compile(
+    rb"batch|#queue-req|#running-req|token/s|Load weight|Memory pool end|_tokens=|llocated|KVPool|KV cache|graph|"
+    rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
+    rb"rror|xception|Traceback|sigquit|illed|emory|scheduler is dead|terminated|address already|[Pp]ort |"
+    rb"all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|Interrupt|Exit"
+)
+_VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
+_PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")
+_PHASES = (
+    (re.compile(r"^Init (?:torch distributed|parallel) begin"), "starting the workers"),
+    (re.compile(r"^Load weight begin"), "loading weights"),
+    (re.compile(r"^Load weight end"), "allocating the KV cache"),
+    (re.compile(r"^Capture .*graph begin", re.IGNORECASE), "capturing graphs"),
+)
+_DP_RANK = re.compile(r"\bDP(\d+)")
+_COLUMNS = {
+    "generation_tps": "generation_tps",
+    "prompt_tps": "prompt_tps",
+    "running": "requests_running",
+    "waiting": "requests_waiting",
+    "accept_length": "acceptance_length",
+}
+_NOT_EXTRA = {*_COLUMNS, "type", "rank", "kv_cache_usage_pct"}
+
+
+def recognises(text: str) -> bool:
+    """Whether this is SGLang's log, or of a program that runs its scheduler."""
+    return _SIGNS.search(text) is not None
+
+
+def log_parser() -> LogParser:
+    return SglangReader()
+
+
+def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
+    """A batch line in the store's terms.
+
+    The strict acceptance rate is (accept_len - 1) / (draft tokens - 1): releases to 0.5.10 print accept_len / draft
+    tokens with the bonus token on both sides. It is None where the log has not stated the number of draft tokens.
+    The line does not say its window (40 decode steps of unknown length), so that is None too.
+    """
+    fields = sample.fields
+    rank = fields.get("rank")
+    dp_rank = _DP_RANK.search(rank or "")
+    usage = fields.get("kv_cache_usage_pct")
+    return LogSample(
+        run_id=run_id,
+        ts=ts,
+        offset=sample.offset,
+        line=sample.line,
+        definition=DEFINITION,
+        ts_source=ts_source,
+        engine_index=int(dp_rank[1]) if dp_rank else 0,
+        rank=rank,
+        kind=fields.get("type"),
+        kv_usage_ratio=None if usage is None else usage / 100,
+        acceptance_rate=strict_acceptance_rate(fields.get("accept_length"), fields.get("num_spec_tokens")),
+        extra={key: value for key, value in fields.items() if key not in _NOT_EXTRA},
+        **{column: fields.get(key) for key, column in _COLUMNS.items()},
+    )
+
+
+def strict_acceptance_rate(accept_length: float | None, draft_tokens: int | None) -> float | None:
+    """Accepted over drafted, 0..1; `draft_tokens` counts the bonus token as SGLang's flag does."""
+    if accept_length is None or draft_tokens is None or draft_tokens < 2:
+        return None
+    return min(max((accept_length - 1) / (draft_tokens - 1), 0.0), 1.0)
+
+
+class SglangReader(LineReader):
+    """Reads one SGLang log, in order."""
+
+    ENGINE = "sglang"
+    NEEDLES = _NEEDLES
+    MERGES = MERGES
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts = StartupFacts()
+        self._trouble = TroubleReader()
+        self._phase: str | None = None
+        self._draft_tokens: int | None = None
+        self._cut: Line | None = None  # the first half of a record that a terminal broke in two
+
+    def read_line(self, line: Line) -> Iterable[LogEvent]:
+        whole = self._rejoin(line)
+        if whole is not None:
+            return whole
+        fields = read_stats(line.text)
+        if fields is not None:
+            return [*self.release(None), *self._stats(line, fields)]
+        return [*self.release(None), *self._startup_events(line), *self._trouble_events(line)]
+
+    def close(self) -> list[LogEvent]:
+        events = super().close()
+        unnamed = self._trouble.unnamed()
+        return events + (self._report(*unnamed) if unnamed else [])
+
+    def _rejoin(self, line: Line) -> list[LogEvent] | None:
+        """The events of a record whose second half this line is, if it is one."""
+        first, held = self._cut, self.held(None)
+        self._cut = None
+        if first is None or held is None or line.number != first.number + 1 or line.stamp is not None:
+            return None
+        joined = [read_stats(f"{first.text}{glue}{line.text}") or {} for glue in ("", " ")]
+        fullest = max(joined, key=len)
+        if len(fullest) <= len(held.fields) - len(self._context(first)):
+            return None
+        self._held.pop(None)
+        return self._finished(first, fullest)
+
+    def _stats(self, line: Line, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
+        if not is_cut_short(fields):
+            return self._finished(line, fields)
+        self._cut = line
+        return self.hold(None, self._sample(line, fields))
+
+    def _finished(self, line: Line, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
+        self._trouble.is_ready = self._trouble.is_ready or fields["type"] == "decode"
+        events: list[LogEvent] = [self._sample(line, fields), mark(line, "throughput", line.text)]
+        return [*events, mark(line, "acceptance", line.text)] if "accept_length" in fields else events
+
+    def _sample(self, line: Line, fields: Mapping[str, JsonValue]) -> ParsedSample:
+        return ParsedSample(line.number, line.offset, {**fields, **self._context(line)}, line.stamp, line.elapsed_s)
+
+    def _context(self, line: Line) -> dict[str, JsonValue]:
+        rank = {"rank": line.process} if line.process else {}
+        return rank if self._draft_tokens is None else {**rank, "num_spec_tokens": self._draft_tokens}
+
+    def _startup_events(self, line: Line) -> Iterable[LogEvent]:
+        if line.text.startswith("server_args="):
+            self.begin_run()
+            self._facts = StartupFacts()
+        if self.version is None and (version := _VERSION.search(line.text)):
+            self.version = version[1]
+        facts = self._facts.read(line.text, line.process)
+        self._draft_tokens = facts.get("num_spec_tokens", self._draft_tokens)
+        events = self.note_startup(line, facts) if facts else []
+        if facts.get("ready"):
+            self._trouble.is_ready = True
+            return [*events, mark(line, "ready", "ready")]
+        return [*events, *self._phase_events(line)]
+
+    def _phase_events(self, line: Line) -> list[LogEvent]:
+        phase = read_phase(line.text)
+        if phase is None or phase == self._phase:
+            return []
+        self._phase = phase
+        return [mark(line, "phase", phase)]
+
+    def _trouble_events(self, line: Line) -> list[LogEvent]:
+        trouble = self._trouble.read(line)
+        return self._report(line, trouble) if trouble else []
+
+    def _report(self, line: Line, trouble: Trouble) -> list[LogEvent]:
+        if trouble.rank is None:
+            return [mark(line, "warning", trouble.sentence, evidence=line.text)]
+        return self.blame(line, trouble.rank, trouble.text, trouble.sentence)
+
+
+def read_phase(text: str) -> str | None:
+    """What a starting server is doing: 'loading weights 34 %', 'capturing graphs'."""
+    if found := _PROGRESS.search(text):
+        what = "loading weights" if found["what"] == "shards" else "capturing graphs"
+        return f"{what} {found['percent']} %"
+    return next((phase for pattern, phase in _PHASES if pattern.search(text)), None)

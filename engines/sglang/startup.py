@@ -1,0 +1,139 @@
+"""What SGLang says once while it starts: weights, KV pools per rank, graphs, limits, speculation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from domain import JsonValue
+from engines.reading import Merge
+
+# What SGLang prints as GB is GiB. Of several ranks: the largest memory, the slowest load, the smallest pool.
+MERGES: Mapping[str, Merge] = {
+    "model_load_gib": "max",
+    "model_load_s": "max",
+    "draft_load_gib": "max",
+    "draft_load_s": "max",
+    "available_kv_gib": "min",
+    "kv_cache_tokens": "min",
+    "swa_tokens": "min",
+    "mamba_cache_size": "min",
+    "max_running_requests": "min",
+    "kv_pools": "list",
+    "graph_capture_s": "list",
+}
+_WEIGHTS = re.compile(r"Load weight end\. (?:elapsed=(?P<s>[\d.]+) s, )?type=\w+.*?mem usage=(?P<gb>-?[\d.]+) ?GB")
+_POOL = re.compile(
+    r"KV Cache is allocated\. .*?#tokens: (?P<tokens>\d+), "
+    r"(?:K size: (?P<k>[\d.]+) ?GB, V size: (?P<v>[\d.]+) ?GB|KV size: (?P<kv>[\d.]+) ?GB)"
+)
+_SWA_POOL = re.compile(r"SWAKVPool mem usage: (?P<gb>[\d.]+) ?GB, swa size: (?P<swa>\d+), full size: (?P<full>\d+)")
+_SWA_TOKENS = re.compile(r"full_layer_tokens=(?P<full>\d+), swa_layer_tokens=(?P<swa>\d+)")
+_MAMBA = re.compile(r"Mamba Cache is allocated\. .*?max_mamba_cache_size: (?P<size>\d+)")
+_GRAPH = re.compile(r"Capture (?:.*? )?graph end\. (?:Time elapsed: |elapsed=)(?P<s>[\d.]+) ?s", re.IGNORECASE)
+_LIMIT = re.compile(r"\b(max_total_num_tokens|max_running_requests|context_len)=(\d+)")
+_AVAILABLE = re.compile(r"The available memory for KV cache is (-?[\d.]+) ?GB")
+_KV_DTYPE = re.compile(r"Using KV cache dtype: (?:torch\.)?(\w+)")
+_ARGUMENT = re.compile(
+    r"\b(speculative_algorithm|speculative_num_draft_tokens|attention_backend|quantization)"
+    r"['\"]?(?:=|: )(?:'(?P<text>[^']+)'|(?P<n>\d+)\b)"
+)
+_DRAFT_TOKENS_FLAG = re.compile(r"--speculative-num-draft-tokens[ =](\d+)")
+_BLOCK_SIZE = re.compile(r"Initialized \w+ draft runner\..*\bblock_size=(\d+)")
+_STARTUP_TIMES = re.compile(r"Engine startup timings \(s\): .*?scheduler_e2e=([\d.]+)")
+_NAMES = {"speculative_num_draft_tokens": "num_spec_tokens", "max_total_num_tokens": "kv_cache_tokens"}
+
+
+@dataclass
+class _Rank:
+    """How far one rank has come: the second model it loads is the drafter, as are the pools behind the first end."""
+
+    has_weights: bool = False
+    has_pools: bool = False
+    swa_tokens: int | None = None
+    full_is_next: bool = False
+
+
+class StartupFacts:
+    """Reads the facts of one start; remembers of each rank what tells its target from its drafter."""
+
+    def __init__(self) -> None:
+        self._ranks: dict[str | None, _Rank] = {}
+
+    def read(self, text: str, process: str | None) -> dict[str, JsonValue]:
+        """The facts that a message states, in the parser's key names."""
+        rank = self._ranks.setdefault(process, _Rank())
+        if found := _WEIGHTS.search(text):
+            return _weights(found, rank)
+        if found := _POOL.search(text):
+            return _pool(found, rank)
+        if found := _SWA_TOKENS.search(text):
+            rank.swa_tokens = int(found["swa"])
+            return {"swa_tokens": int(found["swa"]), "kv_cache_tokens": int(found["full"])}
+        if found := _SWA_POOL.search(text):
+            tokens = {"swa_tokens": int(found["swa"]), "kv_cache_tokens": int(found["full"])}
+            return {} if rank.has_pools else {"swa_pool_gb": float(found["gb"]), **tokens}
+        if text.startswith("Memory pool end"):
+            rank.has_pools = True
+            return {}
+        return _single_fact(text)
+
+
+def _weights(found: re.Match[str], rank: _Rank) -> dict[str, JsonValue]:
+    role = "draft" if rank.has_weights else "model"
+    rank.has_weights = True
+    seconds = {f"{role}_load_s": float(found["s"])} if found["s"] else {}
+    return {f"{role}_load_gib": float(found["gb"]), **seconds}
+
+
+def _pool(found: re.Match[str], rank: _Rank) -> dict[str, JsonValue]:
+    tokens = int(found["tokens"])
+    sizes = {"k_gb": found["k"], "v_gb": found["v"], "kv_gb": found["kv"]}
+    pool: dict[str, JsonValue] = {"tokens": tokens, **{k: float(v) for k, v in sizes.items() if v}}
+    role = _pool_role(tokens, rank)
+    if role:
+        pool["role"] = role
+    usable = {"kv_cache_tokens": tokens} if role is None else {}
+    return {"kv_pools": pool, **usable}
+
+
+def _pool_role(tokens: int, rank: _Rank) -> str | None:
+    """None for the only pool of the target; of two, the sliding-window layers' comes first."""
+    if rank.has_pools:
+        return "draft"
+    if rank.swa_tokens is None:
+        return None
+    if rank.full_is_next or tokens != rank.swa_tokens:
+        return "target full"
+    rank.full_is_next = True
+    return "target swa"
+
+
+def _single_fact(text: str) -> dict[str, JsonValue]:
+    if found := _MAMBA.search(text):
+        return {"mamba_cache_size": int(found["size"])}
+    if found := _GRAPH.search(text):
+        return {"graph_capture_s": float(found["s"])}
+    if "max_total_num_tokens=" in text:
+        return {_NAMES.get(key, key): int(value) for key, value in _LIMIT.findall(text)}
+    if text.startswith("The server is fired up and ready to roll"):
+        return {"ready": True}
+    if found := _AVAILABLE.search(text):
+        return {"available_kv_gib": float(found[1])}
+    if found := _KV_DTYPE.search(text):
+        return {"kv_cache_dtype": found[1]}
+    if found := _BLOCK_SIZE.search(text):
+        return {"num_spec_tokens": int(found[1])}
+    if found := _STARTUP_TIMES.search(text):
+        return {"engine_init_s": float(found[1])}
+    return _arguments(text) if "server_args=" in text or "--speculative-num-draft-tokens" in text else {}
+
+
+def _arguments(text: str) -> dict[str, JsonValue]:
+    facts: dict[str, JsonValue] = {}
+    for found in _ARGUMENT.finditer(text):
+        facts[_NAMES.get(found[1], found[1])] = found["text"] or int(found["n"])
+    if flag := _DRAFT_TOKENS_FLAG.search(text):
+        facts["num_spec_tokens"] = int(flag[1])
+    return facts

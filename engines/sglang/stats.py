@@ -1,0 +1,115 @@
+"""SGLang's batch lines (`Decode batch`, `Prefill batch`) read as label and value pairs, whatever a release prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_HEADER = re.compile(
+    r"(?:^|(?<=\] )|(?<=: ))(?:(?:Decode|Prefill) batch(?: \[\d+\])?[.,:]? |new fill batch\. |(?=#running[-_]req: ))"
+)
+_PAIR = re.compile(r"(?P<label>#?[A-Za-z][\w /().-]*?): (?P<value>[^\s,]+?)(?=%?[.,]?(?:\s|$))(?P<percent>%?)")
+_GRAPH_LABELS = ("cuda graph", "cpu graph", "npu graph", "musa graph")
+
+
+def _count(value: str) -> int:
+    return int(value.replace(",", ""))
+
+
+def _number(value: str) -> float | None:
+    number = float(value)
+    return number if number == number and abs(number) != float("inf") else None
+
+
+def _fraction_as_percent(value: str) -> float | None:
+    number = _number(value)
+    return None if number is None else round(number * 100, 6)
+
+
+def _flag(value: str) -> bool:
+    return {"True": True, "False": False}[value]
+
+
+_LABELS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "#running-req": ("running", _count),
+    "#running_req": ("running", _count),
+    "#queue-req": ("waiting", _count),
+    "#remaining_req": ("remaining_req", _count),
+    "#token": ("tokens", _count),
+    "token usage": ("kv_cache_usage_pct", _fraction_as_percent),
+    "#full token": ("full_tokens", _count),
+    "full token usage": ("full_usage_pct", _fraction_as_percent),
+    "#swa token": ("swa_tokens", _count),
+    "swa token usage": ("swa_usage_pct", _fraction_as_percent),
+    "mamba num": ("mamba_num", _count),
+    "mamba usage": ("mamba_usage_pct", _fraction_as_percent),
+    "#gpu token": ("gpu_tokens", _count),
+    "gpu token usage": ("gpu_usage_pct", _fraction_as_percent),
+    "#cpu token": ("cpu_tokens", _count),
+    "cpu token usage": ("cpu_kv_cache_usage_pct", _fraction_as_percent),
+    "accept len": ("accept_length", _number),
+    "accept rate": ("accept_rate", _number),
+    "cap len": ("cap_length", _number),
+    "block accept len": ("block_accept_length", _number),
+    "pre-allocated usage": ("preallocated_usage_pct", _fraction_as_percent),
+    "#prealloc-req": ("prealloc_req", _count),
+    "#transfer-req": ("transfer_req", _count),
+    "#host-receive-req": ("host_receive_req", _count),
+    "#retracted-req": ("retracted_req", _count),
+    "#bootstrap-req": ("bootstrap_req", _count),
+    "#inflight-req": ("inflight_req", _count),
+    "#optimistic-req": ("optimistic_req", _count),
+    "#pending-token": ("pending_tokens", _count),
+    "gen throughput (token/s)": ("generation_tps", _number),
+    "input throughput (token/s)": ("prompt_tps", _number),
+    "#new-seq": ("new_seq", _count),
+    "#seq": ("new_seq", _count),
+    "#new-token": ("new_tokens", _count),
+    "#new_token": ("new_tokens", _count),
+    "#cached-token": ("cached_tokens", _count),
+    "#cached_token": ("cached_tokens", _count),
+    "cache hit rate": ("prefix_cache_hit_pct", _number),
+    "tree_cache_hit_rate": ("prefix_cache_hit_pct", _number),
+    **dict.fromkeys(_GRAPH_LABELS, ("graph", _flag)),
+}
+
+
+def read_stats(text: str) -> dict[str, Any] | None:
+    """The fields of a batch line in the parser's key names, or None where the text is none.
+
+    Usages become per cent; a label this does not know, or a value that is no number, is left out.
+    `kv_cache_usage_pct` of a model with two pools is the fuller one's, as the scheduler itself counts it.
+    """
+    header = _HEADER.search(text)
+    if header is None:
+        return None
+    fields = _read_pairs(text[header.end() :])
+    if "running" not in fields and "new_seq" not in fields:
+        return None
+    usages = [fields[k] for k in ("full_usage_pct", "swa_usage_pct", "gpu_usage_pct") if fields.get(k) is not None]
+    if usages:
+        fields.setdefault("kv_cache_usage_pct", max(usages))
+    return {"type": "prefill" if "new_seq" in fields else "decode"} | fields
+
+
+def _read_pairs(body: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for pair in _PAIR.finditer(body):
+        key, convert = _LABELS.get(pair["label"], (None, None))
+        if key is None or convert is None or key in fields:
+            continue
+        try:
+            value = convert(pair["value"])
+        except (ValueError, KeyError):
+            continue
+        if value is not None:
+            fields[key] = value
+    return fields
+
+
+def is_cut_short(fields: Mapping[str, Any]) -> bool:
+    """Whether a terminal broke the line before its end: both kinds end behind #queue-req or a throughput."""
+    if "new_seq" in fields:
+        return "waiting" not in fields and "remaining_req" not in fields
+    return "waiting" not in fields
