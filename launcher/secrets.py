@@ -79,3 +79,27 @@ def mask_text(text: str, secrets: Iterable[str] = ()) -> str:
         text = text.replace(secret, MASK)
     text = _TOKEN_SHAPES.sub(MASK, text)
     return _IN_TEXT.sub(lambda m: m[0] if m["value"] in ("None", "null", MASK) else m["head"] + MASK, text)
+
+
+def hide_secrets(argv: Sequence[str], given: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The argv with each secret as `${PITWALL_SECRET_n}`, and the environment that holds them.
+
+    A masked value or a reference is looked up in `given` by its flag or variable name.
+    """
+    hidden: dict[str, str] = {}
+
+    def hide(name: str, value: str) -> str:
+        if is_reference(value):
+            value = given.get(name, given.get(value.strip("${}"), ""))
+        variable = f"{HIDDEN_PREFIX}{len(hidden)}"
+        hidden[variable] = value
+        return f"${{{variable}}}"
+
+    return replace_in_argv(argv, hide), hidden
+
+
+def missing_secrets(argv: Sequence[str], env: Mapping[str, str], given: Mapping[str, str]) -> list[str]:
+    """The flags and variables whose secret is masked here and not among those given."""
+    masked = {name: value for name, value in env.items() if value == MASK}
+    replace_in_argv(argv, lambda name, value: masked.setdefault(name, value) if value == MASK else value)
+    return sorted(name for name in masked if name not in given)

@@ -1,0 +1,62 @@
+"""Runs of servers that we did not start: watched, never signalled."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from domain import Run, RunState
+from launcher.ledger import Ledger
+from launcher.life import Means
+from launcher.process import same_process
+from launcher.readiness import Probe, accepts_connections, probe
+
+GONE_AFTER = 3  # connections refused in a row: one may be a listen queue that was full
+WENT_AWAY = "The server went away."
+
+
+@dataclass
+class Watch:
+    """One attached run: ready when its endpoint says so, finished when its server is gone."""
+
+    run: Run
+    means: Means
+    _probe: Future[Probe] | None = None
+    _contact: Future[bool] | None = None
+    _refusals: int = 0
+
+    def step(self) -> None:
+        """Look once, and do what is due."""
+        if self._is_gone():
+            self.end(WENT_AWAY)
+        elif self.run.state is RunState.STARTING:
+            self._step_starting()
+
+    def end(self, note: str) -> None:
+        """Stop watching; the server, if it lives, is left alone."""
+        self._change(note, state=RunState.FINISHED, ended_at=self.means.ledger.clock(), note=note)
+
+    def _change(self, text: str, **updates: Any) -> None:
+        ledger: Ledger = self.means.ledger
+        self.run = ledger.save(self.run.model_copy(update=updates), text)
+
+    def _is_gone(self) -> bool:
+        if self.run.pid is not None:
+            return same_process(self.run.pid, self.run.pid_started_at) is None
+        if self._contact and self._contact.done():
+            self._refusals = 0 if self._contact.result() else self._refusals + 1
+            self._contact = None
+        if self._contact is None and self.run.base_url:
+            # A bare connection: an HTTP request each time would fill the server's access log.
+            self._contact = self.means.pool.submit(accepts_connections, self.run.base_url)
+        return self._refusals >= GONE_AFTER
+
+    def _step_starting(self) -> None:
+        if self._probe and self._probe.done():
+            answer, self._probe = self._probe.result(), None
+            if answer.is_ready:
+                return self._change("ready", state=RunState.READY, ready_at=self.means.ledger.clock())
+        if self._probe is None:
+            self._probe = self.means.pool.submit(probe, f"{self.run.base_url}{self.run.ready_path}")
+        return None

@@ -1,0 +1,39 @@
+"""Where the supervisor writes down what becomes of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from domain import Batch, Event, JsonValue, Run
+
+
+class RunStore(Protocol):
+    """What the supervisor needs of the store; `save_run` returns when the run is durable."""
+
+    def save_run(self, run: Run) -> Any: ...
+
+    def run(self, run_id: str) -> Run | None: ...
+
+    def runs(self) -> Iterable[Run]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The store, the sink of events and the clock, used together."""
+
+    store: RunStore
+    events: Callable[[Batch], Any]
+    clock: Callable[[], datetime]
+
+    def save(self, run: Run, text: str, **data: JsonValue) -> Run:
+        """Save a run and say what happened to it."""
+        self.store.save_run(run)
+        self.tell(run.id, "state", text, state=run.state.value, **data)
+        return run
+
+    def tell(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
+        """Send one event on its way."""
+        self.events(Batch(samples=(Event(run_id, self.clock(), kind, text, data=data),)))

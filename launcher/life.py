@@ -1,0 +1,230 @@
+"""The life of one launched run, step by step; only the supervisor steps it, under its lock.
+
+queued -> starting -> ready -> running (its workload goes) -> stopping -> finished | failed
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from domain import Run, RunState
+from launcher.exits import describe_exit, log_tail
+from launcher.ledger import Ledger
+from launcher.ports import describe_busy_port, is_port_free
+from launcher.preflight import port_of
+from launcher.process import ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
+from launcher.readiness import Probe, probe
+from launcher.secrets import hide_secrets, missing_secrets
+from launcher.stopping import StopReport, stop_process
+
+WORKLOAD_GRACE_S = 10.0
+UNSEEN = ProcessExit(None, None, None, None)
+WATCH_ONLY = "watch"  # the workload that is no load of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What every life works with."""
+
+    ledger: Ledger
+    pool: Executor  # for what may take its time: probes and stops
+    stop_grace_s: float
+    prepare_workload: Callable[[Run, Path], list[str]] | None
+    explain_failure: Callable[[Run], tuple[str, str | None] | None]
+
+
+@dataclass
+class Life:
+    """One launched run and what is under way for it."""
+
+    run: Run
+    means: Means
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    was_adopted: bool = False
+    _shims: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _probe: Future[Probe] | None = None
+    _last_answer: str = "not asked yet"
+    _stop: Future[StopReport] | None = None
+    _was_warned: bool = False
+
+    @property
+    def directory(self) -> Path:
+        assert self.run.run_dir
+        return Path(self.run.run_dir)
+
+    @property
+    def workload_directory(self) -> Path:
+        return self.directory / "workload"
+
+    def begin(self) -> None:
+        """Start the server; what has become impossible since it was queued makes a failed run."""
+        run = self.run
+        assert run.base_url
+        self._change("starting", state=RunState.STARTING, started_at=self.means.ledger.clock())
+        missing = missing_secrets(run.config.argv, run.config.env, {**os.environ, **self.secrets})
+        if missing:
+            return self._conclude(f"The secret {', '.join(missing)} was not kept over Pitwall's restart: launch again.")
+        if not is_port_free(port_of(run.base_url), run.config.host):
+            return self._conclude(describe_busy_port(port_of(run.base_url)))
+        # After a restart only what Pitwall's own environment holds is left of the secrets.
+        _, inherited = hide_secrets(run.config.argv, os.environ)
+        self._shims.append(start_shim(self.directory, {**inherited, **self.secrets}))
+        return None
+
+    def step(self) -> None:
+        """Look once, and do what is due."""
+        for shim in self._shims:
+            shim.poll()
+        if self.run.state is RunState.STOPPING:
+            return self._step_stopping()
+        sight = look_at(self.directory)
+        if sight.state in ("ended", "absent"):
+            return self._server_ended(sight)
+        if sight.state == "alive":
+            self._note_process(sight)
+        if self.run.state is RunState.STARTING:
+            return self._step_starting()
+        return self._step_workload()
+
+    def end(self, cause: str | None = None, note: str | None = None, cause_line: str | None = None) -> None:
+        """Begin to stop everything that the run started; with a cause it is a failure."""
+        if self.run.state is RunState.STOPPING or self.run.state.is_final:
+            return
+        update = {"cause": cause, "cause_line": cause_line, "note": note or self.run.note}
+        self._change(cause or note or "stopping", state=RunState.STOPPING, **update)
+
+    def _fail(self, words: str) -> None:
+        """End for a fault of the server's own; its log may say more than its exit does."""
+        cause, line = self.means.explain_failure(self.run) or (words, None)
+        self.end(cause, cause_line=line)
+
+    def _change(self, text: str, **updates: Any) -> None:
+        self.run = self.means.ledger.save(self.run.model_copy(update=updates), text)
+
+    def _note_process(self, sight: ProcessSight) -> None:
+        if self.run.pid is None:
+            started_at = sight.started_at or self.run.started_at
+            self._change(
+                f"server process {sight.pid}",
+                pid=sight.pid,
+                pid_started_at=sight.pid_started_at,
+                started_at=started_at,
+            )
+        if not sight.is_supervised and not self._was_warned:
+            self._was_warned = True
+            text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
+            self.means.ledger.tell(self.run.id, "warning", text)
+
+    # --- starting ---------------------------------------------------------------------------------------------------
+    def _step_starting(self) -> None:
+        if self._probe and self._probe.done():
+            answer, self._probe = self._probe.result(), None
+            self._last_answer = answer.text
+            if answer.is_ready:
+                return self._became_ready()
+        if self._seconds_since_start() > self.run.ready_timeout_s:
+            phase = f" while {self.run.phase}" if self.run.phase else ""
+            limit = f"{self.run.ready_timeout_s:g} s"
+            return self._fail(f"The server was not ready within {limit}{phase}; its last answer: {self._last_answer}.")
+        if self._probe is None:
+            self._probe = self.means.pool.submit(probe, f"{self.run.base_url}{self.run.ready_path}")
+        return None
+
+    def _seconds_since_start(self) -> float:
+        assert self.run.started_at
+        return (self.means.ledger.clock() - self.run.started_at).total_seconds()
+
+    def _became_ready(self) -> None:
+        note = self.run.note
+        if self.was_adopted:
+            note = "It may have been ready earlier: Pitwall was restarted while it started."
+        self._change("ready", state=RunState.READY, ready_at=self.means.ledger.clock(), phase=None, note=note)
+
+    # --- ready and running ------------------------------------------------------------------------------------------
+    def _step_workload(self) -> None:
+        if not self.has_workload:
+            return None
+        sight = look_at(self.workload_directory)
+        if sight.state == "absent":
+            return self._start_workload()
+        if sight.state == "ended" and (self.run.state is RunState.RUNNING or self.run.stop_when_done):
+            return self._workload_ended(sight)
+        if sight.state != "ended" and self.run.state is RunState.READY:
+            self._change("workload running", state=RunState.RUNNING)
+        return None
+
+    @property
+    def has_workload(self) -> bool:
+        return self.run.workload is not None and self.run.workload.name != WATCH_ONLY
+
+    def _start_workload(self) -> None:
+        assert self.means.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
+        self.workload_directory.mkdir(exist_ok=True)
+        argv, hidden = hide_secrets(self.means.prepare_workload(self.run, self.workload_directory), self.secrets)
+        spec = ProcessSpec(f"{self.run.id}/workload", argv, str(Path.cwd()), log="workload.log")
+        write_spec(spec, self.workload_directory)
+        self._change("workload running", state=RunState.RUNNING)
+        self._shims.append(start_shim(self.workload_directory, {**self.secrets, **hidden}))
+
+    def _workload_ended(self, sight: ProcessSight) -> None:
+        assert sight.exit
+        words = describe_exit(sight.exit, "The workload")
+        self.means.ledger.tell(self.run.id, "workload", words, exit_code=sight.exit.exit_code)
+        is_broken = bool(sight.exit.exit_code) or sight.exit.signal is not None or sight.started_at is None
+        is_unknown = sight.exit.exit_code is None and not is_broken
+        if is_broken or self.run.stop_when_done:
+            return self.end(words if is_broken else None, words if is_unknown else None)
+        return self._change("workload done", state=RunState.READY, note=words if is_unknown else self.run.note)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+    def _server_ended(self, sight: ProcessSight) -> None:
+        if sight.exit is None:
+            return self.end("Pitwall was ended before the server could be started.")
+        words = describe_exit(sight.exit)
+        if self.run.state is RunState.STARTING:
+            return self._fail(words.rstrip(".") + " before it was ready." if sight.started_at else words)
+        if sight.exit.exit_code == 0:
+            return self.end(note="The server ended by itself.")
+        return self._fail(words)
+
+    def _step_stopping(self) -> None:
+        if self._stop is None:
+            self._stop = self.means.pool.submit(self._stop_all)
+        elif self._stop.done():
+            report = self._stop.result()
+            self._conclude(self.run.cause, report)
+
+    def _stop_all(self) -> StopReport:
+        """Workload first, so that its requests end as cancelled and not as broken."""
+        assert self.run.base_url
+        workload = stop_process(self.workload_directory, WORKLOAD_GRACE_S)
+        port, host = port_of(self.run.base_url), self.run.config.host
+        server = stop_process(self.directory, self.means.stop_grace_s, port, host)
+        return StopReport(workload.actions + server.actions, workload.leftovers + server.leftovers)
+
+    def _conclude(self, cause: str | None, report: StopReport | None = None) -> None:
+        report = report or StopReport()
+        sight = look_at(self.directory)
+        ended = sight.exit or UNSEEN
+        if report.leftovers:
+            cause = f"{cause or 'The server was stopped.'} Not everything is gone: {'; '.join(report.leftovers)}."
+        note = self.run.note
+        if sight.started_at and ended.exit_code is None and ended.signal is None and not cause:
+            note = describe_exit(ended)
+        tail = log_tail(Path(self.run.log_path), self.secrets.values()) if cause and self.run.log_path else []
+        update = {
+            "state": RunState.FAILED if cause else RunState.FINISHED,
+            "exit_code": ended.exit_code,
+            "exit_signal": ended.signal,
+            "ended_at": ended.ended_at or self.means.ledger.clock(),
+            "cause": cause,
+            "note": note,
+        }
+        self.run = self.run.model_copy(update=update)
+        self.means.ledger.save(self.run, cause or note or "finished", actions=list(report.actions), log_tail=tail)

@@ -1,0 +1,91 @@
+"""New runs: their record, and what is laid down for their start."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from domain import Config, Run, RunState, new_run_id
+from launcher.naming import choose_color, choose_name
+from launcher.preflight import LaunchRefused, LaunchRequest, working_directory
+from launcher.process import ProcessSpec, write_spec
+from launcher.readiness import default_base_url, default_ready_path
+from launcher.secrets import hide_secrets, is_reference, is_secret_name, mask_argv, mask_env
+
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+
+
+def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: Sequence[Run]) -> Run:
+    """The record of a run to be launched, its secrets masked."""
+    run_id = new_run_id(now)
+    config = mask_config(request.config)
+    directory = runs_dir / run_id
+    return Run(
+        id=run_id,
+        name=choose_name(config, request.name, {run.name for run in known}),
+        color=choose_color(known),
+        config=config,
+        workload=request.workload,
+        stop_when_done=request.stop_when_done,
+        machine_id=machine,
+        run_dir=str(directory),
+        log_path=str(directory / "server.log"),
+        base_url=(request.base_url or default_base_url(config) or "").rstrip("/"),
+        ready_path=request.ready_path or default_ready_path(config),
+        ready_timeout_s=request.ready_timeout_s,
+        created_at=now,
+    )
+
+
+def attached_run(
+    base_url: str, config: Config, now: datetime, machine: str, known: Sequence[Run], name: str | None
+) -> Run:
+    """The record of a server that runs already."""
+    config = mask_config(config)
+    return Run(
+        id=new_run_id(now),
+        name=choose_name(config, name, {run.name for run in known}),
+        color=choose_color(known),
+        kind="attached",
+        state=RunState.STARTING,
+        config=config,
+        stop_when_done=False,
+        machine_id=machine,
+        base_url=base_url,
+        ready_path=default_ready_path(config),
+        created_at=now,
+    )
+
+
+def mask_config(config: Config) -> Config:
+    """The config as it may be stored and shown."""
+    return config.model_copy(update={"argv": tuple(mask_argv(config.argv)), "env": mask_env(config.env)})
+
+
+def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
+    """Write the run's spec.json; the secrets that its start needs, by environment variable."""
+    assert run.run_dir
+    argv, hidden = hide_secrets(request.config.argv, {**os.environ, **request.secrets})
+    concealed = {name: value for name, value in request.config.env.items() if is_secret_name(name)}
+    plain = {name: value for name, value in request.config.env.items() if name not in concealed}
+    write_spec(ProcessSpec(run.id, argv, str(working_directory(request)), plain), Path(run.run_dir))
+    given: Mapping[str, str] = {name: value for name, value in concealed.items() if not is_reference(value)}
+    variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
+    return {**given, **variables, **hidden}
+
+
+def identity(pid: int | None) -> dict[str, Any]:
+    """The fields of a Run that tell a process from a later one with its pid; raises LaunchRefused if it is gone."""
+    if pid is None:
+        return {}
+    try:
+        started_at = psutil.Process(pid).create_time()
+    except psutil.NoSuchProcess as error:
+        raise LaunchRefused(f"There is no process {pid}.") from error
+    return {"pid": pid, "pid_started_at": started_at, "started_at": datetime.fromtimestamp(started_at, UTC)}

@@ -1,0 +1,43 @@
+"""Whether a TCP port is free, and who has it."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from contextlib import suppress
+
+import psutil
+
+
+def dial_host(host: str | None) -> str:
+    """The address under which a server bound to `host` is reached from this machine."""
+    return "127.0.0.1" if host in (None, "", "0.0.0.0", "localhost", "::", "[::]") else str(host)
+
+
+def is_port_free(port: int, host: str | None = None) -> bool:
+    """Whether a server could listen on the port; closed connections that still linger do not count."""
+    address = dial_host(host)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address.strip("[]"), port))
+            probe.listen(1)
+        except OSError as error:
+            return error.errno != errno.EADDRINUSE
+    return True
+
+
+def describe_listener(port: int) -> str | None:
+    """'llama-server (pid 4711)', or None if the system does not tell us who listens there."""
+    with suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections(kind="tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+                return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    return None
+
+
+def describe_busy_port(port: int) -> str:
+    """One sentence about a port that is taken."""
+    owner = describe_listener(port)
+    return f"Port {port} is in use by {owner}." if owner else f"Port {port} is in use by another process."

@@ -1,0 +1,115 @@
+"""What can be known to be wrong before anything is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from domain import Config, Run, WorkloadSpec
+from launcher.ports import describe_busy_port, is_port_free
+from launcher.readiness import default_base_url
+from launcher.secrets import missing_secrets
+
+CONTAINER_LAUNCHERS = ("podman", "docker", "compose", "kubernetes")
+
+
+class LaunchRefused(Exception):
+    """Nothing was started and no run was made; the message is one sentence that says what to mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """One server to launch; `config.argv` is run word for word, without a shell.
+
+    `secrets` holds the values that the config shows as '<secret>', by the name of their variable or flag
+    ('HF_TOKEN', '--api-key'); they live in memory until the start and are never stored.
+    """
+
+    config: Config
+    name: str | None = None
+    workload: WorkloadSpec | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    base_url: str | None = None  # default: the config's host and port
+    ready_path: str | None = None  # default: the engine's
+    ready_timeout_s: float = 600.0
+    stop_when_done: bool = True
+    cwd: Path | None = None  # default: Pitwall's own
+    makes_model: bool = False  # the command writes its model file itself (the demo)
+
+
+def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:
+    """Raise LaunchRefused for what the user can mend before anything runs."""
+    config = request.config
+    if not config.argv or not config.argv[0].strip():
+        raise LaunchRefused("There is no command to run.")
+    if any("\0" in word for word in config.argv):
+        raise LaunchRefused("The command holds a NUL character, which no program can be given.")
+    cwd = working_directory(request)
+    if not cwd.is_dir():
+        raise LaunchRefused(f"The working directory {cwd} does not exist.")
+    check_executable(config, cwd)
+    check_model(request, cwd)
+    missing = missing_secrets(config.argv, config.env, {**os.environ, **request.secrets})
+    if missing:
+        raise LaunchRefused(
+            f"The value of {', '.join(missing)} is a secret that Pitwall does not keep: please give it."
+        )
+    base_url = request.base_url or default_base_url(config)
+    if not base_url:
+        raise LaunchRefused("Pitwall cannot tell where this server will answer: please give its port or its URL.")
+    port = port_of(base_url)
+    if starts_now:
+        check_port(port, config.host, live)
+
+
+def working_directory(request: LaunchRequest) -> Path:
+    """Where the command runs."""
+    return (request.cwd or Path.cwd()).expanduser().absolute()
+
+
+def check_executable(config: Config, cwd: Path) -> None:
+    """The first word must be a program that may be executed, found as the shim will find it."""
+    word = config.argv[0]
+    if "/" in word:
+        path = cwd / word
+        if not path.exists():
+            raise LaunchRefused(f"The executable {path} does not exist.")
+        if path.is_dir() or not os.access(path, os.X_OK):
+            raise LaunchRefused(f"{path} is not executable.")
+    elif not shutil.which(word, path=config.env.get("PATH")):
+        raise LaunchRefused(f"The executable {word} was not found on the PATH.")
+
+
+def check_model(request: LaunchRequest, cwd: Path) -> None:
+    """A model named by a path on this machine must be there; names of a hub and paths in containers are not checked."""
+    model = request.config.model
+    if not model or request.makes_model or request.config.launcher in CONTAINER_LAUNCHERS:
+        return
+    is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
+    if is_path and not (cwd / Path(model).expanduser()).exists():
+        raise LaunchRefused(f"The model {model} does not exist.")
+
+
+def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
+    """The port must be free, and not promised to a run that has not opened it yet."""
+    for run in live:
+        if run.kind == "launched" and run.base_url and port_of(run.base_url) == port:
+            raise LaunchRefused(f"Port {port} belongs to the run '{run.name}', which is {run.state.value}.")
+    if not is_port_free(port, host):
+        raise LaunchRefused(describe_busy_port(port))
+
+
+def port_of(base_url: str) -> int:
+    """The port of an http(s) URL; raises LaunchRefused when it is not one."""
+    try:
+        parts = urlsplit(base_url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        parts, port = None, 0
+    if not parts or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise LaunchRefused(f"'{base_url}' is not the address of a server: it looks like http://127.0.0.1:8000.")
+    return port

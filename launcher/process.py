@@ -1,0 +1,211 @@
+"""Server processes under their shims: start one, find it again from its run directory, see how it is.
+
+Nothing here is a child that Pitwall must keep: all that is known of a process stands in its directory
+(spec.json, shim.json, exit.json) and in the marker that its descendants carry in their environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+from launcher.machine import boot_id
+from launcher.shim import MARKER, SHIM_MARKER, write_json
+
+ROOT = Path(__file__).resolve().parent.parent
+SAME_START_S = 2.0  # psutil derives start times from the wall clock, which may be set while a server runs
+LOST = "exit code unknown: its supervisor was killed"
+LOST_AT_BOOT = "exit code unknown: the machine was restarted"
+LOST_AT_START = "exit code unknown: Pitwall was ended before the process had started"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """What a shim starts; `argv` and `env` hold no secret values."""
+
+    marker: str  # the run's id, or '<run id>/workload'
+    argv: list[str]
+    cwd: str
+    env: dict[str, str] = field(default_factory=dict)
+    log: str = "server.log"  # in the process's directory, appended to
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessExit:
+    """How a process ended; code and signal are both None when nobody can know, and `cause` says why."""
+
+    exit_code: int | None
+    signal: int | None
+    cause: str | None
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSight:
+    """What a look at a process directory showed."""
+
+    state: Literal["absent", "starting", "alive", "ended"]
+    pid: int | None = None
+    pid_started_at: float | None = None  # seconds since the epoch as psutil gives it
+    started_at: datetime | None = None
+    is_supervised: bool = True  # False: the shim is gone, the server lives on
+    exit: ProcessExit | None = None
+
+
+def write_spec(spec: ProcessSpec, directory: Path) -> None:
+    """Lay down what the shim of this directory is to start."""
+    directory.mkdir(parents=True, exist_ok=True)
+    write_json(directory / "spec.json", asdict(spec))
+
+
+def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a shim on the directory's spec.json; the Popen is only there to be reaped."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PITWALL_")}
+    with (directory / "shim.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "launcher.shim", str(directory)],
+            cwd=ROOT,
+            env={**environ, **secrets, SHIM_MARKER: read_marker(directory)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def same_process(pid: int | None, started_at: float | None) -> psutil.Process | None:
+    """The living process with this pid and start time; None if it is gone, a zombie, or the pid is another's now."""
+    if pid is None or started_at is None:
+        return None
+    try:
+        process = psutil.Process(pid)
+        is_same = abs(process.create_time() - started_at) < SAME_START_S
+        return process if is_same and process.status() != psutil.STATUS_ZOMBIE else None
+    except psutil.NoSuchProcess:
+        return None
+
+
+def marked_processes(marker: str, name: str = MARKER) -> list[psutil.Process]:
+    """The living processes that carry this marker in their environment, the oldest first."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(name) == marker and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, OSError):  # gone meanwhile, or another user's
+            continue
+    return sorted(found, key=lambda process: process.create_time())
+
+
+def read_exit(directory: Path) -> ProcessExit | None:
+    """What the shim wrote when the process ended."""
+    path = directory / "exit.json"
+    if not path.exists():
+        return None
+    written = json.loads(path.read_text())
+    return ProcessExit(
+        written["exit_code"], written["signal"], written["cause"], datetime.fromisoformat(written["ended_at"])
+    )
+
+
+def read_shim(directory: Path) -> dict[str, Any]:
+    """shim.json, empty while there is none; the pids of another boot are left out."""
+    path = directory / "shim.json"
+    written: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    if written and written["boot_id"] != boot_id():
+        return {"boot_id": written["boot_id"]}
+    return written
+
+
+def shim_process(directory: Path) -> psutil.Process | None:
+    """The living shim of this directory."""
+    written = read_shim(directory)
+    if not written:
+        return next(iter(marked_processes(read_marker(directory), SHIM_MARKER)), None)
+    return same_process(written.get("shim_pid"), written.get("shim_started_at"))
+
+
+def server_process(directory: Path) -> psutil.Process | None:
+    """The living process that the shim started; without a record of it, the oldest with its marker."""
+    written = read_shim(directory)
+    if written.get("server_pid") is not None:
+        return same_process(written["server_pid"], written["server_started_at"])
+    return next(iter(marked_processes(read_marker(directory))), None)
+
+
+def read_marker(directory: Path) -> str:
+    """The marker of the process of this directory."""
+    return str(json.loads((directory / "spec.json").read_text())["marker"])
+
+
+def look_at(directory: Path) -> ProcessSight:
+    """How the process of this directory is now; a wrong pid is never taken for it."""
+    if not (directory / "spec.json").exists():
+        return ProcessSight("absent")
+    if not (directory / "exit.json").exists():
+        supervisor = shim_process(directory)
+        server = server_process(directory)
+        written = read_shim(directory)
+        if server and (written.get("server_pid") is not None or not supervisor):
+            started_at = written.get("started_at")
+            return ProcessSight(
+                "alive",
+                server.pid,
+                server.create_time(),
+                datetime.fromisoformat(started_at) if started_at else None,
+                supervisor is not None,
+            )
+        if supervisor:
+            return ProcessSight("starting")
+    # Read after the shim was seen gone: it may have written in between.
+    return _ended(directory)
+
+
+def _ended(directory: Path) -> ProcessSight:
+    written = read_shim(directory)
+    lost = LOST if "shim_pid" in written else LOST_AT_BOOT if written else LOST_AT_START
+    return ProcessSight(
+        "ended",
+        written.get("server_pid"),
+        written.get("server_started_at"),
+        datetime.fromisoformat(written["started_at"]) if written.get("started_at") else None,
+        exit=read_exit(directory) or ProcessExit(None, None, lost, None),
+    )
+
+
+def processes_of(directory: Path) -> list[psutil.Process]:
+    """Every living process that the shim's server started, itself included: by marker, by descent and by session."""
+    server, supervisor = server_process(directory), shim_process(directory)
+    found = set(marked_processes(read_marker(directory)))
+    for ancestor in filter(None, (server, supervisor)):
+        found.update(_descendants(ancestor))
+    if server:
+        found.update({server}, _session_members(server.pid))
+    return [process for process in found - {supervisor} if process.pid != os.getpid()]
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return [p for p in process.children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _session_members(session: int) -> list[psutil.Process]:
+    members = []
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
+                members.append(process)
+        except (psutil.NoSuchProcess, OSError):
+            continue
+    return members

@@ -1,0 +1,59 @@
+"""Whether a server answers, asked over HTTP and never guessed from time passed."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx
+
+from domain import Config
+from engines import BY_NAME
+from launcher.ports import dial_host
+
+PROBE_TIMEOUT_S = 2.0
+ANY_ENGINE_READY_PATH = "/v1/models"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One answer, or the lack of one, in words."""
+
+    is_ready: bool
+    text: str
+
+
+def probe(url: str) -> Probe:
+    """GET the readiness URL; only status 200 is ready."""
+    try:
+        answer = httpx.get(url, timeout=PROBE_TIMEOUT_S, trust_env=False)
+    except httpx.TransportError as error:
+        return Probe(False, f"no answer ({type(error).__name__})")
+    return Probe(answer.status_code == httpx.codes.OK, f"HTTP {answer.status_code}")
+
+
+def accepts_connections(base_url: str) -> bool:
+    """Whether something listens at the URL; a server too busy to take the connection in time still does."""
+    parts = urlsplit(base_url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=PROBE_TIMEOUT_S).close()
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def default_ready_path(config: Config) -> str:
+    """The engine's own readiness endpoint."""
+    engine = BY_NAME.get(config.engine)
+    return engine.ready_path if engine else ANY_ENGINE_READY_PATH
+
+
+def default_base_url(config: Config) -> str | None:
+    """Where a server of this config will answer on this machine; None when no port is known."""
+    engine = BY_NAME.get(config.engine)
+    port = config.port or (engine.default_port if engine else None)
+    return f"http://{dial_host(config.host)}:{port}" if port else None

@@ -1,0 +1,243 @@
+"""The supervisor: the one owner of the state of all runs, turning a few times a second in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from domain import Batch, Config, Run, RunState, new_run_id
+from launcher.attached import Watch
+from launcher.ledger import Ledger, RunStore
+from launcher.life import Life, Means
+from launcher.machine import machine_id
+from launcher.making import attached_run, identity, lay_down, new_run
+from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of
+from launcher.readiness import accepts_connections
+
+TURN_S = 0.25
+CANCELLED = "Cancelled before it started."
+OTHER_MACHINE = "It was live on another machine when this store was last used: its end is unknown."
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class UnknownRun(LookupError):
+    """No run of the store has this id."""
+
+
+class Supervisor:
+    """Launches, watches, queues and stops runs; every method may be called from any thread.
+
+    Each change of state is saved (`store.save_run`, durable) and told (`events`). Do not call it from within
+    `save_run` or `events`. `prepare_workload(run, directory)` returns the argv of the run's load generator;
+    `explain_failure(run)` a better cause than the exit code, with the log line that shows it.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        runs_dir: Path,
+        *,
+        events: Callable[[Batch], Any],
+        clock: Callable[[], datetime] = utc_now,
+        machine: str | None = None,
+        prepare_workload: Callable[[Run, Path], list[str]] | None = None,
+        explain_failure: Callable[[Run], tuple[str, str | None] | None] = lambda run: None,
+        stop_grace_s: float = 30.0,
+    ) -> None:
+        self._store = store
+        self._runs_dir = runs_dir
+        self._clock = clock
+        self._machine = machine or machine_id()
+        self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="launcher")
+        ledger = Ledger(store, events, clock)
+        self._means = Means(ledger, self._pool, stop_grace_s, prepare_workload, explain_failure)
+        self._lives: dict[str, Life | Watch] = {}
+        self._queued: dict[str, Life] = {}
+        self._lock = threading.RLock()
+        self._wake = threading.Event()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._turn_until_closed, name="supervisor", daemon=True)
+
+    # --- its own life -----------------------------------------------------------------------------------------------
+    def start(self) -> None:
+        """Begin to turn; call `adopt_all` first."""
+        self._thread.start()
+
+    def adopt_all(self) -> list[Run]:
+        """Take back every run of this store that is not over: servers live on, queued runs wait again."""
+        with self._lock:
+            return [self._adopt(run) for run in list(self._store.runs()) if not run.state.is_final]
+
+    def _adopt(self, run: Run) -> Run:
+        if run.machine_id != self._machine:
+            update = {"state": RunState.FAILED, "cause": OTHER_MACHINE}
+            return self._means.ledger.save(run.model_copy(update=update), OTHER_MACHINE)
+        if run.kind == "attached":
+            self._lives[run.id] = Watch(run, self._means)
+            return run
+        life = Life(run, self._means, was_adopted=run.state is RunState.STARTING)
+        (self._queued if run.state is RunState.QUEUED else self._lives)[run.id] = life
+        return run
+
+    def close(self, stop_servers: bool = False) -> None:
+        """End the thread; servers live on and are adopted by the next Pitwall, unless they are to be stopped."""
+        if stop_servers:
+            self._stop_all()
+        with self._lock:
+            self._is_closing = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _stop_all(self) -> None:
+        with self._lock:
+            for run_id in list(self._queued):
+                self.cancel(run_id)
+            launched = [life for life in self._lives.values() if isinstance(life, Life)]
+            for life in launched:
+                life.end()
+        while any(not life.run.state.is_final for life in launched):
+            self._wake.wait(TURN_S)
+
+    def _turn_until_closed(self) -> None:
+        while not self._is_closing:
+            self.turn()
+            self._wake.wait(TURN_S)
+            self._wake.clear()
+
+    def turn(self) -> None:
+        """Look at every live run once, and start what the queue has next."""
+        with self._lock:
+            for life in list(self._lives.values()):
+                life.step()
+                if life.run.state.is_final:
+                    del self._lives[life.run.id]
+            for life in self._due():
+                del self._queued[life.run.id]
+                self._lives[life.run.id] = life
+                life.begin()
+
+    def _due(self) -> list[Life]:
+        """Queued runs whose time has come: those without a place at once, of the queue one at a time."""
+        at_once = [life for life in self._queued.values() if life.run.queue_position is None]
+        waiting = [life for life in self._queued.values() if life.run.queue_position is not None]
+        is_busy = any(life.run.queue_position is not None for life in self._lives.values())
+        first = min(waiting, key=lambda life: life.run.queue_position or 0.0, default=None)
+        return at_once if is_busy or first is None else [*at_once, first]
+
+    # --- what pages ask of it ---------------------------------------------------------------------------------------
+    def launch(self, request: LaunchRequest) -> Run:
+        """Record a run that starts at once; raises LaunchRefused."""
+        return self._launch_all([request], one_after_the_other=False, batch_id=None)[0]
+
+    def launch_batch(self, requests: Sequence[LaunchRequest], one_after_the_other: bool) -> list[Run]:
+        """Record runs that belong together, all or none; raises LaunchRefused.
+
+        One after the other, a run starts when the one before it is over: its workload ended, or it was stopped.
+        """
+        return self._launch_all(requests, one_after_the_other, batch_id=new_run_id(self._clock()))
+
+    def _launch_all(
+        self, requests: Sequence[LaunchRequest], one_after_the_other: bool, batch_id: str | None
+    ) -> list[Run]:
+        with self._lock:
+            known, made = list(self._store.runs()), list[Run]()
+            for request in requests:
+                promised = [] if one_after_the_other else [*self.live_runs(), *self._starting_soon(), *made]
+                check_request(request, promised, starts_now=not one_after_the_other)
+                place = self._next_place() + len(made) if one_after_the_other else None
+                run = new_run(request, self._runs_dir, self._clock(), self._machine, [*known, *made])
+                made.append(run.model_copy(update={"batch_id": batch_id, "queue_position": place}))
+            for run, request in zip(made, requests, strict=True):
+                self._queued[run.id] = Life(run, self._means, lay_down(run, request))
+                self._means.ledger.save(run, "queued")
+        self._wake.set()
+        return made
+
+    def _starting_soon(self) -> list[Run]:
+        return [life.run for life in self._queued.values() if life.run.queue_position is None]
+
+    def _next_place(self) -> float:
+        lives = [*self._queued.values(), *self._lives.values()]
+        return max((life.run.queue_position or 0.0 for life in lives), default=0.0) + 1.0
+
+    def attach(
+        self,
+        base_url: str,
+        config: Config,
+        log_path: Path | None = None,
+        pid: int | None = None,
+        name: str | None = None,
+    ) -> Run:
+        """Watch a server that runs already; a second time gives the same run. Raises LaunchRefused if none answers."""
+        base_url = base_url.rstrip("/")
+        port_of(base_url)
+        if not self._run_at(base_url) and not accepts_connections(base_url):
+            raise LaunchRefused(f"Nothing answers at {base_url}.")
+        with self._lock:
+            same = self._run_at(base_url)
+            if same:
+                return same
+            run = attached_run(base_url, config, self._clock(), self._machine, list(self._store.runs()), name)
+            run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
+            self._lives[run.id] = Watch(run, self._means)
+            return self._means.ledger.save(run, "attached")
+
+    def _run_at(self, base_url: str) -> Run | None:
+        return next((run for run in self.live_runs() if run.base_url == base_url), None)
+
+    def stop(self, run_id: str) -> Run:
+        """Begin to end a run: a launched server is stopped, an attached one only no longer watched."""
+        with self._lock:
+            if run_id in self._queued:
+                return self.cancel(run_id)
+            life = self._lives.get(run_id)
+            if isinstance(life, Watch):
+                life.end("No longer watched.")
+                del self._lives[run_id]
+            elif life:
+                life.end()
+                self._wake.set()
+            return life.run if life else self._stored(run_id)
+
+    def cancel(self, run_id: str) -> Run:
+        """Take a queued run off the queue; a run that has started is left as it is."""
+        with self._lock:
+            life = self._queued.pop(run_id, None)
+            if not life:
+                return self._stored(run_id)
+            update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
+            life.run = self._means.ledger.save(life.run.model_copy(update=update), CANCELLED)
+            return life.run
+
+    def _stored(self, run_id: str) -> Run:
+        run = self._store.run(run_id)
+        if run is None:
+            raise UnknownRun(f"There is no run {run_id}.")
+        return run
+
+    def set_phase(self, run_id: str, phase: str) -> None:
+        """Say what a starting server is doing, as its log tells it; ignored once it is ready."""
+        with self._lock:
+            life = self._lives.get(run_id)
+            if life and life.run.state is RunState.STARTING and life.run.phase != phase:
+                life.run = self._means.ledger.save(life.run.model_copy(update={"phase": phase}), phase)
+
+    def live_runs(self) -> list[Run]:
+        """The runs that have, or may have, a server now."""
+        with self._lock:
+            return [life.run for life in self._lives.values()]
+
+    def queued_runs(self) -> list[Run]:
+        """The runs that wait, in the order of their start."""
+        with self._lock:
+            runs = [life.run for life in self._queued.values()]
+        return sorted(runs, key=lambda run: (run.queue_position or 0.0, run.id))

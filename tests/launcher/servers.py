@@ -1,0 +1,103 @@
+"""Real small servers, a store that is a dict, and ways to wait for a run."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+
+from demo.presets import free_ports
+from domain import Batch, Config, Run, RunState
+from launcher.preflight import LaunchRequest
+
+SERVER = """
+import http.server, os, signal, subprocess, sys, time
+port, kind = int(sys.argv[1]), sys.argv[2]
+print("hello from the server", kind, flush=True)
+if kind == "exits":
+    print("it all went wrong", flush=True)
+    sys.exit(3)
+if kind == "never-ready":
+    time.sleep(600)
+if kind == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if kind == "forks":
+    if os.fork() == 0:  # a double fork into a session of its own: no descendant by parentage any more
+        os.setsid()
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            time.sleep(600)
+        os._exit(0)
+    os.wait()
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/leave":
+            os._exit(int(kind == "leaves-badly"))
+        self.send_response(200); self.end_headers(); self.wfile.write(b"ok")
+http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+"""
+
+
+class DictStore:
+    """A RunStore in memory: every saved state of every run, in order."""
+
+    def __init__(self) -> None:
+        self.saved: list[Run] = []
+        self.events: list[Any] = []
+        self._lock = threading.Lock()
+
+    def save_run(self, run: Run) -> None:
+        with self._lock:
+            self.saved.append(run)
+
+    def run(self, run_id: str) -> Run | None:
+        return next((run for run in reversed(self.saved) if run.id == run_id), None)
+
+    def runs(self) -> list[Run]:
+        return list({run.id: run for run in self.saved}.values())
+
+    def take(self, batch: Batch) -> None:
+        self.events.extend(batch.samples)
+
+    def states(self, run_id: str) -> list[RunState]:
+        states = [run.state for run in self.saved if run.id == run_id]
+        return [state for i, state in enumerate(states) if i == 0 or states[i - 1] is not state]
+
+
+def server_argv(port: int, kind: str = "plain") -> tuple[str, ...]:
+    return (sys.executable, "-c", SERVER, str(port), kind)
+
+
+def request_for(kind: str = "plain", port: int | None = None, **given: Any) -> LaunchRequest:
+    port = port or free_ports(1)[0]
+    config = Config(argv=server_argv(port, kind), host="127.0.0.1", port=port)
+    return LaunchRequest(**{"config": config, "name": kind, "ready_path": "/health", **given})
+
+
+def wait_for(is_so: Callable[[], Any], timeout_s: float = 30.0) -> Any:
+    deadline = time.monotonic() + timeout_s
+    while not (value := is_so()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+    return value
+
+
+def wait_for_state(store: Any, run_id: str, *states: RunState) -> Run:
+    return wait_for(lambda: (run := store.run(run_id)) and run.state in states and run)
+
+
+def marked(run_id: str) -> list[psutil.Process]:
+    """Everything alive that bears the run's marker, its workload included."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            marker = process.environ().get("PITWALL_RUN_ID", "")
+            if marker.split("/")[0] == run_id and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found

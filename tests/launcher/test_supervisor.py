@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from domain import Config, Run, RunState, WorkloadSpec
+from launcher.preflight import LaunchRefused, LaunchRequest
+from launcher.supervisor import Supervisor, UnknownRun
+from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
+
+LOAD = WorkloadSpec(name="load")
+FINAL = (RunState.FINISHED, RunState.FAILED)
+
+
+def workload(seconds: float, code: int = 0) -> Callable[[Run, Path], list[str]]:
+    script = f"import sys, time; print('load'); time.sleep({seconds}); sys.exit({code})"
+    return lambda run, directory: [sys.executable, "-c", script]
+
+
+def port_of_run(run: Run) -> int:
+    assert run.config.port
+    return run.config.port
+
+
+def test_a_server_is_launched_becomes_ready_and_is_stopped(supervisor: Supervisor, store: DictStore) -> None:
+    run = supervisor.launch(request_for())
+    ready = wait_for_state(store, run.id, RunState.READY)
+    assert ready.pid and ready.pid_started_at and ready.started_at and ready.ready_at
+    assert [p.pid for p in marked(run.id)] == [ready.pid]
+    supervisor.stop(run.id)
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FINISHED and ended.exit_signal == 15 and ended.cause is None and ended.ended_at
+    assert marked(run.id) == []
+    expected = [RunState.QUEUED, RunState.STARTING, RunState.READY, RunState.STOPPING, RunState.FINISHED]
+    assert store.states(run.id) == expected
+    told = [event.data["state"] for event in store.events if event.kind == "state" and event.run_id == run.id]
+    assert list(dict.fromkeys(told)) == [state.value for state in expected]
+
+
+def test_a_server_that_exits_at_once_fails_with_its_code_and_the_tail_of_its_log(
+    supervisor: Supervisor, store: DictStore
+) -> None:
+    run = supervisor.launch(request_for("exits"))
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FAILED and ended.exit_code == 3 and ended.exit_signal is None
+    assert ended.cause == "The server exited with code 3 before it was ready."
+    assert "it all went wrong" in store.events[-1].data["log_tail"]
+
+
+def test_the_log_may_explain_a_failure_better(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
+    supervisor = make_supervisor(explain_failure=lambda run: ("Out of memory.", "it all went wrong"))
+    ended = wait_for_state(store, supervisor.launch(request_for("exits")).id, *FINAL)
+    assert (ended.cause, ended.cause_line) == ("Out of memory.", "it all went wrong")
+
+
+def test_a_server_that_never_gets_ready_fails_and_names_its_phase(supervisor: Supervisor, store: DictStore) -> None:
+    run = supervisor.launch(request_for("never-ready", ready_timeout_s=3.0))
+    wait_for_state(store, run.id, RunState.STARTING)
+    supervisor.set_phase(run.id, "loading weights 34 %")
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FAILED and ended.cause
+    assert "not ready within 3 s while loading weights 34 %; its last answer: no answer" in ended.cause
+    assert marked(run.id) == []
+
+
+@pytest.mark.parametrize("kind", ["deaf", "forks"])
+def test_nothing_is_left_of_a_server_that_resists(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, kind: str
+) -> None:
+    supervisor = make_supervisor(stop_grace_s=0.5)
+    run = supervisor.launch(request_for(kind))
+    wait_for_state(store, run.id, RunState.READY)
+    assert len(marked(run.id)) == (2 if kind == "forks" else 1)
+    supervisor.stop(run.id)
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FINISHED and ended.exit_signal == (9 if kind == "deaf" else 15)
+    assert marked(run.id) == []
+    assert any("SIGKILL" in action for action in store.events[-1].data["actions"])
+
+
+@pytest.mark.parametrize(("kind", "state"), [("leaves", RunState.FINISHED), ("leaves-badly", RunState.FAILED)])
+def test_a_server_that_dies_is_noticed(supervisor: Supervisor, store: DictStore, kind: str, state: RunState) -> None:
+    run = supervisor.launch(request_for(kind))
+    wait_for_state(store, run.id, RunState.READY)
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"{run.base_url}/leave")
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is state and ended.exit_code == int(kind == "leaves-badly")
+    assert (ended.cause or ended.note) in ("The server exited with code 1.", "The server ended by itself.")
+
+
+def test_killed_by_the_kernel_is_said_so(supervisor: Supervisor, store: DictStore) -> None:
+    run = supervisor.launch(request_for())
+    wait_for_state(store, run.id, RunState.READY)
+    marked(run.id)[0].kill()
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.exit_signal == 9 and ended.cause
+    assert ended.cause.endswith("(SIGKILL), perhaps out of memory.")
+
+
+# --- workload -------------------------------------------------------------------------------------------------------
+def test_a_workload_runs_and_its_end_stops_the_server(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    supervisor = make_supervisor(prepare_workload=workload(0.5))
+    run = supervisor.launch(request_for(workload=LOAD))
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FINISHED and RunState.RUNNING in store.states(run.id)
+    assert run.run_dir and (Path(run.run_dir) / "workload" / "workload.log").read_text() == "load\n"
+
+
+def test_a_run_may_stay_ready_after_its_workload(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
+    supervisor = make_supervisor(prepare_workload=workload(0.1))
+    run = supervisor.launch(request_for(workload=LOAD, stop_when_done=False))
+    wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
+    supervisor.turn()
+    assert store.run(run.id).state is RunState.READY
+
+
+def test_a_workload_that_fails_makes_a_failed_run(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
+    supervisor = make_supervisor(prepare_workload=workload(0, code=3))
+    ended = wait_for_state(store, supervisor.launch(request_for(workload=LOAD)).id, *FINAL)
+    assert (ended.state, ended.cause) == (RunState.FAILED, "The workload exited with code 3.")
+
+
+def test_stop_ends_the_workload_too(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
+    supervisor = make_supervisor(prepare_workload=workload(600))
+    run = supervisor.launch(request_for(workload=LOAD))
+    wait_for(lambda: len(marked(run.id)) == 2)
+    supervisor.stop(run.id)
+    assert wait_for_state(store, run.id, *FINAL).state is RunState.FINISHED
+    assert marked(run.id) == []
+
+
+# --- the queue ------------------------------------------------------------------------------------------------------
+def test_the_queue_goes_one_by_one_past_failures_and_cancelled_runs(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    supervisor = make_supervisor(prepare_workload=workload(0.3))
+    kinds = ["plain", "exits", "plain", "plain"]
+    runs = supervisor.launch_batch([request_for(kind, workload=LOAD) for kind in kinds], one_after_the_other=True)
+    assert [run.name for run in runs] == ["plain", "exits", "plain (2)", "plain (3)"]
+    assert [run.color for run in runs] == [0, 1, 2, 3]
+    assert len({run.batch_id for run in runs}) == 1
+    supervisor.cancel(runs[2].id)
+    last = wait_for_state(
+        store,
+        runs[3].id,
+        *FINAL,
+    )
+    ended = [store.run(run.id) for run in runs]
+    assert [run.state.value for run in ended] == ["finished", "failed", "finished", "finished"]
+    assert ended[2].started_at is None and ended[2].note == "Cancelled before it started."
+    assert ended[0].ended_at <= ended[1].started_at and ended[1].ended_at <= last.started_at
+
+
+def test_a_batch_at_once_runs_side_by_side(supervisor: Supervisor, store: DictStore) -> None:
+    runs = supervisor.launch_batch([request_for(), request_for()], one_after_the_other=False)
+    for run in runs:
+        wait_for_state(store, run.id, RunState.READY)
+    assert len(supervisor.live_runs()) == 2
+
+
+# --- bad input ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("config", "given", "sentence"),
+    [
+        ({"argv": ()}, {}, "There is no command to run."),
+        ({"argv": ("no-such-program",)}, {}, "The executable no-such-program was not found on the PATH."),
+        ({"argv": ("/no/such/program",)}, {}, "The executable /no/such/program does not exist."),
+        ({"argv": (__file__,)}, {}, f"{__file__} is not executable."),
+        ({"argv": ("true",)}, {"cwd": Path("/no/such/place")}, "The working directory /no/such/place does not exist."),
+        ({"argv": ("true",), "model": "/no/model.gguf"}, {}, "The model /no/model.gguf does not exist."),
+        ({"argv": ("true",), "port": None}, {}, "Pitwall cannot tell where this server will answer: "),
+        ({"argv": ("true",)}, {"base_url": "localhost:80"}, "'localhost:80' is not the address of a server: "),
+        ({"argv": ("true", "--api-key", "<secret>")}, {}, "The value of --api-key is a secret that Pitwall does not"),
+    ],
+)
+def test_what_the_user_can_mend_is_refused_in_a_sentence(
+    supervisor: Supervisor, store: DictStore, config: dict[str, Any], given: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(LaunchRefused) as refusal:
+        supervisor.launch(LaunchRequest(Config(**{"port": 9, **config}), **given))
+    assert str(refusal.value).startswith(sentence)
+    assert store.saved == []
+
+
+def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:
+    refused = pytest.raises(LaunchRefused, match=r"Port \d+ is in use by .*\(pid \d+\)\.")
+    with socket.create_server(("127.0.0.1", 0)) as taken, refused:
+        supervisor.launch(request_for(port=taken.getsockname()[1]))
+
+
+def test_a_port_promised_to_another_run_is_refused(supervisor: Supervisor, store: DictStore) -> None:
+    first = request_for("never-ready")
+    run = supervisor.launch(first)
+    with pytest.raises(LaunchRefused, match=rf"Port {port_of_run(run)} belongs to the run 'never-ready'"):
+        supervisor.launch(first)
+    same_port = request_for()
+    with pytest.raises(LaunchRefused, match="belongs to the run"):
+        supervisor.launch_batch([same_port, same_port], one_after_the_other=False)
+    assert store.runs() == [store.run(run.id)], "all or none"
+
+
+def test_a_port_taken_while_queued_makes_a_failed_run(supervisor: Supervisor, store: DictStore) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (run,) = supervisor.launch_batch([request_for(port=port)], one_after_the_other=True)
+        ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FAILED and ended.cause and ended.cause.startswith(f"Port {port} is in use")
+    assert ended.exit_code is None
+
+
+def test_an_unknown_run_is_told(supervisor: Supervisor) -> None:
+    with pytest.raises(UnknownRun, match="There is no run nonsense"):
+        supervisor.stop("nonsense")
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+def test_a_secret_reaches_the_server_and_nothing_that_is_kept(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path
+) -> None:
+    script = "import os, sys; print(len(os.environ['HF_TOKEN']), len(sys.argv[2]), 'PITWALL_SECRET_0' in os.environ)"
+    argv = (sys.executable, "-c", script, "--api-key", "s3cr3t-in-argv")
+    config = Config(argv=argv, env={"HF_TOKEN": "s3cr3t-in-env"}, port=9)
+    run = supervisor.launch(LaunchRequest(config))
+    wait_for_state(store, run.id, *FINAL)
+    assert (tmp_path / "runs" / run.id / "server.log").read_text() == "13 14 False\n"
+    kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert "s3cr3t" not in kept + repr(store.saved) + repr(store.events)
+    assert run.config.argv[-1] == "<secret>" and run.config.env == {"HF_TOKEN": "<secret>"}
