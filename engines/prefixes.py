@@ -113,6 +113,7 @@ class _Peeling:
         self.around = around or _NOTHING
         self.found: dict[str, str] = {}
         self.stamp: datetime | None = self.around.stamp
+        self.elapsed_s: float | None = self.around.elapsed_s
         self.is_record = False
 
     def take_one(self) -> bool:
@@ -158,6 +159,9 @@ class _Peeling:
         groups = {"level": _first_text(record, _LEVEL_KEYS), "process": _first_text(record, ("processName",))}
         self._note(groups)
         self._stamp_is(read_stamp(_first_text(record, _STAMP_KEYS) or ""))
+        ticks = record.get("time")
+        if record.get("type") == "log" and isinstance(ticks, int):  # llama.cpp: microseconds since its start
+            self.elapsed_s = ticks / 1e6
         trace = _first_text(record, _TRACE_KEYS)
         self.text = message.strip("\r\n") + (f"\n{trace}" if trace else "")
         return True
@@ -168,7 +172,7 @@ class _Peeling:
         return Peeled(
             text=self.text,
             stamp=self.stamp,
-            elapsed_s=_read_elapsed(elapsed) if elapsed else self.around.elapsed_s,
+            elapsed_s=_read_elapsed(elapsed) if elapsed else self.elapsed_s,
             process=self.found.get("process") or self.found.get("rank") or self.around.process,
             level=level.upper() if level else self.around.level,
             is_record=self.is_record,
