@@ -1,7 +1,7 @@
 """llama.cpp: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.llamacpp import counters
+from engines.llamacpp import counters, log
 
 ENGINE = Engine(
     name="llamacpp",
@@ -10,5 +10,6 @@ ENGINE = Engine(
     ready_path="/health",
     metrics_path="/metrics",
     slots_path="/slots",
+    log=log,
     counters=counters,
 )

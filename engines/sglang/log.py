@@ -24,7 +24,8 @@ _NEEDLES = re.compile(
     rb"batch|#queue-req|#running-req|token/s|Load weight|Memory pool end|_tokens=|llocated|KVPool|KV cache|graph|"
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
     rb"rror|xception|Traceback|sigquit|illed|emory|scheduler is dead|terminated|address already|[Pp]ort |"
-    rb"all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|Interrupt|Exit"
+    rb"all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
+    rb"Interrupt|Exit"
 )
 _VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
 _PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")
@@ -98,7 +99,7 @@ class SglangReader(LineReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._facts = StartupFacts()
+        self._starting = StartupFacts()
         self._trouble = TroubleReader()
         self._phase: str | None = None
         self._draft_tokens: int | None = None
@@ -152,10 +153,10 @@ class SglangReader(LineReader):
     def _startup_events(self, line: Line) -> Iterable[LogEvent]:
         if line.text.startswith("server_args="):
             self.begin_run()
-            self._facts = StartupFacts()
+            self._starting = StartupFacts()
         if self.version is None and (version := _VERSION.search(line.text)):
             self.version = version[1]
-        facts = self._facts.read(line.text, line.process)
+        facts = self._starting.read(line.text, line.process)
         self._draft_tokens = facts.get("num_spec_tokens", self._draft_tokens)
         events = self.note_startup(line, facts) if facts else []
         if facts.get("ready"):

@@ -1,0 +1,82 @@
+"""What ends llama.cpp's server, what only follows from it, and warnings that matter."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Trouble(NamedTuple):
+    """`rank` 0 is a cause, higher ranks follow from one, None is a warning; the sentence is ours."""
+
+    rank: int | None
+    sentence: str
+
+
+_RULES: tuple[tuple[re.Pattern[str], Trouble], ...] = tuple(
+    (re.compile(pattern), Trouble(rank, sentence))
+    for pattern, rank, sentence in (
+        (
+            r"cudaMalloc failed: out of memory|failed to allocate \S+ buffer of size|ErrorOutOfDeviceMemory|"
+            r"CUDA error: out of memory",
+            0,
+            "The accelerator ran out of memory.",
+        ),
+        (r"^CUDA error: ", 0, "The CUDA runtime failed."),
+        (r"unknown model architecture", 0, "This build does not know the model's architecture."),
+        (
+            r"invalid magic characters|failed to open GGUF|gguf_init_from_file\w*: failed|"
+            r"No such file or directory|missing tensor '|wrong number of tensors",
+            0,
+            "The model file cannot be read.",
+        ),
+        (
+            r"^error: (?:invalid argument|unknown argument|argument)|error while handling argument",
+            0,
+            "The server does not know a flag, or not its value.",
+        ),
+        (r"couldn't bind (?:HTTP server )?socket|address already in use", 0, "The port is in use."),
+        (
+            r"^(?:\S+: line \d+: +\d+ )?Killed\b|Out of memory: Killed process",
+            0,
+            "The kernel killed the process, most likely for memory.",
+        ),
+        (r"GGML_ASSERT\(", 0, "An internal check of the engine failed."),
+        (r"terminate called after throwing|what\(\): ", 0, "The server ended with an exception."),
+        (
+            r"draft (?:model|vocab).*(?:not compatible|incompatible|must match)",
+            0,
+            "The draft model does not fit the target.",
+        ),
+        (r"error loading model(?: architecture| vocabulary|:)", 1, "The model cannot be loaded."),
+        (
+            r"failed to (?:load model|initialize the context|load draft model|create context|fit params)",
+            2,
+            "The model cannot be loaded.",
+        ),
+        (r"exiting due to (?:model loading|HTTP server) error", 3, "The server gave up."),
+        (
+            r"synthetic speculative acceptance is enabled",
+            None,
+            "Draft acceptance is synthetic here: the output is not valid and the speed not real.",
+        ),
+        (r"no usable GPU found", None, "No GPU is used: the layers stay on the CPU."),
+        (r"Flash Attention was auto, set to disabled", None, "Flash attention is off: this model or device lacks it."),
+        (
+            r"failed to find (?:a memory slot|free space in the KV cache)",
+            None,
+            "The KV cache is full: a batch is split.",
+        ),
+        (
+            r"exceeds the available context size|request \(\d+ tokens\) exceeds",
+            None,
+            "A request does not fit the slot's context and was refused.",
+        ),
+        (r"^srv +operator\(\): got exception: ", None, "A request failed, the server lives on."),
+    )
+)
+
+
+def read_trouble(text: str) -> Trouble | None:
+    """What a message means for the run, or None."""
+    return next((trouble for pattern, trouble in _RULES if pattern.search(text)), None)

@@ -1,0 +1,188 @@
+"""llama.cpp's log grammar: the block of a finished request in old builds, a line per field since June 2026, JSONL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from domain import LogSample
+from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.llamacpp.failures import read_trouble
+from engines.llamacpp.startup import MERGES, VERSION, StartupFacts
+from engines.llamacpp.timings import (
+    Fields,
+    is_timing_tail,
+    read_draft,
+    read_generation,
+    read_progress,
+    read_prompt,
+    split_head,
+)
+from engines.reading import LineReader, mark
+
+DEFINITION = "llamacpp.log"
+_SIGNS = re.compile(
+    r"\bslot +(?:print_timing|release|launch_slot_|update_slots|load_model): id +\d|\bsrv +\w+: |\bllama_server\b|"
+    r"\bllama_(?:model_load|context|kv_cache|perf_context)|\bggml_(?:cuda|backend|vulkan|metal)|"
+    r"^build(?:_info)?: b?\d+|\[ *print_timings\]|\bllama-server\b",
+    re.MULTILINE,
+)
+_NEEDLES = re.compile(
+    rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
+    rb"new slot|build|version: |warming up|Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
+    rb"missing|exit|exce|synthetic|no usable|draft"
+)
+_RELEASED = re.compile(r"^slot +release: id +(\d+)")
+_PHASES = (
+    (re.compile(r"loading draft model"), "loading the draft model"),
+    (re.compile(r"loading model '"), "loading weights"),
+    (re.compile(r"warming up the model"), "warming up"),
+)
+
+
+def recognises(text: str) -> bool:
+    """Whether this is a log of llama.cpp's server."""
+    return _SIGNS.search(text) is not None
+
+
+def log_parser() -> LogParser:
+    return LlamacppReader()
+
+
+def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
+    """One finished request in the store's terms.
+
+    tok/s is generated tokens over the time spent generating; the window is that time. A rate over one token or
+    none is None. Acceptance is strict: accepted over really drafted.
+    """
+    fields = sample.fields
+    is_valid = not fields.get("invalid")
+    tps, tokens = fields.get("generation_tps"), fields.get("generated_tokens")
+    extra = ("slot", "task", "prompt_tokens", "invalid")
+    return LogSample(
+        run_id=run_id,
+        ts=ts,
+        offset=sample.offset,
+        line=sample.line,
+        definition=DEFINITION,
+        ts_source=ts_source,
+        kind="request",
+        window_s=tokens / tps if is_valid and tps and tokens else None,
+        generation_tps=tps if is_valid else None,
+        prompt_tps=fields.get("prompt_tps"),
+        acceptance_length=fields.get("accept_length"),
+        acceptance_rate=fields.get("draft_accept_rate"),
+        accepted_tokens=fields.get("accepted_tokens"),
+        drafted_tokens=fields.get("drafted_tokens"),
+        per_position=fields.get("per_position"),
+        generated_tokens=tokens,
+        extra={key: fields[key] for key in extra if key in fields},
+    )
+
+
+@dataclass
+class _Timing:
+    """A print that has begun: where, of whom, and what its lines said before the generation's."""
+
+    offset: int
+    owner: Fields
+    prompt: Fields = field(default_factory=dict)
+
+
+class LlamacppReader(LineReader):
+    """Reads one server's log, in order; a request's sample stands on its `eval time` line."""
+
+    ENGINE = "llamacpp"
+    NEEDLES = _NEEDLES
+    MERGES = MERGES
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._starting = StartupFacts()
+        self._is_ready = False
+        self._phase: str | None = None
+        self._timing: _Timing | None = None  # the print whose lines are coming
+        self._held_slot: str | None = None
+
+    def read_line(self, line: Line) -> Iterable[LogEvent]:
+        owner, body = split_head(line.text)
+        timing = self._timing_events(line, owner, body)
+        if timing is not None:
+            return timing
+        if found := _RELEASED.match(line.text):
+            return self.release(found[1])
+        if "slots are idle" in line.text:
+            return self.release_held()
+        return [*self._startup_events(line), *self._trouble_events(line)]
+
+    def settled_offset(self) -> int:
+        settled = super().settled_offset()
+        return settled if self._timing is None else min(settled, self._timing.offset)
+
+    def _timing_events(self, line: Line, owner: Fields, body: str) -> list[LogEvent] | None:
+        """The events of a line of a timing print; None if it is none."""
+        if (progress := read_progress(body)) is not None:
+            return [mark(line, "throughput", progress)]
+        if (prompt := read_prompt(body)) is not None:
+            owner = owner or (self._timing.owner if self._timing else {})
+            self._timing = _Timing(line.offset, owner, prompt)
+            return self.release(_slot(owner))
+        if (generation := read_generation(body)) is not None:
+            return self._generation(line, owner, generation)
+        if (draft := read_draft(body)) is not None:
+            return self._draft(line, owner, draft)
+        if owner and not body:
+            self._timing = _Timing(line.offset, owner)
+        return [] if owner or is_timing_tail(body) else None
+
+    def _generation(self, line: Line, owner: Fields, generation: Fields) -> list[LogEvent]:
+        timing = self._timing
+        self._timing = None
+        prompt = timing.prompt if timing and (not owner or owner == timing.owner) else {}
+        owner = owner or (timing.owner if timing else {})
+        self._held_slot = _slot(owner)
+        fields = {**owner, **prompt, **generation}
+        sample = ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)
+        return [*self.hold(self._held_slot, sample), mark(line, "throughput", line.text)]
+
+    def _draft(self, line: Line, owner: Fields, draft: Fields) -> list[LogEvent]:
+        slot = _slot(owner) if owner else self._held_slot
+        held = self.held(slot)
+        if held is None:
+            return []
+        self._held.pop(slot)
+        whole = ParsedSample(held.line, held.offset, {**held.fields, **draft}, held.stamp, held.elapsed_s)
+        return [whole, mark(line, "acceptance", line.text)]
+
+    def _startup_events(self, line: Line) -> list[LogEvent]:
+        if self.version is None and (found := VERSION.search(line.text)):
+            self.version = f"b{found['build']}"
+        facts = self._starting.read(line.text)
+        events = self.note_startup(line, facts) if facts else []
+        if self._starting.is_ready and not self._is_ready:
+            self._is_ready = True
+            facts = {"ready": True} | ({} if line.elapsed_s is None else {"time_to_ready_s": round(line.elapsed_s, 6)})
+            return [*events, *self.note_startup(line, facts), mark(line, "ready", "ready")]
+        return [*events, *self._phase_events(line)]
+
+    def _phase_events(self, line: Line) -> list[LogEvent]:
+        phase = next((phase for pattern, phase in _PHASES if pattern.search(line.text)), None)
+        if phase is None or phase == self._phase:
+            return []
+        self._phase = phase
+        return [mark(line, "phase", phase)]
+
+    def _trouble_events(self, line: Line) -> list[LogEvent]:
+        trouble = read_trouble(line.text)
+        if trouble is None:
+            return []
+        if trouble.rank is None:
+            return [mark(line, "warning", trouble.sentence, evidence=line.text)]
+        return self.blame(line, trouble.rank, line.text, f"{trouble.sentence} {line.text}")
+
+
+def _slot(owner: Fields) -> str | None:
+    slot = owner.get("slot")
+    return None if slot is None else str(slot)
