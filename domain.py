@@ -215,7 +215,7 @@ class LogSample:
     offset: int  # byte offset of the line: with run_id the identity of the sample
     line: int
     definition: str  # 'vllm.log', 'sglang.log', 'llamacpp.log', ...
-    ts_source: str = "read"  # 'stamp' when the line says its time, else when it was read
+    ts_source: str = "read"  # 'stamp' or 'elapsed' when the line says its time, else when it was read
     engine_index: int = 0
     rank: str | None = None
     kind: str | None = None  # SGLang: decode | prefill

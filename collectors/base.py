@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from domain import Batch, Run, TailPosition
 
@@ -16,8 +16,24 @@ Sink = Callable[[Batch], Future[None] | None]
 Positions = Callable[[str, str], TailPosition | None]  # (run id, path) -> how far the store has it
 
 
-class Unavailable(Exception):
-    """This run has nothing of the kind to collect; the text says why and, if there is one, what to do."""
+class Trouble(Exception):
+    """A turn that could not be made, in one sentence; the loop tells it when it begins and when it is over."""
+
+    event_kind: ClassVar[str] = "collector"
+
+
+class Unavailable(Trouble):
+    """There is nothing of the kind to collect here; looked for again once a minute."""
+
+
+class Outage(Trouble):
+    """What answered before does not answer now: a gap in the samples."""
+
+    event_kind: ClassVar[str] = "outage"
+
+
+class Unreadable(Trouble):
+    """It answers, with something that is not what was asked for."""
 
 
 def _utc_now() -> datetime:
@@ -38,16 +54,16 @@ class Collector(Protocol):
     name: str
     period_s: float
 
-    def collect(self, run: Run) -> Batch:
-        """One turn; raises Unavailable where there is nothing to collect, anything else is told and tried again."""
+    def collect(self, run: Run) -> Iterable[Batch]:
+        """One turn, in as many batches as it takes; raises Trouble, anything else is a bug and told with its trace."""
         ...
 
-    def finish(self, run: Run) -> Batch:
-        """The last turn of a run that has ended or is let go: what is left to take in, without complaint."""
-        return Batch()
+    def finish(self, run: Run) -> Iterable[Batch]:
+        """The last turn of a run that has ended or is let go: what is left to take in."""
+        return ()
 
     def forget(self, run_id: str) -> None:
-        """Let go of what is held for a run; the next turn starts from what the store has."""
+        """Let go of what is held for a run; a next turn starts from what the store has."""
 
     def paths(self, run: Run) -> Sequence[Path]:
         """Files whose change brings the next turn forward."""

@@ -1,0 +1,177 @@
+"""What a server's endpoints tell: /metrics as raw counters, and llama.cpp's /slots, one look per turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import httpx
+
+from collectors.base import Clock, Collector, Outage, Unavailable, Unreadable
+from collectors.exposition import has_prefix, read_points
+from domain import Batch, Event, JsonValue, Run, RunState, Sample
+from engines import BY_NAME
+from engines.base import CounterMap, Engine, MetricPoint, Scrape
+
+TIMEOUT = httpx.Timeout(3.0, connect=1.0)
+SWITCHED_OFF = (404, 501)  # llama.cpp answers 501 without --metrics, SGLang 404 without --enable-metrics
+LOOK_AGAIN_S = 60.0
+REFUSED = (401, 403)
+SWITCHES = {
+    ("llamacpp", "/metrics"): "--metrics",
+    ("llamacpp", "/slots"): "--slots",
+    ("sglang", "/metrics"): "--enable-metrics",
+}
+SWITCHED_OFF_STATS = {"vllm": "; it may run with --disable-log-stats"}
+
+
+@dataclass(slots=True)
+class _Connection:
+    """One run's server; `missing` has the endpoints it does not offer, by when to look again."""
+
+    base_url: str
+    client: httpx.Client
+    answered: bool = False
+    missing: dict[str, float] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+
+
+class EndpointCollector(Collector):
+    """One scrape of /metrics (and /slots) per second and run; nobody else should scrape llama.cpp beside it."""
+
+    name = "endpoint"
+
+    def __init__(self, clock: Clock | None = None, period_s: float = 1.0) -> None:
+        self.period_s = period_s
+        self._clock = clock or Clock()
+        self._connections: dict[str, _Connection] = {}
+
+    def collect(self, run: Run) -> Iterable[Batch]:
+        """A raw sample per engine and slot. Nothing while the server starts.
+
+        Raises Outage when it answers no more, Unreadable for an answer that is no metrics, Unavailable when this
+        server has no counters or has them switched off.
+        """
+        engine = BY_NAME.get(run.config.engine)
+        if engine is None or engine.counters is None or engine.metrics_path is None:
+            raise Unavailable(f"no counters are known for {engine.title if engine else 'this kind of server'}")
+        if run.base_url is None:
+            return []
+        connection = self._connection(run.id, run.base_url)
+        try:
+            samples = self._look(run, engine, engine.counters, connection)
+        except (httpx.TransportError, Outage) as problem:
+            if not connection.answered and run.state in (RunState.QUEUED, RunState.STARTING):
+                return []
+            if isinstance(problem, Outage):
+                raise
+            raise Outage(f"{run.base_url} does not answer: {_reason(problem)}") from None
+        connection.answered = True
+        return [Batch(tuple(samples))]
+
+    def finish(self, run: Run) -> Iterable[Batch]:
+        """A last look, if somebody still answers."""
+        if run.id not in self._connections:
+            return []
+        try:
+            return self.collect(run)
+        except (Outage, Unavailable, Unreadable):
+            return []
+
+    def forget(self, run_id: str) -> None:
+        connection = self._connections.pop(run_id, None)
+        if connection is not None:
+            connection.client.close()
+
+    def _connection(self, run_id: str, base_url: str) -> _Connection:
+        held = self._connections.get(run_id)
+        if held is None or held.base_url != base_url:
+            self.forget(run_id)
+            held = _Connection(base_url, httpx.Client(base_url=base_url, timeout=TIMEOUT, trust_env=False))
+            self._connections[run_id] = held
+        return held
+
+    def _look(self, run: Run, engine: Engine, counters: CounterMap, connection: _Connection) -> list[Sample]:
+        samples: list[Sample] = []
+        points: list[MetricPoint] = []
+        metrics = self._get(connection, engine.metrics_path)
+        if metrics is not None:
+            points = _points(metrics, engine, counters)
+            samples += counters.counter_samples(self._scrape(run, points))
+        slots = self._get(connection, engine.slots_path)
+        if slots is not None:
+            samples += counters.slot_samples(replace(self._scrape(run, points), slots=_json(slots, engine)))
+        if metrics is None and slots is None:
+            raise Unavailable("; ".join(_switched_off(engine, path) for path in connection.missing))
+        return samples + self._tell_missing(run, engine, connection)
+
+    def _get(self, connection: _Connection, path: str | None) -> httpx.Response | None:
+        """The answer, or None from an endpoint that is switched off; a dropped connection is tried once more."""
+        now = self._clock.mono_s()
+        if path is None or connection.missing.get(path, now) > now:
+            return None
+        try:
+            answer = connection.client.get(path)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            answer = connection.client.get(path)
+        if answer.status_code in SWITCHED_OFF:
+            connection.missing[path] = now + LOOK_AGAIN_S
+            return None
+        connection.missing.pop(path, None)
+        connection.told.discard(path)
+        if answer.status_code in REFUSED:
+            raise Unavailable(f"{path} asks for an API key, which Pitwall does not have")
+        if answer.status_code != httpx.codes.OK:
+            raise Outage(f"{path} answers {answer.status_code} {answer.reason_phrase}")
+        return answer
+
+    def _tell_missing(self, run: Run, engine: Engine, connection: _Connection) -> list[Event]:
+        """One event for each endpoint that is switched off while the other one answers."""
+        untold = connection.missing.keys() - connection.told
+        connection.told |= untold
+        data = {"collector": self.name}
+        return [
+            Event(run.id, self._clock.utc(), "collector", _switched_off(engine, path), data=data)
+            for path in sorted(untold)
+        ]
+
+    def _scrape(self, run: Run, points: list[MetricPoint]) -> Scrape:
+        return Scrape(run.id, self._clock.utc(), self._clock.mono_s(), points)
+
+
+def _points(answer: httpx.Response, engine: Engine, counters: CounterMap) -> list[MetricPoint]:
+    body = answer.content
+    if has_prefix(body, counters.METRIC_PREFIXES):
+        try:
+            return read_points(body, counters.METRIC_NAMES)
+        except ValueError as problem:
+            raise Unreadable(f"{engine.metrics_path} cannot be read: {problem}") from None
+    if b"# TYPE " in body:
+        hint = SWITCHED_OFF_STATS.get(engine.name, "")
+        raise Unavailable(f"{engine.metrics_path} exports no {engine.title} counters{hint}")
+    raise Unreadable(f"{engine.metrics_path} answers something that is no metrics: {_excerpt(body)}")
+
+
+def _json(answer: httpx.Response, engine: Engine) -> JsonValue:
+    try:
+        return answer.json()
+    except ValueError:
+        raise Unreadable(f"{engine.slots_path} answers something that is no JSON: {_excerpt(answer.content)}") from None
+
+
+def _excerpt(body: bytes) -> str:
+    """The first printable words of a body."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in body[:200].decode("utf-8", "replace")).split())
+    return repr(text[:60]) if text else "nothing"
+
+
+def _switched_off(engine: Engine, path: str) -> str:
+    switch = SWITCHES.get((engine.name, path))
+    advice = f"; start the server with {switch} to have them" if switch else ""
+    return f"{path} is switched off, so what it counts is not known{advice}"
+
+
+def _reason(problem: httpx.TransportError) -> str:
+    if isinstance(problem, httpx.TimeoutException):
+        return "no answer in time"
+    return "connection refused" if "refused" in str(problem).lower() else str(problem) or type(problem).__name__

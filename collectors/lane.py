@@ -1,0 +1,163 @@
+"""One collector's turns for one run, in a thread of their own: who fails or hangs stops nobody else."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
+
+from collectors.base import Clock, Collector, Sink, Trouble, Unavailable
+from domain import Batch, CollectorHealth, Event, Run
+
+LOG = logging.getLogger(__name__)
+HEALTH_EVERY_S = 60.0
+UNAVAILABLE_RETRY_S = 60.0
+MIN_GAP_S = 0.1  # between turns that file changes bring forward
+COMMIT_WAIT_S = 10.0
+
+
+class Lane:
+    """Runs `collect` every period until it is ended, then `finish`; tells health and troubles as they change."""
+
+    def __init__(self, collector: Collector, run: Run, sink: Sink, clock: Clock) -> None:
+        self.collector = collector
+        self.busy_since: float | None = None
+        self._run = run
+        self._sink = sink
+        self._clock = clock
+        self._wake = threading.Event()
+        self._ending = threading.Event()
+        self._final = False
+        self._last_commit: Future[None] | None = None
+        self._refusal: BaseException | None = None
+        self._trouble: Exception | None = None
+        self._trouble_since = 0.0
+        self._told_at: float | None = None
+        self._thread = threading.Thread(target=self._work, name=f"collect-{collector.name}-{run.id}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def update(self, run: Run) -> None:
+        """The run as it is now; one that had nothing to collect is looked at again when it has changed."""
+        changed, self._run = run != self._run, run
+        if changed and isinstance(self._trouble, Unavailable):
+            self.wake()
+
+    def wake(self) -> None:
+        """Bring the next turn forward."""
+        self._wake.set()
+
+    def end(self, run: Run | None = None, *, final: bool) -> None:
+        """Ask the lane to end: after its last turn (`final`), or as it is because Pitwall stops."""
+        self._run = run or self._run
+        self._final = final
+        self._ending.set()
+        self._wake.set()
+
+    def join(self, timeout_s: float) -> bool:
+        """Whether it has ended within this time."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def tell_hang(self, seconds: float) -> None:
+        """Say that the turn in progress does not come back."""
+        self._note(Trouble(f"{self.collector.name}: no answer for {seconds:.0f} s"), seconds)
+
+    def _work(self) -> None:
+        due = self._clock.mono_s()
+        while not self._ending.is_set():
+            self._turn(self.collector.collect)
+            rest = UNAVAILABLE_RETRY_S if isinstance(self._trouble, Unavailable) else self.collector.period_s
+            now = self._clock.mono_s()
+            due = max(min(due, now) + rest, now)
+            if not self._ending.wait(min(MIN_GAP_S, rest)):
+                self._wake.wait(max(due - self._clock.mono_s(), 0.0))
+            self._wake.clear()
+        if self._final:
+            self._turn(self.collector.finish, last=True)
+        if self._last_commit is not None:
+            wait([self._last_commit], COMMIT_WAIT_S)
+        self.collector.forget(self._run.id)
+
+    def _turn(self, take: Callable[[Run], Iterable[Batch]], *, last: bool = False) -> None:
+        began = self.busy_since = self._clock.mono_s()
+        trouble: Exception | None = None
+        try:
+            for batch in take(self._run):
+                self._give(batch)
+        except Exception as problem:  # the one place where anything may go wrong and the rest goes on
+            trouble = problem
+        self.busy_since = None
+        if trouble is not None or not last:  # a last turn that found nothing does not end an outage
+            self._note(trouble, self._clock.mono_s() - began)
+
+    def _give(self, batch: Batch) -> None:
+        """To the store; when it refused something the collector starts again from what the store has."""
+        if self._refusal is not None:
+            refusal, self._refusal = self._refusal, None
+            self.collector.forget(self._run.id)
+            raise Trouble(f"the store did not take a batch: {refusal}")
+        if batch.samples or batch.positions:
+            self._last_commit = self._sink(batch)
+            if self._last_commit is not None:
+                self._last_commit.add_done_callback(self._see_commit)
+
+    def _see_commit(self, commit: Future[None]) -> None:
+        self._refusal = None if commit.cancelled() else commit.exception()
+
+    def _note(self, trouble: Exception | None, duration_s: float) -> None:
+        """Health on a change and once a minute, an event on a change."""
+        changed = _words(trouble) != _words(self._trouble)
+        now = self._clock.mono_s()
+        if not changed and self._told_at is not None and now - self._told_at < HEALTH_EVERY_S:
+            return
+        samples: list[Event | CollectorHealth] = [self._health(trouble, duration_s)]
+        if changed:
+            samples += self._event(trouble, now)
+            self._trouble, self._trouble_since = trouble, now
+        self._told_at = now
+        self._tell(Batch(samples=tuple(samples)))
+
+    def _tell(self, batch: Batch) -> None:
+        try:
+            self._sink(batch)
+        except Exception:  # a store that takes nothing cannot be told so; the log can
+            LOG.exception("%s of %s could not tell its health", self.collector.name, self._run.id)
+
+    def _health(self, trouble: Exception | None, duration_s: float) -> CollectorHealth:
+        return CollectorHealth(
+            run_id=self._run.id,
+            ts=self._clock.utc(),
+            collector=self.collector.name,
+            ok=trouble is None,
+            duration_ms=duration_s * 1000,
+            error=_words(trouble),
+        )
+
+    def _event(self, trouble: Exception | None, now: float) -> list[Event]:
+        was = self._trouble
+        if trouble is None and (was is None or isinstance(was, Unavailable)):
+            return []
+        data: dict[str, object] = {"collector": self.collector.name}
+        if trouble is None:
+            seconds = round(now - self._trouble_since, 1)
+            kind, text = _kind(was), f"{self.collector.name} answers again after {seconds:g} s"
+            data["gap_s"] = seconds
+        else:
+            kind, text = _kind(trouble), _words(trouble) or ""
+        if trouble is not None and not isinstance(trouble, Trouble):
+            LOG.error("%s of %s failed", self.collector.name, self._run.id, exc_info=trouble)
+        return [Event(run_id=self._run.id, ts=self._clock.utc(), kind=kind, text=text, data=data)]
+
+
+def _words(trouble: Exception | None) -> str | None:
+    """A trouble in its own words, a bug by its type alone: its message may differ every second."""
+    if trouble is None or isinstance(trouble, Trouble):
+        return None if trouble is None else str(trouble)
+    return f"a bug in Pitwall ({type(trouble).__name__}); its traceback is in Pitwall's own log"
+
+
+def _kind(trouble: Exception | None) -> str:
+    return trouble.event_kind if isinstance(trouble, Trouble) else Trouble.event_kind

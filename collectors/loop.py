@@ -1,0 +1,135 @@
+"""The one loop that has every live run collected: it starts, times, watches and ends the lanes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
+from collectors.base import Clock, Collector, Sink
+from collectors.lane import Lane
+from collectors.wake import FileWaker
+from domain import Run
+
+LOG = logging.getLogger(__name__)
+HANG_S = 30.0
+
+
+class CollectorLoop:
+    """Keeps one lane per live run and collector, in step with `live_runs`."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        live_runs: Callable[[], Sequence[Run]],
+        collectors: Sequence[Collector],
+        clock: Clock | None = None,
+        look_every_s: float = 0.5,
+    ) -> None:
+        """`live_runs` is asked every `look_every_s` seconds; a run that is no longer in it gets its last turns."""
+        self._sink = sink
+        self._live_runs = live_runs
+        self._collectors = tuple(collectors)
+        self._clock = clock or Clock()
+        self._look_every_s = look_every_s
+        self._lanes: dict[str, list[Lane]] = {}
+        self._leaving: dict[str, list[Lane]] = {}
+        self._finished: set[str] = set()
+        self._hanging: set[Lane] = set()
+        self._lock = threading.RLock()
+        self._stopping = threading.Event()
+        self._waker = FileWaker()
+        self._thread = threading.Thread(target=self._work, name="collect", daemon=True)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._waker.start()
+        self._thread.start()
+
+    def stop(self, timeout_s: float = 5.0) -> list[str]:
+        """End all lanes without last turns, for the runs go on; the names of those that did not come back in time."""
+        self._stopping.set()
+        deadline = self._clock.mono_s() + timeout_s
+        self._thread.join(timeout_s)
+        with self._lock:
+            lanes = [lane for group in (*self._lanes.values(), *self._leaving.values()) for lane in group]
+            for lane in (lane for group in self._lanes.values() for lane in group):
+                lane.end(final=False)
+        stuck = [lane.collector.name for lane in lanes if not lane.join(max(deadline - self._clock.mono_s(), 0.0))]
+        self._waker.stop()
+        return stuck
+
+    def finish(self, run: Run, timeout_s: float = 30.0) -> bool:
+        """Give a run its last turns now (logs and requests to their end, a last scrape) and wait until they are
+        in the store; False if that took longer. A run that was never live here is taken in too. Once per run."""
+        with self._lock:
+            if run.id in self._finished:
+                return True
+            self._let_go(run.id, run)
+            lanes = self._leaving.get(run.id)
+            if lanes is None:
+                lanes = self._leaving[run.id] = [self._last_lane(c, run) for c in self._collectors]
+        deadline = self._clock.mono_s() + timeout_s
+        done = all(lane.join(max(deadline - self._clock.mono_s(), 0.0)) for lane in lanes)
+        self._sweep()
+        return done
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._look(self._live_runs())
+            except Exception:  # whoever lists the runs may fail once; those already watched go on
+                LOG.exception("the live runs could not be listed")
+            self._sweep()
+            self._stopping.wait(self._look_every_s)
+
+    def _look(self, runs: Iterable[Run]) -> None:
+        live = {run.id: run for run in runs}
+        with self._lock:
+            for run_id in [known for known in self._lanes if known not in live]:
+                self._let_go(run_id, None)
+            for run in live.values():
+                if run.id not in self._finished and run.id not in self._leaving:
+                    self._keep(run)
+
+    def _keep(self, run: Run) -> None:
+        if run.id not in self._lanes:
+            self._lanes[run.id] = [Lane(c, run, self._sink, self._clock) for c in self._collectors]
+            for lane in self._lanes[run.id]:
+                lane.start()
+        for lane in self._lanes[run.id]:
+            lane.update(run)
+            self._waker.follow(lane, lane.collector.paths(run))
+            self._see_hang(lane)
+
+    def _last_lane(self, collector: Collector, run: Run) -> Lane:
+        lane = Lane(collector, run, self._sink, self._clock)
+        lane.end(final=True)
+        lane.start()
+        return lane
+
+    def _let_go(self, run_id: str, run: Run | None) -> None:
+        """Have a run's lanes make their last turns; `run` is its final form where known."""
+        lanes = self._lanes.pop(run_id, None)
+        if lanes is None:
+            return
+        self._leaving[run_id] = lanes
+        for lane in lanes:
+            self._waker.drop(lane)
+            lane.end(run, final=True)
+
+    def _see_hang(self, lane: Lane) -> None:
+        since = lane.busy_since
+        seconds = 0.0 if since is None else self._clock.mono_s() - since
+        if seconds < HANG_S:
+            self._hanging.discard(lane)
+        elif lane not in self._hanging:
+            self._hanging.add(lane)
+            lane.tell_hang(seconds)
+
+    def _sweep(self) -> None:
+        """Lanes that have made their last turns need no memory."""
+        with self._lock:
+            for run_id in [r for r, lanes in self._leaving.items() if all(lane.join(0.0) for lane in lanes)]:
+                self._hanging.difference_update(self._leaving.pop(run_id))
+                self._finished.add(run_id)

@@ -1,0 +1,71 @@
+"""The requests of a run's own workload: its process appends one JSON object a line, taken in exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from collectors.base import Clock, Positions
+from collectors.follow import FollowCollector, Placed, Reader
+from domain import Event, RequestRecord, Run
+
+RECORD = TypeAdapter(RequestRecord)
+
+
+def requests_path(run: Run) -> Path | None:
+    """Where a run's workload writes its requests."""
+    return Path(run.run_dir) / "workload" / "requests.jsonl" if run.run_dir else None
+
+
+def request_collector(positions: Positions, clock: Clock | None = None) -> FollowCollector:
+    """The collector of every run's requests."""
+    return FollowCollector("requests", requests_path, _reader, positions, clock)
+
+
+def _reader(run: Run) -> Reader:
+    return RequestReader()
+
+
+class RequestReader:
+    """JSON lines to records; a line that is none becomes a warning and the next one is read."""
+
+    def __init__(self) -> None:
+        self._partial = b""
+        self._offset = 0  # where the partial line starts
+        self._line = 1
+
+    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+        *whole, rest = (self._partial + data).split(b"\n")
+        placed = []
+        for line in whole:
+            placed += self._read(line, run, now)
+            self._offset += len(line) + 1
+            self._line += 1
+        self._partial = rest
+        return placed
+
+    def idle(self, run: Run, now: datetime) -> Iterable[Placed]:
+        return ()
+
+    def close(self, run: Run, now: datetime) -> Iterable[Placed]:
+        return self._read(self._partial, run, now)
+
+    def settled_offset(self) -> int:
+        return self._offset
+
+    def _read(self, line: bytes, run: Run, now: datetime) -> list[Placed]:
+        if not line.strip():
+            return []
+        try:
+            record = RECORD.validate_json(line)
+            if record.run_id == run.id:
+                return [Placed(self._offset, record)]
+            why = f"it belongs to run {record.run_id}"
+        except ValidationError as problem:
+            first = problem.errors(include_url=False)[0]
+            why = f"{'.'.join(map(str, first['loc'])) or 'the line'}: {first['msg']}"
+        text = f"line {self._line} of the workload's requests was not understood: {why}"
+        return [Placed(self._offset, Event(run.id, now, "warning", text, self._line, self._offset))]

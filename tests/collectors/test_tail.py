@@ -1,0 +1,234 @@
+"""Real files that grow, shrink, turn and vanish, read by a reader that gives every line back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.base import Clock, Unavailable
+from collectors.follow import FollowCollector, Placed
+from domain import Batch, Config, Event, Run
+
+
+class LineEcho:
+    """Every line as an event; holds each until the next has come if told so."""
+
+    def __init__(self, *, hold: bool = False) -> None:
+        self._hold, self._data, self._given = hold, b"", 0
+
+    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+        self._data += data
+        return self._lines(run, now, 1 if self._hold else 0)
+
+    def idle(self, run: Run, now: datetime) -> Iterable[Placed]:
+        return self._lines(run, now, 0)
+
+    def close(self, run: Run, now: datetime) -> Iterable[Placed]:
+        self._data += b"" if self._data.endswith(b"\n") else b"\n"
+        return self._lines(run, now, 0)
+
+    def settled_offset(self) -> int:
+        return self._given
+
+    def _lines(self, run: Run, now: datetime, held: int) -> list[Placed]:
+        placed = []
+        for _ in range(max(self._data.count(b"\n", self._given) - held, 0)):
+            end = self._data.index(b"\n", self._given)
+            text = self._data[self._given : end].decode("utf-8", "replace")
+            placed.append(Placed(self._given, Event(run.id, now, "line", text)))
+            self._given = end + 1
+        return placed
+
+
+class SetClock:
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def clock(self) -> Clock:
+        return Clock(mono_s=lambda: self.seconds)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "server.log"
+
+
+def follow(log: Path, kept: Any, *, hold: bool = False, clock: Clock | None = None) -> FollowCollector:
+    return FollowCollector("log", lambda _: log, lambda _: LineEcho(hold=hold), kept.position, clock)
+
+
+def turn(collector: FollowCollector, kept: Any, run: Run) -> list[str]:
+    """What one turn added: lines, and events about the file in brackets."""
+    before = len(kept.of(Event))
+    for batch in collector.collect(run):
+        kept(batch)
+    return texts(kept)[before:]
+
+
+def texts(kept: Any) -> list[str]:
+    return [e.text if e.kind == "line" else f"[{e.text}]" for e in kept.of(Event)]
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_a_partial_line_waits_for_its_rest(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run, collector = make_run(), follow(log, kept)
+    assert turn(collector, kept, run) == []
+    append(log, b"one\ntw")
+    assert turn(collector, kept, run) == ["one"]
+    append(log, b"o\nthree\xff\n")
+    assert turn(collector, kept, run) == ["two", "three�"]
+    assert kept.position(run.id, str(log)).offset == log.stat().st_size
+
+
+def test_the_last_line_without_lf_comes_with_the_finish(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run, collector = make_run(), follow(log, kept)
+    append(log, b"one\nlast words")
+    assert turn(collector, kept, run) == ["one"]
+    for batch in collector.finish(run):
+        kept(batch)
+    assert texts(kept) == ["one", "last words"]
+    assert kept.position(run.id, str(log)).offset == log.stat().st_size
+    again = follow(log, kept)
+    for batch in again.finish(run):
+        kept(batch)
+    assert texts(kept) == ["one", "last words"], "a second last turn gives nothing twice"
+
+
+def test_a_restart_gives_nothing_twice_and_loses_nothing(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run = make_run()
+    append(log, b"one\ntwo\nthr")
+    assert turn(follow(log, kept), kept, run) == ["one", "two"]
+    append(log, b"ee\nfour\n")
+    assert turn(follow(log, kept), kept, run) == ["three", "four"]
+
+
+def test_what_a_reader_holds_is_not_committed(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run = make_run()
+    append(log, b"one\ntwo\n")
+    assert turn(follow(log, kept, hold=True), kept, run) == ["one"]
+    assert kept.position(run.id, str(log)).offset == len(b"one\n")
+    append(log, b"three\n")
+    assert turn(follow(log, kept, hold=True), kept, run) == ["two"]
+
+
+def test_silence_gives_out_what_is_held(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run, time = make_run(), SetClock()
+    collector = follow(log, kept, hold=True, clock=time.clock())
+    append(log, b"one\n")
+    assert turn(collector, kept, run) == []
+    time.seconds += 2
+    assert turn(collector, kept, run) == ["one"]
+
+
+def test_rotation_reads_the_old_file_to_its_end_first(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run, collector = make_run(), follow(log, kept)
+    append(log, b"one\n")
+    turn(collector, kept, run)
+    append(log, b"two\nend")
+    log.rename(log.with_suffix(".1"))
+    append(log, b"new\n")
+    assert turn(collector, kept, run) == ["two", "end", "[server.log starts anew: it was rotated]", "new"]
+    position = kept.position(run.id, str(log))
+    assert (position.generation, position.offset, position.inode) == (1, 4, log.stat().st_ino)
+
+
+def test_rotation_while_nobody_reads_is_said(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run = make_run()
+    append(log, b"one\n")
+    turn(follow(log, kept), kept, run)
+    log.rename(log.with_suffix(".1"))
+    append(log, b"new\n")
+    said, line = turn(follow(log, kept), kept, run)
+    assert said.startswith("[server.log starts anew: it was replaced while nobody read it")
+    assert line == "new"
+
+
+@pytest.mark.parametrize("after", [b"x\n", b"a line that is longer than what was there before\n"])
+def test_truncation_is_seen_also_when_the_file_has_grown_past_its_old_end(
+    log: Path, kept: Any, make_run: Callable[..., Run], after: bytes
+) -> None:
+    run, collector = make_run(), follow(log, kept)
+    append(log, b"before\n")
+    turn(collector, kept, run)
+    log.write_bytes(after)
+    assert turn(collector, kept, run) == ["[server.log starts anew: it was truncated]", after.decode().strip()]
+    assert kept.position(run.id, str(log)).generation == 1
+
+
+def test_a_deleted_log_is_said_once_read_on_and_found_again(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run, collector = make_run(), follow(log, kept)
+    with log.open("ab", buffering=0) as server:
+        server.write(b"one\n")
+        turn(collector, kept, run)
+        log.unlink()
+        server.write(b"into the deleted file\n")
+        said = "[server.log is gone; what the server still writes into it is read on]"
+        assert turn(collector, kept, run) == ["into the deleted file", said]
+        assert turn(collector, kept, run) == []
+    append(log, b"back\n")
+    assert turn(collector, kept, run) == ["[server.log starts anew: it was rotated]", "back"]
+
+
+def test_a_log_that_cannot_be_opened_is_a_sentence(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(Unavailable, match="loop cannot be read: Too many levels of symbolic links"):
+        turn(follow(loop, kept), kept, make_run())
+
+
+def test_a_quiet_log_commits_its_position_rarely(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run, collector = make_run(), FollowCollector("log", lambda _: log, lambda _: Silent(), kept.position)
+    append(log, b"." * 1000)
+    turn(collector, kept, run)
+    assert kept.position(run.id, str(log)) is None
+    append(log, b"." * 70_000)
+    turn(collector, kept, run)
+    assert kept.position(run.id, str(log)).offset == 71_000
+
+
+class Silent(LineEcho):
+    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+        self._given += len(data)
+        return []
+
+
+@given(
+    cuts=st.lists(st.integers(0, 60), max_size=8),
+    data=st.binary(max_size=60).map(lambda b: b + b"\nend"),
+    restarts=st.sets(st.integers(0, 8)),
+    hold=st.booleans(),
+)
+def test_any_cut_and_any_restart_give_every_line_once(
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[int], data: bytes, restarts: set[int], hold: bool
+) -> None:
+    log = tmp_path_factory.mktemp("tail") / "log"
+    taken: list[Batch] = []
+
+    class Store:
+        def position(self, run_id: str, path: str) -> Any:
+            return next((p for b in reversed(taken) for p in b.positions), None)
+
+    run = Run(id="r", name="r", color=0, machine_id="m", config=Config(), created_at=datetime(2026, 1, 1, tzinfo=UTC))
+    collector = follow(log, Store(), hold=hold)
+    edges = sorted({0, len(data), *(min(c, len(data)) for c in cuts)})
+    for number, (start, end) in enumerate(pairwise(edges)):
+        append(log, data[start:end])
+        if number in restarts:
+            collector.forget(run.id)
+        taken += collector.collect(run)
+    taken += collector.finish(run)
+    collector.forget(run.id)
+    got = [e.text for b in taken for e in b.samples if isinstance(e, Event)]
+    assert got == [line.decode("utf-8", "replace") for line in data.split(b"\n")]
+    log.unlink()
