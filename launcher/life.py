@@ -46,7 +46,7 @@ class Life:
     run: Run
     means: Means
     secrets: Mapping[str, str] = field(default_factory=dict)
-    was_adopted: bool = False
+    was_adopted: bool = False  # from an earlier Pitwall
     _shims: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _probe: Future[Probe] | None = None
     _last_answer: str = "not asked yet"
@@ -67,8 +67,9 @@ class Life:
         run = self.run
         assert run.base_url
         self._change("starting", state=RunState.STARTING, started_at=self.means.ledger.clock())
-        missing = missing_secrets(run.config.argv, run.config.env, {**os.environ, **self.secrets})
-        if missing:
+        was_adopted, self.was_adopted = self.was_adopted, False
+        missing = missing_secrets(run.config.argv, run.config.env, os.environ)
+        if was_adopted and missing:
             return self._conclude(f"The secret {', '.join(missing)} was not kept over Pitwall's restart: launch again.")
         if not is_port_free(port_of(run.base_url), run.config.host):
             return self._conclude(describe_busy_port(port_of(run.base_url)))

@@ -82,7 +82,7 @@ class Supervisor:
         if run.kind == "attached":
             self._lives[run.id] = Watch(run, self._means)
             return run
-        life = Life(run, self._means, was_adopted=run.state is RunState.STARTING)
+        life = Life(run, self._means, was_adopted=True)
         (self._queued if run.state is RunState.QUEUED else self._lives)[run.id] = life
         return run
 

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import psutil
+import pytest
+
+from domain import new_run_id
+from launcher.process import (
+    LOST,
+    LOST_AT_BOOT,
+    ProcessSpec,
+    look_at,
+    marked_processes,
+    processes_of,
+    same_process,
+    shim_process,
+    start_shim,
+    write_spec,
+)
+from launcher.shim import write_json
+from launcher.stopping import stop_process
+from launcher.supervisor import utc_now
+from tests.launcher.servers import marked, wait_for
+
+SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
+
+
+class Started:
+    """One process under a shim, for a test."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.marker = new_run_id(utc_now())
+        self.shim: subprocess.Popen[bytes] | None = None
+
+    def start(self, argv: list[str], cwd: str = "/", env: dict[str, str] | None = None) -> None:
+        write_spec(ProcessSpec(self.marker, argv, cwd, env or {}), self.directory)
+        self.shim = start_shim(self.directory, {})
+
+    def wait(self, state: str) -> None:
+        wait_for(lambda: self.shim and (self.shim.poll() or True) and look_at(self.directory).state == state)
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Started]:
+    started = Started(tmp_path / "run")
+    yield started
+    for process in marked(started.marker):
+        process.kill()
+    if started.shim:
+        started.shim.kill()
+        started.shim.wait()
+
+
+def test_a_process_is_found_again_from_its_directory_alone(started: Started) -> None:
+    assert look_at(started.directory).state == "absent"
+    started.start(SLEEP)
+    started.wait("alive")
+    sight = look_at(started.directory)
+    assert sight.pid and sight.is_supervised and sight.started_at and sight.exit is None
+    assert same_process(sight.pid, sight.pid_started_at)
+    assert [p.pid for p in processes_of(started.directory)] == [sight.pid]
+    assert os.getsid(sight.pid) == sight.pid != os.getsid(0)
+
+
+def test_exit_codes_and_signals_are_written_down(started: Started) -> None:
+    started.start([sys.executable, "-c", "import sys; sys.exit(7)"])
+    started.wait("ended")
+    end = look_at(started.directory).exit
+    assert end and (end.exit_code, end.signal, end.cause) == (7, None, None) and end.ended_at
+    written = json.loads((started.directory / "exit.json").read_text())
+    assert written["exit_code"] == 7
+
+
+@pytest.mark.parametrize(
+    ("argv", "cwd", "cause"),
+    [
+        (["no-such-program"], "/", "The executable no-such-program was not found."),
+        (["/etc"], "/", "/etc may not be executed (permission denied)."),
+        (["true"], "/no/such", "The working directory /no/such does not exist."),
+        ([__file__], "/", f"{__file__} may not be executed (permission denied)."),
+    ],
+)
+def test_what_cannot_be_started_has_a_cause(started: Started, argv: list[str], cwd: str, cause: str) -> None:
+    started.start(argv, cwd)
+    started.wait("ended")
+    end = look_at(started.directory).exit
+    assert end and end.exit_code is None and end.signal is None and end.cause == cause
+
+
+def test_the_shim_passes_sigterm_on_and_ignores_what_a_terminal_sends(started: Started) -> None:
+    started.start(SLEEP)
+    started.wait("alive")
+    shim = shim_process(started.directory)
+    assert shim
+    shim.send_signal(signal.SIGINT)
+    shim.send_signal(signal.SIGHUP)
+    assert look_at(started.directory).is_supervised
+    shim.send_signal(signal.SIGTERM)
+    started.wait("ended")
+    end = look_at(started.directory).exit
+    assert end and end.signal == signal.SIGTERM
+
+
+def test_the_server_handles_signals_as_if_started_by_hand(started: Started) -> None:
+    code = (
+        "import signal as s; print(s.getsignal(s.SIGINT) is s.default_int_handler, s.getsignal(s.SIGHUP) == s.SIG_DFL)"
+    )
+    started.start([sys.executable, "-c", code])
+    started.wait("ended")
+    assert (started.directory / "server.log").read_text() == "True True\n"
+
+
+def test_without_its_shim_a_server_is_still_ours_and_its_exit_code_unknown(started: Started) -> None:
+    started.start(SLEEP)
+    started.wait("alive")
+    assert started.shim
+    started.shim.kill()
+    started.wait("alive")
+    sight = wait_for(lambda: not look_at(started.directory).is_supervised and look_at(started.directory))
+    assert sight.pid
+    report = stop_process(started.directory, 5.0)
+    assert report.is_clean and marked(started.marker) == []
+    end = look_at(started.directory).exit
+    assert end and (end.exit_code, end.signal, end.cause) == (None, None, LOST)
+
+
+def test_a_server_whose_shim_died_before_it_wrote_is_found_by_its_marker(started: Started) -> None:
+    started.start(SLEEP)
+    started.wait("alive")
+    pid = look_at(started.directory).pid
+    assert started.shim
+    started.shim.kill()
+    started.shim.wait()
+    (started.directory / "shim.json").unlink()
+    assert look_at(started.directory).pid == pid
+    stop_process(started.directory, 5.0)
+    assert marked_processes(started.marker) == []
+
+
+# The two tests below fake what shim.json says: a pid cannot be made to come round again, nor the machine to restart.
+def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: Path) -> None:
+    stranger = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
+    started_at = psutil.Process(stranger.pid).create_time()
+    write_spec(ProcessSpec(started.marker, SLEEP, "/"), started.directory)
+    written = {
+        "marker": started.marker,
+        "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        "shim_pid": stranger.pid,
+        "shim_started_at": started_at - 100,
+        "server_pid": stranger.pid,
+        "server_started_at": started_at - 100,
+        "started_at": utc_now().isoformat(),
+    }
+    write_json(started.directory / "shim.json", written)
+    assert look_at(started.directory).state == "ended"
+    assert processes_of(started.directory) == []
+    stop_process(started.directory, 0.1)
+    assert stranger.poll() is None, "it was ended, and was not ours"
+    write_json(started.directory / "shim.json", {**written, "server_started_at": started_at})
+    assert look_at(started.directory).pid == stranger.pid, "with its true start time it is the server"
+    stranger.kill()
+    stranger.wait()
+
+
+def test_after_a_restart_of_the_machine_everything_has_ended(started: Started) -> None:
+    started.start(SLEEP)
+    started.wait("alive")
+    for process in [shim_process(started.directory), *marked(started.marker)]:
+        assert process
+        process.kill()
+    started.wait("ended")
+    written = json.loads((started.directory / "shim.json").read_text())
+    write_json(started.directory / "shim.json", {**written, "boot_id": "another boot"})
+    sight = look_at(started.directory)
+    assert sight.state == "ended" and sight.exit and sight.exit.cause == LOST_AT_BOOT
+
+
+def test_a_spec_holds_what_it_was_given(started: Started) -> None:
+    spec = ProcessSpec("m", ["a", "b c"], "/", {"A": "1"})
+    write_spec(spec, started.directory)
+    assert json.loads((started.directory / "spec.json").read_text()) == asdict(spec)
