@@ -24,6 +24,7 @@ _PID = r"\((?P<process>[A-Za-z][^\r\n]{0,200}?),? pid=\d+(?:, ip=[\w.:]+)?\)"
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
 _FILE = r"(?:\[[\w./<>-]+:\d+\]|[\w./<>-]+\.py:\d+\])"
 _LOGGERS = r"(?:[a-z_][\w-]*(?:\.[\w-]+)+(?::\d+)?(?: - |: ))*"
+_TRTLLM_HEAD = r"(?:\[TRT-LLM\] )?(?:\[(?P<rank>RANK \d+)\] )?\[(?P<level>[A-Z])\]"
 _VLLM_HEAD = rf"{_LEVEL} (?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) {_FILE}"
 
 # Prefixes by the kind of character they start with; a record head (marked True) ends the search for glued records.
@@ -32,9 +33,9 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
     "[": (
         (re.compile(rf"\[{_STAMP}(?P<process>(?: [A-Z]+\d+)*)\] ?"), True),
         (re.compile(r"\[(?P<clock>\d\d:\d\d:\d\d)(?P<process>(?: [A-Z]+\d+)*)\] ?"), True),
-        (re.compile(r"\[(?P<us_stamp>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] (?:\[TRT-LLM\] )?\[(?P<level>[A-Z])\] ?"), True),
+        (re.compile(rf"\[(?P<us_stamp>\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d)\] {_TRTLLM_HEAD} ?"), True),
         (re.compile(r"\[TensorRT-LLM\] ?\[(?P<level>[A-Z]+)\] ?"), True),
-        (re.compile(r"\[(?P<rank>Stage-\d+|rank\d+)\]:? ?"), False),
+        (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
         (re.compile(r"\[\d+\] (?=\S)"), False),
     ),
     "0": (
