@@ -1,5 +1,13 @@
 """TensorRT-LLM: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
+from engines.trtllm import log
 
-ENGINE = Engine(name="trtllm", title="TensorRT-LLM", default_port=8000, ready_path="/health", metrics_path=None)
+ENGINE = Engine(
+    name="trtllm",
+    title="TensorRT-LLM",
+    default_port=8000,
+    ready_path="/health",
+    metrics_path=None,
+    log=log,
+)

@@ -1,0 +1,132 @@
+"""TensorRT-LLM's log grammar: the PyTorch executor's iteration lines, KV cache lines of both runtimes, failures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from domain import JsonValue, LogSample
+from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.reading import LineReader, mark
+from engines.trtllm.failures import read_trouble
+from engines.trtllm.startup import read_fact
+
+DEFINITION = "trtllm.log"
+_SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b")
+_NEEDLES = re.compile(
+    rb"iter = |KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
+    rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
+    rb"could not be created|illed|emory|No such option"
+)
+_ITERATION = re.compile(r"(?:^|\s)iter = (?P<iter>\d+), .*?states = \{(?P<states>[^}]*)\}")
+_PAIR = re.compile(r"\b(?P<key>[a-z_]+) ?[=:] (?P<value>\d[\d.]*)(?P<unit>ms|s|%)?(?=[,\s]|$)")
+_STATE = re.compile(r"'(?P<key>\w+)': (?P<value>\d+)")
+_NAMES = {
+    "elapsed_time": "elapsed_s",
+    "host_step_time": "host_step_ms",
+    "prev_device_step_time": "prev_device_step_ms",
+    "num_scheduled_requests": "num_scheduled",
+    "cached_kv_len": "cached_kv_tokens",
+    "global_rank": "global_rank",
+}
+_COUNTS = {"num_scheduled", "cached_kv_tokens", "global_rank"}
+_VERSION = re.compile(r"Tensor ?RT[- ]LLM version: (\d[\w.+-]*)")
+_PROGRESS = re.compile(r"[Ll]oading .*shards: +(\d+)%")
+
+
+def recognises(text: str) -> bool:
+    """Whether this is a log of TensorRT-LLM, its own server's or Triton's."""
+    return _SIGNS.search(text) is not None
+
+
+def log_parser() -> LogParser:
+    return TrtllmReader()
+
+
+def read_iteration(text: str) -> dict[str, JsonValue] | None:
+    """One iteration line in the parser's key names; the step times of newer releases stay in ms as printed."""
+    found = _ITERATION.search(text)
+    if found is None:
+        return None
+    fields: dict[str, JsonValue] = {"iter": int(found["iter"])}
+    for pair in _PAIR.finditer(text, found.start(), found.start("states")):
+        key = _NAMES.get(pair["key"])
+        if key:
+            fields[key] = int(pair["value"]) if key in _COUNTS else float(pair["value"])
+        elif pair["key"] == "kv_cache_util":
+            fields["kv_cache_usage_pct"] = round(float(pair["value"]) * (1 if pair["unit"] == "%" else 100), 6)
+    return fields | {state["key"]: int(state["value"]) for state in _STATE.finditer(found["states"])}
+
+
+def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
+    """An iteration in the store's terms; the window is the iteration.
+
+    No tok/s: the line prints none, and its generation tokens count the padding of CUDA graphs and drafted tokens.
+    """
+    fields = sample.fields
+    usage, host_ms = fields.get("kv_cache_usage_pct"), fields.get("host_step_ms")
+    return LogSample(
+        run_id=run_id,
+        ts=ts,
+        offset=sample.offset,
+        line=sample.line,
+        definition=DEFINITION,
+        ts_source=ts_source,
+        rank=None if "global_rank" not in fields else str(fields["global_rank"]),
+        kind="iteration",
+        window_s=fields.get("elapsed_s") if host_ms is None else host_ms / 1000,
+        requests_running=fields.get("num_scheduled"),
+        kv_usage_ratio=None if usage is None else usage / 100,
+        extra=dict(fields),
+    )
+
+
+class TrtllmReader(LineReader):
+    """Reads one TensorRT-LLM log, in order."""
+
+    ENGINE = "trtllm"
+    NEEDLES = _NEEDLES
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._phase: str | None = None
+        self._is_ready = False
+
+    def read_line(self, line: Line) -> Iterable[LogEvent]:
+        fields = read_iteration(line.text)
+        if fields is not None:
+            sample = ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)
+            return [sample, mark(line, "throughput", line.text)]
+        return [*self._startup_events(line), *self._trouble_events(line)]
+
+    def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Tokens from blocks, where the log gives only those."""
+        blocks, size = startup.get("kv_blocks"), startup.get("tokens_per_block")
+        if blocks is None or size is None or "kv_cache_tokens" in startup:
+            return {}
+        return {"kv_cache_tokens": blocks * size}
+
+    def _startup_events(self, line: Line) -> list[LogEvent]:
+        if self.version is None and (version := _VERSION.search(line.text)):
+            self.version = version[1]
+        facts = read_fact(line.text)
+        events = self.note_startup(line, facts) if facts else []
+        if facts.get("ready"):
+            self._is_ready = True
+            events.append(mark(line, "ready", "ready"))
+        progress = _PROGRESS.search(line.text)
+        if progress and progress[1] != self._phase:
+            self._phase = progress[1]
+            events.append(mark(line, "phase", f"loading weights {progress[1]} %"))
+        return events
+
+    def _trouble_events(self, line: Line) -> list[LogEvent]:
+        trouble = read_trouble(line.text)
+        if trouble is None:
+            return []
+        if self._is_ready and trouble.is_any_exception:
+            return [
+                mark(line, "warning", f"A request failed, the server lives on: {trouble.cause}", evidence=line.text)
+            ]
+        return self.blame(line, trouble.rank, trouble.cause, f"{trouble.sentence} {trouble.cause}".strip())
