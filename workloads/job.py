@@ -1,0 +1,50 @@
+"""SPEC.json: one run of a workload against one server, as Pitwall writes it and `python -m workloads run` reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain import JsonValue
+
+
+class Job(BaseModel):
+    """What to send, to whom, and where the results go."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    run_id: str
+    base_url: str = Field(pattern=r"^https?://")
+    model: str | None = None  # None: the first that /v1/models names
+    engine: str = "other"
+    workload: str
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    out: Path  # requests.jsonl, appended to
+    progress: Path  # replaced whole at every change
+    api_key_env: str | None = None  # the environment variable that holds the key; the key itself is never in a file
+    stall_timeout_s: float = Field(default=300.0, gt=0)
+    request_timeout_s: float = Field(default=3600.0, gt=0)
+
+
+class Progress(BaseModel):
+    """How far a job is; written to `Job.progress`."""
+
+    run_id: str
+    workload: str
+    state: str  # running | paused | done | cancelled
+    phase: str | None = None  # the title of the phase under way
+    done: int = 0  # requests that have ended, errors among them
+    total: int
+    errors: int = 0
+    tokens_done: int = 0
+    tokens_planned: int
+    elapsed_s: float = 0.0  # pauses included
+    remaining_s: float | None = None  # at the pace so far; None before the first request has ended
+    updated_at: str  # ISO 8601, UTC
+
+
+def write_progress(path: Path, progress: Progress) -> None:
+    """Replace the file at once: a reader sees the old or the new one, never a part."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(progress.model_dump_json())
+    partial.replace(path)

@@ -1,0 +1,133 @@
+"""Reads one streamed answer of an OpenAI-compatible server: when its tokens came, and how many the server says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ValidationError
+
+from domain import JsonValue
+
+
+class BadStreamError(Exception):
+    """The stream told of an error, or is not what the API says; `kind` is a RequestRecord.error_kind."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+class Delta(BaseModel):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: JsonValue = None
+
+    def pieces(self) -> list[str]:
+        """What the model wrote, whatever the server takes it for."""
+        texts = [text for text in (self.reasoning_content, self.reasoning, self.content) if text]
+        return [*texts, json.dumps(self.tool_calls)] if self.tool_calls else texts
+
+
+class Choice(BaseModel):
+    delta: Delta = Delta()  # /v1/chat/completions
+    text: str | None = None  # /v1/completions
+    finish_reason: str | None = None
+
+
+class CachedTokens(BaseModel):
+    cached_tokens: int | None = None
+
+
+class Usage(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: CachedTokens | None = None
+
+
+class Timings(BaseModel):
+    """llama.cpp's own counts, in every event when `timings_per_token` is asked for."""
+
+    predicted_n: int | None = None
+    draft_n: int | None = None
+    draft_n_accepted: int | None = None
+
+
+class StreamEvent(BaseModel):
+    """One `data:` event; what we do not use is ignored, what we use must have its type."""
+
+    choices: list[Choice] | None = None
+    usage: Usage | None = None
+    timings: Timings | None = None
+    error: JsonValue = None
+
+
+@dataclass(slots=True)
+class StreamReading:
+    """What has been read so far. Times are of the caller's monotonic clock in seconds.
+
+    Tokens are those that the server counts, in `usage` or in llama.cpp's `timings`; chunks are never tokens,
+    for under speculation one chunk may hold several.
+    """
+
+    text: list[str] = field(default_factory=list)
+    chunks: int = 0
+    first_at_s: float | None = None
+    last_at_s: float | None = None
+    first_chunk_tokens: int | None = None
+    prompt_tokens: int | None = None
+    cached_prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    token_source: str | None = None
+    draft_tokens: int | None = None
+    accepted_tokens: int | None = None
+    finish_reason: str | None = None
+    http_status: int | None = None
+    is_done: bool = False
+
+    def take_line(self, line: str, now_s: float) -> bool:
+        """Take one line of the event stream, without its end; True if it carried data. Raises BadStreamError."""
+        name, _, value = line.partition(":")
+        value = value.strip()
+        if name == "error":  # how llama.cpp has named an error in mid-stream
+            raise BadStreamError("http", f"error in the stream: {value}"[:500])
+        if name != "data":
+            return False
+        if value == "[DONE]":
+            self.is_done = True
+            return True
+        try:
+            event = StreamEvent.model_validate_json(value)
+        except ValidationError as error:
+            raise BadStreamError("malformed", f"not an event of the API: {value[:200]!r}") from error
+        if event.error:
+            raise BadStreamError("http", f"error in the stream: {json.dumps(event.error)}"[:500])
+        self._take_counts(event)
+        for choice in event.choices or []:
+            self._take_choice(choice, now_s)
+        return True
+
+    def _take_choice(self, choice: Choice, now_s: float) -> None:
+        self.finish_reason = choice.finish_reason or self.finish_reason
+        pieces = choice.delta.pieces() + ([choice.text] if choice.text else [])
+        if not pieces:
+            return
+        self.text += pieces
+        self.chunks += 1
+        self.last_at_s = now_s
+        if self.first_at_s is None:
+            self.first_at_s = now_s
+            self.first_chunk_tokens = self.completion_tokens
+
+    def _take_counts(self, event: StreamEvent) -> None:
+        """Take over the server's cumulative counts; `usage` wins over `timings` where an event has both."""
+        timings, usage = event.timings, event.usage
+        if timings and timings.predicted_n is not None:
+            self.completion_tokens, self.token_source = timings.predicted_n, "timings"
+            self.draft_tokens, self.accepted_tokens = timings.draft_n, timings.draft_n_accepted
+        if usage and usage.completion_tokens is not None:
+            self.completion_tokens, self.token_source = usage.completion_tokens, "usage"
+            self.prompt_tokens = usage.prompt_tokens
+            if usage.prompt_tokens_details:
+                self.cached_prompt_tokens = usage.prompt_tokens_details.cached_tokens

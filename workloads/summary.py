@@ -1,0 +1,64 @@
+"""The text summary of a workload's results, a line per request and both aggregates where requests ran side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from analysis.requests import aggregates, decode_tps, end_to_end_tps, tokens_per_step
+from domain import RequestRecord
+
+
+def summary(records: Sequence[RequestRecord]) -> str:
+    """A block per phase in the order of the file; the warm-up is left out."""
+    measured = [record for record in records if record.phase == "measure"]
+    if not measured:
+        return "No measured request."
+    failed = sum(record.error_kind is not None for record in measured)
+    lines = [f"{measured[0].workload} · run {measured[0].run_id} · {len(measured)} requests, {failed} failed"]
+    for title, group in groupby(measured, key=lambda record: record.extra.get("phase_title") or "Requests"):
+        together = list(group)
+        lines += ["", f"── {title} " + "─" * max(3, 60 - len(title)), *map(request_line, together)]
+        if together[0].concurrency > 1:
+            lines += aggregate_lines(together)
+    return "\n".join(lines)
+
+
+def request_line(record: RequestRecord) -> str:
+    """'[Code    ]   512 tokens in  12.08 s =   42.3 tok/s, ...' or what went wrong."""
+    seconds = (record.total_ms or 0.0) / 1000
+    head = f"[{record.prompt_class:<11}] "
+    rate = end_to_end_tps(record)
+    if record.error_kind:
+        return f"{head}failed after {seconds:.2f} s ({record.error_kind}): {record.error_text}"
+    if rate is None:
+        return f"{head}   ? tokens in {seconds:6.2f} s: the server did not count them"
+    said = [f"{record.completion_tokens:5d} tokens in {seconds:6.2f} s = {rate:6.1f} tok/s end to end"]
+    if (decode := decode_tps(record)) is not None:
+        said.append(f"decode {decode:.1f}")
+    if record.ttft_ms is not None:
+        said.append(f"first token {record.ttft_ms:.0f} ms")
+    if (per_step := tokens_per_step(record)) is not None:
+        said.append(f"{per_step:.2f} tokens per step")
+    return head + ", ".join(said) + collapse_note(record)
+
+
+def collapse_note(record: RequestRecord) -> str:
+    found = record.extra.get("collapse")
+    if not found or found["verdict"] == "none":
+        return ""
+    kind = "fast but looping" if found["verdict"] == "collapsed" else "looped for a while"
+    return f" ({kind}: {found['looped_ratio']:.0%} of the text, from word {found['onset_word']})"
+
+
+def aggregate_lines(records: Sequence[RequestRecord]) -> list[str]:
+    """Both aggregates, named, for they differ."""
+    found = aggregates(records)
+    if found.wall_tps is None or found.sum_of_rates_tps is None or found.wall_s is None:
+        return [f"Together: unknown, {found.reason}"]
+    left_out = f" ({found.left_out} left out)" if found.left_out else ""
+    return [
+        f"Together: {found.tokens} tokens of {found.requests} requests in {found.wall_s:.2f} s{left_out}",
+        f"  tokens over wall time  {found.wall_tps:7.1f} tok/s",
+        f"  sum of request rates   {found.sum_of_rates_tps:7.1f} tok/s",
+    ]
