@@ -1,0 +1,55 @@
+"""The body of the Live page, a Streamlit component: drawn by web/static/live, fed by the push hub, never by reruns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from web.assets import STATIC, assets_url
+from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT
+
+# The module proper comes by URL, so that a rerun sends three lines and the browser caches the rest.
+_LOADER = """export default async function (component) {
+  const { mount } = await import(new URL(`${component.data.assets}/live/main.js`, location.href));
+  return mount(component);
+}"""
+_component = st.components.v2.component(
+    "pitwall_live", css=(STATIC / "live" / "live.css").read_text(), js=_LOADER, isolate_styles=False
+)
+_PALETTE = {
+    "runs": RUN_COLORS,
+    "text": TEXT,
+    "muted": MUTED,
+    "grid": GRID,
+    "excluded": EXCLUDED,
+    "doubt": DOUBT,
+    "failure": FAILURE,
+}
+
+
+def live_plot(
+    run_ids: Sequence[str],
+    baseline: str | None = None,
+    not_comparable: Mapping[str, str] | None = None,
+    key: str = "live-plot",
+) -> None:
+    """Show these runs side by side, live ones as they go and finished ones laid under them.
+
+    `baseline` is the run that the others' speeds are divided by (the first one unless said);
+    `not_comparable` maps a run id to the reason why it is not measured against the baseline.
+    """
+    base = st.get_option("server.baseUrlPath").strip("/")
+    base_path = f"/{base}" if base else ""
+    _component(
+        key=key,
+        data={
+            "runs": list(run_ids),
+            "baseline": baseline or next(iter(run_ids), None),
+            "not_comparable": dict(not_comparable or {}),
+            "base": base_path,
+            "assets": assets_url(base_path),
+            "run_url": f"{base_path}/run?run=",
+            "palette": _PALETTE,
+        },
+    )

@@ -1,0 +1,281 @@
+// The charts: which there are, how a run is drawn in them, and the two ways to bring them up to date.
+
+import { DASH, element, setText, threeDigits } from "./format.js";
+
+const GIB = 1 / 2 ** 30;
+
+// The first line of a chart is drawn solid, the second dotted.
+export const CHARTS = [
+  { id: "decode", title: "Decode speed", unit: "tok/s", lines: ["decode_tps"], showsExcluded: true, isWide: true },
+  { id: "tokens", title: "Acceptance length, and tokens per step dotted", unit: "tokens", lines: ["acceptance_length", "tokens_per_step"], hasCeiling: true },
+  { id: "steps", title: "Request-steps", unit: "per second", lines: ["steps_per_s"] },
+  { id: "requests", title: "Requests running, and waiting dotted", unit: "", lines: ["requests_running", "requests_waiting"] },
+  { id: "kv", title: "KV cache in use", unit: "%", lines: ["kv_usage_ratio"], scale: 100 },
+  { id: "power", title: "GPU power", unit: "W", lines: ["gpu_power_w"] },
+  { id: "sm_clock", title: "GPU clock", unit: "MHz", lines: ["gpu_sm_clock_mhz"] },
+  { id: "cpu", title: "Processor: server, and whole host dotted", unit: "cores", lines: ["server_cpu_cores", "host_cpu_cores"] },
+  { id: "memory", title: "Memory: server, and whole host dotted", unit: "GiB", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
+];
+const CONFIG = { displayModeBar: false, displaylogo: false, showSendToCloud: false, doubleClick: false, responsive: false };
+
+/** The reasons why no run of these can have it, or null where one can. */
+function commonAbsence(models, reasonOf) {
+  const reasons = models.filter((model) => model.meta).map(reasonOf);
+  return reasons.length && reasons.every((reason) => reason !== null) ? [...new Set(reasons)].join("; ") : null;
+}
+
+/** What the layouts of all charts share. */
+function baseLayout(plot, theme) {
+  return {
+    height: plot.clientHeight,
+    margin: { l: 46, r: 12, t: 8, b: 22 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: theme.font, color: theme.muted, size: 11 },
+    showlegend: false,
+  };
+}
+
+function baseAxis(theme) {
+  return { color: theme.muted, gridcolor: theme.grid, zeroline: false, linecolor: theme.grid, tickfont: { size: 11 } };
+}
+
+/** A frame with a title, a readout, room for a plot and the line that marks the moment. */
+export class Frame {
+  constructor(title, unit, className) {
+    this.root = element("section", `pw-chart ${className}`);
+    const head = element("header");
+    head.append(element("h3", "", title), element("span", "pw-unit", unit));
+    this.readout = element("span", "pw-readout");
+    head.append(this.readout);
+    this.plot = element("div", "pw-plot");
+    this.line = element("div", "pw-moment");
+    this.line.hidden = true;
+    const body = element("div", "pw-plot-body");
+    body.append(this.plot, this.line);
+    this.root.append(head, body);
+  }
+}
+
+export class TimeChart {
+  /** `page` gives models(), view, theme(), onZoom(range), onMoment(x or null). */
+  constructor(spec, page) {
+    Object.assign(this, { spec, page });
+    this.frame = new Frame(spec.title, spec.unit, spec.isWide ? "pw-wide" : "");
+    this.frame.plot.tabIndex = 0;
+    this.frame.plot.setAttribute("role", "group");
+    this.frame.plot.setAttribute("aria-label", `${spec.title}. Left and right move the marked moment, Escape clears it.`);
+    this.isInSight = false;
+    this.isStale = true;
+    this.isDrawn = false;
+    this.#listen();
+  }
+
+  /** Draws everything anew from the models; keeps the plot's node. */
+  react() {
+    this.isStale = !this.isInSight;
+    if (this.isStale) return;
+    const isFirst = !this.isDrawn;
+    this.isDrawn = true;
+    this.drawn = this.#drawn();
+    Plotly.react(this.frame.plot, this.drawn.map((one) => this.#trace(one)), this.#layout(), CONFIG);
+    if (isFirst) this.frame.plot.on("plotly_relayout", (change) => this.#takeZoom(change));
+    this.refreshReadout();
+  }
+
+  /** Adds new points: `news` maps a run id to {series: first new index}. */
+  extend(news) {
+    if (!this.isInSight || this.isStale) {
+      this.isStale = true;
+      return;
+    }
+    const [indices, x, y] = [[], [], []];
+    this.drawn.forEach((drawn, index) => {
+      const start = news.get(drawn.model.id)?.[drawn.series];
+      if (start === undefined) return;
+      indices.push(index);
+      x.push(this.#x(drawn, start));
+      y.push(this.#y(drawn, start));
+    });
+    if (indices.length) {
+      Object.assign(this.frame.plot.layout.xaxis, this.#axis()); // drawn by extendTraces, in one go with the points
+      Plotly.extendTraces(this.frame.plot, { x, y }, indices);
+    } else this.moveAxis();
+    this.refreshReadout();
+  }
+
+  /** Moves the time axis, and nothing else. */
+  moveAxis() {
+    if (!this.isInSight || this.isStale) this.isStale = true;
+    else Plotly.relayout(this.frame.plot, { xaxis: { ...this.frame.plot.layout.xaxis, ...this.#axis() } });
+  }
+
+  resize() {
+    if (this.isDrawn && this.isInSight) Plotly.Plots.resize(this.frame.plot);
+  }
+
+  /** Whether no run of these can ever have a value here, and why: null, or the reasons. */
+  absence() {
+    return commonAbsence(this.page.models(), (model) => {
+      const has = this.spec.lines.some((name) => !(name in model.meta.absent) || model.series[name]?.t.length);
+      return has ? null : model.meta.absent[this.spec.lines[0]];
+    });
+  }
+
+  /** The values at the marked moment, or the newest, in the runs' colours; the mark itself. */
+  refreshReadout() {
+    const { view } = this.page;
+    const models = this.page.models().filter((model) => model.meta);
+    models.forEach((model, index) => {
+      const node = this.frame.readout.children[index] ?? this.frame.readout.appendChild(element("span"));
+      const at = view.moment === null ? model.lastPointTime : view.toTime(model, view.moment);
+      const value = at === null ? null : model.valueAt(this.spec.lines[0], at);
+      node.style.color = this.page.theme().color(model);
+      setText(node, value === null ? DASH : threeDigits(value * (this.spec.scale ?? 1)));
+      node.title = model.meta.name;
+    });
+    this.#drawMoment(view.moment);
+  }
+
+  #drawMoment(moment) {
+    const axis = this.frame.plot._fullLayout?.xaxis;
+    const isShown = axis && moment !== null && moment >= axis.range[0] && moment <= axis.range[1];
+    this.frame.line.hidden = !isShown;
+    if (isShown) this.frame.line.style.transform = `translateX(${axis._offset + axis.l2p(moment)}px)`;
+  }
+
+  /** What is drawn, bottom first: {model, series, rank of the line, isGrey}. */
+  #drawn() {
+    const models = this.page.models().filter((model) => model.meta);
+    return models.flatMap((model) => {
+      const lines = this.spec.lines.map((series, rank) => ({ model, series, rank, isGrey: false }));
+      return this.spec.showsExcluded ? [{ ...lines[0], isGrey: true }, ...lines] : lines;
+    });
+  }
+
+  #trace(drawn) {
+    const { model, rank, isGrey } = drawn;
+    const theme = this.page.theme();
+    const isGhost = model.isFinal && this.page.models().some((other) => !other.isFinal);
+    const coloured = { color: theme.color(model), width: rank ? 1.2 : 1.8, dash: rank ? "dot" : isGhost ? "dash" : "solid" };
+    return {
+      type: "scatter",
+      mode: "lines",
+      name: model.meta.name,
+      x: this.#x(drawn, 0),
+      y: this.#y(drawn, 0),
+      opacity: isGhost ? 0.6 : 1,
+      line: isGrey ? { color: theme.excluded, width: 1 } : coloured,
+      hoverinfo: "skip",
+    };
+  }
+
+  #x({ model, series }, start) {
+    return (model.series[series]?.t ?? []).slice(start).map((time) => this.page.view.toX(model, time));
+  }
+
+  #y({ model, series, isGrey }, start) {
+    const one = model.series[series];
+    const scale = this.spec.scale ?? 1;
+    const hides = this.spec.showsExcluded && !isGrey;
+    return (one?.v ?? []).slice(start).map((value, index) => (value === null || (hides && one.excluded[start + index]) ? null : value * scale));
+  }
+
+  #axis() {
+    const width = this.frame.plot.clientWidth - 60;
+    return this.page.view.axis(this.page.view.range(this.page.models()), width);
+  }
+
+  #layout() {
+    const theme = this.page.theme();
+    const axis = baseAxis(theme);
+    return {
+      ...baseLayout(this.frame.plot, theme),
+      hovermode: false,
+      dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+      xaxis: { ...axis, tickmode: "array", autorange: false, ...this.#axis() },
+      yaxis: { ...axis, rangemode: "tozero", fixedrange: true, nticks: 5, separatethousands: true },
+      shapes: this.spec.hasCeiling ? this.#ceilings() : [],
+      annotations: this.spec.hasCeiling ? this.#ceilings().map((shape) => this.#ceilingLabel(shape)) : [],
+    };
+  }
+
+  #ceilings() {
+    const heights = new Set(this.page.models().map((model) => model.meta?.ceiling).filter(Boolean));
+    return [...heights].map((height) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: height, y1: height, line: { color: this.page.theme().muted, width: 1, dash: "dash" } }));
+  }
+
+  #ceilingLabel({ y0 }) {
+    return { xref: "paper", x: 1, xanchor: "right", y: y0, yanchor: "top", showarrow: false, text: `k+1 = ${y0}`, font: { size: 11, color: this.page.theme().muted } };
+  }
+
+  #takeZoom(change) {
+    if (change["xaxis.range[0]"] !== undefined) this.page.onZoom([change["xaxis.range[0]"], change["xaxis.range[1]"]]);
+  }
+
+  #listen() {
+    const { plot } = this.frame;
+    plot.addEventListener("pointermove", (event) => {
+      const axis = plot._fullLayout?.xaxis;
+      if (!axis) return;
+      const pixel = event.clientX - plot.getBoundingClientRect().left - axis._offset;
+      if (pixel >= 0 && pixel <= axis._length) this.page.onMoment(axis.p2l(pixel));
+    });
+    plot.addEventListener("pointerleave", () => this.page.onMoment(null));
+    plot.addEventListener("dblclick", () => this.page.onZoom(null));
+    plot.addEventListener("keydown", (event) => this.#takeKey(event));
+  }
+
+  #takeKey(event) {
+    const axis = this.frame.plot._fullLayout?.xaxis;
+    const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (event.key === "Escape") this.page.onMoment(null);
+    else if (direction && axis) this.page.onMoment((this.page.view.moment ?? axis.range[1]) + (direction * (axis.range[1] - axis.range[0])) / 60);
+    else return;
+    event.preventDefault();
+  }
+}
+
+/** Acceptance of each draft position, as it is now: a group of bars a position, one bar a run. */
+export class PositionChart {
+  constructor(page) {
+    this.page = page;
+    this.frame = new Frame("Accepted of each draft position, now", "%", "");
+    this.frame.plot.setAttribute("role", "img");
+    this.isInSight = false;
+    this.isDrawn = false;
+  }
+
+  absence() {
+    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? null));
+  }
+
+  react() {
+    if (!this.isInSight) return;
+    this.isDrawn = true;
+    const theme = this.page.theme();
+    const drafting = this.page.models().filter((model) => model.perPosition?.v);
+    const traces = drafting.map((model) => ({
+      type: "bar",
+      name: model.meta.name,
+      x: model.perPosition.v.map((_, index) => index + 1),
+      y: model.perPosition.v.map((ratio) => ratio * 100),
+      marker: { color: theme.color(model) },
+      hovertemplate: "position %{x}: %{y:.3g} %<extra>%{fullData.name}</extra>",
+    }));
+    const axis = { ...baseAxis(theme), fixedrange: true };
+    const layout = {
+      ...baseLayout(this.frame.plot, theme),
+      bargap: 0.35,
+      dragmode: false,
+      xaxis: { ...axis, dtick: 1, showgrid: false },
+      yaxis: { ...axis, range: [0, 100], nticks: 5 },
+    };
+    Plotly.react(this.frame.plot, traces, layout, CONFIG);
+    this.frame.plot.setAttribute("aria-label", drafting.map((model) => `${model.meta.name}: ${model.perPosition.v.map((ratio) => `${Math.round(ratio * 100)} %`).join(", ")}`).join("; ") || "No acceptance yet");
+  }
+
+  resize() {
+    if (this.isDrawn && this.isInSight) Plotly.Plots.resize(this.frame.plot);
+  }
+}

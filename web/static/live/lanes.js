@@ -1,0 +1,138 @@
+// One lane a run: who it is, how it does, and its numbers.
+
+import { DASH, byteSize, clock, element, setText, threeDigits } from "./format.js";
+
+const SILENT_SECONDS = 10; // a live run without samples for longer is said to be silent
+
+const plain = (unit) => (value) => [threeDigits(value), unit];
+// Each tile: label and its values, as [tile name, how it is written].
+const TILES = [
+  ["Tokens per step", [["tokens_per_step", plain("")]]],
+  ["Acceptance length", [["acceptance_length", plain("")]]],
+  ["Request-steps", [["steps_per_s", plain("/s")]]],
+  ["Running, waiting", [["requests_running", plain("")], ["requests_waiting", plain("")]]],
+  ["KV cache", [["kv_usage_ratio", (value) => [threeDigits(value * 100), "%"]]]],
+  ["Server", [["server_cpu_cores", plain("cores")], ["server_rss_bytes", byteSize]]],
+  ["GPU", [["gpu_power_w", plain("W")], ["gpu_sm_clock_mhz", plain("MHz")]]],
+];
+
+export class Lane {
+  constructor(runId, runUrl) {
+    this.root = element("article", "pw-lane pw-waiting");
+    this.root.setAttribute("aria-label", "Run");
+    const head = element("header");
+    this.name = element("a", "pw-name", runId);
+    this.name.href = runUrl;
+    this.state = element("span", "pw-state", "loading");
+    head.append(element("span", "pw-swatch"), this.name, this.state);
+    this.chips = element("p", "pw-chips");
+    this.headline = element("p", "pw-headline");
+    this.speed = element("span", "pw-speed");
+    this.speedNote = element("span", "pw-speed-note");
+    this.headline.append(this.speed, this.speedNote);
+    this.cause = element("div", "pw-cause");
+    this.tiles = element("dl", "pw-tiles");
+    this.values = TILES.map(([label, parts]) => this.#tile(label, parts));
+    this.root.append(head, this.chips, this.headline, this.cause, this.tiles);
+  }
+
+  #tile(label, parts) {
+    const box = element("div");
+    const value = element("dd");
+    const spans = parts.map(() => element("span"));
+    value.append(...spans);
+    box.append(element("dt", "", label), value);
+    this.tiles.append(box);
+    return spans;
+  }
+
+  /** Writes what the model says; `compared` is {model, reason} of the baseline, or null. */
+  refresh(model, color, serverNow, compared) {
+    this.root.style.setProperty("--pw-run", color);
+    if (model.goneReason) return this.#refreshGone(model);
+    if (!model.meta) return undefined;
+    const { meta } = model;
+    this.root.classList.remove("pw-waiting");
+    this.root.classList.toggle("pw-failed", meta.state === "failed");
+    this.root.setAttribute("aria-label", `Run ${meta.name}`);
+    setText(this.name, meta.name);
+    setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
+    setText(this.state, stateText(model, serverNow));
+    this.state.classList.toggle("pw-doubt", isSilent(model, serverNow));
+    this.#refreshCause(meta);
+    writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
+    setText(this.speedNote, speedNote(model, compared));
+    TILES.forEach(([, parts], row) => this.#refreshTile(model, parts, this.values[row]));
+    return undefined;
+  }
+
+  #refreshTile(model, parts, spans) {
+    const { absent, ceiling } = model.meta;
+    const reasons = parts.map(([name]) => absent[name]);
+    const isOneReason = reasons.every((reason) => reason && reason === reasons[0]) && parts[0][0].startsWith("gpu");
+    parts.forEach(([name, write], index) => {
+      const node = spans[index];
+      if (isOneReason) setText(node, index ? "" : reasons[0]);
+      else writeValue(node, model.now[name], write, reasons[index]);
+      node.className = isOneReason ? "pw-why" : "";
+    });
+    if (parts[0][0] === "acceptance_length" && ceiling && model.now.acceptance_length?.v != null) {
+      spans[0].querySelector(".pw-unit").textContent = `of ${ceiling}`;
+    }
+  }
+
+  #refreshCause({ cause, cause_line: line, state }) {
+    this.cause.hidden = state !== "failed";
+    if (this.cause.hidden || this.cause.childElementCount) return;
+    this.cause.append(element("p", "", cause ?? "It ended without saying why."));
+    if (line) this.cause.append(element("code", "", line));
+  }
+
+  #refreshGone(model) {
+    this.root.classList.remove("pw-waiting");
+    this.root.classList.add("pw-gone");
+    setText(this.state, model.goneReason);
+  }
+}
+
+/** A number with its small unit, or a dash that tells its reason to pointer, keyboard and reader. */
+function writeValue(node, tile, write, absentReason) {
+  if (tile && tile.v !== null) {
+    const [number, unit] = write(tile.v);
+    const small = element("small", "pw-unit", unit);
+    if (node.dataset.written === number + unit) return;
+    node.dataset.written = number + unit;
+    node.replaceChildren(number, "\u2009", small);
+    return;
+  }
+  const why = absentReason ?? tile?.why ?? "no sample yet";
+  if (node.dataset.written === why) return;
+  node.dataset.written = why;
+  const dash = element("span", "pw-dash", DASH);
+  dash.tabIndex = 0;
+  dash.dataset.why = why;
+  dash.append(element("span", "pw-sr", ` unknown: ${why}`));
+  node.replaceChildren(dash);
+}
+
+function isSilent(model, serverNow) {
+  const { state } = model.meta;
+  const isServing = state === "ready" || state === "running";
+  return isServing && model.lastPointTime !== null && serverNow - model.lastPointTime > SILENT_SECONDS;
+}
+
+function stateText(model, serverNow) {
+  const { state, phase, started_t: started, ready_t: ready, ended_t: ended } = model.meta;
+  if (isSilent(model, serverNow)) return `no samples for ${clock(serverNow - model.lastPointTime)}`;
+  if (state === "starting") return `${phase ?? "starting"} ${clock(serverNow - (started ?? serverNow))}`;
+  if (state === "finished" || state === "failed") return ready && ended ? `${state} after ${clock(ended - ready)}` : state;
+  return ready ? `${state} ${clock(serverNow - ready)}` : state;
+}
+
+function speedNote(model, compared) {
+  const basis = model.meta.tile_basis === "now" ? "" : model.meta.tile_basis;
+  const [mine, theirs] = [model.now.decode_tps?.v, compared?.model.now.decode_tps?.v];
+  if (!compared || compared.model === model || !mine || !theirs) return basis;
+  const said = compared.reason ? `not compared: ${compared.reason}` : `\u00d7${threeDigits(mine / theirs)} of ${compared.model.meta.name}`;
+  return [said, basis].filter(Boolean).join(" \u00b7 ");
+}

@@ -1,0 +1,74 @@
+// The tails of the servers' logs, in columns; what is in them is only ever shown as text.
+
+import { element, setText } from "./format.js";
+
+const LINES_SHOWN = 300;
+const TAGS = { throughput: "tok/s", acceptance: "accept", startup: "start", phase: "start", ready: "ready", warning: "warn", failure: "cause" };
+
+export class LogTail {
+  constructor(page, model) {
+    Object.assign(this, { page, model });
+    this.root = element("section", "pw-log");
+    this.title = element("h3", "", model.id);
+    this.lines = element("div", "pw-lines");
+    this.lines.tabIndex = 0;
+    this.lines.setAttribute("role", "region");
+    this.lines.append(element("p", "pw-why", "No log line yet."));
+    this.root.append(this.title, this.lines);
+    this.lines.addEventListener("pointerover", (event) => this.#pointAt(event));
+    this.lines.addEventListener("pointerleave", () => page.onMoment(null));
+  }
+
+  refresh(changes) {
+    this.root.style.setProperty("--pw-run", this.page.theme().color(this.model));
+    const name = this.model.meta?.name ?? this.model.id;
+    setText(this.title, `Log of ${name}`);
+    this.lines.setAttribute("aria-label", `Log of ${name}`);
+    if (changes.whole && this.model.log.length) this.#replace();
+    else if (changes.log.length) this.#append(changes.log);
+  }
+
+  /** Marks the line that was the last at this time. */
+  mark(time) {
+    const stamped = time === null ? [] : [...this.lines.children].filter((node) => Number(node.dataset.t) <= time);
+    const found = stamped.at(-1) ?? null;
+    if (found === this.marked) return;
+    this.marked?.classList.remove("pw-at-moment");
+    this.marked = found;
+    if (!found) return;
+    found.classList.add("pw-at-moment");
+    if (!this.lines.matches(":hover, :focus")) this.lines.scrollTop = found.offsetTop - this.lines.clientHeight / 2;
+  }
+
+  #replace() {
+    this.lines.replaceChildren(...this.model.log.map(logLine));
+    this.marked = null;
+    this.lines.scrollTop = this.lines.scrollHeight;
+  }
+
+  #append(lines) {
+    const { scrollHeight, scrollTop, clientHeight } = this.lines;
+    const wasAtEnd = scrollHeight - scrollTop - clientHeight < 24;
+    this.lines.querySelector(":scope > .pw-why")?.remove();
+    this.lines.append(...lines.map(logLine));
+    while (this.lines.childElementCount > LINES_SHOWN) {
+      const first = this.lines.firstElementChild;
+      if (!wasAtEnd) this.lines.scrollTop -= first.offsetHeight; // what is being read stays where it is
+      first.remove();
+    }
+    if (wasAtEnd) this.lines.scrollTop = this.lines.scrollHeight;
+  }
+
+  #pointAt(event) {
+    const time = event.target.closest(".pw-line")?.dataset.t;
+    if (time) this.page.onMoment(this.page.view.toX(this.model, Number(time)));
+  }
+}
+
+function logLine({ t, text, mark, why }) {
+  const node = element("div", mark ? `pw-line pw-mark-${mark}` : "pw-line");
+  if (t !== null) node.dataset.t = t;
+  node.append(element("span", "pw-tag", mark ? TAGS[mark] : ""), element("code", "", text));
+  if (why) node.append(element("span", "pw-line-why", why));
+  return node;
+}

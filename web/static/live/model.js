@@ -1,0 +1,105 @@
+// What the browser knows of one run, built from the messages of web/live_protocol.py.
+
+const LOG_LINES = 300;
+const POINTS_HELD = 4000; // beyond it a fresh snapshot says the same in fewer
+
+export class RunModel {
+  constructor(id) {
+    this.id = id;
+    this.clear();
+    this.meta = null;
+    this.goneReason = null;
+    this.receivedAt = null;
+  }
+
+  clear() {
+    this.cursor = "";
+    this.seq = null;
+    this.series = {};
+    this.now = {};
+    this.perPosition = null;
+    this.log = [];
+    this.lastPointTime = null;
+  }
+
+  /** Takes a message in; says what changed: {whole, positions, points: {series: first new index}, log: new lines}. */
+  apply(message) {
+    if (message.type === "gone") {
+      this.goneReason = message.reason;
+      return { whole: true, positions: true, points: {}, log: [] };
+    }
+    if (message.type === "snapshot") this.clear();
+    const anchor = this.anchor;
+    this.goneReason = null;
+    this.seq = message.seq;
+    this.cursor = message.cursor;
+    if (message.meta) this.meta = message.meta;
+    Object.assign(this.now, message.now ?? {});
+    if (message.per_position) this.perPosition = message.per_position;
+    const points = this.#addSeries(message.series ?? {});
+    return {
+      whole: message.type === "snapshot" || anchor !== this.anchor || Boolean(message.meta),
+      positions: Boolean(message.per_position),
+      points,
+      log: this.#addLog(message.log ?? []),
+    };
+  }
+
+  /** Whether this delta is the one after the last message; else something was lost on the way. */
+  follows(message) {
+    return message.type !== "delta" || message.seq === this.seq + 1;
+  }
+
+  /** Where the run's own time starts: when it was ready, until then when it was started. */
+  get anchor() {
+    return this.meta?.ready_t ?? this.meta?.started_t ?? this.meta?.created_t ?? 0;
+  }
+
+  get isFinal() {
+    return this.meta?.state === "finished" || this.meta?.state === "failed";
+  }
+
+  get holdsTooMuch() {
+    return Object.values(this.series).some((one) => one.t.length > POINTS_HELD);
+  }
+
+  /** The last known value of a series at or before a time, if there is one near enough to be its value. */
+  valueAt(name, time) {
+    const one = this.series[name];
+    if (!one?.t.length) return null;
+    const spacing = (one.t.at(-1) - one.t[0]) / one.t.length;
+    const reach = Math.max(15, 3 * spacing); // a long run comes in wide steps
+    let [low, high] = [0, one.t.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (one.t[middle] <= time) low = middle + 1;
+      else high = middle;
+    }
+    return low && time - one.t[low - 1] <= reach ? one.v[low - 1] : null;
+  }
+
+  #addSeries(given) {
+    const firstNew = {};
+    for (const [name, { t, v, excluded }] of Object.entries(given)) {
+      const held = (this.series[name] ??= { t: [], v: [], excluded: [] });
+      const last = held.t.at(-1) ?? -Infinity;
+      const start = t.findIndex((time) => time > last);
+      if (start < 0) continue;
+      firstNew[name] = held.t.length;
+      for (let index = start; index < t.length; index += 1) {
+        held.t.push(t[index]);
+        held.v.push(v[index]);
+        held.excluded.push(excluded ? excluded[index] : 0);
+      }
+      this.lastPointTime = Math.max(this.lastPointTime ?? -Infinity, t.at(-1));
+    }
+    return firstNew;
+  }
+
+  #addLog(lines) {
+    const last = this.log.at(-1)?.offset ?? -1;
+    const fresh = lines.filter((line) => line.offset > last).slice(-LOG_LINES);
+    this.log = [...this.log, ...fresh].slice(-LOG_LINES);
+    return fresh;
+  }
+}
