@@ -1,0 +1,143 @@
+"""The questions the pages ask of the store, each one statement over the views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+
+from domain import JsonValue
+
+
+class Asked(Protocol):
+    """What answers: the store, or anything with the same views."""
+
+    def query(self, sql: str, params: Sequence[JsonValue] | None = None) -> pa.Table: ...
+
+
+class WindowRow(NamedTuple):
+    """One window of one run; counts and the seconds they cover."""
+
+    run_id: str
+    since_ready_s: float
+    dt_s: float
+    tokens: float | None
+    steps: float | None
+    decode_tps: float | None
+    acceptance_length: float | None
+    activity: str | None
+    definition: str
+    requests_running: float | None
+
+
+class Acceptance(NamedTuple):
+    """Speculation over a whole run: ratios of sums; None with the reason."""
+
+    length: float | None = None
+    rate: float | None = None
+    per_position: list[float] | None = None
+    definition: str | None = None
+    reason: str | None = None
+
+
+class RequestTotals(NamedTuple):
+    """Our own load on a run, warm-up left out."""
+
+    count: int = 0
+    failed: int = 0
+    ttft_ms: float | None = None
+
+
+class EventRow(NamedTuple):
+    ts: datetime
+    kind: str
+    text: str
+
+
+NO_DRAFTS = "no draft was made"
+NOT_COUNTED = "the engine told no drafts"
+
+
+def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, list[WindowRow]]:
+    """The windows of each run, in order, by the one definition that tells decoding from other work."""
+    sql = """
+        WITH cut AS (FROM run_windows(?) WHERE list_contains(?, run_id) AND since_ready_s > 0),
+        best AS (
+            SELECT run_id, arg_max(definition, told) AS definition
+            FROM (SELECT run_id, definition, count(activity) AS told FROM cut GROUP BY ALL)
+            WHERE told > 0 GROUP BY run_id
+        )
+        SELECT run_id, since_ready_s, coalesce(decode_s, covered_s) AS dt_s, decode_tokens AS tokens, steps,
+            decode_tps, acceptance_length, activity, definition, requests_running
+        FROM cut SEMI JOIN best USING (run_id, definition)
+        ORDER BY run_id, since_ready_s
+    """
+    found: dict[str, list[WindowRow]] = {run_id: [] for run_id in run_ids}
+    for row in store.query(sql, [window_s, list(run_ids)]).to_pylist():
+        found[row["run_id"]].append(WindowRow(**row))
+    return found
+
+
+def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
+    """Acceptance of each run over all its life, from the engine's counters, else from its log."""
+    sql = """
+        SELECT run_id, arg_min(definition, rank) AS definition, arg_min(drafts, rank) AS drafts,
+            arg_min(1 + accepted / nullif(drafts, 0), rank) AS length,
+            arg_min(accepted / nullif(draft_tokens, 0), rank) AS rate,
+            arg_min(list_transform(per_pos, lambda x: x / nullif(drafts, 0)), rank) AS per_position
+        FROM (
+            SELECT run_id, definition, 0 AS rank, sum(drafts) AS drafts, sum(accepted) AS accepted,
+                sum(draft_tokens) AS draft_tokens, add_lists(list(accepted_per_pos)) AS per_pos
+            FROM progress WHERE list_contains(?, run_id) AND accepted IS NOT NULL GROUP BY ALL
+            UNION ALL
+            SELECT run_id, definition, 1, sum(accepted_tokens / nullif(acceptance_length - 1, 0)),
+                sum(accepted_tokens), sum(drafted_tokens), NULL
+            FROM log_samples WHERE list_contains(?, run_id) AND accepted_tokens IS NOT NULL GROUP BY ALL
+        )
+        GROUP BY run_id
+    """
+    found = {run_id: Acceptance(reason=NOT_COUNTED) for run_id in run_ids}
+    for row in store.query(sql, [list(run_ids)] * 2).to_pylist():
+        reason = None if row["drafts"] else NO_DRAFTS
+        found[row["run_id"]] = Acceptance(
+            row["length"], row["rate"], row["per_position"] if row["drafts"] else None, row["definition"], reason
+        )
+    return found
+
+
+def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTotals]:
+    """How many requests of ours were measured on each run, and their median time to the first token."""
+    sql = """
+        SELECT run_id, count(*) AS count, count(error_kind) AS failed, median(ttft_ms) AS ttft_ms
+        FROM requests WHERE list_contains(?, run_id) AND phase = 'measure' GROUP BY run_id
+    """
+    found = dict.fromkeys(run_ids, RequestTotals())
+    for row in store.query(sql, [list(run_ids)]).to_pylist():
+        found[row.pop("run_id")] = RequestTotals(**row)
+    return found
+
+
+def requests(store: Asked, run_id: str) -> pa.Table:
+    """The requests of one run, oldest first."""
+    sql = "SELECT * EXCLUDE (run_id, sampling, extra) FROM requests WHERE run_id = ? ORDER BY sent_at"
+    return store.query(sql, [run_id])
+
+
+def events(store: Asked, run_id: str, most: int = 500) -> list[EventRow]:
+    """What happened to a run, oldest first."""
+    sql = 'SELECT ts, kind, text FROM events WHERE run_id = ? ORDER BY ts, "offset" LIMIT ?'
+    return [EventRow(**row) for row in store.query(sql, [run_id, most]).to_pylist()]
+
+
+def recent_speed(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[str, list[float | None]]:
+    """Decode tok/s of the last seconds of each run, oldest first; None where it is not known."""
+    sql = """
+        SELECT run_id, decode_tps FROM run_samples_since(now() - to_seconds(?))
+        WHERE list_contains(?, run_id) AND activity IS NOT NULL ORDER BY run_id, ts
+    """
+    found: dict[str, list[float | None]] = {run_id: [] for run_id in run_ids}
+    for row in store.query(sql, [seconds, list(run_ids)]).to_pylist():
+        found[row["run_id"]].append(row["decode_tps"])
+    return found
