@@ -70,7 +70,8 @@ class HostCollector(Collector):
             raise Unavailable("the server's process is not known: its CPU and memory are not measured")
         mono_s = self._clock.mono_s()
         tree = self._table.tree(run.pid, run.pid_started_at, mono_s) if run.pid is not None else []
-        return [Batch((self._sample(run, tree, mono_s),))] if tree else []
+        sample = self._sample(run, tree, mono_s) if tree else None
+        return [Batch((sample,))] if sample and sample.process_count else []
 
     def forget(self, run_id: str) -> None:
         self._counted.pop(run_id, None)
@@ -103,12 +104,13 @@ def _look_at(processes: list[psutil.Process], cpu_seconds: dict[tuple[int, float
         try:
             with process.oneshot():
                 times = process.cpu_times()
+                ended = process.status() == psutil.STATUS_ZOMBIE
                 rss_bytes += process.memory_info().rss
-                threads += process.num_threads()
+                threads += 0 if ended else process.num_threads()
         except psutil.NoSuchProcess:
             continue
         except psutil.AccessDenied:
             raise Unavailable(f"process {process.pid} belongs to another user: it may not be looked at") from None
-        count += 1
+        count += not ended
         cpu_seconds[process.pid, process.create_time()] = times.user + times.system
     return _Tree(count, rss_bytes, threads)

@@ -1,0 +1,212 @@
+"""The loop's promises: who fails or hangs stops nobody, troubles are told once, an ended run gets its last turns."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.base import Clock, Collector, Outage, Unavailable
+from collectors.follow import FollowCollector
+from collectors.lane import Lane
+from collectors.loop import CollectorLoop
+from collectors.requests import RequestReader
+from domain import Batch, CollectorHealth, Event, Run
+
+
+class Scripted(Collector):
+    """Does in each turn what the test's function does."""
+
+    def __init__(self, name: str, act: Callable[[], None] = lambda: None, period_s: float = 0.02) -> None:
+        self.name, self.period_s, self._act = name, period_s, act
+        self.turns = self.finished = self.forgotten = 0
+
+    def collect(self, run: Run) -> Iterable[Batch]:
+        self.turns += 1
+        self._act()
+        return [Batch((Event(run.id, Clock().utc(), "sample", self.name),))]
+
+    def finish(self, run: Run) -> Iterable[Batch]:
+        self.finished += 1
+        return [Batch((Event(run.id, Clock().utc(), "last", f"{self.name} {run.state}"),))]
+
+    def forget(self, run_id: str) -> None:
+        self.forgotten += 1
+
+
+@pytest.fixture
+def loops() -> Iterator[Callable[..., CollectorLoop]]:
+    made: list[CollectorLoop] = []
+
+    def make(*args: Any, **kwargs: Any) -> CollectorLoop:
+        made.append(CollectorLoop(*args, look_every_s=0.02, **kwargs))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for loop in made:
+        loop.stop(1.0)
+
+
+def said(kept: Any, kind: str) -> list[str]:
+    return [e.text for e in kept.of(Event) if e.kind == kind]
+
+
+def test_one_that_fails_or_hangs_stops_no_other(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+    never = threading.Event()
+    bad, stuck, good = Scripted("bad", lambda: 1 / 0), Scripted("stuck", lambda: [never.wait()]), Scripted("good")
+    loop = loops(kept, lambda: [make_run()], [bad, stuck, good])
+    kept.wait_for(lambda: good.turns > 5 and bad.turns > 5)
+    assert stuck.turns == 1
+    assert loop.stop(0.3) == ["stuck"]
+    never.set()
+    (told,) = said(kept, "collector")
+    assert "ZeroDivisionError" in told, "once, though it failed each turn"
+
+
+def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Callable[..., Run]) -> None:
+    seconds, troubles = [0.0], iter([None, None, Outage("gone"), Outage("gone"), None, None])
+
+    def act() -> None:
+        trouble = next(troubles)
+        if trouble:
+            raise trouble
+
+    lane = Lane(Scripted("x", act), make_run(), kept, Clock(mono_s=lambda: seconds[0]))
+    for step in (1, 1, 1, 1, 1, 1):
+        lane._turn(lane.collector.collect)
+        seconds[0] += step
+    health = [(h.ok, h.error) for h in kept.of(CollectorHealth)]
+    assert health == [(True, None), (False, "gone"), (True, None)]
+    assert said(kept, "outage") == ["gone", "x answers again after 2 s"]
+    lane.collector._act = lambda: None  # type: ignore[attr-defined]
+    seconds[0] += 61
+    lane._turn(lane.collector.collect)
+    assert len(kept.of(CollectorHealth)) == 4
+
+
+def test_unavailable_is_told_once_and_tried_again_when_the_run_changes(
+    loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    runs = [make_run()]
+
+    def act() -> None:
+        if runs[0].pid is None:
+            raise Unavailable("no NVIDIA driver on this machine")
+
+    collector = Scripted("gpu", act)
+    loops(kept, lambda: runs, [collector])
+    kept.wait_for(lambda: said(kept, "collector"))
+    assert collector.turns == 1, "its next turn is a minute away"
+    runs[0] = make_run(pid=1)
+    kept.wait_for(lambda: said(kept, "sample"))
+    assert said(kept, "collector") == ["no NVIDIA driver on this machine"]
+
+
+def test_a_run_that_ends_gets_its_last_turns_once(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+    runs = [make_run()]
+    collector = Scripted("x")
+    loop = loops(kept, lambda: list(runs), [collector])
+    kept.wait_for(lambda: collector.turns > 1)
+    ended = make_run(state="finished")
+    assert loop.finish(ended)
+    assert said(kept, "last") == ["x finished"]
+    assert loop.finish(ended) and loop.finish(ended)
+    runs.clear()
+    time.sleep(0.1)
+    assert (collector.finished, collector.forgotten) == (1, 1)
+
+
+def test_a_run_that_is_no_longer_live_is_finished_without_being_told(
+    loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    runs = [make_run()]
+    collector = Scripted("x")
+    loops(kept, lambda: list(runs), [collector])
+    kept.wait_for(lambda: collector.turns)
+    runs.clear()
+    kept.wait_for(lambda: said(kept, "last"))
+
+
+def test_a_run_that_ended_while_pitwall_was_away_is_taken_in(
+    loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    collector = Scripted("x")
+    assert loops(kept, list, [collector]).finish(make_run())
+    assert (collector.turns, said(kept, "last")) == (0, ["x running"])
+
+
+def test_stopping_is_not_an_end_of_the_runs(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+    collector = Scripted("x")
+    loop = loops(kept, lambda: [make_run()], [collector])
+    kept.wait_for(lambda: collector.turns)
+    assert loop.stop() == []
+    assert (collector.finished, collector.forgotten) == (0, 1)
+
+
+def test_an_outage_at_the_end_is_not_said_to_be_over(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+    def act() -> None:
+        raise Outage("gone")
+
+    loop = loops(kept, lambda: [make_run()], [Scripted("x", act)])
+    kept.wait_for(lambda: said(kept, "outage"))
+    assert loop.finish(make_run())
+    assert said(kept, "outage") == ["gone"]
+
+
+def test_what_the_store_refuses_is_collected_again(kept: Any, make_run: Callable[..., Run]) -> None:
+    refusing = [True]
+
+    def sink(batch: Batch) -> Future[None]:
+        if refusing[0] and said_sample(batch):
+            refusing[0] = False
+            failed: Future[None] = Future()
+            failed.set_exception(OSError("disk full"))
+            return failed
+        return kept(batch)  # type: ignore[no-any-return]
+
+    def said_sample(batch: Batch) -> bool:
+        return any(isinstance(s, Event) and s.kind == "sample" for s in batch.samples)
+
+    collector = Scripted("x")
+    lane = Lane(collector, make_run(), sink, Clock())
+    for _ in range(3):
+        lane._turn(collector.collect)
+    assert collector.forgotten == 1
+    assert [t for t in said(kept, "collector") if "disk full" in t]
+    assert len(said(kept, "sample")) == 1
+
+
+def test_a_failing_list_of_runs_does_not_end_the_loop(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+    calls = iter([RuntimeError("store busy"), [make_run()]])
+
+    def live() -> list[Run]:
+        given = next(calls, [make_run()])
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    collector = Scripted("x")
+    loops(kept, live, [collector])
+    kept.wait_for(lambda: collector.turns)
+
+
+def test_a_file_that_changes_brings_the_turn_forward(
+    tmp_path: Path, loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    log = tmp_path / "requests.jsonl"
+    collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position, period_s=3600)
+    loops(kept, lambda: [make_run()], [collector])
+    kept.wait_for(lambda: kept.of(CollectorHealth))
+
+    def write_and_look() -> list[str]:
+        with log.open("ab") as file:
+            file.write(b"not a record\n")
+        return said(kept, "warning")
+
+    kept.wait_for(write_and_look)
