@@ -6,7 +6,7 @@ An engine's grammar is a subclass that reads one `Line` at a time; nothing here 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -14,31 +14,31 @@ from domain import JsonValue
 from engines.base import Line, LogEvent, LogReading, Mark, ParsedSample, StartupFact
 from engines.lines import LineSplitter
 
-Merge = Literal["rank0", "min", "max", "sum", "last", "list", "each"]
+Merge = Literal["rank0", "rank0_sum", "list", "each", "min", "max", "sum", "first", "last"]
 _MOST_CAUSES = 5
 _MOST_VALUES = 256  # of one key, over ranks and repetitions
 _MOST_RUNS = 16
 _MOST_HELD = 256  # processes with a sample that waits
-_RANK_NUMBERS = re.compile(r"(?:[A-Z]P|rank ?=?|[-_])(\d+)")
+_RANK_NUMBERS = re.compile(r"(?:[A-Z]P|rank ?=?|RANK |[-_])(\d{1,9})", re.ASCII)
 
 
 class Startup:
     """The facts of one start, merged over ranks by key.
 
-    'rank0': the last value of the lowest rank, the one the engine itself reports; 'min' the usable value of several;
-    'list': every value of the lowest rank in order; 'each': every value of every rank in the order of the log.
+    'rank0': the last value of the lowest rank; 'rank0_sum' and 'list': all values of the lowest rank;
+    'each': every value of every rank in the order of the log; 'min', the usable value of several, and the others:
+    over every value of every rank.
     """
 
     def __init__(self, merges: Mapping[str, Merge]) -> None:
         self._merges = merges
-        self._values: dict[str, list[tuple[tuple[int, ...], JsonValue]]] = {}
+        self._values: dict[str, list[tuple[Rank, JsonValue]]] = {}
 
     def add(self, key: str, value: JsonValue, process: str | None) -> None:
         values = self._values.setdefault(key, [])
-        if len(values) < _MOST_VALUES:
-            values.append((rank_of(process), value))
-        elif self._merges.get(key) in ("min", "max", "last", None, "rank0"):
-            values[-1] = (values[-1][0], value)
+        if len(values) == _MOST_VALUES:
+            del values[_MOST_VALUES // 2]
+        values.append((rank_of(process), value))
 
     def merged(self) -> dict[str, JsonValue]:
         return {key: self._merge(self._merges.get(key, "rank0"), values) for key, values in self._values.items()}
@@ -47,24 +47,31 @@ class Startup:
         return bool(self._values)
 
     @staticmethod
-    def _merge(merge: Merge, values: list[tuple[tuple[int, ...], JsonValue]]) -> JsonValue:
-        everything = [value for _, value in values]
-        lowest = min(rank for rank, _ in values)
-        of_lowest = [value for rank, value in values if rank == lowest]
-        if merge == "min":
-            return min(everything)
-        if merge == "max":
-            return max(everything)
-        if merge == "sum":
-            return sum(everything)
-        if merge == "each":
-            return everything
-        return of_lowest if merge == "list" else everything[-1] if merge == "last" else of_lowest[-1]
+    def _merge(merge: Merge, ranked: list[tuple[Rank, JsonValue]]) -> JsonValue:
+        lowest = min(rank for rank, _ in ranked)
+        of_lowest = merge in ("rank0", "rank0_sum", "list")
+        values = [value for rank, value in ranked if rank == lowest or not of_lowest]
+        return _MERGERS[merge](values)
 
 
-def rank_of(process: str | None) -> tuple[int, ...]:
-    """The numbers in a process name, by which ranks sort: 'Worker_DP0_TP1' -> (0, 1), 'VllmWorker rank=3' -> (3,)."""
-    return tuple(int(number) for number in _RANK_NUMBERS.findall(process or "")[:8])
+Rank = tuple[bool, tuple[int, ...], bool]
+_MERGERS: Mapping[Merge, Callable[[list[JsonValue]], JsonValue]] = {
+    "rank0": lambda values: values[-1],
+    "rank0_sum": sum,
+    "list": list,
+    "each": list,
+    "min": min,
+    "max": max,
+    "sum": sum,
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
+}
+
+
+def rank_of(process: str | None) -> Rank:
+    """How ranks sort: by the numbers in the name ('Worker_DP0_TP1', 'VllmWorker rank=3'), then no name, then others."""
+    numbers = tuple(int(number) for number in _RANK_NUMBERS.findall(process or "")[:8])
+    return (not numbers, numbers, bool(process))
 
 
 @dataclass
@@ -132,10 +139,18 @@ class LineReader:
         return min([self._lines.offset, *(sample.offset for sample in self._held.values())])
 
     def reading(self) -> LogReading:
-        startup = self._startup.merged()
+        startup = self._facts()
         if self._earlier:
-            startup["runs"] = [*self._earlier, self._startup.merged()]
+            startup["runs"] = [*self._earlier, dict(startup)]
         return LogReading(self.ENGINE, self.version, startup, self.causes.ordered())
+
+    def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """What follows from the merged facts of one start."""
+        return {}
+
+    def _facts(self) -> dict[str, JsonValue]:
+        merged = self._startup.merged()
+        return merged | self.derive(merged)
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
     def hold(self, process: str | None, sample: ParsedSample) -> list[LogEvent]:
@@ -164,7 +179,7 @@ class LineReader:
     def begin_run(self) -> None:
         """Another start in the same log: the facts so far belong to an earlier one."""
         if self._startup and len(self._earlier) < _MOST_RUNS:
-            self._earlier.append(self._startup.merged())
+            self._earlier.append(self._facts())
         self._startup = Startup(self.MERGES)
 
     def blame(self, line: Line, rank: int, cause: str, sentence: str | None = None) -> list[LogEvent]:

@@ -1,0 +1,137 @@
+"""Why a vLLM server failed: true causes told from their echoes, from requests that were refused, and from shutdowns."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from engines.base import Line
+
+CAUSE, REPORT, ECHO = 0, 1, 2  # what failed; the engine saying that something did; the consequence of both
+_LONGEST = 500
+_MOST_PROCESSES = 1000
+
+_EXCEPTION = re.compile(
+    r"(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Failed|Timeout|OutOfResources|Unsupported)(?:\(\w+\))?)"
+    r"(?:: \S|:?$)"
+)
+_NO_FAILURE = ("asyncio.exceptions.CancelledError", "asyncio.CancelledError", "CancelledError")
+_ECHOES = re.compile(
+    r"EngineDeadError|Engine core initialization failed|Engine process failed to start|AsyncEngineDeadError|"
+    r"MQEngineDeadError|WorkerProc initialization failed|Worker failed with error|torch\.distributed\.DistBackendError|"
+    r"Background loop (?:is stopped|has errored)|EOFError|BrokenPipeError|ConnectionResetError|"
+    r"cancelled|shm_broadcast|TimeoutError: (?:RPC call|Timed out)",
+)
+_REPORTS = re.compile(
+    r"EngineCore (?:failed to start|encountered a fatal error)|EngineCore hit an exception|"
+    r"[Ww]orker proc \S+ died unexpectedly|Worker \S+ (?:pid \d+ )?died, exit code|died unexpectedly|"
+    r"WorkerProc (?:failed to start|hit an exception)|Engine (?:loop|core) .{0,20}(?:died|dead)"
+)
+_FATAL = re.compile(
+    r"CUDA out of memory|OutOfMemoryError|out of memory occurred when|CUDA error: |HIP error: |HIP out of memory|"
+    r"No available memory for the cache blocks|KV cache is needed, which is larger|"
+    r"is larger than the maximum number of tokens that can be stored in KV cache|"
+    r"is less than desired GPU memory utilization|Address already in use|address already in use|"
+    r"are not supported for now|illegal memory access|device-side assert|UR_RESULT_ERROR|NCCL error|"
+    r"[Cc]an't pickle|cannot pickle|weight_scale"
+)
+_SENTENCE = re.compile(
+    r"Value error, |\[Errno 98\]|Failed to load model - not enough GPU memory|"
+    r"The model's max seq len \(\d+\) is larger than the maximum number of tokens that can be stored in KV cache|"
+    r"No available memory for the cache blocks|To serve at least one request with the model|"
+    r"Free memory on device .{1,80} is less than desired GPU memory utilization|CUDA out of memory"
+)
+_ARGUMENTS = re.compile(
+    r"[\w.-]+: error: (?:unrecognized arguments|argument |the following arguments|ambiguous option|.)"
+)
+_KILLED = re.compile(
+    r"(?:^|: line \d+: +\d+ )Killed\b|Out of memory: Killed process|oom-kill|Segmentation fault|Segfault encountered|"
+    r"\bkilled by signal|SIGKILL|SIGSEGV|terminated by signal"
+)
+_REQUEST_FILES = re.compile(
+    r"[\[ /](?:serving\w*|chat_utils|protocol|\w*(?:tool_parser|reasoning_parser)\w*|launcher|httptools_impl|h11_impl|"
+    r"api_router|api_utils|utils_entrypoint|request_logger|error_handling|server_utils)\.py:\d+\]"
+)
+_REQUEST_TALK = re.compile(
+    r"Exception in ASGI application|Error (?:in|while|with) .{0,60}(?:request|prompt|input|chat|tool|stream)|"
+    r"Exception in thread|Exception ignored in|Task exception was never retrieved|Error in preprocessing"
+)
+_SHUTDOWN = re.compile(
+    r"\[shutdown\]|Shutting down|[Rr]eceived SIG(?:TERM|INT)|signal=SIG(?:TERM|INT)|"
+    r"KeyboardInterrupt|Gracefully stopping"
+)
+_CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
+_FARTHEST = 20  # lines between an announcement and its traceback, others' lines in between
+_ERROR_LEVELS = ("ERROR", "CRITICAL", "FATAL", None)
+
+
+class Verdict(NamedTuple):
+    rank: int
+    text: str
+
+
+class FailureReader:
+    """Reads lines in order and says of each whether it names a failure; remembers, per process, what is being told."""
+
+    def __init__(self) -> None:
+        self._request_talk: dict[str | None, int] = {}  # process -> the line it began in
+        self._is_serving = False
+        self._is_stopping = False
+
+    def start(self) -> None:
+        """A new start: what the one before was doing is over."""
+        self._request_talk.clear()
+        self._is_serving = self._is_stopping = False
+
+    def served(self) -> None:
+        """The server answers: from now on a traceback of the API server is a request's, unless it is known as fatal."""
+        self._is_serving = True
+
+    def read(self, line: Line) -> Verdict | None:
+        text = line.text.strip()
+        if _SHUTDOWN.search(text):
+            self._is_stopping = True
+        if self._is_stopping or line.level not in _ERROR_LEVELS:
+            return None
+        self._follow(line, text)
+        verdict = self._judge(line, text)
+        return Verdict(verdict.rank, _clip(verdict.text)) if verdict else None
+
+    def _follow(self, line: Line, text: str) -> None:
+        """Keeps track of whose traceback the process is printing."""
+        talk = self._request_talk
+        if _REQUEST_TALK.search(text) or (line.level == "ERROR" and _REQUEST_FILES.search(line.raw)):
+            if len(talk) > _MOST_PROCESSES:
+                talk.clear()
+            talk[line.process] = line.number
+        elif _CHAINED.search(text) and line.process in talk:
+            talk[line.process] = line.number
+        elif text.startswith("Traceback (most") and line.number - talk.get(line.process, 0) <= _FARTHEST:
+            return
+        elif line.level == "ERROR" or text.startswith("Traceback (most"):
+            talk.pop(line.process, None)
+
+    def _judge(self, line: Line, text: str) -> Verdict | None:
+        if _REPORTS.search(text):
+            return Verdict(REPORT, text)
+        if _KILLED.search(text) or _ARGUMENTS.match(text) or _SENTENCE.match(text):
+            return Verdict(CAUSE, text)
+        found = _EXCEPTION.match(text)
+        if found is None or found["name"] in _NO_FAILURE:
+            return None
+        if _ECHOES.search(text):
+            return Verdict(ECHO, text)
+        return Verdict(CAUSE, text) if self._is_fatal(line, text) else None
+
+    def _is_fatal(self, line: Line, text: str) -> bool:
+        """A known fatal message, or a traceback that is no request's: anyone's before serving, then an engine's."""
+        if _FATAL.search(text):
+            return True
+        if line.process in self._request_talk:
+            return False
+        is_engine = line.process is not None and not line.process.lower().startswith("apiserver")
+        return is_engine or not self._is_serving
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 2].rstrip() + " …"

@@ -1,0 +1,204 @@
+"""vLLM's log, V0 (0.5) to V1 (0.33): periodic lines, start-up facts, phases, warnings, causes of failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from domain import JsonValue, LogSample
+from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.reading import LineReader, mark
+from engines.vllm import startup
+from engines.vllm.causes import explain_cause
+from engines.vllm.failures import FailureReader
+from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
+from engines.vllm.warnings import read_warning
+
+DEFINITION = "vllm.log"
+WINDOW_S = 10.0  # the default of VLLM_LOG_STATS_INTERVAL
+_MOST_WARNINGS = 100
+
+_RECOGNISED = re.compile(
+    r"Avg prompt throughput: [\d.]+ tokens/s|(?:SpecDecoding|Speculative) metrics: |vLLM API server version|"
+    r"\((?:EngineCore|APIServer)\w* pid=\d+\)|Initializing an? (?:V1 )?LLM engine \(v|VLLM::|EngineDeadError|"
+    r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
+    r"Model loading took [\d.]+ GiB|init engine \(profile, create kv cache|when initializing the engine\.|"
+    r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/"
+)
+
+
+class _Reader(LineReader):
+    ENGINE = "vllm"
+    MERGES = startup.MERGES
+    NEEDLES = re.compile(
+        rb"A(?:vg (?:prompt|Draft)|pplication startup|ddress already)|Draft acceptance|DiffusionDec|"
+        rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
+        rb"Exception|Error(?:[:(]|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
+        rb"E(?:ngineCore (?:f|e|h)|RROR [^\n]{15,90}?(?:Engine|Worker)|rror (?:in|w))|Worker|worker proc|"
+        rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
+        rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|CUDA out|"
+        rb" t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|blocks: |"
+        rb"blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
+        rb"compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
+        re.MULTILINE,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._failures = FailureReader()
+        self._phase: str | None = None
+        self._warnings: set[str] = set()
+
+    def read_line(self, line: Line) -> list[LogEvent]:
+        text = line.text
+        if "throughput: " in text or "acceptance rate: " in text or text.startswith("Prefix cache"):
+            events = self._read_sample(line)
+            if events:
+                return events
+        if line.level == "WARNING":
+            return self._read_warning(line)
+        return self._read_failure(line) or self._read_startup(line)
+
+    def derive(self, startup_facts: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        return startup.derive(startup_facts, self.version)
+
+    # --- periodic lines ---------------------------------------------------------------------------------------------
+    def _read_sample(self, line: Line) -> list[LogEvent]:
+        fields = read_stats(line.text)
+        if fields is not None:
+            self._failures.served()
+            released = self.hold(line.process, _sample(line, fields))
+            return [*released, mark(line, "throughput", line.text)]
+        if (fields := read_prefix_rates(line.text)) is not None:
+            return self._complete(line, fields, {})
+        if (fields := read_speculation(line.text)) is not None:
+            own = fields if "emitted_tokens" in fields else None
+            events = [_sample(line, own)] if own else self._complete(line, fields, {"spec_line": line.number})
+            return [*events, mark(line, "acceptance", line.text)]
+        if (fields := read_diffusion(line.text)) is not None:
+            return [*self._complete(line, fields, {}), mark(line, "acceptance", line.text)]
+        return []
+
+    def _complete(self, line: Line, fields: Fields, where: Fields) -> list[LogEvent]:
+        """Adds a second line's fields to the stats line it belongs to, or lets it stand for itself."""
+        held = self.held(line.process)
+        released = self.release(line.process)
+        if held is None or not _belongs(line, held) or any(key in held.fields for key in fields):
+            return [*released, _sample(line, fields)]
+        return [replace(held, fields={**held.fields, **where, **fields})]
+
+    # --- what is said once ------------------------------------------------------------------------------------------
+    def _read_warning(self, line: Line) -> list[LogEvent]:
+        sentence = read_warning(line.text)
+        if sentence is None or sentence in self._warnings or len(self._warnings) >= _MOST_WARNINGS:
+            return []
+        self._warnings.add(sentence)
+        return [mark(line, "warning", sentence, evidence=line.text)]
+
+    def _read_failure(self, line: Line) -> list[LogEvent]:
+        verdict = self._failures.read(line)
+        return self.blame(line, verdict.rank, verdict.text, explain_cause(verdict.text)) if verdict else []
+
+    def _read_startup(self, line: Line) -> list[LogEvent]:
+        text = line.text
+        if startup.is_start(text):
+            self._begin_start(line)
+        self.version = startup.read_version(text) or self.version
+        facts = dict(startup.read_facts(text))
+        events = self.note_startup(line, facts) if facts else []
+        if "ready" in facts:
+            self._failures.served()
+            return [*events, *self._enter_phase(line, "ready", "ready")]
+        phase = startup.read_phase(text)
+        return [*events, *self._enter_phase(line, "phase", phase)] if phase else events
+
+    def _begin_start(self, line: Line) -> None:
+        """Of several engine cores that start together only the first begins a run."""
+        if self._phase == "ready":
+            self.begin_run()
+            self._failures.start()
+
+    def _enter_phase(self, line: Line, kind: Literal["phase", "ready"], phase: str) -> list[LogEvent]:
+        if phase == self._phase:
+            return []
+        self._phase = phase
+        return [mark(line, kind, phase)]
+
+
+def _sample(line: Line, fields: Fields) -> ParsedSample:
+    return ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)
+
+
+def _belongs(line: Line, held: ParsedSample) -> bool:
+    """The two are written by one call: the same second, or a clock with a fraction that has hardly moved."""
+    if line.stamp is None or held.stamp is None:
+        return line.stamp is held.stamp and line.number == held.line + 1
+    if (line.stamp.tzinfo is None) != (held.stamp.tzinfo is None):
+        return False
+    has_fraction = bool(line.stamp.microsecond or held.stamp.microsecond)
+    return abs(line.stamp - held.stamp) <= timedelta(seconds=1 if has_fraction else 0)
+
+
+def recognises(text: str) -> bool:
+    """Whether this text holds a line that only vLLM writes."""
+    return _RECOGNISED.search(text) is not None
+
+
+def log_parser() -> LogParser:
+    return _Reader()
+
+
+_COLUMNS: Mapping[str, str] = {
+    "generation_tps": "generation_tps",
+    "prompt_tps": "prompt_tps",
+    "running": "requests_running",
+    "waiting": "requests_waiting",
+    "accept_length": "acceptance_length",
+    "accepted_tokens": "accepted_tokens",
+    "drafted_tokens": "drafted_tokens",
+    "per_position": "per_position",
+    "emitted_tokens": "generated_tokens",
+}
+_CONVERTED = ("engine", "kv_cache_usage_pct", "draft_accept_rate_pct", "draft_accept_rate")
+
+
+def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
+    """The line in the store's terms: shares as ratios, the acceptance rate strict (accepted over drafted)."""
+    fields = sample.fields
+    known = {column: fields[key] for key, column in _COLUMNS.items() if key in fields}
+    is_cumulative = bool(fields.get("cumulative"))
+    if is_cumulative:
+        known = {}  # running totals are no window's numbers: they stay in `extra`, as printed
+    taken = () if is_cumulative else (*_COLUMNS, *_CONVERTED)
+    return LogSample(
+        run_id=run_id,
+        ts=ts,
+        offset=sample.offset,
+        line=sample.line,
+        definition=DEFINITION,
+        ts_source=ts_source,
+        engine_index=int(fields.get("engine", 0)),
+        window_s=None if is_cumulative else WINDOW_S,
+        kv_usage_ratio=_ratio(fields.get("kv_cache_usage_pct")),
+        acceptance_rate=None if is_cumulative else _acceptance_rate(fields),
+        extra={key: value for key, value in fields.items() if key not in taken},
+        **known,
+    )
+
+
+def _ratio(percent: float | None) -> float | None:
+    return None if percent is None else percent / 100.0
+
+
+def _acceptance_rate(fields: Mapping[str, JsonValue]) -> float | None:
+    """From the counts where there are drafts, since the printed rate is rounded; else as printed, else unknown."""
+    if fields.get("drafted_tokens"):
+        return float(fields["accepted_tokens"]) / float(fields["drafted_tokens"])
+    if "drafted_tokens" in fields:
+        return None
+    if "draft_accept_rate" in fields:
+        return float(fields["draft_accept_rate"])
+    return _ratio(fields.get("draft_accept_rate_pct"))

@@ -1,0 +1,169 @@
+"""What vLLM states once while it starts: memory, times, KV capacity, configuration, and how far it has come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from domain import JsonValue
+from engines.reading import Merge
+
+MERGES: Mapping[str, Merge] = {
+    "weights_load_s": "list",
+    "compile_passes_s": "list",
+    "compile_and_profile_s": "list",
+    "profiling_s": "list",
+    "compile_graph_s": "rank0_sum",
+    "dynamo_s": "rank0_sum",
+    "available_kv_gib": "min",
+    "available_kv_gib_per_rank": "each",
+    "kv_cache_tokens": "min",
+    "kv_cache_tokens_printed": "each",
+    "max_concurrency": "min",
+    "num_gpu_blocks": "min",
+    "num_cpu_blocks": "min",
+    "architectures": "list",
+    "attention_backend": "first",
+}
+
+
+def _int(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+Reader = Callable[[str], JsonValue]
+_N = r"-?(?:\d+\.)?\d+"
+_FACTS: tuple[re.Pattern[str], ...] = tuple(  # a group's name is the fact's key
+    re.compile(pattern)
+    for pattern in (
+        rf"Loading model weights took (?P<model_load_gb>{_N}) GB",
+        rf"Model loading took (?P<model_load_gib>{_N}) GiB(?: memory)? and (?P<model_load_s>{_N}) s",
+        rf"Loading weights took (?P<weights_load_s>{_N}) s",
+        rf"torch\.compile (?:takes|took) (?P<compile_passes_s>{_N}) s in total",
+        rf"torch\.compile and initial profiling/warmup run together took (?P<compile_and_profile_s>{_N}) s",
+        rf"Initial profiling/warmup run took (?P<profiling_s>{_N}) s",
+        rf"Compiling a graph for .{{1,80}}? takes (?P<compile_graph_s>{_N}) s",
+        rf"Dynamo bytecode transform time: (?P<dynamo_s>{_N}) s",
+        r"^(?:# )?\w+ blocks: (?P<num_gpu_blocks>[\d,]+)(?:, # CPU blocks: (?P<num_cpu_blocks>[\d,]+))?$",
+        r"num_gpu_blocks is: (?P<num_gpu_blocks>\d+)",
+        rf"(?:kv_cache_size=|memory reserved for KV Cache is )(?P<kv_cache_gib>{_N})GiB",
+        rf"Available KV cache memory: (?P<available_kv_gib>{_N}) GiB",
+        rf"reserved (?P<reserved_kv_gib>{_N}) GiB memory for KV Cache",
+        rf"Explicitly set \((?P<reserved_kv_gib>{_N})/{_N}\) GiB for KV cache",
+        r"KV cache size: (?P<kv_cache_tokens>\d[\d,]*) tokens",
+        rf"Maximum concurrency for (?P<max_concurrency_context>\d[\d,]*) tokens per request: (?P<max_concurrency>{_N})x",
+        rf"Graph capturing finished in (?P<graph_capture_s>{_N}) secs(?:, took (?P<graph_capture_gib>{_N}) GiB)?",
+        rf"init engine \(.{{1,60}}?\) took (?P<engine_init_s>{_N}) s(?:econds)?(?: \(compilation: (?P<compile_s>{_N}) s)?",
+        r"(?P<ready>Application startup complete)",
+        r"Resolved architecture: (?P<architectures>\w+)",
+        r"Using max model len (?P<max_model_len>\d+)",
+        r"Using (?:AttentionBackendEnum\.)?(?P<attention_backend>[A-Z][A-Z0-9_]+) (?:attention )?backend(?: out of|\.)",
+        r"Using (?P<attention_backend>Flash Attention|XFormers|FlashInfer|Triton MLA|Pallas|Torch SDPA) backend",
+    )
+)
+_COUNTS = ("num_gpu_blocks", "num_cpu_blocks", "kv_cache_tokens", "max_concurrency_context", "max_model_len")
+_READERS: Mapping[str, Reader] = {
+    **dict.fromkeys(_COUNTS, _int),
+    "ready": bool,
+    "architectures": str,
+    "attention_backend": str,
+}
+_EVERY_RANK = {"available_kv_gib": "available_kv_gib_per_rank", "kv_cache_tokens": "kv_cache_tokens_printed"}
+_CONFIG = re.compile(r"Initializing an? (?:V1 )?LLM engine \(v(?P<version>[^)\s]+)\) with config: ")
+_CONFIG_FACTS: Mapping[str, tuple[str, Reader]] = {
+    "quantization": ("quantization", str),
+    "dtype": ("dtype", str),
+    "kv_cache_dtype": ("kv_cache_dtype", str),
+    "max_seq_len": ("max_model_len", _int),
+    "tensor_parallel_size": ("tensor_parallel", _int),
+    "pipeline_parallel_size": ("pipeline_parallel", _int),
+    "data_parallel_size": ("data_parallel", _int),
+    "num_spec_tokens": ("num_spec_tokens", _int),
+}
+_CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
+_VERSION = re.compile(r"(?:API server|\s)version v?(?P<version>\d+\.\d+[\w.+-]*)")
+_PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"Starting to load model"), "loading weights"),
+    (
+        re.compile(r"Loading (?:safetensors|pt|bin|gguf|shards|weights)[\w .-]*?:\s+(?P<percent>\d{1,3})%"),
+        "loading weights",
+    ),
+    (
+        re.compile(r"torch_compile_cache|Dynamo bytecode|Start compiling|Warming up model for the compilation"),
+        "compiling",
+    ),
+    (re.compile(r"Profiling CUDA graph memory|Memory profiling takes"), "profiling memory"),
+    (re.compile(r"Capturing (?:CUDA|ACL|XPU) ?[Gg]raphs?[^:]*:\s+(?P<percent>\d{1,3})%"), "capturing graphs"),
+    (re.compile(r"Capturing the model for CUDA graphs|Capturing cudagraphs"), "capturing graphs"),
+    (re.compile(r"Starting vLLM (?:API )?server|Started server process"), "starting the API server"),
+)
+
+
+def read_facts(text: str) -> Iterator[tuple[str, JsonValue]]:
+    """The facts of one message, in the key names of the parser's JSON."""
+    for pattern in _FACTS:
+        found = pattern.search(text)
+        for key, value in found.groupdict().items() if found else ():
+            if value is not None:
+                number = _READERS.get(key, float)(value)
+                yield key, number
+                if key in _EVERY_RANK:
+                    yield _EVERY_RANK[key], number
+    yield from _read_config(text)
+
+
+def _read_config(text: str) -> Iterator[tuple[str, JsonValue]]:
+    head = _CONFIG.search(text)
+    if head is None:
+        return
+    known: set[str] = set()
+    for name, _, value in _CONFIG_PAIR.findall(text, head.end()):
+        entry = _CONFIG_FACTS.get(name)
+        if entry and name not in known and value != "None" and (entry[1] is str or value.isdigit()):
+            known.add(name)
+            yield entry[0], entry[1](value)
+
+
+def is_start(text: str) -> bool:
+    """Whether a new start of the engine begins with this message."""
+    return "Initializing a" in text and _CONFIG.search(text) is not None
+
+
+def read_version(text: str) -> str | None:
+    """The version as the engine's own line, the banner or the API server prints it."""
+    found = _CONFIG.search(text) or _VERSION.search(text)
+    return found["version"].rstrip(".") if found else None
+
+
+def read_phase(text: str) -> str | None:
+    """What the start-up is at: 'loading weights 34 %', 'compiling'."""
+    for pattern, phase in _PHASES:
+        found = pattern.search(text)
+        if found:
+            percent = found.groupdict().get("percent")
+            return f"{phase} {percent} %" if percent else phase
+    return None
+
+
+def derive(startup: Mapping[str, JsonValue], version: str | None) -> dict[str, JsonValue]:
+    """What follows from the merged facts: the compile time, KV bytes, and what 'KV tokens' means in that version."""
+    facts: dict[str, JsonValue] = {}
+    if "compile_s" not in startup and "compile_passes_s" in startup:
+        facts["compile_s"] = round(sum(startup["compile_passes_s"]), 2)
+    if "available_kv_gib_per_rank" in startup:
+        facts["kv_cache_bytes"] = round(sum(startup["available_kv_gib_per_rank"]) * 2**30)
+    if "kv_cache_tokens" in startup and (definition := kv_tokens_definition(version)):
+        facts["kv_cache_tokens_definition"] = definition
+    return facts
+
+
+def kv_tokens_definition(version: str | None) -> str | None:
+    """How this version computes 'KV cache size: N tokens'; None where the version is not known.
+
+    Read from `_report_kv_cache_config` of the releases: it changed between 0.20.0 and 0.20.2.
+    """
+    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version or "")
+    if found is None or (found[1], found[2], found[3]) == ("0", "20", "1"):
+        return None
+    is_new = tuple(int(part or 0) for part in found.groups()) >= (0, 20, 2)
+    return "max_concurrency * max_model_len" if is_new else "num_blocks // num_groups * min_block_size"

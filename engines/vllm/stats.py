@@ -1,0 +1,150 @@
+"""vLLM's periodic lines read as numbers: throughput (V0, V1, aggregated), speculation, diffusion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from domain import JsonValue
+
+Fields = dict[str, JsonValue]
+
+_ENGINE = re.compile(r"(?:Engine (?P<engine>\d{1,9})|(?P<engines>\d{1,9}) Engines Aggregated): (?=Avg prompt)")
+_NUMBER = re.compile(r"-?[\d,]*\.?\d+")
+_DEVICE_KV = re.compile(r"(?P<device>[\w+ ]{1,40}?) KV cache usage")
+_PREFIX_RATES = re.compile(r"Prefix cache hit rate: GPU: (?P<gpu>[\d.]+)%, CPU: (?P<cpu>[\d.]+)%")
+_PER_POSITION = re.compile(r"Per-position acceptance rate: (?P<rates>[\d.nan, \[\]]+?)(?=, [A-Z]|\s*$)")
+_KV_FETCH = re.compile(r"(\d+) waiting to start, (\d+) in progress, (\d+) completed waiting")
+
+
+def _count(text: str) -> int | None:
+    found = _NUMBER.match(text)
+    return int(float(found[0].replace(",", ""))) if found else None
+
+
+def _number(text: str) -> float | None:
+    found = _NUMBER.match(text)
+    return float(found[0].replace(",", "")) if found else None
+
+
+_STATS: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
+    "Avg prompt throughput": ("prompt_tps", _number),
+    "Avg generation throughput": ("generation_tps", _number),
+    "Running": ("running", _count),
+    "Waiting": ("waiting", _count),
+    "Pending": ("waiting", _count),
+    "Swapped": ("swapped", _count),
+    "Deferred": ("deferred", _count),
+    "Preemptions": ("preemptions", _count),
+    "Corrupted": ("corrupted", _count),
+    "GPU KV cache usage": ("kv_cache_usage_pct", _number),
+    "CPU KV cache usage": ("cpu_kv_cache_usage_pct", _number),
+    "Prefix cache hit rate": ("prefix_cache_hit_pct", _number),
+    "External prefix cache hit rate": ("external_prefix_cache_hit_pct", _number),
+    "MM cache hit rate": ("mm_cache_hit_pct", _number),
+}
+_SPECULATION: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
+    "Mean acceptance length": ("accept_length", _number),
+    "Current speculative depth": ("spec_depth", _count),
+    "Accepted throughput": ("accepted_tps", _number),
+    "Drafted throughput": ("drafted_tps", _number),
+    "Accepted": ("accepted_tokens", _count),
+    "Drafted": ("drafted_tokens", _count),
+    "Number of accepted tokens": ("accepted_tokens", _count),
+    "Number of draft tokens": ("drafted_tokens", _count),
+    "Number of emitted tokens": ("emitted_tokens", _count),
+    "Number of speculative tokens": ("num_spec_tokens", _count),
+    "System efficiency": ("system_efficiency", _number),
+    "Avg Draft acceptance rate": ("draft_accept_rate_pct", _number),
+}
+_DIFFUSION: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
+    "Committed token throughput": ("committed_tps", _number),
+    "Mean denoising steps per canvas": ("denoising_steps_per_canvas", _number),
+}
+
+
+def read_stats(text: str) -> Fields | None:
+    """The periodic throughput line; None for any other text or one whose two rates cannot be read."""
+    fields: Fields = {}
+    if not text.startswith("Avg prompt throughput: "):
+        head = _ENGINE.match(text)
+        if head is None:
+            return None
+        if head["engine"]:
+            fields["engine"] = int(head["engine"])
+        else:
+            fields["aggregated_engines"] = int(head["engines"])
+        text = text[head.end() :]
+    _read_pairs(text, _STATS, fields)
+    if "generation_tps" not in fields or "prompt_tps" not in fields:
+        return None
+    if "swapped" not in fields and "kv_cache_usage_pct" not in fields:
+        _read_other_device(text, fields)
+    return fields
+
+
+def _read_other_device(text: str, fields: Fields) -> None:
+    """V1 names the device that holds the KV cache ('XPU KV cache usage'); on a CPU that is the KV cache itself."""
+    if "cpu_kv_cache_usage_pct" in fields:
+        fields["kv_cache_usage_pct"] = fields.pop("cpu_kv_cache_usage_pct")
+    for label, value in _pairs(text):
+        if _DEVICE_KV.fullmatch(label) and (number := _number(value)) is not None:
+            fields["kv_cache_usage_pct"] = number
+
+
+def read_prefix_rates(text: str) -> Fields | None:
+    """V0's line of its own: `Prefix cache hit rate: GPU: 59.26%, CPU: 0.00%`."""
+    found = _PREFIX_RATES.match(text)
+    if found is None:
+        return None
+    return {"gpu_prefix_cache_hit_pct": float(found["gpu"]), "cpu_prefix_cache_hit_pct": float(found["cpu"])}
+
+
+def read_speculation(text: str) -> Fields | None:
+    """`SpecDecoding metrics:` (one window, V1) or `Speculative metrics:` (V0: running totals, `cumulative`)."""
+    kind, _, rest = text.partition(" metrics: ")
+    if kind not in ("SpecDecoding", "Speculative"):
+        return None
+    fields: Fields = {}
+    _read_pairs(rest, _SPECULATION, fields)
+    _read_draft_rate(rest, fields)
+    found = _PER_POSITION.search(rest)
+    if found:
+        fields["per_position"] = [float(rate) for rate in _NUMBER.findall(found["rates"])]
+    if "emitted_tokens" in fields:
+        fields["cumulative"] = True
+    return fields if "accepted_tokens" in fields and "drafted_tokens" in fields else None
+
+
+def _read_draft_rate(text: str, fields: Fields) -> None:
+    """`Draft acceptance rate: 0.791` is a fraction, `: 79.1%` per cent."""
+    for label, value in _pairs(text):
+        if label == "Draft acceptance rate" and (number := _number(value)) is not None:
+            fields["draft_accept_rate_pct" if "%" in value else "draft_accept_rate"] = number
+
+
+def read_diffusion(text: str) -> Fields | None:
+    """`DiffusionDecoding metrics:` of diffusion language models."""
+    kind, _, rest = text.partition(" metrics: ")
+    fields: Fields = {}
+    if kind == "DiffusionDecoding":
+        _read_pairs(rest, _DIFFUSION, fields)
+    return fields or None
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return [(label.strip(), value) for label, colon, value in (p.partition(": ") for p in text.split(", ")) if colon]
+
+
+def _read_pairs(text: str, table: Mapping[str, tuple[str, Callable[[str], float | None]]], fields: Fields) -> None:
+    for part in text.split(", "):
+        label, _, value = part.partition(": ")
+        entry = table.get(label)
+        if entry is not None and entry[0] not in fields:
+            number = entry[1](value)
+            if number is not None:
+                fields[entry[0]] = number
+    fetch = _KV_FETCH.search(text) if "KV fetch: " in text else None
+    if fetch:
+        names = ("kv_fetch_waiting", "kv_fetch_in_progress", "kv_fetch_completed")
+        fields.update({name: int(count) for name, count in zip(names, fetch.groups(), strict=True)})
