@@ -45,7 +45,7 @@ class Acceptance(NamedTuple):
 class RequestTotals(NamedTuple):
     """Our own load on a run, warm-up left out."""
 
-    count: int = 0
+    sent: int = 0
     failed: int = 0
     ttft_ms: float | None = None
 
@@ -110,7 +110,7 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
 def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTotals]:
     """How many requests of ours were measured on each run, and their median time to the first token."""
     sql = """
-        SELECT run_id, count(*) AS count, count(error_kind) AS failed, median(ttft_ms) AS ttft_ms
+        SELECT run_id, count(*) AS sent, count(error_kind) AS failed, median(ttft_ms) AS ttft_ms
         FROM requests WHERE list_contains(?, run_id) AND phase = 'measure' GROUP BY run_id
     """
     found = dict.fromkeys(run_ids, RequestTotals())
@@ -141,3 +141,53 @@ def recent_speed(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[s
     for row in store.query(sql, [seconds, list(run_ids)]).to_pylist():
         found[row["run_id"]].append(row["decode_tps"])
     return found
+
+
+def live_points(store: Asked, run_id: str, since: datetime | None) -> list[dict[str, JsonValue]]:
+    """What the engine showed after `since` (all of it for None), oldest first, ranks summed; `t` in epoch seconds."""
+    sql = """
+        SELECT ts, epoch(ts) AS t, source, definition, decode_tps, tokens_per_step, steps_per_s, acceptance_length,
+            per_position, requests_running, requests_waiting, kv_usage_ratio, activity, reason
+        FROM run_samples_since(?::TIMESTAMPTZ) WHERE run_id = ? ORDER BY ts
+    """
+    return _dicts(store, sql, [since, run_id])
+
+
+def host_points(store: Asked, run_id: str, since: datetime | None) -> list[dict[str, JsonValue]]:
+    """CPU and memory of the server's process tree and of the host after `since`."""
+    sql = """
+        SELECT ts, epoch(ts) AS t, process_count, cpu_ratio, rss_bytes, host_cpu_ratio, host_cores,
+            host_memory_used_bytes
+        FROM host_samples WHERE run_id = ? AND (?::TIMESTAMPTZ IS NULL OR ts > ?) ORDER BY ts
+    """
+    return _dicts(store, sql, [run_id, since, since])
+
+
+def gpu_points(store: Asked, run_id: str, since: datetime | None) -> list[dict[str, JsonValue]]:
+    """Power and clock of the run's GPUs after `since`: watts summed, the slowest clock."""
+    sql = """
+        SELECT ts, epoch(ts) AS t, CASE WHEN count(power_w) = count(*) THEN sum(power_w) END AS power_w,
+            min(sm_clock_mhz) AS sm_clock_mhz, bit_or(throttle_reasons) AS throttle_reasons
+        FROM gpu_samples WHERE run_id = ? AND (?::TIMESTAMPTZ IS NULL OR ts > ?) GROUP BY ts ORDER BY ts
+    """
+    return _dicts(store, sql, [run_id, since, since])
+
+
+def collector_errors(store: Asked, run_id: str) -> dict[str, str]:
+    """Collector -> why it has nothing for this run, for those whose last turn failed."""
+    sql = """
+        SELECT collector, arg_max(error, ts) AS error FROM collector_health WHERE run_id = ?
+        GROUP BY collector HAVING NOT arg_max(ok, ts)
+    """
+    return {row["collector"]: row["error"] for row in _dicts(store, sql, [run_id]) if row["error"]}
+
+
+def unknown_metrics(store: Asked, definition: str) -> dict[str, str]:
+    """Metric -> why it is never known under this definition."""
+    sql = "SELECT metric, null_reason FROM metric_definitions WHERE definition = ? AND null_reason IS NOT NULL"
+    return {row["metric"]: row["null_reason"] for row in _dicts(store, sql, [definition])}
+
+
+def _dicts(store: Asked, sql: str, params: Sequence[JsonValue]) -> list[dict[str, JsonValue]]:
+    rows: list[dict[str, JsonValue]] = store.query(sql, params).to_pylist()
+    return rows
