@@ -9,7 +9,7 @@ export const CHARTS = [
   { id: "decode", title: "Decode speed", unit: "tok/s", lines: ["decode_tps"], showsExcluded: true, isWide: true },
   { id: "tokens", title: "Acceptance length, and tokens per step dotted", unit: "tokens", lines: ["acceptance_length", "tokens_per_step"], hasCeiling: true },
   { id: "steps", title: "Request-steps", unit: "per second", lines: ["steps_per_s"] },
-  { id: "requests", title: "Requests running, and waiting dotted", unit: "", lines: ["requests_running", "requests_waiting"] },
+  { id: "requests", title: "Requests running, and waiting dotted", unit: "", lines: ["requests_running", "requests_waiting"], isCount: true },
   { id: "kv", title: "KV cache in use", unit: "%", lines: ["kv_usage_ratio"], scale: 100 },
   { id: "power", title: "GPU power", unit: "W", lines: ["gpu_power_w"] },
   { id: "sm_clock", title: "GPU clock", unit: "MHz", lines: ["gpu_sm_clock_mhz"] },
@@ -131,7 +131,7 @@ export class TimeChart {
       const at = view.moment === null ? model.lastPointTime : view.toTime(model, view.moment);
       const value = at === null ? null : model.valueAt(this.spec.lines[0], at);
       node.style.color = this.page.theme().color(model);
-      setText(node, value === null ? DASH : threeDigits(value * (this.spec.scale ?? 1)));
+      setText(node, value === null ? DASH : this.spec.isCount ? String(value) : threeDigits(value * (this.spec.scale ?? 1)));
       node.title = model.meta.name;
     });
     this.#drawMoment(view.moment);

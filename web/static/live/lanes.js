@@ -5,12 +5,13 @@ import { DASH, byteSize, clock, element, setText, threeDigits } from "./format.j
 const SILENT_SECONDS = 10; // a live run without samples for longer is said to be silent
 
 const plain = (unit) => (value) => [threeDigits(value), unit];
+const count = (value) => [value.toLocaleString("en-US", { maximumFractionDigits: 1 }), ""];
 // Each tile: label and its values, as [tile name, how it is written].
 const TILES = [
   ["Tokens per step", [["tokens_per_step", plain("")]]],
   ["Acceptance length", [["acceptance_length", plain("")]]],
   ["Request-steps", [["steps_per_s", plain("/s")]]],
-  ["Running, waiting", [["requests_running", plain("")], ["requests_waiting", plain("")]]],
+  ["Running / waiting", [["requests_running", count], ["requests_waiting", count]]],
   ["KV cache", [["kv_usage_ratio", (value) => [threeDigits(value * 100), "%"]]]],
   ["Server", [["server_cpu_cores", plain("cores")], ["server_rss_bytes", byteSize]]],
   ["GPU", [["gpu_power_w", plain("W")], ["gpu_sm_clock_mhz", plain("MHz")]]],
