@@ -1,7 +1,7 @@
 """llama.cpp: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.llamacpp import counters, log
+from engines.llamacpp import counters, flags, log
 
 ENGINE = Engine(
     name="llamacpp",
@@ -12,4 +12,5 @@ ENGINE = Engine(
     slots_path="/slots",
     log=log,
     counters=counters,
+    commands=flags,
 )

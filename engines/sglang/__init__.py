@@ -1,7 +1,7 @@
 """SGLang: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.sglang import counters, log
+from engines.sglang import counters, flags, log
 
 ENGINE = Engine(
     name="sglang",
@@ -11,4 +11,5 @@ ENGINE = Engine(
     metrics_path="/metrics",
     log=log,
     counters=counters,
+    commands=flags,
 )

@@ -1,7 +1,7 @@
 """TensorRT-LLM: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.trtllm import log
+from engines.trtllm import flags, log
 
 ENGINE = Engine(
     name="trtllm",
@@ -10,4 +10,5 @@ ENGINE = Engine(
     ready_path="/health",
     metrics_path=None,
     log=log,
+    commands=flags,
 )

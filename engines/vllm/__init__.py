@@ -1,7 +1,7 @@
 """vLLM: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.vllm import counters, log
+from engines.vllm import counters, flags, log
 
 ENGINE = Engine(
     name="vllm",
@@ -10,5 +10,6 @@ ENGINE = Engine(
     ready_path="/health",
     metrics_path="/metrics",
     counters=counters,
+    commands=flags,
     log=log,
 )

@@ -1,0 +1,162 @@
+"""Flags to Config fields and back, as far as it is the same for every engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from domain import Config, JsonValue
+from engines.base import Reading
+from engines.flag_table import FlagTable, Item
+
+Kind = Literal["text", "integer", "number", "true", "false"]
+LARGEST_PORT = 65535
+_INTEGER = re.compile(r"\d{1,18}$")
+_NUMBER = re.compile(r"\d{1,18}(\.\d{1,18})?$|\.\d{1,18}$")
+_SUFFIXED = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([kmgtKMGT])$")
+_POWERS = "kmgt"
+
+
+class Key(NamedTuple):
+    """What a flag states: a Config field ('speculative.model' for a nested one) and how its value is written."""
+
+    field: str
+    kind: Kind = "text"
+
+
+@dataclass
+class Draft:
+    """A reading in the making."""
+
+    fields: dict[str, JsonValue] = field(default_factory=dict)
+    unknown_flags: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def state(self, path: str, value: JsonValue) -> None:
+        """Set a field, the last one said wins; None leaves it unknown."""
+        outer, _, inner = path.partition(".")
+        target = self.fields.setdefault(outer, {}) if inner else self.fields
+        target.pop(inner or outer, None)
+        if value is not None:
+            target[inner or outer] = value
+        if inner and not target:
+            del self.fields[outer]
+
+    def reading(self) -> Reading:
+        return Reading(self.fields, self.unknown_flags, self.warnings)
+
+
+def read_integer(text: str, has_suffixes: bool = False) -> int | None:
+    """'32768', and with suffixes '32K' (32 * 1024) and '32k' (32 * 1000), as vLLM reads them."""
+    if _INTEGER.match(text):
+        return int(text)
+    match = _SUFFIXED.match(text) if has_suffixes else None
+    if not match:
+        return None
+    power = _POWERS.index(match[2].lower()) + 1
+    return int(float(match[1]) * (1000 if match[2].islower() else 1024) ** power)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """One engine's flags and what they mean in Config's terms."""
+
+    table: FlagTable
+    keys: Mapping[str, Key]  # by the flag's canonical name
+    has_suffixes: bool = False
+
+    def key_of(self, item: Item) -> Key | None:
+        names = item.flag.names if item.flag else ()
+        return next((self.keys[name] for name in names if name in self.keys), None)
+
+    def read(self, items: Iterable[Item], draft: Draft) -> None:
+        """Take in flags; what states no field of ours is kept as written."""
+        for item in items:
+            key = self.key_of(item)
+            if key is None:
+                draft.unknown_flags.append(item.text)
+                self._warn_of_typo(item, draft)
+            else:
+                self.read_value(item, key, draft)
+
+    def read_value(self, item: Item, key: Key, draft: Draft) -> None:
+        """Set the field that a flag states, or say why it stays unknown."""
+        value = item.values[0] if item.values else None
+        if key.kind in ("true", "false"):
+            is_set = (value or "true").lower() not in ("false", "0") and not item.is_negated
+            draft.state(key.field, is_set == (key.kind == "true"))
+        elif value is None:
+            draft.warnings.append(f"{item.name} has no value")
+        elif key.kind == "text":
+            draft.state(key.field, value)
+            if len(item.values) > 1:
+                draft.warnings.append(f"{item.name} has further values: {' '.join(item.values[1:])}")
+        else:
+            draft.state(key.field, self._read_number(item, key, value, draft))
+
+    def _read_number(self, item: Item, key: Key, value: str, draft: Draft) -> float | int | None:
+        if key.kind == "integer":
+            number: float | int | None = read_integer(value, self.has_suffixes)
+        else:
+            number = float(value) if _NUMBER.match(value) else None
+        if number is None and "$" not in value:
+            if value in ("auto", "-1"):  # 'as large as fits': a choice, not a number
+                draft.unknown_flags.append(item.text)
+            else:
+                draft.warnings.append(f"{item.name}: {value!r} is not a number, the value is unknown")
+        if number is not None and key.field == "port" and not 0 < number <= LARGEST_PORT:
+            draft.warnings.append(f"{item.name}: {value} is no port (1 to {LARGEST_PORT})")
+            return None
+        if number is not None and key.field == "gpu_memory_fraction" and number > 1:
+            draft.warnings.append(f"{item.name}: {value} is more than the whole memory (a fraction from 0 to 1)")
+        return number
+
+    def _warn_of_typo(self, item: Item, draft: Draft) -> None:
+        if item.flag or not item.name or (self.table.glued_switch and self.table.glued_switch.fullmatch(item.name)):
+            return
+        if nearest := self.table.nearest(item.name):
+            draft.warnings.append(f"{item.name} is not a flag we know of this engine; did you mean {nearest}?")
+
+    def write(self, config: Config, leave_out: Sequence[str] = ()) -> list[str]:
+        """The flags that say this config's fields, then its unknown flags."""
+        stated = config.model_dump(exclude_none=True)
+        stated |= {f"speculative.{name}": value for name, value in (stated.pop("speculative", None) or {}).items()}
+        words: list[str] = []
+        for flag, key in self.keys.items():
+            if key.field in stated and key.field not in leave_out:
+                words += write_flag(flag, key, stated.pop(key.field))
+        for text in config.unknown_flags:
+            words += self._split_unknown(text)
+        return words
+
+    def _split_unknown(self, text: str) -> list[str]:
+        name, blank, rest = text.partition(" ")
+        if not blank:
+            return [text]
+        flag, _ = self.table.find(name)
+        return [name, *rest.split(" ")] if flag and flag.takes == "many" else [name, rest]
+
+
+def write_flag(flag: str, key: Key, value: JsonValue) -> list[str]:
+    """'--port 8000'; a switch that is off becomes '--no-…' where the engine has that."""
+    if key.kind == "true":
+        return [flag] if value else ["--no-" + flag.removeprefix("--")]
+    if key.kind == "false":
+        return [] if value else [flag]
+    return [flag, str(value)]
+
+
+def read_model_words(items: Sequence[Item], draft: Draft, is_subcommand: bool = True) -> None:
+    """The model named without a flag ('vllm serve MODEL'); a second model or a stray word is told."""
+    words = [item.values[0] for item in items]
+    if is_subcommand and words[:1] == ["serve"]:
+        words = words[1:]
+    if not words:
+        return
+    named = draft.fields.get("model")
+    if named is not None and named != words[0]:
+        draft.warnings.append(f"two models are named: {words[0]} and {named} (by flag)")
+    draft.fields["model"] = words[0]
+    draft.warnings += [f"{word!r} is left over: no flag takes it" for word in words[1:]]

@@ -1,0 +1,139 @@
+"""An engine's flags: which exist, how many words each takes, and the splitting of a command line by them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+Takes = Literal["switch", "value", "optional", "many"]
+TYPO_SCORE = 80.0  # rapidfuzz ratio from which a flag is called a likely misspelling of another
+_NUMBER = re.compile(r"-\d+(\.\d+)?$")
+_BOOLEANS = frozenset({"true", "false", "True", "False"})
+_CHOICES = frozenset({"on", "off", "auto", "0", "1", "enabled", "disabled"}) | _BOOLEANS
+
+
+class Flag(NamedTuple):
+    """One flag under all its names; `env` is the variable that says the same."""
+
+    names: tuple[str, ...]
+    takes: Takes
+    env: str | None = None
+
+
+class Item(NamedTuple):
+    """A flag of a command line with its values, or a word of its own (`name` is then empty)."""
+
+    name: str
+    words: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    flag: Flag | None = None
+    is_negated: bool = False
+
+    @property
+    def text(self) -> str:
+        """The shell words joined by one blank."""
+        return " ".join(self.words)
+
+
+def is_flag(word: str) -> bool:
+    """Whether a word is written as a flag: '-c', '--port', but not '-', '-1' or a word with blanks."""
+    return len(word) > 1 and word[0] == "-" and not _NUMBER.match(word) and not re.search(r"^[^=]*\s", word)
+
+
+@dataclass(frozen=True)
+class FlagTable:
+    """The flags of one engine, read from its `flag_names.txt` when first needed.
+
+    `spell` brings a name into the table's spelling; `preferred` are the names that win over others when an
+    abbreviation fits several: versions that had fewer flags took it.
+    """
+
+    path: Path
+    spell: Callable[[str], str] = str
+    abbreviates: bool = False
+    preferred: frozenset[str] = field(default_factory=frozenset)
+    glued_switch: re.Pattern[str] | None = None  # '-O3'
+
+    @cached_property
+    def by_name(self) -> dict[str, Flag]:
+        found: dict[str, Flag] = {}
+        for row in self.path.read_text().splitlines():
+            takes, *rest = row.split()
+            names = tuple(word for word in rest if word.startswith("-"))
+            env = next((word for word in rest if not word.startswith("-")), None)
+            found.update(dict.fromkeys(names, Flag(names, takes, env)))  # type: ignore[arg-type]
+        return found
+
+    def find(self, name: str) -> tuple[Flag | None, bool]:
+        """The flag of this name, and whether it is said with '--no-'."""
+        spelled = self.spell(name)
+        base = spelled.partition(".")[0]  # --speculative-config.method
+        for candidate in dict.fromkeys((spelled, base)):
+            if flag := self.by_name.get(candidate):
+                return flag, False
+        positive = self.by_name.get("--" + spelled[5:]) if spelled.startswith("--no-") else None
+        if positive and positive.takes == "switch":
+            return positive, True
+        return self._abbreviated(spelled), False
+
+    def _abbreviated(self, spelled: str) -> Flag | None:
+        if not self.abbreviates or not spelled.startswith("--") or len(spelled) < 4:
+            return None
+        meant = {flag.names[0]: flag for name, flag in self.by_name.items() if name.startswith(spelled)}
+        wanted = [flag for flag in meant.values() if self.preferred.intersection(flag.names)]
+        flags = list(meant.values()) if len(meant) == 1 else wanted
+        return flags[0] if len(flags) == 1 else None
+
+    def nearest(self, name: str) -> str | None:
+        """The flag that an unknown name most likely means."""
+        # Only misspelt commands pay for the import.
+        from rapidfuzz import fuzz, process
+
+        if len(name) < 5:
+            return None
+        best = process.extractOne(self.spell(name), self.by_name.keys(), scorer=fuzz.ratio, score_cutoff=TYPO_SCORE)
+        return str(best[0]) if best else None
+
+    def split(self, argv: Sequence[str]) -> Iterator[Item]:
+        """The words after the executable as flags with their values and words that stand alone."""
+        position = 0
+        while position < len(argv):
+            item = self._item(argv, position)
+            position += len(item.words)
+            if item.words != ("--",):
+                yield item
+
+    def _item(self, argv: Sequence[str], position: int) -> Item:
+        word = argv[position]
+        if not is_flag(word) or word == "--":
+            return Item("", (word,), (word,))
+        if self.glued_switch and self.glued_switch.fullmatch(word):
+            return Item(word, (word,))
+        name, equals, value = word.partition("=")
+        flag, is_negated = self.find(name)
+        if equals:
+            return Item(name, (word,), (value,), flag, is_negated)
+        values = tuple(self._values(name, flag, is_negated, argv, position + 1))
+        return Item(name, (word, *values), values, flag, is_negated)
+
+    def _values(self, name: str, flag: Flag | None, is_negated: bool, argv: Sequence[str], start: int) -> Iterable[str]:
+        following = argv[start] if start < len(argv) else None
+        if following is None or is_flag(following):
+            return ()
+        takes = flag.takes if flag else self._takes_by_likeness(name)
+        if takes == "switch":
+            return (following,) if following in _BOOLEANS and not is_negated else ()
+        if takes == "optional":
+            return (following,) if following in _CHOICES else ()
+        if takes == "value":
+            return (following,)
+        end = next((i for i in range(start, len(argv)) if is_flag(argv[i])), len(argv))
+        return argv[start:end]
+
+    def _takes_by_likeness(self, name: str) -> Takes:
+        nearest = self.nearest(name)
+        return "switch" if nearest and self.by_name[nearest].takes == "switch" else "value"

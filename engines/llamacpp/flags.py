@@ -1,0 +1,97 @@
+"""llama.cpp's server: `llama-server -m FILE ...`, its LLAMA_ARG_* variables, and the ik_llama.cpp fork's flags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from domain import Config
+from engines.base import Reading
+from engines.command_reading import Draft, Grammar, Key
+from engines.flag_table import Flag, FlagTable, Item
+
+CACHE_TYPES = ("--cache-type-k", "--cache-type-v")
+KEYS: dict[str, Key] = {
+    "--model": Key("model"),
+    "--hf-repo": Key("model"),
+    "--model-url": Key("model"),
+    "--docker-repo": Key("model"),
+    "--alias": Key("served_model_name"),
+    "--host": Key("host"),
+    "--port": Key("port", "integer"),
+    "--ctx-size": Key("max_model_len", "integer"),  # shared by all slots
+    "--parallel": Key("max_num_seqs", "integer"),
+    "--spec-type": Key("speculative.method"),
+    "--spec-draft-model": Key("speculative.model"),
+    "--spec-draft-hf": Key("speculative.model"),
+    "--spec-draft-n-max": Key("speculative.num_tokens", "integer"),
+    "--draft-max": Key("speculative.num_tokens", "integer"),
+}
+OLD_VARIABLES = {"LLAMA_ARG_MODEL_DRAFT": "--spec-draft-model", "LLAMA_ARG_HFD_REPO": "--spec-draft-hf"}
+TABLE = FlagTable(
+    Path(__file__).with_name("flag_names.txt"),
+    spell=lambda name: name.replace("_", "-") if name.startswith("--") else name,
+)
+GRAMMAR = Grammar(TABLE, KEYS)
+
+
+def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
+    """The words after `llama-server` as Config fields; a flag wins over its LLAMA_ARG_* variable."""
+    draft = Draft()
+    from_env = list(_items_of(env))
+    items = [item for item in TABLE.split(argv) if item.words != ("serve",)]
+    flags = [item for item in items if item.name]
+    cache_items = [item for item in (*from_env, *flags) if _cache_type(item)]
+    GRAMMAR.read((item for item in from_env if item not in cache_items), draft)
+    draft.unknown_flags.clear()  # a variable stays in the environment
+    GRAMMAR.read((item for item in flags if item not in cache_items), draft)
+    read_cache_types(cache_items, draft)
+    draft.warnings += [f"{item.values[0]!r} is left over: no flag takes it" for item in items if not item.name]
+    return draft.reading()
+
+
+def _items_of(env: Mapping[str, str]) -> list[Item]:
+    flags = {flag.env: flag for flag in TABLE.by_name.values() if flag.env}
+    flags |= {old: TABLE.by_name[name] for old, name in OLD_VARIABLES.items()}
+    return [Item(name, (), (value,), flags[name]) for name, value in env.items() if _is_stated(flags.get(name))]
+
+
+def _is_stated(flag: Flag | None) -> bool:
+    return flag is not None and any(name in KEYS or name in CACHE_TYPES for name in flag.names)
+
+
+def _cache_type(item: Item) -> str | None:
+    names = item.flag.names if item.flag else ()
+    return next((name for name in CACHE_TYPES if name in names), None)
+
+
+def read_cache_types(items: Sequence[Item], draft: Draft) -> None:
+    """K and V of one type are the KV cache's type; else both stay as they were written."""
+    stated = {_cache_type(item): item.values[0] for item in items if item.values}
+    if len(stated) == len(CACHE_TYPES) and len(set(stated.values())) == 1:
+        draft.fields["kv_cache_dtype"] = next(iter(stated.values()))
+    else:
+        draft.unknown_flags += [item.text for item in items if item.words]
+
+
+def write_command(config: Config) -> list[str]:
+    """`llama-server -m FILE ...`; a repository or an address is said with its own flag."""
+    words = [config.executable or "llama-server"]
+    if config.model:
+        words += [model_flag(config.model, "--model", "--hf-repo"), config.model]
+    if config.speculative and config.speculative.model:
+        drafter = config.speculative.model
+        words += [model_flag(drafter, "--spec-draft-model", "--spec-draft-hf"), drafter]
+    words += GRAMMAR.write(config, leave_out=("model", "speculative.model"))
+    if config.kv_cache_dtype:
+        words += [word for flag in CACHE_TYPES for word in (flag, config.kv_cache_dtype)]
+    return words
+
+
+def model_flag(model: str, file_flag: str, repository_flag: str) -> str:
+    """Which flag names this model: 'org/name[:quant]' is a Hugging Face repository, the rest a file."""
+    if model.startswith(("http://", "https://")) and file_flag == "--model":
+        return "--model-url"
+    is_repository = re.fullmatch(r"[\w.-]+/[\w.-]+(:[\w.-]+)?", model) and not model.endswith(".gguf")
+    return repository_flag if is_repository else file_flag

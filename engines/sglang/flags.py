@@ -1,0 +1,56 @@
+"""SGLang's command line (0.3 to 0.5.23): `python -m sglang.launch_server ...` and `sglang serve ...`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from domain import Config
+from engines.base import Reading
+from engines.command_reading import Draft, Grammar, Key, read_model_words
+from engines.flag_table import FlagTable
+
+MODULE = "sglang.launch_server"
+KEYS: dict[str, Key] = {
+    "--model-path": Key("model"),
+    "--served-model-name": Key("served_model_name"),
+    "--host": Key("host"),
+    "--port": Key("port", "integer"),
+    "--quantization": Key("quantization"),
+    "--dtype": Key("dtype"),
+    "--kv-cache-dtype": Key("kv_cache_dtype"),
+    "--context-length": Key("max_model_len", "integer"),
+    "--tp-size": Key("tensor_parallel", "integer"),
+    "--tp": Key("tensor_parallel", "integer"),
+    "--pp-size": Key("pipeline_parallel", "integer"),
+    "--pp": Key("pipeline_parallel", "integer"),
+    "--dp-size": Key("data_parallel", "integer"),
+    "--dp": Key("data_parallel", "integer"),
+    "--mem-fraction-static": Key("gpu_memory_fraction", "number"),
+    "--max-running-requests": Key("max_num_seqs", "integer"),
+    "--tool-call-parser": Key("tool_call_parser"),
+    "--reasoning-parser": Key("reasoning_parser"),
+    "--disable-cuda-graph": Key("enforce_eager", "true"),
+    "--speculative-algorithm": Key("speculative.method"),
+    "--speculative-draft-model-path": Key("speculative.model"),
+    "--speculative-num-draft-tokens": Key("speculative.num_tokens", "integer"),  # tokens verified per step
+}
+TABLE = FlagTable(Path(__file__).with_name("flag_names.txt"), abbreviates=True, preferred=frozenset({*KEYS}))
+GRAMMAR = Grammar(TABLE, KEYS, has_suffixes=True)
+
+
+def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
+    """The words after `-m sglang.launch_server` as Config fields; no environment variable states one."""
+    draft = Draft()
+    items = list(TABLE.split(argv))
+    GRAMMAR.read((item for item in items if item.name), draft)
+    read_model_words([item for item in items if not item.name], draft)
+    return draft.reading()
+
+
+def write_command(config: Config) -> list[str]:
+    """`python3 -m sglang.launch_server --model-path ...`, or `sglang serve ...` where that is the executable."""
+    executable = config.executable or "python3"
+    start = ["-m", MODULE] if Path(executable).name.startswith("python") else ["serve"]
+    stated = config if config.enforce_eager else config.model_copy(update={"enforce_eager": None})
+    return [executable, *start, *GRAMMAR.write(stated)]

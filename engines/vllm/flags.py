@@ -1,0 +1,107 @@
+"""vLLM's command line (0.4 to 0.33): `vllm serve MODEL ...` and `python -m vllm.entrypoints.openai.api_server ...`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from domain import Config, JsonValue
+from engines.base import Reading
+from engines.command_reading import Draft, Grammar, Key, read_integer, read_model_words
+from engines.flag_table import FlagTable, Item
+
+MODULE = "vllm.entrypoints.openai.api_server"
+SPECULATION = "--speculative-config"
+JSON_KEYS = {"method": "method", "model": "model", "num_speculative_tokens": "num_tokens"}
+KEYS: dict[str, Key] = {
+    "--model": Key("model"),
+    "--served-model-name": Key("served_model_name"),
+    "--host": Key("host"),
+    "--port": Key("port", "integer"),
+    "--quantization": Key("quantization"),
+    "--dtype": Key("dtype"),
+    "--kv-cache-dtype": Key("kv_cache_dtype"),
+    "--max-model-len": Key("max_model_len", "integer"),
+    "--tensor-parallel-size": Key("tensor_parallel", "integer"),
+    "--pipeline-parallel-size": Key("pipeline_parallel", "integer"),
+    "--data-parallel-size": Key("data_parallel", "integer"),
+    "--gpu-memory-utilization": Key("gpu_memory_fraction", "number"),
+    "--max-num-seqs": Key("max_num_seqs", "integer"),
+    "--max-num-batched-tokens": Key("max_num_batched_tokens", "integer"),
+    "--tool-call-parser": Key("tool_call_parser"),
+    "--reasoning-parser": Key("reasoning_parser"),
+    "--enable-prefix-caching": Key("prefix_caching", "true"),
+    "--enable-chunked-prefill": Key("chunked_prefill", "true"),
+    "--enforce-eager": Key("enforce_eager", "true"),
+    "--spec-method": Key("speculative.method"),
+    "--spec-model": Key("speculative.model"),
+    "--speculative-model": Key("speculative.model"),  # until 0.8
+    "--spec-tokens": Key("speculative.num_tokens", "integer"),
+    "--num-speculative-tokens": Key("speculative.num_tokens", "integer"),  # until 0.8
+}
+TABLE = FlagTable(
+    Path(__file__).with_name("flag_names.txt"),
+    spell=lambda name: name.replace("_", "-") if name.startswith("--") else name,
+    abbreviates=True,
+    preferred=frozenset({*KEYS, SPECULATION}),
+    glued_switch=re.compile(r"-O(\d|=|\.).*"),
+)
+GRAMMAR = Grammar(TABLE, KEYS, has_suffixes=True)
+
+
+def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
+    """The words after `vllm` or `-m MODULE` as Config fields; no environment variable states one."""
+    draft = Draft()
+    items = list(TABLE.split(argv))
+    speculations = [item for item in items if is_speculation(item)]
+    GRAMMAR.read((item for item in items if item.name and item not in speculations), draft)
+    for item in speculations:
+        read_speculation(item, draft)
+    read_model_words([item for item in items if not item.name], draft)
+    return draft.reading()
+
+
+def is_speculation(item: Item) -> bool:
+    return item.flag is not None and SPECULATION in item.flag.names
+
+
+def read_speculation(item: Item, draft: Draft) -> None:
+    """`--speculative-config JSON`, or one key of it: `--speculative-config.method mtp`."""
+    value = item.values[0] if item.values else ""
+    _, dot, key = item.name.partition(".")
+    if dot:
+        given: JsonValue = {key.replace("-", "_"): value}
+    else:
+        try:
+            given = json.loads(value)
+        except (ValueError, RecursionError):
+            given = None
+    if not isinstance(given, dict):
+        draft.warnings.append(f"{item.name} is not a JSON object: {value!r}")
+        draft.unknown_flags.append(item.text)
+        return
+    for name, path in JSON_KEYS.items():
+        if name in given:
+            draft.state(f"speculative.{path}", _read_key(path, given[name]))
+
+
+def _read_key(path: str, value: JsonValue) -> JsonValue:
+    if path != "num_tokens":
+        return str(value)
+    return read_integer(str(value))
+
+
+def write_command(config: Config) -> list[str]:
+    """`vllm serve MODEL --flag value ...`, or the module form where python is the executable."""
+    executable = config.executable or "vllm"
+    flags = GRAMMAR.write(
+        config, leave_out=("model", "speculative.method", "speculative.model", "speculative.num_tokens")
+    )
+    if config.speculative:
+        stated = config.speculative.model_dump(exclude_none=True)
+        flags += [SPECULATION, json.dumps({name: stated[path] for name, path in JSON_KEYS.items() if path in stated})]
+    if Path(executable).name.startswith("python"):
+        return [executable, "-m", MODULE, *(["--model", config.model] if config.model else []), *flags]
+    return [executable, "serve", *([config.model] if config.model else []), *flags]
