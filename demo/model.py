@@ -37,7 +37,7 @@ class Shape:
     heads: int = 6
     context_tokens: int = 8192
     later_scale: float = 0.01  # how much a layer after the draft's changes the text
-    logit_std: float = 3.0  # how sure the model is of its next word
+    logit_std: float = 5.0  # how sure the model is of its next word
     seed: int = 7
 
 
@@ -121,19 +121,22 @@ def layer_weights(shape: Shape, scale: float, matrix: Callable[[int, int, float]
 
 
 def write_gguf(path: Path, name: str, weights: Weights, shape: Shape, layers: int, vocabulary: Vocabulary) -> None:
-    """Write the first `layers` layers as one f16 GGUF file, complete or not at all (temporary file, then rename)."""
-    import numpy as np
-    from gguf import GGUFWriter, LlamaFileType
+    """Write the first `layers` layers with 8-bit weights as one GGUF file, complete or not at all (renamed when done)."""
+    from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType, quantize
+
+    weight_type = GGMLQuantizationType.Q8_0
 
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     writer = GGUFWriter(partial, "llama")
     writer.add_name(name)
-    writer.add_file_type(LlamaFileType.MOSTLY_F16)
+    writer.add_file_type(LlamaFileType.MOSTLY_Q8_0)
     describe_shape(writer, shape, layers)
     describe_vocabulary(writer, vocabulary)
     for tensor_name, tensor in weights.items():
         if not tensor_name.startswith("blk.") or int(tensor_name.split(".")[1]) < layers:
-            writer.add_tensor(tensor_name, tensor.astype(np.float16 if tensor.ndim == 2 else np.float32))
+            is_matrix = tensor.ndim == 2
+            data = quantize(tensor, weight_type) if is_matrix else tensor
+            writer.add_tensor(tensor_name, data, raw_dtype=weight_type if is_matrix else None)
     try:
         writer.write_header_to_file()
         writer.write_kv_data_to_file()

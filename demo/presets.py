@@ -58,7 +58,7 @@ def demo_config(
         served_model_name="demo",
         host="127.0.0.1",
         port=port,
-        dtype="f16",
+        quantization="q8_0",
         max_model_len=CONTEXT_TOKENS,
         max_num_seqs=SLOTS,
         speculative=speculation,

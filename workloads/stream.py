@@ -16,7 +16,7 @@ ORDER: tuple[PromptClass, ...] = ("predictable", "creative", "creative", "predic
 
 class StreamParams(Params):
     requests: int = Field(default=8, ge=1, le=1000)
-    tokens: int = Field(default=1200, ge=1)
+    tokens: int = Field(default=1000, ge=1)
     warmup_tokens: int = Field(default=64, ge=1)
     predictable_temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     creative_temperature: float = Field(default=0.8, ge=0.0, le=2.0)
