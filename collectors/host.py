@@ -92,6 +92,7 @@ class HostCollector(Collector):
             rss_bytes=tree.rss_bytes,
             threads=tree.threads,
             host_cpu_ratio=counted.machine_cpu_ratio(),
+            host_cores=psutil.cpu_count(),
             host_memory_used_bytes=memory.total - memory.available,
             host_memory_total_bytes=memory.total,
         )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from collectors.base import Clock, Positions
 from collectors.follow import FollowCollector, Placed, Reader
+from collectors.line_time import line_time
 from domain import Event, Run
 from engines import BY_NAME
 from engines.base import LogEvent, LogGrammar, Mark, ParsedSample, StartupFact
 
 EVENT_KINDS = {"phase": "phase", "ready": "phase", "warning": "warning", "failure": "failure"}
-CLOCK_SLACK = timedelta(minutes=1)
 MOST_TOLD = 1000  # different warnings of one log
 
 
@@ -109,32 +109,3 @@ def _startup_event(fact: StartupFact, run: Run, now: datetime) -> Event:
         offset=fact.offset,
         data={"key": fact.key, "value": fact.value},
     )
-
-
-def line_time(stamp: datetime | None, elapsed_s: float | None, run: Run, now: datetime) -> tuple[datetime, str]:
-    """When a line was written (UTC) and how that is known: 'stamp', 'elapsed' or 'read'.
-
-    A stamp without a zone is the server's local time: this machine's zone, or UTC as in most containers, whichever
-    falls between the run's start and now. An elapsed time counts from the start of the process.
-    """
-    for candidate in _stamp_candidates(stamp):
-        if (_process_start(run) or candidate) - CLOCK_SLACK <= candidate <= now + CLOCK_SLACK:
-            return candidate, "stamp"
-    if elapsed_s is not None and run.pid_started_at is not None:
-        return min(datetime.fromtimestamp(run.pid_started_at, UTC) + timedelta(seconds=elapsed_s), now), "elapsed"
-    return now, "read"
-
-
-def _process_start(run: Run) -> datetime | None:
-    """An attached server is older than its run, and its log may begin long before."""
-    if run.pid_started_at is not None:
-        return datetime.fromtimestamp(run.pid_started_at, UTC)
-    return run.started_at if run.kind == "launched" else None
-
-
-def _stamp_candidates(stamp: datetime | None) -> list[datetime]:
-    if stamp is None:
-        return []
-    if stamp.tzinfo is not None:
-        return [stamp.astimezone(UTC)]
-    return [stamp.astimezone().astimezone(UTC), stamp.replace(tzinfo=UTC)]

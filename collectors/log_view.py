@@ -1,0 +1,90 @@
+"""The end of a log for a page: its last lines, those that matter marked, read from the file when asked."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TypedDict
+
+from engines import BY_NAME
+from engines.base import Mark
+
+WINDOW_BYTES = 1 << 17
+LONGEST_LINE = 2000  # characters shown of one line
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_COUNT_CHUNK = 1 << 20
+
+
+class ViewLine(TypedDict):
+    """One line as a page shows it; `kind` is that of its mark, if it has one."""
+
+    line: int
+    text: str
+    kind: str | None
+
+
+class LogTailView:
+    """The last lines of one growing log; cheap to ask again, for only a changed file is read."""
+
+    def __init__(self, path: Path, engine: str) -> None:
+        self._path = path
+        self._engine = BY_NAME.get(engine)
+        self._seen: tuple[int, int, int] | None = None  # inode, size, limit
+        self._lines: list[ViewLine] = []
+        self._counted = (0, 0)  # bytes, and the LFs in them
+        self._inode = 0
+
+    def lines(self, limit: int = 200) -> list[ViewLine]:
+        """At most `limit` last lines, of the last 128 KiB; none when there is no file (yet) or it may not be read."""
+        try:
+            with self._path.open("rb") as file:
+                return self._read(file.fileno(), limit)
+        except OSError:
+            return []
+
+    def _read(self, fd: int, limit: int) -> list[ViewLine]:
+        stat = os.fstat(fd)
+        seen = (stat.st_ino, stat.st_size, limit)
+        if seen != self._seen:
+            start = max(stat.st_size - WINDOW_BYTES, 0)
+            window = os.pread(fd, stat.st_size - start, start)
+            if start:
+                cut = window.find(b"\n") + 1
+                start, window = start + cut, window[cut:]
+            first = self._lines_before(fd, stat.st_ino, start) + 1
+            self._seen, self._lines = seen, self._marked(window, first, limit)
+        return self._lines
+
+    def _lines_before(self, fd: int, inode: int, offset: int) -> int:
+        """How many lines end before this byte; counted on from the last time."""
+        if inode != self._inode or offset < self._counted[0]:
+            self._inode, self._counted = inode, (0, 0)
+        position, count = self._counted
+        while position < offset and (data := os.pread(fd, min(_COUNT_CHUNK, offset - position), position)):
+            position += len(data)
+            count += data.count(b"\n")
+        self._counted = (position, count)
+        return count
+
+    def _marked(self, window: bytes, first: int, limit: int) -> list[ViewLine]:
+        raw = window.split(b"\n")
+        if raw and not raw[-1]:
+            raw.pop()
+        marks = self._marks(window)
+        shown = list(enumerate(raw))[-limit:]
+        return [ViewLine(line=first + i, text=_plain(text), kind=marks.get(i + 1)) for i, text in shown]
+
+    def _marks(self, window: bytes) -> dict[int, str]:
+        """Kind by line number within the window; a fresh parser's, which marks each line by what it says itself."""
+        if self._engine is None or self._engine.log is None:
+            return {}
+        parser = self._engine.log.log_parser()
+        events = [*parser.feed(window), *parser.close()]
+        return {event.line: event.kind for event in events if isinstance(event, Mark)}
+
+
+def _plain(raw: bytes) -> str:
+    """A line without colours, as the terminal would leave it after a progress bar's carriage returns."""
+    text = _ANSI.sub("", raw.decode("utf-8", "replace")).rstrip("\r")
+    return text.rpartition("\r")[2][:LONGEST_LINE]
