@@ -27,7 +27,7 @@ _DIRECT_CAUSE = re.compile(
 )
 _KILLED = re.compile(r"^(?:\S+: line \d+: +\d+ )?Killed\b|Out of memory: Killed process|\boom-kill(?:er)?:")
 _ECHO = re.compile(
-    r"^Received sigquit from a child proces|scheduler is dead\. |^Child process unexpectedly failed|"
+    r"Received sigquit from a child proces|scheduler is dead\. |^Child process unexpectedly failed|"
     r"terminated with -?\d+$|^Subprocess \w+ .*(?:crashed|exited|died)"
 )
 _SENTENCES = (

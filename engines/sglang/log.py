@@ -35,6 +35,7 @@ _PHASES = (
     (re.compile(r"^Load weight end"), "allocating the KV cache"),
     (re.compile(r"^Capture .*graph begin", re.IGNORECASE), "capturing graphs"),
 )
+_TORN_RANK = re.compile(r"^((?:[A-Z]{2}\d+ ?)+)\] ")  # of a record head that lost its bracket
 _DP_RANK = re.compile(r"\bDP(\d+)")
 _COLUMNS = {
     "generation_tps": "generation_tps",
@@ -147,8 +148,10 @@ class SglangReader(LineReader):
         return ParsedSample(line.number, line.offset, {**fields, **self._context(line)}, line.stamp, line.elapsed_s)
 
     def _context(self, line: Line) -> dict[str, JsonValue]:
-        rank = {"rank": line.process} if line.process else {}
-        return rank if self._draft_tokens is None else {**rank, "num_spec_tokens": self._draft_tokens}
+        torn = None if line.process else _TORN_RANK.search(line.text)
+        rank = torn[1] if torn else line.process
+        context = {"rank": rank, "num_spec_tokens": self._draft_tokens}
+        return {key: value for key, value in context.items() if value is not None}
 
     def _startup_events(self, line: Line) -> Iterable[LogEvent]:
         if line.text.startswith("server_args="):

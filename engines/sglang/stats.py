@@ -45,8 +45,10 @@ _LABELS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "mamba num": ("mamba_num", _count),
     "mamba usage": ("mamba_usage_pct", _fraction_as_percent),
     "#gpu token": ("gpu_tokens", _count),
+    "#gpu-token": ("gpu_tokens", _count),
     "gpu token usage": ("gpu_usage_pct", _fraction_as_percent),
     "#cpu token": ("cpu_tokens", _count),
+    "#cpu-token": ("cpu_tokens", _count),
     "cpu token usage": ("cpu_kv_cache_usage_pct", _fraction_as_percent),
     "accept len": ("accept_length", _number),
     "accept rate": ("accept_rate", _number),
@@ -84,7 +86,8 @@ def read_stats(text: str) -> dict[str, Any] | None:
     header = _HEADER.search(text)
     if header is None:
         return None
-    fields = _read_pairs(text[header.end() :])
+    glued = _HEADER.search(text, header.end() + 1)
+    fields = _read_pairs(text[header.end() : glued.start() if glued else None])
     if "running" not in fields and "new_seq" not in fields:
         return None
     usages = [fields[k] for k in ("full_usage_pct", "swa_usage_pct", "gpu_usage_pct") if fields.get(k) is not None]
