@@ -111,6 +111,7 @@ class LlamacppReader(LineReader):
         timing = self._timing_events(line, owner, body)
         if timing is not None:
             return timing
+        self._timing = None
         if found := _RELEASED.match(line.text):
             return self.release(found[1])
         if "slots are idle" in line.text:
@@ -133,7 +134,8 @@ class LlamacppReader(LineReader):
             return self._generation(line, owner, generation)
         if (draft := read_draft(body)) is not None:
             return self._draft(line, owner, draft)
-        if owner and not body:
+        is_head = bool(owner) and not body
+        if is_head and self.held(_slot(owner)) is None:
             self._timing = _Timing(line.offset, owner)
         return [] if owner or is_timing_tail(body) else None
 

@@ -1,0 +1,218 @@
+"""llama.cpp's grammar: every form of a request's timing, and captures of real servers of two eras."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from domain import LogSample
+from engines import ENGINES
+from engines.base import ParsedSample, first_match
+from engines.llamacpp.log import log_sample
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "llamacpp"
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+RATES = {"prompt_tokens": 96, "prompt_tps": 23.62, "generated_tokens": 221, "generation_tps": 6.93}
+WHOSE = {"slot": 0, "task": 854}
+
+BLOCK = """\
+{head}slot print_timing: id  0 | task 854 |{space}
+{pid}prompt eval time =    4063.52 ms /    96 tokens (   42.33 ms per token,    23.62 tokens per second)
+{pid}       eval time =   31868.65 ms /   221 tokens (  144.20 ms per token,     6.93 tokens per second)
+{pid}      total time =   35932.18 ms /   317 tokens
+{pid}draft acceptance rate = 0.69953 (  149 accepted /   213 generated)
+{pid}{clock}statistics draft-mtp: #calls(b,g,a) = 8 877 877, #gen drafts = 877, #acc drafts = 632
+{head}slot      release: id  0 | task 854 | stop processing: n_tokens = 316, truncated = 0
+"""
+FIELDS = """\
+{head}slot print_timing: id  0 | task 854 | prompt eval time =  4063.52 ms /    96 tokens (  42.33 ms per token,  23.62 tokens per second)
+{head}slot print_timing: id  0 | task 854 |        eval time = 31868.65 ms /   221 tokens ( 144.20 ms per token,   6.93 tokens per second)
+{head}slot print_timing: id  0 | task 854 |       total time = 35932.18 ms /   317 tokens
+{head}slot print_timing: id  0 | task 854 |    graphs reused =         85
+{head}slot print_timing: id  0 | task 854 | draft acceptance = 0.69953 (  149 accepted /   213 generated), {tail}
+"""  # noqa: E501
+DRAFT = {"draft_accept_rate": 0.69953, "accepted_tokens": 149, "drafted_tokens": 213}
+OLDEST = (
+    "INFO [           print_timings] prompt eval time     =    4063.52 ms /    96 tokens (   42.33 ms per token,    "
+    '23.62 tokens per second) | tid="1" timestamp=1723569622 id_slot=0 id_task=854 n_prompt_tokens_processed=96\n'
+    "INFO [           print_timings] generation eval time =   31868.65 ms /   221 runs   (  144.20 ms per token,     "
+    '6.93 tokens per second) | tid="1" timestamp=1723569622 id_slot=0 id_task=854 n_decoded=221\n'
+)
+CLOCK = "57.42.052.753 I "
+FORMS = {
+    "block": (BLOCK.format(head=CLOCK, pid="", clock=CLOCK, space=" " * 60), 3, DRAFT),
+    "block without a clock": (BLOCK.format(head="", pid="", clock="", space=""), 3, DRAFT),
+    "block behind a router": (BLOCK.format(head="[53409] " + CLOCK, pid="[53409] ", clock=CLOCK, space=" "), 3, DRAFT),
+    "field by field, June 2026": (
+        FIELDS.format(
+            head=CLOCK, tail="mean acceptance length =  2.92, acceptance rate per position = (0.805, 0.632, 0.483)"
+        ),
+        2,
+        DRAFT | {"accept_length": 2.92, "per_position": [0.805, 0.632, 0.483]},
+    ),
+    "field by field, now": (FIELDS.format(head=CLOCK, tail="mean len =  2.92"), 2, DRAFT | {"accept_length": 2.92}),
+    "2024": (OLDEST, 2, {}),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_of_a_requests_timing_is_one_sample(name: str, read_log) -> None:
+    text, line, draft = FORMS[name]
+    (sample,) = read_log("llamacpp", text).samples
+    assert sample.line == line
+    assert dict(sample.fields) == WHOSE | RATES | draft
+    assert read_log("llamacpp", text, chunk=11).samples == [sample]
+
+
+def test_a_draft_line_may_stand_apart_behind_a_head_of_its_own(read_log) -> None:
+    head, draft = (
+        "slot print_timing: id  0 | task 854 |\n",
+        "draft acceptance rate = 0.69953 (  149 accepted /   213 generated)\n",
+    )
+    block = BLOCK.format(head="", pid="", clock="", space="").partition("draft acceptance")[0]
+    (sample,) = read_log("llamacpp", block + head + draft).samples
+    assert dict(sample.fields) == WHOSE | RATES | DRAFT
+
+
+def test_timings_of_two_slots_are_not_mixed(read_log) -> None:
+    def timing(slot: int, what: str, tokens: int) -> str:
+        rate = f"{what} time = 100.00 ms / {tokens} tokens ( 1.00 ms per token, {tokens * 10}.00 tokens per second)"
+        return f"0.01.000.000 I slot print_timing: id  {slot} | task {slot} | {rate}\n"
+
+    text = timing(1, "prompt eval", 5) + timing(1, "eval", 7) + timing(2, "prompt eval", 9) + timing(2, "eval", 8)
+    release = "0.01.000.000 I slot      release: id  1 | task 1 | stop processing: n_tokens = 2, truncated = 0\n"
+    samples = read_log("llamacpp", text + release).samples
+    assert [(s.fields["slot"], s.fields["prompt_tokens"], s.fields["generated_tokens"]) for s in samples] == [
+        (1, 5, 7),
+        (2, 9, 8),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rate", "generated"),
+    [
+        ("0.00 ms /     1 tokens (    0.00 ms per token, 1000000.00 tokens per second)", 1),
+        ("0.00 ms /     0 tokens (    -nan ms per token,      nan tokens per second)", 0),
+        ("0.00 ms /     9 tokens (    0.00 ms per token,      inf tokens per second)", 9),
+    ],
+)
+def test_a_rate_over_one_token_or_none_is_invalid(rate: str, generated: int, read_log) -> None:
+    (sample,) = read_log("llamacpp", f"slot print_timing: id  1 | task 330 |        eval time =   {rate}\n").samples
+    assert sample.fields["invalid"] is True
+    assert sample.fields["generated_tokens"] == generated
+    assert log_sample("run", sample, NOW, "read").generation_tps is None
+
+
+def test_a_running_requests_progress_is_told_but_is_no_sample(read_log) -> None:
+    log = read_log(
+        "llamacpp",
+        "1.34.507.301 I slot print_timing: id  0 | task 0 | n_gen =   3591, tg =  47.42 t/s, tg_3s =  61.32 t/s\n"
+        "1.34.507.301 I slot print_timing: id  0 | task 0 | n_decoded =    100, tg =  76.30 t/s\n"
+        "68.12.346.139 I slot print_timing: id  0 | task 312 | prompt processing, n_tokens =  10082, progress = 1.00\n",
+    )
+    assert log.samples == []
+    assert log.marks("throughput") == [
+        "3591 tokens so far, 47.42 tok/s, 61.32 tok/s in the last 3 s",
+        "100 tokens so far, 76.30 tok/s",
+    ]
+
+
+def test_listening_is_not_ready_before_the_model_is_loaded(read_log) -> None:
+    listening = "0.00.100.000 I srv          init: server is listening on http://127.0.0.1:8080\n"
+    loading = "0.00.010.000 I srv    load_model: loading model 'a.gguf'\n"
+    loaded = "0.02.000.000 I srv  llama_server: model loaded\n"
+    assert "ready" not in read_log("llamacpp", loading + listening).reading.startup
+    assert read_log("llamacpp", loading + listening + loaded).reading.startup == {"ready": True, "time_to_ready_s": 2.0}
+    assert read_log("llamacpp", listening).reading.startup["ready"] is True  # a router loads its models later
+
+
+def test_a_window_cache_is_told_from_the_full_one(read_log) -> None:
+    log = read_log(
+        "llamacpp",
+        "build: 9837 (b3fed31b9) with cc\n"
+        "load_tensors:        CUDA0 model buffer size =  2048.00 MiB\n"
+        "load_tensors:   CPU_Mapped model buffer size =  1024.00 MiB\n"
+        "llama_kv_cache_iswa: creating non-SWA KV cache, size = 8192 cells\n"
+        "llama_kv_cache: size =   16.00 MiB (  8192 cells,   4 layers,  4/1 seqs), K (f16): 8 MiB, V (f16): 8 MiB\n"
+        "llama_kv_cache_iswa: creating     SWA KV cache, size = 1536 cells\n"
+        "llama_kv_cache: size =    8.00 MiB (  1536 cells,   4 layers,  4/1 seqs), K (f16): 4 MiB, V (f16): 4 MiB\n",
+    )
+    assert log.reading.version == "b9837"
+    assert log.reading.startup == {
+        "model_load_gib": 3.0,
+        "kv_cache_bytes": 24 << 20,
+        "kv_cache_tokens": 8192,
+        "swa_tokens": 1536,
+    }
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (
+            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 81656 MiB on device 0: cudaMalloc failed: out of memory\n"
+            "llama_model_load: error loading model: unable to allocate CUDA0 buffer\n"
+            "srv    load_model: failed to load model, 'a.gguf'\n"
+            "main: exiting due to model loading error\n",
+            "ran out of memory",
+        ),
+        ("llama_model_load: error loading model: unknown model architecture: 'gemma9'\n", "does not know the model"),
+        ("error: invalid argument: --tensor-size\n", "does not know a flag"),
+        ("start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8080\n", "port is in use"),
+        ("/ggml/src/ggml.c:1: GGML_ASSERT(ne[0] > 0) failed\n", "internal check"),
+    ],
+)
+def test_the_cause_of_a_failure(lines: str, says: str, read_log) -> None:
+    log = read_log("llamacpp", lines)
+    first = lines.partition("\n")[0]
+    assert log.reading.errors[0] == first
+    assert says in log.marks("failure")[0]
+    assert log.reading.errors == lines.splitlines()
+
+
+def test_a_request_that_fails_is_no_failure_of_the_server(read_log) -> None:
+    log = read_log("llamacpp", 'srv    operator(): got exception: {"error":{"code":500,"message":"Failed to parse"}}\n')
+    assert log.reading.errors == []
+    assert log.marks("warning") == ["A request failed, the server lives on."]
+
+
+def test_a_sample_in_the_stores_terms() -> None:
+    fields = WHOSE | RATES | DRAFT | {"accept_length": 2.92, "per_position": [0.8, 0.6]}
+    sample: LogSample = log_sample("run", ParsedSample(3, 120, fields), NOW, "read")
+    assert (sample.definition, sample.generation_tps, sample.prompt_tps) == ("llamacpp.log", 6.93, 23.62)
+    assert (sample.acceptance_rate, sample.acceptance_length, sample.per_position) == (0.69953, 2.92, [0.8, 0.6])
+    assert (sample.accepted_tokens, sample.drafted_tokens, sample.generated_tokens) == (149, 213, 221)
+    assert sample.window_s == pytest.approx(31.87, abs=0.05)
+    assert sample.extra == {"slot": 0, "task": 854, "prompt_tokens": 96}
+
+
+CAPTURES = {
+    "plain.log": (3, {"max_running_requests": 4, "context_len": 2048, "kv_cache_tokens": 8192}),
+    "draft.log": (3, {"max_running_requests": 2, "context_len": 4096, "kv_cache_tokens": 8192}),
+    "synthetic-draft.jsonl": (3, {"max_running_requests": 2, "context_len": 4096, "kv_cache_tokens": 8192}),
+    "b8672-draft.log": (1, {"max_running_requests": 2, "context_len": 4096}),
+}
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_real_servers(name: str, read_log) -> None:
+    data = (FIXTURES / name).read_bytes()
+    count, startup = CAPTURES[name]
+    log = read_log("llamacpp", data)
+    assert len(log.samples) == count
+    assert (startup | {"ready": True}).items() <= log.reading.startup.items()
+    assert log.reading.errors == []
+    assert read_log("llamacpp", data, chunk=13).events == log.events
+    engine = first_match(ENGINES, data.decode())
+    assert engine is not None and engine.name == "llamacpp"
+
+
+def test_the_jsonl_records_carry_the_clock(read_log) -> None:
+    log = read_log("llamacpp", (FIXTURES / "synthetic-draft.jsonl").read_bytes())
+    assert log.samples[0].elapsed_s == pytest.approx(5.719038)
+    assert log.reading.startup["time_to_ready_s"] == pytest.approx(2.180237)
+    assert log.marks("warning") == [
+        "Draft acceptance is synthetic here: the output is not valid and the speed not real."
+    ]

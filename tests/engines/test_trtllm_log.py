@@ -1,0 +1,126 @@
+"""TensorRT-LLM's grammar: iteration lines of four releases, KV cache lines of both runtimes, causes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engines import ENGINES
+from engines.base import ParsedSample, first_match
+from engines.trtllm.log import log_sample
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+STATES = {"num_ctx_requests": 1, "num_ctx_tokens": 4096, "num_generation_tokens": 3}
+LITERAL = "states = {'num_ctx_requests': 1, 'num_ctx_tokens': 4096, 'num_generation_tokens': 3}"
+FORMS = {
+    "April 2025": (
+        "[04/28/2025-09:56:44] [TRT-LLM] [I] iter = 8, global_rank = 0, rank = 0, currank_total_requests = 0/0, "
+        f"elapsed_time = 0.005060911178588867s, timestamp = 2025-04-28 09:56:44, {LITERAL}",
+        {"elapsed_s": 0.005060911178588867, "global_rank": 0},
+    ),
+    "August 2025": (
+        "[08/07/2025-02:28:52] [TRT-LLM] [I] iter = 8, global_rank = 1, rank = 1, currank_total_requests = 0/0, "
+        f"elapsed_time = 0.0950s, timestamp = 2025-08-07 02:28:52, num_scheduled_requests: 4, {LITERAL}",
+        {"elapsed_s": 0.095, "num_scheduled": 4, "global_rank": 1},
+    ),
+    "step times": (
+        "[12/07/2025-02:28:52] [TRT-LLM] [RANK 0] [I] iter = 8, global_rank = 0, rank = 0, "
+        "currank_total_requests = 4/4, host_step_time = 12.5ms, prev_device_step_time = N/A, timestamp = 2025-12-07 02:28:52, "
+        f"num_scheduled_requests: 4, {LITERAL}",
+        {"host_step_ms": 12.5, "num_scheduled": 4, "global_rank": 0},
+    ),
+    "KV utilization": (
+        "[08/04/2026-19:08:13] [TRT-LLM] [I] [_torch][RANK 0] iter = 8, global_rank = 0, rank = 0, "
+        "num_scheduled_requests = 4, kv_cache_util = 0.125, currank_total_requests = 1/8, host_step_time = 7.4ms, "
+        f"prev_device_step_time = 7.1ms, timestamp = 2026-08-04 19:08:13, {LITERAL}, num_active = 14",
+        {"host_step_ms": 7.4, "prev_device_step_ms": 7.1, "num_scheduled": 4, "kv_cache_usage_pct": 12.5}
+        | {"global_rank": 0},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_of_an_iteration_line_is_read(name: str, read_log) -> None:
+    text, wanted = FORMS[name]
+    (sample,) = read_log("trtllm", text + "\n").samples
+    assert dict(sample.fields) == {"iter": 8} | STATES | wanted
+    assert sample.stamp is not None
+
+
+KV_LINES = {
+    "[TensorRT-LLM][INFO] Allocate 1342177280 bytes for k/v cache. ": {"kv_cache_bytes": 1342177280},
+    "[TensorRT-LLM][INFO] Using 2560 total tokens in paged KV cache, and 20 blocks per sequence": {
+        "kv_cache_tokens": 2560
+    },
+    "[TensorRT-LLM][INFO] Using 10718 tokens in paged KV cache.": {"kv_cache_tokens": 10718},
+    "[TensorRT-LLM][INFO] Max tokens in paged KV cache: 117760. Allocating 54022635520 bytes.": {
+        "kv_cache_tokens": 117760,
+        "kv_cache_bytes": 54022635520,
+    },
+    "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 78.30 GiB for max tokens in paged KV cache (3731744).": {
+        "kv_cache_gib": 78.3,
+        "kv_cache_tokens": 3731744,
+    },
+    "[TensorRT-LLM][INFO] Max KV cache blocks per sequence: 65 [window size=2051], tokens per block=32, "
+    "primary blocks=116617, secondary blocks=0": {
+        "tokens_per_block": 32,
+        "kv_blocks": 116617,
+        "kv_cache_tokens": 3731744,
+    },
+    "[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 631": {"kv_blocks": 631},
+    "[TensorRT-LLM][INFO] Loaded engine size: 3404 MiB": {"model_load_gib": 3404 / 1024},
+    "INFO:     Application startup complete.": {"ready": True},
+}
+
+
+@pytest.mark.parametrize("line", KV_LINES)
+def test_every_form_of_a_start_up_line_is_read(line: str, read_log) -> None:
+    assert read_log("trtllm", line + "\n").reading.startup == KV_LINES[line]
+
+
+def test_the_final_cache_counts_not_the_one_made_for_the_estimate(read_log) -> None:
+    line = "[TensorRT-LLM][INFO] [MemUsageChange] Allocated {gib} GiB for max tokens in paged KV cache ({tokens})."
+    text = line.format(gib="1.00", tokens=8192) + "\n" + line.format(gib="78.30", tokens=3731744)
+    assert read_log("trtllm", text).reading.startup == {"kv_cache_gib": 78.3, "kv_cache_tokens": 3731744}
+
+
+def test_the_cause_comes_before_what_follows_from_it(read_log) -> None:
+    cause = "Executor creation failed due to insufficient GPU memory."
+    log = read_log(
+        "trtllm",
+        f"[07/08/2025-19:47:15] [TRT-LLM] [RANK 1] [E] Failed to initialize executor on rank 1: {cause}\n"
+        "\nThe following component could not be created: KV cache\n"
+        f"RuntimeError: {cause}\n",
+    )
+    assert log.reading.errors == [cause, "The following component could not be created: KV cache"]
+    assert log.marks("failure")[0] == f"The accelerator's memory does not hold the executor. {cause}"
+
+
+def test_an_exception_is_the_servers_end_only_before_it_is_ready(read_log) -> None:
+    ready, error = "INFO:     Application startup complete.\n", "ValueError: no such adapter\n"
+    assert read_log("trtllm", error).reading.errors == ["ValueError: no such adapter"]
+    log = read_log("trtllm", ready + error)
+    assert log.reading.errors == []
+    assert log.marks("warning") == ["A request failed, the server lives on: ValueError: no such adapter"]
+
+
+def test_a_sample_in_the_stores_terms() -> None:
+    fields = {
+        "iter": 8,
+        "num_scheduled": 4,
+        "host_step_ms": 12.5,
+        "kv_cache_usage_pct": 12.5,
+        "global_rank": 0,
+        **STATES,
+    }
+    sample = log_sample("run", ParsedSample(1, 0, fields), NOW, "stamp")
+    assert (sample.definition, sample.kind, sample.rank) == ("trtllm.log", "iteration", "0")
+    assert (sample.window_s, sample.requests_running, sample.kv_usage_ratio) == (0.0125, 4, 0.125)
+    assert sample.generation_tps is None  # its tokens count padding
+    assert sample.extra["num_generation_tokens"] == 3
+
+
+def test_its_logs_are_recognised() -> None:
+    engine = first_match(ENGINES, FORMS["August 2025"][0])
+    assert engine is not None and engine.name == "trtllm"
