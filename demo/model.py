@@ -121,7 +121,7 @@ def layer_weights(shape: Shape, scale: float, matrix: Callable[[int, int, float]
 
 
 def write_gguf(path: Path, name: str, weights: Weights, shape: Shape, layers: int, vocabulary: Vocabulary) -> None:
-    """Write the first `layers` layers with 8-bit weights as one GGUF file, complete or not at all (renamed when done)."""
+    """Write the first `layers` layers with 8-bit weights as one GGUF file, whole or not at all (renamed when done)."""
     from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType, quantize
 
     weight_type = GGMLQuantizationType.Q8_0

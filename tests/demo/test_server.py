@@ -1,0 +1,125 @@
+"""`python -m demo serve`: the real llama.cpp server behind llama-server's flags."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from demo.model import TINY, ModelFiles, model_files
+from demo.presets import demo_configs, free_ports
+from tests.demo_engine import ROOT, DemoServer, is_healthy, running_demo, wait_until
+
+pytestmark = pytest.mark.engine
+
+
+def run_demo(*argv: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "demo", *argv]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+def ask(base_url: str, **fields: object) -> dict[str, object]:
+    body = {"prompt": "Tell me", "max_tokens": 40, "temperature": 0, "ignore_eos": True} | fields
+    answer = httpx.post(f"{base_url}/v1/completions", json=body, timeout=60)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def test_it_writes_words_and_drafts(demo_server: DemoServer) -> None:
+    before = demo_server.counters()
+    answer = ask(demo_server.base_url)
+    assert re.fullmatch(r"([ ,.\n]|[a-z])+", answer["choices"][0]["text"])
+    after = demo_server.counters()
+    assert after["tokens_predicted_total"] - before["tokens_predicted_total"] == 40
+    assert after["spec_decode_num_drafts_total"] > before["spec_decode_num_drafts_total"]
+    assert "draft acceptance" in demo_server.log.read_text()
+
+
+def test_each_slot_has_room_for_4096_tokens(demo_server: DemoServer) -> None:
+    slots = httpx.get(f"{demo_server.base_url}/slots").json()
+    assert [slot["n_ctx"] for slot in slots] == [4096] * 4
+
+
+@pytest.mark.parametrize("signalled", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_even_with_a_stream_open(
+    signalled: signal.Signals, tiny_model: ModelFiles, tmp_path: Path
+) -> None:
+    port = free_ports(1)[0]
+    with running_demo(["-m", str(tiny_model.target)], port, tmp_path / "log") as server:
+        body = {"prompt": "x", "max_tokens": 4000, "stream": True, "ignore_eos": True}
+        with httpx.stream("POST", f"{server.base_url}/v1/completions", json=body) as answer:
+            next(answer.iter_lines())
+            server.process.send_signal(signalled)
+            assert server.process.wait(30) == 0
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", port))
+
+
+def test_ngram_drafts_on_text_that_repeats(tiny_model: ModelFiles, tmp_path: Path) -> None:
+    ngram = ["--spec-type", "ngram-simple", "--spec-ngram-size-n", "2", "--spec-ngram-size-m", "4"]
+    with running_demo(["-m", str(tiny_model.target), *ngram], free_ports(1)[0], tmp_path / "log") as server:
+        ask(server.base_url, max_tokens=600)
+        assert server.counters()["spec_decode_num_drafts_total"] > 0
+
+
+def test_a_missing_model_is_one_sentence() -> None:
+    done = run_demo("serve", "-m", "/nowhere/gemma.gguf")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "demo: no model file at /nowhere/gemma.gguf (-m); 'python -m demo model --dir DIR' makes one\n"
+    )
+
+
+def test_a_port_in_use_is_one_sentence(tiny_model: ModelFiles) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = run_demo("serve", "-m", str(tiny_model.target), "--port", str(port))
+    assert (done.returncode, done.stderr) == (1, f"demo: cannot listen on 127.0.0.1:{port}: Address already in use\n")
+
+
+def test_a_file_that_is_no_model_is_refused_with_llama_cpps_own_reason(tmp_path: Path) -> None:
+    (tmp_path / "bad.gguf").write_text("not a model")
+    done = run_demo("serve", "-m", str(tmp_path / "bad.gguf"), "--port", str(free_ports(1)[0]))
+    assert done.returncode == 1
+    assert "invalid magic" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("demo: llama.cpp could not start with")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_engine_is_told_with_what_to_install(tiny_model: ModelFiles) -> None:
+    code = "import sys; sys.modules['xllamacpp'] = None; from demo.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "serve", "-m", str(tiny_model.target), "--port", str(free_ports(1)[0])]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "demo: the demo engine is not installed: run 'pip install -r requirements-demo.txt'\n"
+
+
+def test_the_three_configurations_start_from_an_empty_folder(tmp_path: Path) -> None:
+    configs = demo_configs(tmp_path, shape=TINY)
+    assert [c.config.speculative and c.config.speculative.method for c in configs] == [
+        None,
+        "draft-simple",
+        "ngram-simple",
+    ]
+    assert len({c.config.fingerprint for c in configs}) == 3
+    draft = configs[1]
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(draft.argv, cwd=ROOT, stdout=out, stderr=out)
+    base_url = f"http://127.0.0.1:{draft.config.port}"
+    try:
+        wait_until(lambda: process.poll() is not None or is_healthy(base_url))
+        assert log.read_text().startswith(f"making the demo model in {tmp_path / 'demo'}\n")
+        assert all(path.exists() for path in model_files(tmp_path / "demo", TINY))
+        assert ask(base_url)["usage"]["completion_tokens"] == 40
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
