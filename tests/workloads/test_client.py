@@ -1,0 +1,194 @@
+"""The streaming client: tokens as the server counts them, and a name for every way a stream can fail."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from demo.presets import free_ports
+from domain import RequestRecord
+from tests.demo_engine import DemoServer
+from tests.workloads.servers import DONE, HEAD, chunk, event, sends, serving, text_event
+from workloads.client import Place, Target, exchange, open_client, record_of, request_body
+from workloads.plan import PlannedRequest
+from workloads.reading import StreamReading
+
+REQUEST = PlannedRequest("Code", "Write.", {"max_tokens": 60, "temperature": 0.0, "seed": 7, "ignore_eos": True})
+PLACE = Place("r-0", "measure", "Run 1/1", 0, 1)
+
+
+def target_at(base_url: str, **fields: object) -> Target:
+    target = Target(run_id="r", workload="w", base_url=base_url, model="m", stall_timeout_s=0.3, request_timeout_s=20.0)
+    return replace(target, **fields)
+
+
+async def send(target: Target) -> RequestRecord:
+    async with open_client() as client:
+        return record_of(target, REQUEST, PLACE, await exchange(client, target, REQUEST))
+
+
+def send_to_fake(*pieces: bytes, hold_open: bool = False, **fields: object) -> RequestRecord:
+    async def run() -> RequestRecord:
+        async with serving(sends(*pieces, hold_open=hold_open)) as base_url:
+            return await send(target_at(base_url, **fields))
+
+    return asyncio.run(run())
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("endpoint", ["chat", "completions"])
+def test_counts_equal_the_servers_own_counters(demo_server: DemoServer, endpoint: str) -> None:
+    before = demo_server.counters()
+    target = target_at(demo_server.base_url, engine="llamacpp", endpoint=endpoint, stall_timeout_s=60.0)
+    record = asyncio.run(send(target))
+    grown = {name: value - before[name] for name, value in demo_server.counters().items()}
+    assert record.error_kind is None
+    assert (record.completion_tokens, record.token_source) == (60, "usage")
+    assert record.completion_tokens == grown["tokens_predicted_total"]
+    assert record.prompt_tokens == grown["prompt_tokens_total"] + grown["prompt_tokens_cached_total"]
+    assert record.draft_tokens == grown["spec_decode_num_draft_tokens_total"]
+    assert record.accepted_tokens == grown["spec_decode_num_accepted_tokens_total"]
+    assert record.finish_reason == "length"
+    assert record.extra["first_chunk_tokens"] == 1
+    assert 0 < record.ttft_ms < record.ttft_ms + record.decode_ms <= record.total_ms
+
+
+def test_tokens_are_never_chunks() -> None:
+    pieces = [
+        text_event("one two three"),
+        text_event(" four", "stop"),
+        event(choices=[], usage={"completion_tokens": 9}),
+    ]
+    record = send_to_fake(HEAD, *pieces, DONE)
+    assert (record.chunks, record.completion_tokens, record.token_source) == (2, 9, "usage")
+
+
+def test_a_server_that_counts_nothing_leaves_the_count_unknown() -> None:
+    record = send_to_fake(HEAD, text_event("one"), text_event(" two", "stop"), DONE)
+    assert (record.error_kind, record.completion_tokens, record.token_source) == (None, None, None)
+    assert record.extra["first_chunk_tokens"] is None
+
+
+def test_live_counts_tell_what_the_first_chunk_held() -> None:
+    first = text_event("a b c", usage={"completion_tokens": 3, "prompt_tokens": 5})
+    record = send_to_fake(HEAD, first, text_event(" d", "stop", usage={"completion_tokens": 4}), DONE)
+    assert record.extra["first_chunk_tokens"] == 3
+
+
+def test_a_role_without_text_is_not_the_first_token() -> None:
+    reading, clock = StreamReading(), itertools.count()
+    for line in (
+        'data: {"choices":[{"delta":{"role":"assistant","content":null}}]}',
+        ": still here",
+        'data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}',
+    ):
+        reading.take_line(line, float(next(clock)))
+    assert reading.first_at_s == 2.0
+
+
+def test_times_are_those_of_the_clock_given() -> None:
+    ticks = itertools.count(100.0, 0.5)
+    record = send_to_fake(
+        HEAD, text_event("a"), text_event("b", "stop"), DONE,
+        mono_s=lambda: next(ticks), utc_now=lambda: datetime(2026, 11, 20, tzinfo=UTC),
+    )  # fmt: skip
+    assert record.sent_at == datetime(2026, 11, 20, tzinfo=UTC)
+    assert record.ttft_ms < record.total_ms
+    assert record.ttft_ms % 500 == record.decode_ms % 500 == record.total_ms % 500 == 0
+
+
+ERROR_500 = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 9\r\n\r\nno memory"
+FAILURES = [
+    ("http", "HTTP 500: no memory", [ERROR_500], False),
+    ("closed", "RemoteProtocolError", [], False),
+    ("closed", "", [HEAD, text_event("a")], False),  # dies inside the chunked body
+    ("closed", "without a finish reason, after 1 chunks", [HEAD, text_event("a"), chunk(b"")], False),
+    ("malformed", "not an event of the API", [HEAD, text_event("a"), chunk(b"data: {\"choi\n\n"), DONE], False),
+    ("malformed", "not an event of the API", [HEAD, chunk(b'data: [1]\n\n'), DONE], False),
+    ("malformed", "not an event of the API", [HEAD, event(choices=["x"]), DONE], False),
+    ("malformed", "not an event of the API", [HEAD, event(choices=[{"delta": 3}]), DONE], False),
+    ("http", "out of KV cache", [HEAD, text_event("a"), event(error={"message": "out of KV cache"})], False),
+    ("http", "too long", [HEAD, chunk(b'error: {"message":"too long"}\n\n'), DONE], False),
+    ("stalled", "no event for 0.3 s, after 0 chunks", [], True),
+    ("stalled", "no event for 0.3 s, after 1 chunks", [HEAD, text_event("a")], True),
+    ("closed", "RemoteProtocolError", [b"SSH-2.0-OpenSSH\r\n"], False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "text", "pieces", "hold_open"), FAILURES)
+def test_every_failure_has_a_name(kind: str, text: str, pieces: list[bytes], hold_open: bool) -> None:
+    record = send_to_fake(*pieces, hold_open=hold_open)
+    assert record.error_kind == kind
+    assert text in (record.error_text or "")
+    assert record.total_ms is not None
+
+
+def test_a_failed_stream_keeps_what_was_counted() -> None:
+    counted = text_event("a", timings={"predicted_n": 7, "draft_n": 8, "draft_n_accepted": 3})
+    record = send_to_fake(HEAD, counted, hold_open=True)
+    assert (record.error_kind, record.completion_tokens, record.token_source) == ("stalled", 7, "timings")
+    assert (record.draft_tokens, record.accepted_tokens) == (8, 3)
+
+
+def test_a_stream_that_never_ends_is_cut_at_the_limit() -> None:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD)
+        while not writer.is_closing():
+            writer.write(text_event("again "))
+            await asyncio.sleep(0.01)
+
+    async def run() -> RequestRecord:
+        async with serving(drip) as base_url:
+            return await send(target_at(base_url, request_timeout_s=0.5))
+
+    record = asyncio.run(run())
+    assert (record.error_kind, record.error_text) == ("timeout", "not finished after 0.5 s")
+
+
+def test_comments_alone_do_not_keep_a_stalled_stream_alive() -> None:
+    async def comment(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD)
+        while not writer.is_closing():
+            writer.write(chunk(b": ping\n\n"))
+            await asyncio.sleep(0.01)
+
+    async def run() -> RequestRecord:
+        async with serving(comment) as base_url:
+            return await send(target_at(base_url))
+
+    assert asyncio.run(run()).error_kind == "stalled"
+
+
+def test_nobody_listening_is_refused() -> None:
+    record = asyncio.run(send(target_at(f"http://127.0.0.1:{free_ports(1)[0]}")))
+    assert (record.error_kind, record.http_status) == ("refused", None)
+
+
+def test_only_known_engines_get_more_than_the_standard() -> None:
+    standard = {"model", "messages", "max_tokens", "temperature", "seed", "stream", "stream_options"}
+    other = request_body(target_at("http://h"), REQUEST)
+    assert set(other) == standard
+    llamacpp = request_body(target_at("http://h", engine="llamacpp"), REQUEST)
+    assert set(llamacpp) == standard | {"ignore_eos", "timings_per_token"}
+    vllm = request_body(target_at("http://h", engine="vllm"), REQUEST)
+    assert vllm["stream_options"] == {"include_usage": True, "continuous_usage_stats": True}
+
+
+def test_the_key_goes_into_the_header_and_nowhere_else() -> None:
+    seen: list[bytes] = []
+
+    async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(ERROR_500)
+
+    async def run() -> RequestRecord:
+        async with serving(note) as base_url:
+            return await send(target_at(base_url, api_key="k-123"))
+
+    record = asyncio.run(run())
+    assert b"Bearer k-123" in seen[0]
+    assert "k-123" not in repr(record)
