@@ -277,6 +277,7 @@ class HostSample:
     rss_bytes: int | None = None
     threads: int | None = None
     host_cpu_ratio: float | None = None  # 0..1 of all cores
+    host_cores: int | None = None
     host_memory_used_bytes: int | None = None
     host_memory_total_bytes: int | None = None
 

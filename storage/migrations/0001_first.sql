@@ -133,6 +133,7 @@ CREATE TABLE raw.host_samples (
     rss_bytes BIGINT,
     threads BIGINT,
     host_cpu_ratio DOUBLE,
+    host_cores BIGINT,
     host_memory_used_bytes BIGINT,
     host_memory_total_bytes BIGINT
 );
