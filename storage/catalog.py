@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -55,15 +56,20 @@ def _union_view(connection: duckdb.DuckDBPyConnection, table: str, parquet_dir: 
     hot = f"CREATE OR REPLACE VIEW {table} AS SELECT * FROM raw.{table}"
     if not found:
         return f"{hot};"
-    files = ", ".join(_quoted(str(parquet_dir.absolute() / path)) for (path,) in found)
+    files = ", ".join(quoted(str(parquet_dir.absolute() / path)) for (path,) in found)
     options = "hive_partitioning = true, hive_types = {'run_id': VARCHAR}"
     return f"{hot} UNION ALL BY NAME SELECT * FROM read_parquet([{files}], {options});"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def attach_text(path: Path, name: str, options: Iterable[str]) -> str:
-    """An ATTACH statement, which takes no parameters."""
-    return f"ATTACH {_quoted(str(path))} AS {name} ({', '.join(options)})"
+@contextmanager
+def attached(cursor: duckdb.DuckDBPyConnection, path: Path, name: str, option: str = "READ_WRITE") -> Iterator[None]:
+    """Another database file under a name, for a while; ATTACH takes no parameters."""
+    cursor.execute(f"ATTACH {quoted(str(path))} AS {name} ({option})")
+    try:
+        yield
+    finally:
+        cursor.execute(f"DETACH {name}")

@@ -47,8 +47,8 @@ class Database:
         """A connection of the caller's own, closed when left; safe from any thread."""
         with self._idle:
             self._idle.wait_for(lambda: not self._reopening)
-            self._cursors += 1
             cursor = self._connection.cursor()
+            self._cursors += 1
         try:
             yield cursor
         finally:
@@ -66,7 +66,7 @@ class Database:
                 yield cursor
                 cursor.commit()
             except BaseException:
-                _roll_back(cursor)
+                roll_back(cursor)
                 raise
 
     def reopen(self) -> None:
@@ -87,8 +87,8 @@ class Database:
             self._connection.close()
 
 
-def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
-    """A failed commit has ended the transaction already, and a database given up has none."""
+def roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
+    """End the transaction if one is open: a commit, failed or not, has ended it, and a database given up has none."""
     try:
         cursor.rollback()
     except (duckdb.TransactionException, duckdb.FatalException):

@@ -14,7 +14,9 @@ from domain import Batch, Run, RunState, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
 from storage.database import Database
+from storage.publish import Publisher
 from storage.rows import run_of, run_table, tables_of
+from storage.seal import Sealer
 from storage.writer import CommitCallback, Pending, Writer
 
 CLOSE_TIMEOUT_S = 3.0
@@ -54,6 +56,8 @@ class Store:
         self._database = database
         self._clock = clock
         self._writer = Writer(database)
+        self._publisher = Publisher(settings, database)
+        self._sealer = Sealer(settings, database, clock, self._publisher.changed)
 
     @classmethod
     def open(cls, settings: Settings, clock: Callable[[], datetime] = utc_now) -> Self:
@@ -68,12 +72,31 @@ class Store:
         except BaseException:
             database.close()
             raise
-        return cls(settings, database, clock)
+        store = cls(settings, database, clock)
+        store._start()
+        return store
+
+    def _start(self) -> None:
+        self._sealer.remove_orphans()
+        self._publisher.try_publish()
+        self._writer.on_commit(self._publisher.changed)
+        self._publisher.start()
+        self._sealer.start()
 
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Commit what is queued, publish a last time, let the file go."""
+        self._sealer.close()
         self._writer.close(timeout_s)
+        self._publisher.close()
         self._database.close()
+
+    def publish(self) -> None:
+        """Bring the published file up to date now; it happens by itself every 2 s when something changed."""
+        self._publisher.publish()
+
+    def seal(self) -> int:
+        """Move what is due to Parquet now; it happens by itself twice a minute. The number of files made."""
+        return self._sealer.seal_due()
 
     def write(self, batch: Batch) -> Future[None]:
         """Queue samples and positions, which are committed together; the future is done when they are durable.
@@ -125,5 +148,5 @@ class Store:
         self._writer.on_commit(callback)
 
     def health(self) -> StoreHealth:
-        failure = self._writer.failure
+        failure = self._writer.failure or self._publisher.failure or self._sealer.failure
         return StoreHealth(failure is None, failure, self._writer.pending_rows)

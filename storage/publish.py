@@ -1,0 +1,125 @@
+"""The file for everybody else: a read-only copy of the hot rows, renamed into place, with the sealed ones as views."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+
+import duckdb
+import pyarrow as pa
+
+from settings import Settings
+from storage.catalog import attached, define_views, migrate
+from storage.database import Database, roll_back
+from storage.rows import SAMPLE_TABLES
+
+EVERY_S = 2.0
+DUTY = 0.05  # publishing never takes more than this share of the time
+PUBLISHED_TABLES = ("runs", "metric_definitions", *SAMPLE_TABLES.values())
+
+
+class Publisher:
+    """A thread that publishes when something changed; `publish` may also be called directly."""
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self.failure: str | None = None
+        self.last_duration_s: float | None = None
+        self._settings = settings
+        self._database = database
+        self._template = settings.data_dir / ".monitor.template"
+        self._draft = settings.data_dir / ".monitor.draft"
+        self._template_files: pa.Table | None = None  # the sealed files its views name
+        self._turn = threading.Lock()
+        self._dirty = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="store-publisher", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def changed(self, _run_ids: frozenset[str] = frozenset()) -> None:
+        """Something was committed."""
+        self._dirty.set()
+
+    def close(self) -> None:
+        """Stop, and publish what there is a last time."""
+        self._closing.set()
+        self._dirty.set()
+        self._thread.join()
+        self.try_publish()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._dirty.wait()
+            if self._closing.is_set():
+                return
+            self._dirty.clear()
+            self.try_publish()
+            self._closing.wait(max(EVERY_S, (self.last_duration_s or 0.0) / DUTY))
+
+    def try_publish(self) -> None:
+        """A full disk leaves the last published file where it is, and the reason in `failure`."""
+        try:
+            self.publish()
+            self.failure = None
+        except (OSError, duckdb.Error) as error:
+            self.failure = f"The published file is not up to date: {str(error).splitlines()[0]}"
+            self._dirty.set()
+
+    def publish(self) -> None:
+        """Write the published file anew; readers have the old or the new one, never anything between."""
+        with self._turn:
+            begun = time.monotonic()
+            try:
+                self._write_draft()
+                self._draft.chmod(0o444)
+                self._draft.replace(self._settings.published_path)
+            finally:
+                self._draft.unlink(missing_ok=True)
+            self.last_duration_s = time.monotonic() - begun
+
+    def _write_draft(self) -> None:
+        """Copy the rows and the names of the sealed files as one transaction sees them."""
+        with self._database.cursor() as cursor:
+            while True:
+                files = _sealed_files(cursor)
+                if files != self._template_files or not self._template.exists():
+                    self._write_template(files)
+                shutil.copyfile(self._template, self._draft)
+                with attached(cursor, self._draft, "published"):
+                    if _copy_rows(cursor, files):
+                        return
+
+    def _write_template(self, files: pa.Table) -> None:
+        """An empty store with all views: making them takes longer than copying the rows."""
+        self._template.unlink(missing_ok=True)
+        with duckdb.connect() as blank, attached(blank, self._template, "made", "STORAGE_VERSION 'v1.0.0'"):
+            pass
+        with duckdb.connect(str(self._template)) as made:
+            migrate(made)
+            made.begin()
+            made.register("files", files)
+            made.execute("INSERT INTO raw.sealed_files FROM files")
+            made.unregister("files")
+            define_views(made, self._settings.parquet_dir)
+            made.commit()
+        self._template_files = files
+
+
+def _sealed_files(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
+    return cursor.execute("FROM raw.sealed_files ORDER BY ALL").to_arrow_table()
+
+
+def _copy_rows(cursor: duckdb.DuckDBPyConnection, files: pa.Table) -> bool:
+    """Copy the hot rows; false when rows were sealed meanwhile, for then the draft's views miss a file."""
+    cursor.begin()
+    try:
+        if _sealed_files(cursor) != files:
+            return False
+        for table in PUBLISHED_TABLES:
+            cursor.execute(f"INSERT INTO published.raw.{table} FROM raw.{table}")
+        cursor.commit()
+        return True
+    finally:
+        roll_back(cursor)

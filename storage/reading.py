@@ -1,0 +1,35 @@
+"""Asking the published file, from any process; the owner asks `Store.query` in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+import pyarrow as pa
+
+from storage.database import StoreError
+
+Params = Sequence[Any] | Mapping[str, Any]
+
+
+class Query(Protocol):
+    """Anything that answers a statement with a table: a Store's `query`, or the published file's."""
+
+    def __call__(self, sql: str, params: Params | None = None) -> pa.Table: ...
+
+
+@contextmanager
+def published_query(path: Path) -> Iterator[Query]:
+    """Ask the published file as it is now; raises StoreError when there is none."""
+    if not path.exists():
+        raise StoreError(f"There is no published file at {path}: is this the data folder, and has Pitwall run?")
+    with duckdb.connect(str(path), read_only=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+
+        def query(sql: str, params: Params | None = None) -> pa.Table:
+            return connection.execute(sql, params).to_arrow_table()
+
+        yield query

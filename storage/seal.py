@@ -1,0 +1,173 @@
+"""Rows that will hardly change any more move to sorted Parquet files, so that what is copied every 2 s stays small.
+
+The file is complete on the disk before one transaction deletes the rows and records the file: whatever is
+killed in between leaves either the rows or the file in force, and at worst a file that nobody names.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from settings import Settings
+from storage.catalog import define_views, quoted
+from storage.database import Database
+from storage.rows import TIME_COLUMNS
+
+EVERY_S = 30.0
+SETTLE = timedelta(seconds=60)  # after its end a run's last lines may still come in
+LIVE_AGE = timedelta(minutes=30)  # rows of live runs, and of no run, are sealed when they are older
+LIVE_ROWS = 20_000  # and this many, so that a long run makes few files
+ORPHAN_AGE_S = 3600.0
+NO_RUN = "__HIVE_DEFAULT_PARTITION__"  # what Parquet readers take for a null run_id
+
+
+class Portion(NamedTuple):
+    """Rows of one table and one run up to a moment."""
+
+    table: str
+    run_id: str | None
+    until: datetime
+
+
+class Sealer:
+    """A thread that seals what is due; `seal_due` may also be called directly."""
+
+    def __init__(
+        self, settings: Settings, database: Database, clock: Callable[[], datetime], sealed: Callable[[], None]
+    ) -> None:
+        self.failure: str | None = None
+        self._parquet_dir = settings.parquet_dir.absolute()
+        self._database = database
+        self._clock = clock
+        self._sealed = sealed
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="store-sealer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closing.wait(EVERY_S):
+            try:
+                self.seal_due()
+                self.failure = None
+            except (OSError, duckdb.Error) as error:
+                self.failure = f"Rows could not be sealed: {str(error).splitlines()[0]}"
+
+    def seal_due(self) -> int:
+        """Seal every portion that is due, one transaction each; the number of files made."""
+        portions = self._due(self._clock())
+        for portion in portions:
+            if self._closing.is_set():
+                break
+            self._seal(portion)
+        return len(portions)
+
+    def _due(self, now: datetime) -> list[Portion]:
+        with self._database.cursor() as cursor:
+            return [
+                Portion(table, **due)
+                for table, column in TIME_COLUMNS.items()
+                for due in cursor.execute(_due_sql(table, column), _due_params(now)).to_arrow_table().to_pylist()
+            ]
+
+    def _seal(self, portion: Portion) -> None:
+        with self._database.transaction() as cursor:
+            path = self._new_path(cursor, portion)
+            draft = path.with_suffix(".draft")
+            try:
+                rows = _copy(cursor, portion, draft)
+                _settle_on_disk(draft, path)
+            finally:
+                draft.unlink(missing_ok=True)
+            name = str(path.relative_to(self._parquet_dir))
+            _delete(cursor, portion)
+            record = [name, portion.table, portion.run_id, rows, self._clock()]
+            cursor.execute("INSERT INTO raw.sealed_files VALUES (?, ?, ?, ?, ?)", record)
+            define_views(cursor, self._parquet_dir)
+        self._sealed()
+
+    def _new_path(self, cursor: duckdb.DuckDBPyConnection, portion: Portion) -> Path:
+        """The next free number; a file of that name was never recorded, so it may be overwritten."""
+        folder = self._parquet_dir / portion.table / f"run_id={portion.run_id or NO_RUN}"
+        folder.mkdir(parents=True, exist_ok=True)
+        sql = "SELECT count(*) FROM raw.sealed_files WHERE table_name = ? AND run_id IS NOT DISTINCT FROM ?"
+        found = cursor.execute(sql, [portion.table, portion.run_id]).fetchone()
+        assert found is not None
+        return folder / f"{found[0] + 1}.parquet"
+
+    def remove_orphans(self) -> int:
+        """Delete files that a kill left unrecorded; younger ones may be read by somebody right now."""
+        with self._database.cursor() as cursor:
+            recorded = {row[0] for row in cursor.execute("SELECT path FROM raw.sealed_files").fetchall()}
+        files = [p for p in self._parquet_dir.rglob("*") if p.is_file()]
+        orphans = [p for p in files if str(p.relative_to(self._parquet_dir)) not in recorded and _is_old(p)]
+        for path in orphans:
+            path.unlink()
+        return len(orphans)
+
+
+def _due_sql(table: str, column: str) -> str:
+    """Portions whose run has ended, and large enough old ones of whatever still goes on."""
+    return f"""
+        SELECT t.run_id, max(t.{column}) AS until FROM raw.{table} t
+        JOIN raw.runs r ON r.id = t.run_id AND r.ended_at < $settled GROUP BY t.run_id
+        UNION ALL
+        SELECT t.run_id, max(t.{column}) AS until FROM raw.{table} t
+        LEFT JOIN raw.runs r ON r.id = t.run_id
+        WHERE t.{column} < $aged AND (r.ended_at IS NULL OR r.ended_at >= $settled)
+        GROUP BY t.run_id HAVING count(*) >= $live_rows"""
+
+
+def _due_params(now: datetime) -> dict[str, object]:
+    return {"settled": now - SETTLE, "aged": now - LIVE_AGE, "live_rows": LIVE_ROWS}
+
+
+def _condition(portion: Portion) -> str:
+    return f"run_id IS NOT DISTINCT FROM $run_id AND {TIME_COLUMNS[portion.table]} <= $until"
+
+
+def _copy(cursor: duckdb.DuckDBPyConnection, portion: Portion, path: Path) -> int:
+    """Write the rows sorted by time; the number of rows."""
+    where = _condition(portion)
+    copy = f"COPY (FROM raw.{portion.table} WHERE {where} ORDER BY {TIME_COLUMNS[portion.table]})"
+    params = {"run_id": portion.run_id, "until": portion.until}
+    done = cursor.execute(f"{copy} TO {quoted(str(path))} (FORMAT parquet, COMPRESSION zstd)", params).fetchone()
+    assert done is not None
+    return int(done[0])
+
+
+def _delete(cursor: duckdb.DuckDBPyConnection, portion: Portion) -> None:
+    params = {"run_id": portion.run_id, "until": portion.until}
+    cursor.execute(f"DELETE FROM raw.{portion.table} WHERE {_condition(portion)}", params)
+
+
+def _settle_on_disk(draft: Path, path: Path) -> None:
+    """The bytes first, then the name, then the folder that holds the name."""
+    _fsync(draft)
+    draft.replace(path)
+    _fsync(path.parent)
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_old(path: Path) -> bool:
+    return time.time() - path.stat().st_mtime > ORPHAN_AGE_S

@@ -1,0 +1,155 @@
+"""What others read: the published file and the sealed ones, from another process and another folder."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from domain import Batch, Config, Event, GpuSample, Run
+from settings import Settings
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+CHECKER = """
+import sys, time
+import duckdb
+path, seconds = sys.argv[1], float(sys.argv[2])
+end, opens, last = time.monotonic() + seconds, 0, 0
+while time.monotonic() < end:
+    with duckdb.connect(path, read_only=True) as reader:
+        count, distinct, highest = reader.execute(
+            "SELECT count(*), count(DISTINCT text), coalesce(max(text::BIGINT) + 1, 0) FROM events").fetchone()
+    assert count == distinct == highest, (count, distinct, highest)
+    assert count >= last, (count, last)
+    opens, last = opens + 1, count
+print(opens, last)
+"""
+
+
+def make_run(run_id: str, ended_at: datetime | None) -> Run:
+    return Run(id=run_id, name=run_id, color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=ended_at)
+
+
+def events(run_id: str, first: int, count: int) -> Batch:
+    return Batch(tuple(Event(run_id, NOW + timedelta(seconds=i), "state", str(i)) for i in range(first, first + count)))
+
+
+def published(settings: Settings, sql: str) -> list[tuple[object, ...]]:
+    with duckdb.connect(str(settings.published_path), read_only=True) as reader:
+        return reader.execute(sql).fetchall()
+
+
+def test_the_published_file_is_there_at_once_and_read_only(settings: Settings, store: Store) -> None:
+    assert stat.S_IMODE(settings.published_path.stat().st_mode) == 0o444
+    assert published(settings, "SELECT run_id FROM runs") == []
+
+
+def test_what_was_written_is_published_by_itself(settings: Settings, store: Store) -> None:
+    store.save_run(make_run("r1", None))
+    deadline = time.monotonic() + 30
+    while not published(settings, "SELECT run_id FROM runs") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert published(settings, "SELECT run_id FROM runs") == [("r1",)]
+
+
+def test_closing_publishes_the_last_rows(settings: Settings) -> None:
+    store = Store.open(settings)
+    store.write(events("r1", 0, 3))
+    store.close()
+    assert published(settings, "SELECT count(*) FROM events") == [(3,)]
+
+
+def test_the_published_file_has_the_views_macros_and_comments_of_the_store(settings: Settings, store: Store) -> None:
+    names = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' ORDER BY 1"
+    macros = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal ORDER BY 1"
+    for sql in (names, macros):
+        own = [tuple(row.values()) for row in store.query(sql).to_pylist()]
+        assert published(settings, sql) == own != []
+
+
+def test_rows_of_an_ended_run_are_sealed_and_read_alike(settings: Settings) -> None:
+    clock = [NOW]
+    store = Store.open(settings, clock=lambda: clock[0])
+    store.save_run(make_run("ended", NOW))
+    store.save_run(make_run("live", None))
+    store.write(events("ended", 0, 5)).result()
+    store.write(events("live", 0, 2)).result()
+    assert store.seal() == 0, "late lines may still come"
+    clock[0] = NOW + timedelta(seconds=61)
+    assert store.seal() == 1
+    assert store.query("SELECT count(*) AS n FROM raw.events")["n"].to_pylist() == [2]
+    assert store.query("SELECT count(*) AS n FROM events")["n"].to_pylist() == [7]
+    store.write(events("ended", 5, 1)).result()  # a late one makes a second file
+    assert store.seal() == 1
+    assert sorted(p.name for p in settings.parquet_dir.rglob("*.parquet")) == ["1.parquet", "2.parquet"]
+    store.publish()
+    assert published(settings, "SELECT count(*), count(DISTINCT text) FROM events WHERE run_id = 'ended'") == [(6, 6)]
+    assert published(settings, "SELECT comment FROM duckdb_views() WHERE view_name = 'events'") != [(None,)]
+    store.close()
+
+
+def test_old_rows_of_no_run_are_sealed_when_there_are_many(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.seal.LIVE_ROWS", 3)
+    store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+    gpu = [GpuSample(None, NOW + timedelta(minutes=20 * i), 1.0, "m", 0) for i in range(4)]
+    store.write(Batch(tuple(gpu[:2]))).result()
+    assert store.seal() == 0
+    store.write(Batch(tuple(gpu[2:]))).result()
+    assert store.seal() == 0, "the last two are younger than half an hour"
+    monkeypatch.setattr("storage.seal.LIVE_ROWS", 2)
+    assert store.seal() == 1
+    assert (
+        store.query("SELECT run_id, gpu_index FROM gpu_samples").to_pylist() == [{"run_id": None, "gpu_index": 0}] * 4
+    )
+    assert store.query("SELECT count(*) AS n FROM raw.gpu_samples")["n"].to_pylist() == [2]
+    store.close()
+
+
+def test_orphans_are_removed_when_they_are_old_and_recorded_files_never(settings: Settings) -> None:
+    store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+    store.save_run(make_run("r1", NOW))
+    store.write(events("r1", 0, 5)).result()
+    store.seal()
+    store.close()
+    folder = settings.parquet_dir / "events" / "run_id=r1"
+    old, young = folder / "7.parquet", folder / "8.draft"
+    for path in (old, young):
+        path.write_bytes(b"killed half-way")
+    for path in (old, folder / "1.parquet"):
+        subprocess.run(["touch", "-d", "2 hours ago", str(path)], check=True)
+    store = Store.open(settings)
+    assert sorted(p.name for p in folder.iterdir()) == ["1.parquet", "8.draft"]
+    assert store.query("FROM events").num_rows == 5
+    store.close()
+
+
+def test_a_reader_elsewhere_sees_no_error_gap_or_duplicate(settings: Settings, tmp_path: Path) -> None:
+    """Writing, publishing and sealing all the while; the reader checks that the rows are 0..n-1, once each."""
+    clock = [NOW]
+    store = Store.open(settings, clock=lambda: clock[0])
+    argv = [sys.executable, "-c", CHECKER, str(settings.published_path), "4"]
+    reader = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    number = 0
+    while reader.poll() is None:
+        run_id = f"r{number // 200}"
+        clock[0] += timedelta(seconds=120)
+        store.save_run(make_run(run_id, clock[0] - timedelta(seconds=90)))
+        store.write(events(run_id, number, 100)).result()
+        number += 100
+        if number % 300 == 0:
+            store.seal()
+        store.publish()
+    output, errors = reader.communicate()
+    assert reader.returncode == 0, errors
+    opens, seen = map(int, output.split())
+    assert opens > 10
+    assert seen > 300
+    assert list(settings.parquet_dir.rglob("*.parquet"))
+    store.close()

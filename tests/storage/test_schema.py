@@ -1,0 +1,42 @@
+"""What users are told about the views is whole, and is what docs/schema.md says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from settings import Settings
+from storage.__main__ import check, main
+from storage.reading import published_query
+from storage.schema import CONTRACT, describe_schema
+from storage.store import Store
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "schema.md"
+
+
+def test_every_view_and_column_has_a_comment(store: Store) -> None:
+    bare = store.query(
+        "SELECT v.view_name, c.column_name FROM duckdb_views() v JOIN duckdb_columns() c ON c.table_name = v.view_name "
+        "AND c.schema_name = 'main' WHERE NOT v.internal AND (v.comment IS NULL OR c.comment IS NULL)"
+    )
+    assert bare.to_pylist() == []
+
+
+def test_the_document_says_what_the_comments_say(store: Store) -> None:
+    assert DOCUMENT.read_text() == describe_schema(store.query) + "\n", "run: python -m storage schema > docs/schema.md"
+
+
+def test_the_contract_views_are_published(settings: Settings, store: Store) -> None:
+    with published_query(settings.published_path) as query:
+        lines = check(query).splitlines()
+    assert {line.split()[0] for line in lines} >= set(CONTRACT)
+    assert all(line.endswith(" 0 rows") for line in lines)
+
+
+def test_a_folder_without_a_published_file_is_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PITWALL_DATA", str(tmp_path))
+    assert main(["check"]) == 1
+    assert "There is no published file" in capsys.readouterr().err
