@@ -1,0 +1,146 @@
+"""What serves at an address: the engine, its version and models, and what can be watched there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from collectors.exposition import has_prefix
+from domain import JsonValue
+from engines import BY_NAME, ENGINES
+from engines.base import Engine
+
+TIMEOUT = httpx.Timeout(3.0, connect=2.0)
+OWNERS = {"vllm": "vllm", "sglang": "sglang", "llamacpp": "llamacpp", "tensorrt_llm": "trtllm"}
+# Where each engine tells its version, and under which key.
+VERSIONS: dict[str, tuple[tuple[str, str], ...]] = {
+    "vllm": (("/version", "version"),),
+    "sglang": (("/server_info", "version"), ("/get_server_info", "version")),
+    "llamacpp": (("/props", "build_info"),),
+    "trtllm": (("/version", "version"),),
+}
+
+
+class NotServing(Exception):
+    """Nothing to attach to at this address, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who answers at `base_url`; `engine` is 'other' for an OpenAI-compatible server that is none of ours."""
+
+    base_url: str
+    engine: str
+    version: str | None
+    models: tuple[str, ...]
+    max_model_len: int | None
+    has_metrics: bool
+    has_slots: bool
+
+
+def normal_base_url(text: str) -> str:
+    """'localhost:8000/v1/' as 'http://localhost:8000'; raises NotServing on what is no address."""
+    url = text.strip()
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    try:
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or parts.username or parts.query:
+        raise NotServing(f"{url or 'nothing'} is not an address like http://host:8000")
+    path = parts.path.rstrip("/").removesuffix("/models").removesuffix("/chat/completions").removesuffix("/v1")
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def identify(address: str, timeout: httpx.Timeout = TIMEOUT) -> Identity:
+    """Ask the server there who it is, by a handful of GETs; raises NotServing with one clear sentence."""
+    base_url = normal_base_url(address)
+    with httpx.Client(base_url=base_url, timeout=timeout, trust_env=False) as client:
+        models = _models(client, base_url)
+        metrics = _get(client, "/metrics")
+        engine = _by_metrics(metrics) or _by_owner(models) or _by_version(client)
+        slots = _get(client, engine.slots_path) if engine and engine.slots_path else None
+        return Identity(
+            base_url=base_url,
+            engine=engine.name if engine else "other",
+            version=_version(client, engine.name) if engine else None,
+            models=tuple(model["id"] for model in models if isinstance(model.get("id"), str)),
+            max_model_len=_max_model_len(models),
+            has_metrics=metrics is not None and _by_metrics(metrics) is not None,
+            has_slots=slots is not None,
+        )
+
+
+def _models(client: httpx.Client, base_url: str) -> list[dict[str, Any]]:
+    try:
+        answer = client.get("/v1/models")
+    except httpx.TimeoutException:
+        raise NotServing(f"nothing answers in time at {base_url}") from None
+    except httpx.TransportError as problem:
+        raise NotServing(f"nothing answers at {base_url}: {str(problem) or type(problem).__name__}") from None
+    if answer.status_code in (401, 403):
+        raise NotServing(f"{base_url} asks for an API key, which Pitwall does not have")
+    if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        raise NotServing(f"{base_url} is not ready yet: it answers 503")
+    found = _json(answer)
+    listed = found.get("data") if isinstance(found, dict) else None
+    if answer.status_code != httpx.codes.OK or not isinstance(listed, list):
+        said = answer.status_code if answer.status_code != httpx.codes.OK else "no list of models"
+        raise NotServing(f"{base_url} is not an OpenAI-compatible server: /v1/models answers {said}")
+    return [model for model in listed if isinstance(model, dict)]
+
+
+def _get(client: httpx.Client, path: str) -> httpx.Response | None:
+    try:
+        answer = client.get(path)
+    except httpx.TransportError:
+        return None
+    return answer if answer.status_code == httpx.codes.OK else None
+
+
+def _json(answer: httpx.Response) -> JsonValue:
+    try:
+        return answer.json()
+    except ValueError:
+        return None
+
+
+def _by_metrics(metrics: httpx.Response | None) -> Engine | None:
+    """The engine whose counters are exported there."""
+    if metrics is None:
+        return None
+    known = (e for e in ENGINES if e.counters and has_prefix(metrics.content, e.counters.METRIC_PREFIXES))
+    return next(known, None)
+
+
+def _by_owner(models: list[dict[str, Any]]) -> Engine | None:
+    """The engine that its model list names as the owner."""
+    names = (OWNERS.get(str(model.get("owned_by"))) for model in models)
+    return next((BY_NAME[name] for name in names if name), None)
+
+
+def _by_version(client: httpx.Client) -> Engine | None:
+    """SGLang and llama.cpp each have an endpoint that nobody else has."""
+    return next((BY_NAME[name] for name in ("sglang", "llamacpp") if _version(client, name)), None)
+
+
+def _version(client: httpx.Client, engine: str) -> str | None:
+    for path, key in VERSIONS.get(engine, ()):
+        answer = _get(client, path)
+        found = _json(answer) if answer is not None else None
+        if isinstance(found, dict) and isinstance(found.get(key), str):
+            return str(found[key])
+    return None
+
+
+def _max_model_len(models: list[dict[str, Any]]) -> int | None:
+    """The context the server states, by vLLM's and SGLang's key or in llama.cpp's description of the model."""
+    for model in models:
+        meta = model.get("meta")
+        stated = model.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
+        if isinstance(stated, int):
+            return stated
+    return None
