@@ -18,7 +18,7 @@ from launcher.exits import describe_exit, log_tail
 from launcher.ledger import Ledger
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.preflight import port_of
-from launcher.process import ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
+from launcher.process import ROOT, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
 from launcher.readiness import Probe, probe
 from launcher.secrets import hide_secrets, missing_secrets
 from launcher.stopping import StopReport, stop_process
@@ -75,7 +75,8 @@ class Life:
             return self._conclude(describe_busy_port(port_of(run.base_url)))
         # After a restart only what Pitwall's own environment holds is left of the secrets.
         _, inherited = hide_secrets(run.config.argv, os.environ)
-        self._shims.append(start_shim(self.directory, {**inherited, **self.secrets}))
+        self.secrets = {**inherited, **self.secrets}
+        self._shims.append(start_shim(self.directory, self.secrets))
         return None
 
     def step(self) -> None:
@@ -167,11 +168,11 @@ class Life:
     def _start_workload(self) -> None:
         assert self.means.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
         self.workload_directory.mkdir(exist_ok=True)
-        argv, hidden = hide_secrets(self.means.prepare_workload(self.run, self.workload_directory), self.secrets)
-        spec = ProcessSpec(f"{self.run.id}/workload", argv, str(Path.cwd()), log="workload.log")
+        argv = self.means.prepare_workload(self.run, self.workload_directory)
+        spec = ProcessSpec(f"{self.run.id}/workload", argv, str(ROOT), log="workload.log")
         write_spec(spec, self.workload_directory)
         self._change("workload running", state=RunState.RUNNING)
-        self._shims.append(start_shim(self.workload_directory, {**self.secrets, **hidden}))
+        self._shims.append(start_shim(self.workload_directory, self.secrets))
 
     def _workload_ended(self, sight: ProcessSight) -> None:
         assert sight.exit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,15 @@ from launcher.naming import choose_color, choose_name
 from launcher.preflight import LaunchRefused, LaunchRequest, working_directory
 from launcher.process import ProcessSpec, write_spec
 from launcher.readiness import default_base_url, default_ready_path
-from launcher.secrets import hide_secrets, is_reference, is_secret_name, mask_argv, mask_env
+from launcher.secrets import (
+    SERVER_API_KEY,
+    find_api_key,
+    hide_secrets,
+    is_reference,
+    is_secret_name,
+    mask_argv,
+    mask_env,
+)
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
@@ -75,9 +83,10 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     concealed = {name: value for name, value in request.config.env.items() if is_secret_name(name)}
     plain = {name: value for name, value in request.config.env.items() if name not in concealed}
     write_spec(ProcessSpec(run.id, argv, str(working_directory(request)), plain), Path(run.run_dir))
-    given: Mapping[str, str] = {name: value for name, value in concealed.items() if not is_reference(value)}
+    literal = {name: value for name, value in concealed.items() if not is_reference(value)}
     variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
-    return {**given, **variables, **hidden}
+    api_key = find_api_key(request.config.argv, request.config.env, request.secrets)
+    return {**literal, **variables, **hidden, **({SERVER_API_KEY: api_key} if api_key else {})}
 
 
 def identity(pid: int | None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import psutil
 
 from launcher.machine import boot_id
+from launcher.secrets import HIDDEN_PREFIX, is_secret_name
 from launcher.shim import MARKER, SHIM_MARKER, write_json
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,6 +133,13 @@ def shim_process(directory: Path) -> psutil.Process | None:
     if not written:
         return next(iter(marked_processes(read_marker(directory), SHIM_MARKER)), None)
     return same_process(written.get("shim_pid"), written.get("shim_started_at"))
+
+
+def shim_secrets(directory: Path) -> dict[str, str]:
+    """The secrets that the living shim was given: its memory is the one place where they outlive Pitwall."""
+    supervisor = shim_process(directory)
+    environ = supervisor.environ() if supervisor else {}
+    return {name: value for name, value in environ.items() if name.startswith(HIDDEN_PREFIX) or is_secret_name(name)}
 
 
 def server_process(directory: Path) -> psutil.Process | None:

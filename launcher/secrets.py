@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 MASK = "<secret>"
 HIDDEN_PREFIX = "PITWALL_SECRET_"
+SERVER_API_KEY = "SERVER_API_KEY"  # the variable in which a workload finds the key of its server
 
 # 'HF_TOKEN', 'VLLM_API_KEY', 'PGPASSWORD' and 'AWS_ACCESS_KEY_ID', but not 'MAX_TOKENS' or 'PASSWORD_FILE'.
 _SECRET_NAME = re.compile(r"(TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)([_-]?(ID|\d+))?$", re.IGNORECASE)
@@ -14,6 +15,7 @@ _SECRET_FLAG = re.compile(
     r"--?(hft|(\w+[-_])*(api[-_]?key|hf[-_]token|auth[-_]token|access[-_]token|bearer[-_]token|password|secret)|token)$",
     re.IGNORECASE,
 )
+_API_KEY_NAME = re.compile(r"--?api[-_]key|(VLLM|SGLANG|LLAMA)_API_KEY")
 _ASSIGNMENT = re.compile(r"(?P<flag>--?[\w-]+=)?(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
 _REFERENCE = re.compile(r"\$(\w+|\{\w+(:?[-?+=][^}]*)?\}|env:\w+)$|%\w+%$")
 _IN_TEXT = re.compile(
@@ -103,3 +105,11 @@ def missing_secrets(argv: Sequence[str], env: Mapping[str, str], given: Mapping[
     masked = {name: value for name, value in env.items() if value == MASK}
     replace_in_argv(argv, lambda name, value: masked.setdefault(name, value) if value == MASK else value)
     return sorted(name for name in masked if name not in given)
+
+
+def find_api_key(argv: Sequence[str], env: Mapping[str, str], given: Mapping[str, str]) -> str | None:
+    """The key that the server will ask for, if the command or what was given says it."""
+    stated = {name: value for name, value in {**env, **given}.items() if not is_reference(value)}
+    replace_in_argv(argv, lambda name, value: value if is_reference(value) else stated.setdefault(name, value))
+    keys = (value for name, value in stated.items() if _API_KEY_NAME.fullmatch(name))
+    return next((key.split(",")[0] for key in keys), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -16,7 +17,9 @@ from launcher.life import Life, Means
 from launcher.machine import machine_id
 from launcher.making import attached_run, identity, lay_down, new_run
 from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of
+from launcher.process import shim_secrets
 from launcher.readiness import accepts_connections
+from launcher.secrets import SERVER_API_KEY
 
 TURN_S = 0.25
 CANCELLED = "Cancelled before it started."
@@ -82,16 +85,18 @@ class Supervisor:
         if run.kind == "attached":
             self._lives[run.id] = Watch(run, self._means)
             return run
-        life = Life(run, self._means, was_adopted=True)
+        assert run.run_dir
+        life = Life(run, self._means, shim_secrets(Path(run.run_dir)), was_adopted=True)
         (self._queued if run.state is RunState.QUEUED else self._lives)[run.id] = life
         return run
 
     def close(self, stop_servers: bool = False) -> None:
         """End the thread; servers live on and are adopted by the next Pitwall, unless they are to be stopped."""
+        if self._is_closing:
+            return
         if stop_servers:
             self._stop_all()
-        with self._lock:
-            self._is_closing = True
+        self._is_closing = True
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -105,7 +110,8 @@ class Supervisor:
             for life in launched:
                 life.end()
         while any(not life.run.state.is_final for life in launched):
-            self._wake.wait(TURN_S)
+            self.turn()
+            time.sleep(TURN_S)
 
     def _turn_until_closed(self) -> None:
         while not self._is_closing:
@@ -231,13 +237,16 @@ class Supervisor:
             if life and life.run.state is RunState.STARTING and life.run.phase != phase:
                 life.run = self._means.ledger.save(life.run.model_copy(update={"phase": phase}), phase)
 
+    def api_key(self, run_id: str) -> str | None:
+        """The key that the run's server asks for, as far as Pitwall was told; for requests only, never to be shown."""
+        life = self._lives.get(run_id)
+        return life.secrets.get(SERVER_API_KEY) if isinstance(life, Life) else None
+
     def live_runs(self) -> list[Run]:
-        """The runs that have, or may have, a server now."""
-        with self._lock:
-            return [life.run for life in self._lives.values()]
+        """The runs that have, or may have, a server now; never waits for the store."""
+        return [life.run for life in list(self._lives.values())]
 
     def queued_runs(self) -> list[Run]:
         """The runs that wait, in the order of their start."""
-        with self._lock:
-            runs = [life.run for life in self._queued.values()]
+        runs = [life.run for life in list(self._queued.values())]
         return sorted(runs, key=lambda run: (run.queue_position or 0.0, run.id))

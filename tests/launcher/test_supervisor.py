@@ -9,10 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
+from demo.presets import free_ports
 from domain import Config, Run, RunState, WorkloadSpec
 from launcher.preflight import LaunchRefused, LaunchRequest
 from launcher.supervisor import Supervisor, UnknownRun
-from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
+from tests.launcher.servers import DictStore, marked, request_for, server_argv, wait_for, wait_for_state
 
 LOAD = WorkloadSpec(name="load")
 FINAL = (RunState.FINISHED, RunState.FAILED)
@@ -235,3 +236,28 @@ def test_a_secret_reaches_the_server_and_nothing_that_is_kept(
     kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
     assert "s3cr3t" not in kept + repr(store.saved) + repr(store.events)
     assert run.config.argv[-1] == "<secret>" and run.config.env == {"HF_TOKEN": "<secret>"}
+
+
+def test_secrets_outlive_pitwall_in_the_memory_of_the_shim(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    first = make_supervisor()
+    port = free_ports(1)[0]
+    config = Config(argv=(*server_argv(port), "--api-key", "s3cr3t"), port=port)
+    run = first.launch(LaunchRequest(config, ready_path="/health"))
+    wait_for_state(store, run.id, RunState.READY)
+    assert first.api_key(run.id) == "s3cr3t"
+    first.close()
+    assert make_supervisor().api_key(run.id) == "s3cr3t"
+
+
+def test_a_queued_run_whose_secret_is_gone_fails_and_says_so(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    first = make_supervisor()
+    first.close()  # so that it stays queued
+    run = first.launch(LaunchRequest(Config(argv=("true", "--api-key", "s3cr3t"), port=9)))
+    assert store.run(run.id).state is RunState.QUEUED
+    make_supervisor()
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.cause == "The secret --api-key was not kept over Pitwall's restart: launch again."
