@@ -38,7 +38,10 @@ def live_plot(
 
     `baseline` is the run that the others' speeds are divided by (the first one unless said);
     `not_comparable` maps a run id to the reason why it is not measured against the baseline.
+    Without a run there is nothing to show and nothing is shown.
     """
+    if not run_ids:
+        return
     base = st.get_option("server.baseUrlPath").strip("/")
     base_path = f"/{base}" if base else ""
     _component(

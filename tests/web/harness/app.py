@@ -58,7 +58,11 @@ class Scripted:
     def __init__(self, run_id: str, number: int, state: str, first: float, last: float | None) -> None:
         self.run_id, self.number, self.state, self.first, self.last = run_id, number, state, first, last
         self.drafts = number % 3 != 0
-        self.series = ALWAYS | (DECODING if state != "starting" else {}) | (DRAFTING if self.drafts else {})
+        self.series = (
+            ALWAYS
+            | (DECODING if state != "starting" else {})
+            | (DRAFTING if self.drafts and state != "starting" else {})
+        )
         if os.environ.get("HARNESS_GPU"):
             self.series |= GPU
         elif state == "failed":
@@ -155,6 +159,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
         print(f"Open http://127.0.0.1:{settings.port}/?token={access.token}", flush=True)  # noqa: T201
         yield
         committing.cancel()
+    print("Closed", flush=True)  # noqa: T201
 
 
 app = st.App(

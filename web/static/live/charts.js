@@ -3,6 +3,7 @@
 import { DASH, element, setText, threeDigits } from "./format.js";
 
 const GIB = 1 / 2 ** 30;
+const NAMED_RUNS = 5; // more names than that do not fit above a chart
 
 // The first line of a chart is drawn solid, the second dotted.
 export const CHARTS = [
@@ -126,15 +127,21 @@ export class TimeChart {
   refreshReadout() {
     const { view } = this.page;
     const models = this.page.models().filter((model) => model.meta);
+    const isNamed = this.spec.isWide && models.length <= NAMED_RUNS && this.frame.root.clientWidth > 640;
     models.forEach((model, index) => {
       const node = this.frame.readout.children[index] ?? this.frame.readout.appendChild(element("span"));
       const at = view.moment === null ? model.lastPointTime : view.toTime(model, view.moment);
       const value = at === null ? null : model.valueAt(this.spec.lines[0], at);
       node.style.color = this.page.theme().color(model);
-      setText(node, value === null ? DASH : this.spec.isCount ? String(value) : threeDigits(value * (this.spec.scale ?? 1)));
+      setText(node, `${isNamed ? `${model.meta.name} ` : ""}${this.#write(value)}`);
       node.title = model.meta.name;
     });
     this.#drawMoment(view.moment);
+  }
+
+  #write(value) {
+    if (value === null) return DASH;
+    return this.spec.isCount ? String(value) : threeDigits(value * (this.spec.scale ?? 1));
   }
 
   #drawMoment(moment) {

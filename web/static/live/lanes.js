@@ -8,12 +8,13 @@ const plain = (unit) => (value) => [threeDigits(value), unit];
 const count = (value) => [value.toLocaleString("en-US", { maximumFractionDigits: 1 }), ""];
 // Each tile: label and its values, as [tile name, how it is written].
 const TILES = [
-  ["Tokens per step", [["tokens_per_step", plain("")]]],
-  ["Acceptance length", [["acceptance_length", plain("")]]],
-  ["Request-steps", [["steps_per_s", plain("/s")]]],
-  ["Running / waiting", [["requests_running", count], ["requests_waiting", count]]],
+  ["Tokens/step", [["tokens_per_step", plain("")]]],
+  ["Acceptance", [["acceptance_length", plain("")]]],
+  ["Steps", [["steps_per_s", plain("/s")]]],
+  ["Run / wait", [["requests_running", count], ["requests_waiting", count]]],
   ["KV cache", [["kv_usage_ratio", (value) => [threeDigits(value * 100), "%"]]]],
-  ["Server", [["server_cpu_cores", plain("cores")], ["server_rss_bytes", byteSize]]],
+  ["CPU", [["server_cpu_cores", plain("cores")]]],
+  ["Memory", [["server_rss_bytes", byteSize]]],
   ["GPU", [["gpu_power_w", plain("W")], ["gpu_sm_clock_mhz", plain("MHz")]]],
 ];
 
@@ -59,10 +60,10 @@ export class Lane {
     setText(this.name, meta.name);
     setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
     setText(this.state, stateText(model, serverNow));
-    this.state.classList.toggle("pw-doubt", isSilent(model, serverNow));
+    this.root.classList.toggle("pw-silent", isSilent(model, serverNow));
     this.#refreshCause(meta);
     writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
-    setText(this.speedNote, speedNote(model, compared));
+    setText(this.speedNote, speedNote(model, isSilent(model, serverNow) ? null : compared));
     TILES.forEach(([, parts], row) => this.#refreshTile(model, parts, this.values[row]));
     return undefined;
   }

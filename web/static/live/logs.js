@@ -20,6 +20,7 @@ export class LogTail {
   }
 
   refresh(changes) {
+    this.root.hidden = this.model.goneReason !== null;
     this.root.style.setProperty("--pw-run", this.page.theme().color(this.model));
     const name = this.model.meta?.name ?? this.model.id;
     setText(this.title, `Log of ${name}`);

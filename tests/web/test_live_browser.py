@@ -1,0 +1,217 @@
+"""The Live component in a real Chromium, behind the real gate and hub (numbers scripted by the harness)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+ARGS += ["--disable-background-networking", "--disable-component-update"]
+DECODE = "document.querySelector('.pw-wide .pw-plot')"
+DRAWN = "() => document.querySelector('.pw-wide .pw-plot .main-svg') !== null"
+
+
+class Harness:
+    """The harness server as a process of its own, on one port through all its lives."""
+
+    def __init__(self, data: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.data = data
+        self.t0 = time.time()
+        self.start()
+
+    def start(self) -> None:
+        env = os.environ | {
+            "PITWALL_DATA": str(self.data),
+            "PITWALL_PORT": str(self.port),
+            "HARNESS_T0": str(self.t0),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONUNBUFFERED": "1",
+        }
+        command = [
+            sys.executable,
+            "-m",
+            "streamlit",
+            "run",
+            "tests/web/harness/app.py",
+            "--server.port",
+            str(self.port),
+        ]
+        self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if found := re.search(r"Open (\S+)", line):
+                self.url = found[1]
+                return
+        raise AssertionError("the harness ended before it was up")
+
+    def stop(self) -> str:
+        """End it as a service manager does; its last words."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.communicate(timeout=30)[0]
+
+
+@pytest.fixture(scope="module")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
+    harness = Harness(tmp_path_factory.mktemp("harness"))
+    yield harness
+    if harness.process.poll() is None:
+        harness.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        path = os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=ARGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, color_scheme="light")
+    page = context.new_page()
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    yield page
+    context.close()
+    assert failures == []
+
+
+def open_live(page: Page, harness: Harness, *run_ids: str) -> None:
+    page.goto(harness.url + "".join(f"&run={run_id}" for run_id in run_ids))
+    page.wait_for_function(DRAWN)
+
+
+def wait_for_ticks(page: Page) -> None:
+    """Until the decode chart has three more points than now."""
+    count = page.evaluate(f"{DECODE}.data[0].x.length")
+    page.wait_for_function(f"{DECODE}.data[0].x.length >= {count} + 3")
+
+
+def ranges(page: Page) -> list[list[float]]:
+    plots = "[...document.querySelectorAll('.pw-plot')].map((plot) => plot._fullLayout?.xaxis)"
+    return page.evaluate(f"{plots}.filter((axis) => axis?.tickmode === 'array').map((axis) => axis.range)")
+
+
+def drag_zoom(page: Page) -> None:
+    box = page.locator(".pw-wide .nsewdrag").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 200, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 60, steps=8)
+    page.mouse.up()
+
+
+def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "live-1", "ghost-0")
+    following = ranges(page)[0]
+    drag_zoom(page)
+    expect(page.get_by_role("button", name="Follow again")).to_be_visible()
+    chosen = ranges(page)
+    assert len(chosen) >= 3
+    assert chosen[0] != following
+    assert all(one == chosen[0] for one in chosen), "all charts have one time axis"
+    page.evaluate(f"window.plotBefore = {DECODE}; window.svgBefore = {DECODE}.querySelector('.main-svg')")
+    wait_for_ticks(page)
+    page.get_by_role("button", name="Rerun").click()
+    wait_for_ticks(page)
+    assert ranges(page)[0] == chosen[0]
+    assert page.evaluate(f"plotBefore === {DECODE} && svgBefore === {DECODE}.querySelector('.main-svg')")
+    page.get_by_role("button", name="Follow again").click()
+    page.wait_for_function(f"{DECODE}._fullLayout.xaxis.range[0] !== {chosen[0][0]}")
+
+
+def test_a_restarted_server_leaves_neither_hole_nor_duplicate(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "live-1", "live-2")
+    wait_for_ticks(page)
+    assert "Closed" in harness.stop(), "SIGTERM lets the server end in order while a browser watches"
+    status = page.locator(".pw-status")
+    expect(status).to_contain_text("Reconnecting")
+    harness.start()
+    expect(status).to_have_text("Live", timeout=60_000)
+    wait_for_ticks(page)
+    for trace in (0, 2):  # the grey lines, which hold every sample
+        x = page.evaluate(f"{DECODE}.data[{trace}].x")
+        steps = {round(later - earlier, 3) for earlier, later in itertools.pairwise(x)}
+        assert steps == {1.0}
+
+
+def test_log_lines_are_only_ever_text(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "live-1")
+    line = page.locator(".pw-line code", has_text="<script>window.injected").first
+    expect(line).to_contain_text("</script><img src=x onerror=")
+    assert page.evaluate(
+        "window.injected === undefined && document.querySelector('.pw-live img, .pw-live script') === null"
+    )
+
+
+def test_one_moment_is_marked_on_all_charts_and_in_the_log(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "live-1", "ghost-0")
+    page.locator(".pw-wide .nsewdrag").hover()
+    page.wait_for_function("document.querySelectorAll('.pw-moment:not([hidden])').length >= 3")
+    expect(page.locator(".pw-at")).to_contain_text("at ")
+    expect(page.locator(".pw-at-moment")).to_have_count(2)
+    page.locator(".pw-wide .pw-plot").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".pw-moment:not([hidden])")).to_have_count(0)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("document.querySelectorAll('.pw-moment:not([hidden])').length >= 3")
+
+
+def test_what_is_unknown_says_why(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "live-0", "failed", "starting", "silent", "nobody")
+    lane = page.locator(".pw-lane")
+    expect(lane.nth(0)).to_contain_text("no NVIDIA driver on this machine")
+    expect(lane.nth(0).locator(".pw-dash").first).to_contain_text("unknown: speculation is off")
+    expect(lane.nth(1)).to_contain_text("no room for the KV cache")
+    expect(lane.nth(1)).to_contain_text("CUDA error: out of memory")
+    expect(lane.nth(2)).to_contain_text("loading weights 34 %")
+    expect(lane.nth(3)).to_contain_text("no samples for")
+    expect(lane.nth(4)).to_contain_text("no run has this id")
+    expect(page.locator(".pw-absences")).to_contain_text("GPU power (no NVIDIA driver on this machine)")
+    expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
+
+
+def test_the_theme_changes_in_place(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "live-1")
+    light = page.evaluate(f"[{DECODE}._fullLayout.font.color, {DECODE}.data[1].line.color]")
+    page.evaluate(f"window.plotBefore = {DECODE}")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"{DECODE}._fullLayout.font.color !== '{light[0]}'")
+    assert page.evaluate(f"{DECODE}.data[1].line.color") != light[1]
+    assert page.evaluate(f"plotBefore === {DECODE}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 390])
+def test_no_rule_of_wcag_aa_is_broken(page: Page, harness: Harness, scheme: str, width: int) -> None:
+    if not AXE.exists():
+        pytest.fail("axe-core is missing: run `npm install` in the root (make test does)")
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 2600})
+    open_live(page, harness, "live-1", "ghost-0", "failed", "silent", "nobody")
+    page.evaluate(AXE.read_text() + "; undefined")
+    found = page.evaluate(
+        "axe.run('.pw-live', {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})"
+        ".then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')))"
+    )
+    assert found == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
