@@ -1,0 +1,66 @@
+"""The plans of the registry: what they send, and what makes two of them comparable."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from workloads import REGISTRY, WATCH, spec_for
+
+
+def test_five_prompts_are_the_five_of_the_source() -> None:
+    plan = REGISTRY["five-prompts"].plan({})
+    sequential = [(r.prompt_class, r.max_tokens) for r in plan[1].requests]
+    assert sequential == [("Q&A", 256), ("Code", 512), ("JSON", 1024), ("Math", 32), ("LongCode", 2048)]
+    assert [(p.kind, p.concurrency, len(p.requests)) for p in plan] == [
+        ("warmup", 1, 1),
+        ("measure", 1, 5),
+        ("measure", 1, 5),
+        ("measure", 4, 4),
+    ]
+    assert [r.max_tokens for r in plan[3].requests] == [1024] * 4
+    assert len({r.prompt for r in plan[3].requests}) == 4
+
+
+def test_the_ladder_climbs_1_2_4_8() -> None:
+    plan = REGISTRY["ladder"].plan({})
+    assert [phase.concurrency for phase in plan if phase.kind == "measure"] == [1, 2, 4, 8]
+    assert {r.max_tokens for phase in plan for r in phase.requests} == {256}
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_spec_says_every_parameter_and_survives_json(name: str) -> None:
+    spec = spec_for(name)
+    assert spec.params == REGISTRY[name].default_params == json.loads(json.dumps(spec.params))
+    assert spec_for(name, spec.params) == spec
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("change", [{"seed": 8}, {"endpoint": "completions"}])
+def test_the_hash_tells_what_is_sent_apart(name: str, change: dict[str, object]) -> None:
+    assert spec_for(name, change).prompt_set_hash != spec_for(name).prompt_set_hash
+
+
+def test_the_hash_moves_with_limits_temperatures_and_concurrency() -> None:
+    changes = [{}, {"tokens": 257}, {"temperature": 0.5}, {"rungs": [1, 2, 4]}, {"repeats": 2}]
+    assert len({spec_for("ladder", change).prompt_set_hash for change in changes}) == len(changes)
+
+
+def test_an_estimate_is_tokens_over_speed() -> None:
+    workload = REGISTRY["demo-stream"]
+    assert workload.max_tokens({"requests": 3, "tokens": 100, "warmup_tokens": 20}) == 320
+    assert workload.estimate_s({"requests": 3, "tokens": 100, "warmup_tokens": 20}, decode_tps=40.0) == 8.0
+
+
+def test_watching_sends_nothing() -> None:
+    assert spec_for("watch") == WATCH
+    assert WATCH.prompt_set_hash is None
+
+
+def test_wrong_names_and_parameters_are_refused() -> None:
+    with pytest.raises(KeyError):
+        spec_for("nonsense")
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        spec_for("ladder", {"rung": 3})
