@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
 from domain import Config, CounterSample, JsonValue, LogSample, SlotSample
+from engines.flag_table import FlagTable
 
 
 # --- logs -----------------------------------------------------------------------------------------------------------
@@ -175,6 +176,8 @@ class CounterMap(Protocol):
 
 class CommandLine(Protocol):
     """engines/<name>/flags.py: its flags, read and written."""
+
+    TABLE: FlagTable
 
     def read_command(self, argv: Sequence[str], env: Mapping[str, str]) -> Reading:
         """The words after the executable (the model among them), as Config fields."""
