@@ -68,11 +68,14 @@ def find_collapse(text: str) -> Collapse:
     """Judge a whole text as if it had been watched while it came, one look every 16 words."""
     words, prose = split_words(text)
     lowest, near = near_loops(words, prose)
-    loops = sorted(exact_loops(words) + near, key=lambda loop: loop.start)
+    exact = exact_loops(words)
+    loops = exact + near
     has_low_variety = lowest < WARN_RATIO
     if not loops:
         return Collapse("none", len(words), has_low_variety=has_low_variety)
-    first = loops[0]
+    first = min(loops, key=lambda loop: loop.start)
+    inside = [loop for loop in exact if loop.start < first.end]
+    first = inside[0] if inside else first  # rule 2 only knows a window, rule 1 the very word
     sample = words[first.start : first.start + (first.period or GRAM_WORDS // 8)]
     return Collapse(
         verdict="collapsed" if any(loop.end == len(words) for loop in loops) else "transient",
