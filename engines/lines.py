@@ -10,13 +10,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from engines.base import Line
-from engines.prefixes import Peeled, find_glued_record, peel
+from engines.prefixes import Peeled, find_glued_record, peel, read_stamp
 
 KEPT_BYTES = 1 << 16  # of a longer line the first and the last half of this are kept
+_LF = 10
 _HALF = KEPT_BYTES // 2
 _SEAM = b" ... "
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
+_PLAIN = re.compile(
+    rb"(?:\((\w+) pid=\d+\) )?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d) \[[\w./]+:\d+\] "
+    rb"((?!DEBUG|INFO|WARN|ERROR|CRIT|FATAL|TRACE|[IWEF]\d{4} )(?:[^\s\"'`\[{(<0-9\x1b][^\x1b\r\[]*)?)\r*"
+)
 _HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # a paste may have lost the ESC of its codes
 _BAR = re.compile(r"\d{1,3}%(?:\||\s+Completed\s*\||\s*\[)")
 
@@ -29,7 +38,7 @@ class LineSplitter:
     """
 
     def __init__(self, needles: re.Pattern[bytes] | None = None) -> None:
-        self._needles = needles
+        self._needles = needles and re2_syntax(needles)
         self._partial = bytearray()
         self._partial_size = 0
         self._number = 1
@@ -50,7 +59,7 @@ class LineSplitter:
             start = first + 1
         end = data.rfind(b"\n") + 1
         if end > start:
-            yield from self._complete_lines(data, start, end)
+            yield from self._complete_lines(data[start:end])
             start = end
         self._keep_partial(data[start:])
 
@@ -60,36 +69,43 @@ class LineSplitter:
         self._partial.clear()
         self._partial_size = 0
         self.offset += size
-        if size and (self._needles is None or self._needles.search(raw)):
+        if size and select_lines(raw + b"\n", self._needles)[0]:
             yield from read_lines(_shorten(raw, size), self._number, offset)
 
-    def _complete_lines(self, data: bytes, start: int, end: int) -> Iterator[Line]:
-        base, counted = self.offset - start, start
-        for begin, stop in self._spans(data, start, end):
-            self._number += data.count(b"\n", counted, begin)
-            counted = begin
-            yield from read_lines(_shorten(data[begin:stop], stop - begin), self._number, base + begin)
-        self._number += data.count(b"\n", counted, end)
-        self.offset = base + end
-
-    def _spans(self, data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-        while start < end:
-            begin = start
-            if self._needles is not None:
-                found = self._needles.search(data, start, end)
-                if found is None:
-                    return
-                begin = data.rfind(b"\n", start, found.start()) + 1 or start
-                start = found.start()
-            stop = data.find(b"\n", start, end)
-            yield begin, stop
-            start = stop + 1
+    def _complete_lines(self, data: bytes) -> Iterator[Line]:
+        selected, starts = select_lines(data, self._needles)
+        for index in selected:
+            begin, stop = starts[index], starts[index + 1] - 1
+            raw = _shorten(data[begin:stop], stop - begin)
+            yield from read_lines(raw, self._number + index, self.offset + begin)
+        self._number += len(starts) - 1
+        self.offset += len(data)
 
     def _keep_partial(self, data: bytes) -> None:
         self._partial_size += len(data)
         self._partial += data
         if len(self._partial) > KEPT_BYTES:
             del self._partial[_HALF:-_HALF]
+
+
+def select_lines(data: bytes, needles: str | None) -> tuple[list[int], list[int]]:
+    """The indices of the lines that hold a needle, and where every line starts (with the end of `data` as the last).
+
+    `data` ends with LF. Arrow's RE2 looks for all needles in one pass: Python's `re` takes ten times as long.
+    """
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _LF) + 1
+    starts = np.concatenate(([0], ends)).astype(np.int32)
+    if needles is None:
+        return list(range(len(ends))), starts.tolist()
+    lines = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(starts), pa.py_buffer(data)])
+    bitmap = np.frombuffer(pc.match_substring_regex(lines, needles).buffers()[1], np.uint8)
+    found = np.unpackbits(bitmap, count=len(ends), bitorder="little")  # to_numpy would import pandas
+    return np.flatnonzero(found).tolist(), starts.tolist()
+
+
+def re2_syntax(needles: re.Pattern[bytes]) -> str:
+    """The pattern for RE2, which has no look-around: `^` and `$` are the ends of the line."""
+    return ("(?i)" if needles.flags & re.IGNORECASE else "") + needles.pattern.decode("ascii")
 
 
 def _shorten(raw: bytes, size: int) -> bytes:
@@ -99,6 +115,10 @@ def _shorten(raw: bytes, size: int) -> bytes:
 
 def read_lines(raw: bytes, number: int, offset: int) -> Iterator[Line]:
     """The line or lines that stand between two LFs; at least one, unless a bar is all there is before a CR."""
+    plain = read_plain(raw, number, offset)
+    if plain is not None:
+        yield plain
+        return
     whole = raw.decode("utf-8", "replace").rstrip("\r")
     clean = _ANSI.sub("", whole) if _HAS_ANSI.search(whole) else whole
     segments = [s for s in clean.split("\r") if s.strip()] or [""]
@@ -109,6 +129,24 @@ def read_lines(raw: bytes, number: int, offset: int) -> Iterator[Line]:
             process = peeled.process or process
             if (is_last or not _BAR.search(peeled.text)) and (peeled.text or len(segments) == 1):
                 yield _line(peeled, process, whole, number, offset)
+
+
+def read_plain(raw: bytes, number: int, offset: int) -> Line | None:
+    """The line with nothing but the commonest head before it, as `peel` would read it; None if there is more to it."""
+    found = _PLAIN.fullmatch(raw)
+    if found is None:
+        return None
+    process, level, stamp, text = found.groups()
+    return Line(
+        number,
+        offset,
+        text.decode("utf-8", "replace"),
+        raw.decode("utf-8", "replace").rstrip("\r"),
+        read_stamp(stamp.decode()),
+        None,
+        process.decode() if process else None,
+        level.decode(),
+    )
 
 
 def _records(segment: str) -> Iterator[Peeled]:

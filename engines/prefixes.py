@@ -88,6 +88,8 @@ _NOTHING = Peeled("")
 def peel(text: str, around: Peeled | None = None) -> Peeled:
     """Takes every known prefix off; of several stamps one that says its zone counts, else the innermost.
 
+    Behind a record head only another head or a process name is a prefix: the rest is the message.
+
     What the prefixes leave unsaid is taken from `around`, the record that the text stands in.
     """
     state = _Peeling(text, around)
@@ -123,9 +125,10 @@ class _Peeling:
             bare = self.text.lstrip(" \t\"'`")
             return self._cut(len(self.text) - len(bare)) if bare[:1] and self._matches(bare) else False
         if first == "{":
-            return self._take_json()
+            return not self.is_record and self._take_json()
         for pattern, is_record in _patterns_for(first):
-            found = pattern.match(self.text)
+            may_follow = is_record or first == "(" or not self.is_record
+            found = pattern.match(self.text) if may_follow else None
             if found and found.end():
                 self._note(found.groupdict())
                 self.is_record = self.is_record or is_record

@@ -62,7 +62,7 @@ _SHUTDOWN = re.compile(
 )
 _CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 _FARTHEST = 20  # lines between an announcement and its traceback, others' lines in between
-_ERROR_LEVELS = ("ERROR", "CRITICAL", "FATAL", None)
+FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")
 
 
 class Verdict(NamedTuple):
@@ -91,7 +91,7 @@ class FailureReader:
         text = line.text.strip()
         if _SHUTDOWN.search(text):
             self._is_stopping = True
-        if self._is_stopping or line.level not in _ERROR_LEVELS:
+        if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
             return None
         self._follow(line, text)
         verdict = self._judge(line, text)

@@ -13,7 +13,7 @@ from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.reading import LineReader, mark
 from engines.vllm import startup
 from engines.vllm.causes import explain_cause
-from engines.vllm.failures import FailureReader
+from engines.vllm.failures import FAILURE_LEVELS, FailureReader
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
 from engines.vllm.warnings import read_warning
 
@@ -36,14 +36,13 @@ class _Reader(LineReader):
     NEEDLES = re.compile(
         rb"A(?:vg (?:prompt|Draft)|pplication startup|ddress already)|Draft acceptance|DiffusionDec|"
         rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
-        rb"Exception|Error(?:[:(]|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
+        rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
         rb"E(?:ngineCore (?:f|e|h)|RROR [^\n]{15,90}?(?:Engine|Worker)|rror (?:in|w))|Worker|worker proc|"
         rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
         rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|CUDA out|"
         rb" t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|blocks: |"
         rb"blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
         rb"compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
-        re.MULTILINE,
     )
 
     def __init__(self) -> None:
@@ -60,7 +59,9 @@ class _Reader(LineReader):
                 return events
         if line.level == "WARNING":
             return self._read_warning(line)
-        return self._read_failure(line) or self._read_startup(line)
+        if line.level in FAILURE_LEVELS:
+            return self._read_failure(line)
+        return self._read_startup(line) or self._read_failure(line)
 
     def derive(self, startup_facts: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         return startup.derive(startup_facts, self.version)

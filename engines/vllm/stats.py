@@ -63,8 +63,30 @@ _DIFFUSION: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
 }
 
 
+_USUAL = re.compile(
+    r"Engine (\d{1,9}): Avg prompt throughput: (\d+\.\d+) tokens/s, Avg generation throughput: (\d+\.\d+) tokens/s, "
+    r"Running: (\d+) reqs, Waiting: (\d+) reqs, GPU KV cache usage: (\d+\.\d+)%, Prefix cache hit rate: (\d+\.\d+)%"
+)
+
+
 def read_stats(text: str) -> Fields | None:
     """The periodic throughput line; None for any other text or one whose two rates cannot be read."""
+    usual = _USUAL.fullmatch(text)
+    if usual:
+        engine, prompt, generation, running, waiting, kv, hit = usual.groups()
+        return {
+            "engine": int(engine),
+            "prompt_tps": float(prompt),
+            "generation_tps": float(generation),
+            "running": int(running),
+            "waiting": int(waiting),
+            "kv_cache_usage_pct": float(kv),
+            "prefix_cache_hit_pct": float(hit),
+        }
+    return _read_any_stats(text)
+
+
+def _read_any_stats(text: str) -> Fields | None:
     fields: Fields = {}
     if not text.startswith("Avg prompt throughput: "):
         head = _ENGINE.match(text)
