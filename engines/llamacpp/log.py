@@ -118,6 +118,11 @@ class LlamacppReader(LineReader):
             return self.release_held()
         return [*self._startup_events(line), *self._trouble_events(line)]
 
+    def close(self) -> list[LogEvent]:
+        events = super().close()
+        self._timing = None
+        return events
+
     def settled_offset(self) -> int:
         settled = super().settled_offset()
         return settled if self._timing is None else min(settled, self._timing.offset)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from domain import JsonValue
+from engines.numerals import COUNT, NUMBER
 from engines.reading import Merge
 
 MERGES: Mapping[str, Merge] = {
@@ -16,15 +17,16 @@ MERGES: Mapping[str, Merge] = {
     "context_len": "last",
 }
 _MIB = 1 << 20
-_WEIGHTS = re.compile(r"model buffer size = +(?P<mib>[\d.]+) MiB")
+_WEIGHTS = re.compile(rf"model buffer size = +(?P<mib>{NUMBER}) MiB")
 _KV_CACHE = re.compile(
-    r"llama_kv_cache\w*: +size = +(?P<mib>[\d.]+) MiB \( *(?P<cells>\d+) cells, +\d+ layers, +(?P<seqs>[\d/]+) seqs\)"
+    rf"llama_kv_cache\w*: +size = +(?P<mib>{NUMBER}) MiB \( *(?P<cells>{COUNT}) cells, +\d+ layers, +"
+    rf"(?:{COUNT}/)?(?P<streams>{COUNT}) seqs\)"
 )
-_OLD_KV_CACHE = re.compile(r"KV self size += +(?P<mib>[\d.]+) MiB")
+_OLD_KV_CACHE = re.compile(rf"KV self size += +(?P<mib>{NUMBER}) MiB")
 _WINDOW = re.compile(r"creating +(?P<non>non-)?SWA KV cache")
-_SLOTS = re.compile(r"initializing(?: slots)?, n_slots = (?P<slots>\d+)")
-_SLOT_CONTEXT = re.compile(r"n_ctx_slot = (?P<context>\d+), kv_unified = '?(?P<unified>true|false)")
-_NEW_SLOT = re.compile(r"\| new slot,? n_ctx(?:_slot)? = (?P<context>\d+)")
+_SLOTS = re.compile(rf"initializing(?: slots)?, n_slots = (?P<slots>{COUNT})")
+_SLOT_CONTEXT = re.compile(rf"n_ctx_slot = (?P<context>{COUNT}), kv_unified = '?(?P<unified>true|false)")
+_NEW_SLOT = re.compile(rf"\| new slot,? n_ctx(?:_slot)? = (?P<context>{COUNT})")
 _FLASH = re.compile(r"Flash Attention was auto, set to (enabled|disabled)")
 VERSION = re.compile(r"(?:^|\s)(?:build(?:_info)?: +b?|version: +)(?P<build>\d{2,})\b")
 
@@ -76,8 +78,8 @@ class StartupFacts:
         size = {"kv_cache_bytes": round(float(found["mib"]) * _MIB)}
         if "cells" not in found.groupdict():
             return size
-        streams = int(found["seqs"].split("/")[-1])  # sequences / streams: without a unified cache one stream each
-        return {**size, "swa_tokens" if self._is_window else "kv_cache_tokens": int(found["cells"]) * streams}
+        tokens = int(found["cells"]) * int(found["streams"])  # without a unified cache each sequence has a stream
+        return {**size, "swa_tokens" if self._is_window else "kv_cache_tokens": tokens}
 
 
 def _slot_context(text: str, slots: int) -> dict[str, JsonValue]:

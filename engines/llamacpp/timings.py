@@ -6,22 +6,25 @@ import math
 import re
 
 from domain import JsonValue
+from engines.numerals import COUNT, NUMBER
 
-_HEAD = re.compile(r"^\s*slot +print_timing: id +(?P<slot>\d+) \| task +(?P<task>-?\d+) \|")
+_HEAD = re.compile(rf"^\s*slot +print_timing: id +(?P<slot>{COUNT}) \| task +(?P<task>-?{COUNT}) \|")
 _OLD_HEAD = re.compile(r"^(?:INFO )?\[ *print_timings\] ")
-_OLD_TAIL = re.compile(r"\bid_slot=(?P<slot>\d+) id_task=(?P<task>-?\d+)")
+_OLD_TAIL = re.compile(rf"\bid_slot=(?P<slot>{COUNT}) id_task=(?P<task>-?{COUNT})")
 _ROUTED = re.compile(r"^(?:\[\d+\])?\s*")
 _RATE = re.compile(
-    r"(?P<kind>prompt|generation)? ?eval time += +(?P<ms>[\w.-]+) ms / +(?P<tokens>\d+) (?:tokens|runs) +"
+    rf"(?P<kind>prompt|generation)? ?eval time += +(?P<ms>[\w.-]+) ms / +(?P<tokens>{COUNT}) (?:tokens|runs) +"
     r"\( *[\w.-]+ ms per token, +(?P<tps>[\w.-]+) tokens per second\)"
 )
 _DRAFT = re.compile(
-    r"draft acceptance(?: rate)? = +(?P<rate>[\w.-]+) \( *(?P<accepted>\d+) accepted / +(?P<drafted>\d+) generated\)"
+    r"draft acceptance(?: rate)? = +(?P<rate>[\w.-]+) "
+    rf"\( *(?P<accepted>{COUNT}) accepted / +(?P<drafted>{COUNT}) generated\)"
     r"(?:, +mean (?:acceptance length|len) = +(?P<length>[\w.-]+))?"
     r"(?:, +(?:acceptance rate per position|acc(?:eptance)? rate/pos) = +\((?P<positions>[^)]*)\))?"
 )
 _PROGRESS = re.compile(
-    r"n_(?:gen|decoded) = +(?P<tokens>\d+), tg = +(?P<tps>[\d.]+) t/s(?:, tg_3s = +(?P<recent_tps>[\d.]+) t/s)?"
+    rf"n_(?:gen|decoded) = +(?P<tokens>{COUNT}), tg = +(?P<tps>{NUMBER}) t/s"
+    rf"(?:, tg_3s = +(?P<recent_tps>{NUMBER}) t/s)?"
 )
 
 Fields = dict[str, JsonValue]

@@ -9,6 +9,7 @@ ENGINE = Engine(
     default_port=30000,
     ready_path="/health",
     metrics_path="/metrics",
+    switches={"/metrics": "--enable-metrics"},
     log=log,
     counters=counters,
     commands=flags,

@@ -91,19 +91,24 @@ class TroubleReader:
         self._request_failed = False
 
     def read(self, line: Line) -> Trouble | None:
-        opened = self._opened
+        if self._opened is not None and line.number - self._opened.number > _LONGEST_TRACEBACK:
+            self._opened = None
         if _TRACEBACK in line.text:
             self._open(line)
             return None
-        if opened is not None and line.number - opened.number < _LONGEST_TRACEBACK and _EXCEPTION.match(line.text):
+        if self._opened is not None and _EXCEPTION.match(line.text):
             self._opened = None
             return self._name(line.text)
         self._request_failed = self._request_failed or bool(_HARMLESS_HEADER.search(line.text))
         return _read_plain(line.text)
 
-    def unnamed(self) -> tuple[Line, Trouble] | None:
+    def open_offset(self) -> int | None:
+        """Where the traceback starts whose exception has not come yet."""
+        return None if self._opened is None else self._opened.offset
+
+    def close(self) -> tuple[Line, Trouble] | None:
         """The scheduler's exception, if the log ended inside its traceback."""
-        line = self._opened
+        line, self._opened = self._opened, None
         if line is None or "hit an exception" not in line.text:
             return None
         return line, Trouble("Scheduler hit an exception", "The scheduler failed; the log ends before it says why.", 0)

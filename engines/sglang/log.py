@@ -36,7 +36,7 @@ _PHASES = (
     (re.compile(r"^Capture .*graph begin", re.IGNORECASE), "capturing graphs"),
 )
 _TORN_RANK = re.compile(r"^((?:[A-Z]{2}\d+ ?)+)\] ")  # of a record head that lost its bracket
-_DP_RANK = re.compile(r"\bDP(\d+)")
+_DP_RANK = re.compile(r"\bDP(\d{1,6})")
 _COLUMNS = {
     "generation_tps": "generation_tps",
     "prompt_tps": "prompt_tps",
@@ -117,8 +117,12 @@ class SglangReader(LineReader):
 
     def close(self) -> list[LogEvent]:
         events = super().close()
-        unnamed = self._trouble.unnamed()
+        unnamed = self._trouble.close()
         return events + (self._report(*unnamed) if unnamed else [])
+
+    def settled_offset(self) -> int:
+        settled, traceback = super().settled_offset(), self._trouble.open_offset()
+        return settled if traceback is None else min(settled, traceback)
 
     def _rejoin(self, line: Line) -> list[LogEvent] | None:
         """The events of a record whose second half this line is, if it is one."""

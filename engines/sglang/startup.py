@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain import JsonValue
+from engines.numerals import COUNT, NUMBER
 from engines.reading import Merge
 
 # What SGLang prints as GB is GiB. Of several ranks: the largest memory, the slowest load, the smallest pool.
@@ -23,25 +24,27 @@ MERGES: Mapping[str, Merge] = {
     "kv_pools": "list",
     "graph_capture_s": "list",
 }
-_WEIGHTS = re.compile(r"Load weight end\. (?:elapsed=(?P<s>[\d.]+) s, )?type=\w+.*?mem usage=(?P<gb>-?[\d.]+) ?GB")
+_WEIGHTS = re.compile(rf"Load weight end\. (?:elapsed=(?P<s>{NUMBER}) s, )?type=\w+.*?mem usage=(?P<gb>{NUMBER}) ?GB")
 _POOL = re.compile(
-    r"KV Cache is allocated\. .*?#tokens: (?P<tokens>\d+), "
-    r"(?:K size: (?P<k>[\d.]+) ?GB, V size: (?P<v>[\d.]+) ?GB|KV size: (?P<kv>[\d.]+) ?GB)"
+    rf"KV Cache is allocated\. .*?#tokens: (?P<tokens>{COUNT}), "
+    rf"(?:K size: (?P<k>{NUMBER}) ?GB, V size: (?P<v>{NUMBER}) ?GB|KV size: (?P<kv>{NUMBER}) ?GB)"
 )
-_SWA_POOL = re.compile(r"SWAKVPool mem usage: (?P<gb>[\d.]+) ?GB, swa size: (?P<swa>\d+), full size: (?P<full>\d+)")
-_SWA_TOKENS = re.compile(r"full_layer_tokens=(?P<full>\d+), swa_layer_tokens=(?P<swa>\d+)")
-_MAMBA = re.compile(r"Mamba Cache is allocated\. .*?max_mamba_cache_size: (?P<size>\d+)")
-_GRAPH = re.compile(r"Capture (?:.*? )?graph end\. (?:Time elapsed: |elapsed=)(?P<s>[\d.]+) ?s", re.IGNORECASE)
-_LIMIT = re.compile(r"\b(max_total_num_tokens|max_running_requests|context_len)=(\d+)")
-_AVAILABLE = re.compile(r"The available memory for KV cache is (-?[\d.]+) ?GB")
+_SWA_POOL = re.compile(
+    rf"SWAKVPool mem usage: (?P<gb>{NUMBER}) ?GB, swa size: (?P<swa>{COUNT}), full size: (?P<full>{COUNT})"
+)
+_SWA_TOKENS = re.compile(rf"full_layer_tokens=(?P<full>{COUNT}), swa_layer_tokens=(?P<swa>{COUNT})")
+_MAMBA = re.compile(rf"Mamba Cache is allocated\. .*?max_mamba_cache_size: (?P<size>{COUNT})")
+_GRAPH = re.compile(rf"Capture (?:.*? )?graph end\. (?:Time elapsed: |elapsed=)(?P<s>{NUMBER}) ?s", re.IGNORECASE)
+_LIMIT = re.compile(rf"\b(max_total_num_tokens|max_running_requests|context_len)=({COUNT})")
+_AVAILABLE = re.compile(rf"The available memory for KV cache is ({NUMBER}) ?GB")
 _KV_DTYPE = re.compile(r"Using KV cache dtype: (?:torch\.)?(\w+)")
 _ARGUMENT = re.compile(
     r"\b(speculative_algorithm|speculative_num_draft_tokens|attention_backend|quantization)"
-    r"['\"]?(?:=|: )(?:'(?P<text>[^']+)'|(?P<n>\d+)\b)"
+    rf"['\"]?(?:=|: )(?:'(?P<text>[^']+)'|(?P<n>{COUNT}))"
 )
-_DRAFT_TOKENS_FLAG = re.compile(r"--speculative-num-draft-tokens[ =](\d+)")
-_BLOCK_SIZE = re.compile(r"Initialized \w+ draft runner\..*\bblock_size=(\d+)")
-_STARTUP_TIMES = re.compile(r"Engine startup timings \(s\): .*?scheduler_e2e=([\d.]+)")
+_DRAFT_TOKENS_FLAG = re.compile(rf"--speculative-num-draft-tokens[ =]({COUNT})")
+_BLOCK_SIZE = re.compile(rf"Initialized \w+ draft runner\..*\bblock_size=({COUNT})")
+_STARTUP_TIMES = re.compile(rf"Engine startup timings \(s\): .*?scheduler_e2e=({NUMBER})")
 _NAMES = {"speculative_num_draft_tokens": "num_spec_tokens", "max_total_num_tokens": "kv_cache_tokens"}
 
 

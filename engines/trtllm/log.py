@@ -8,6 +8,7 @@ from datetime import datetime
 
 from domain import JsonValue, LogSample
 from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.numerals import COUNT, NUMBER
 from engines.reading import LineReader, mark
 from engines.trtllm.failures import read_trouble
 from engines.trtllm.startup import read_fact
@@ -19,9 +20,9 @@ _NEEDLES = re.compile(
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
     rb"could not be created|illed|emory|No such option"
 )
-_ITERATION = re.compile(r"(?:^|\s)iter = (?P<iter>\d+), .*?states = \{(?P<states>[^}]*)\}")
-_PAIR = re.compile(r"\b(?P<key>[a-z_]+) ?[=:] (?P<value>\d[\d.]*)(?P<unit>ms|s|%)?(?=[,\s]|$)")
-_STATE = re.compile(r"'(?P<key>\w+)': (?P<value>\d+)")
+_ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), .*?states = \{{(?P<states>[^}}]*)\}}")
+_PAIR = re.compile(rf"\b(?P<key>[a-z_]+) ?[=:] (?P<value>{NUMBER})(?P<unit>ms|s|%)?(?=[,\s]|$)")
+_STATE = re.compile(rf"'(?P<key>\w+)': (?P<value>{COUNT})")
 _NAMES = {
     "elapsed_time": "elapsed_s",
     "host_step_time": "host_step_ms",
@@ -32,7 +33,7 @@ _NAMES = {
 }
 _COUNTS = {"num_scheduled", "cached_kv_tokens", "global_rank"}
 _VERSION = re.compile(r"Tensor ?RT[- ]LLM version: (\d[\w.+-]*)")
-_PROGRESS = re.compile(r"[Ll]oading .*shards: +(\d+)%")
+_PROGRESS = re.compile(rf"[Ll]oading .*shards: +({COUNT})%")
 
 
 def recognises(text: str) -> bool:
@@ -53,7 +54,7 @@ def read_iteration(text: str) -> dict[str, JsonValue] | None:
     for pair in _PAIR.finditer(text, found.start(), found.start("states")):
         key = _NAMES.get(pair["key"])
         if key:
-            fields[key] = int(pair["value"]) if key in _COUNTS else float(pair["value"])
+            fields[key] = int(float(pair["value"])) if key in _COUNTS else float(pair["value"])
         elif pair["key"] == "kv_cache_util":
             fields["kv_cache_usage_pct"] = round(float(pair["value"]) * (1 if pair["unit"] == "%" else 100), 6)
     return fields | {state["key"]: int(state["value"]) for state in _STATE.finditer(found["states"])}

@@ -6,29 +6,30 @@ import re
 from collections.abc import Callable
 
 from domain import JsonValue
+from engines.numerals import COUNT, NUMBER
 
 Fact = dict[str, JsonValue]
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact]], ...] = (
-    (re.compile(r"Allocate (\d+) bytes for k/v cache"), lambda m: {"kv_cache_bytes": int(m[1])}),
-    (re.compile(r"Using (\d+) (?:total )?tokens in paged KV cache"), lambda m: {"kv_cache_tokens": int(m[1])}),
+    (re.compile(rf"Allocate ({COUNT}) bytes for k/v cache"), lambda m: {"kv_cache_bytes": int(m[1])}),
+    (re.compile(rf"Using ({COUNT}) (?:total )?tokens in paged KV cache"), lambda m: {"kv_cache_tokens": int(m[1])}),
     (
-        re.compile(r"Max tokens in paged KV cache: (\d+)\. Allocating (\d+) bytes"),
+        re.compile(rf"Max tokens in paged KV cache: ({COUNT})\. Allocating ({COUNT}) bytes"),
         lambda m: {"kv_cache_tokens": int(m[1]), "kv_cache_bytes": int(m[2])},
     ),
     (
-        re.compile(r"Allocated ([\d.]+) GiB for max tokens in paged KV cache \((\d+)\)"),
+        re.compile(rf"Allocated ({NUMBER}) GiB for max tokens in paged KV cache \(({COUNT})\)"),
         lambda m: {"kv_cache_gib": float(m[1]), "kv_cache_tokens": int(m[2])},
     ),
     (
-        re.compile(r"Max KV cache (?:blocks|pages) per sequence: \d+ .*?tokens per block=(\d+), primary blocks=(\d+)"),
+        re.compile(rf"KV cache (?:blocks|pages) per sequence: .*?tokens per block=({COUNT}), primary blocks=({COUNT})"),
         lambda m: {"tokens_per_block": int(m[1]), "kv_blocks": int(m[2])},
     ),
-    (re.compile(r"Number of blocks in KV cache primary pool: (\d+)"), lambda m: {"kv_blocks": int(m[1])}),
-    (re.compile(r"Number of tokens per block: (\d+)"), lambda m: {"tokens_per_block": int(m[1])}),
-    (re.compile(r"Loaded engine size: (\d+) MiB"), lambda m: {"model_load_gib": int(m[1]) / 1024}),
-    (re.compile(r"Engine load time (\d+) ms"), lambda m: {"model_load_s": int(m[1]) / 1000}),
-    (re.compile(r"Model init total -- ([\d.]+)s"), lambda m: {"model_load_s": float(m[1])}),
+    (re.compile(rf"Number of blocks in KV cache primary pool: ({COUNT})"), lambda m: {"kv_blocks": int(m[1])}),
+    (re.compile(rf"Number of tokens per block: ({COUNT})"), lambda m: {"tokens_per_block": int(m[1])}),
+    (re.compile(rf"Loaded engine size: ({COUNT}) MiB"), lambda m: {"model_load_gib": int(m[1]) / 1024}),
+    (re.compile(rf"Engine load time ({COUNT}) ms"), lambda m: {"model_load_s": int(m[1]) / 1000}),
+    (re.compile(rf"Model init total -- ({NUMBER})s"), lambda m: {"model_load_s": float(m[1])}),
     (
         re.compile(r"^Application startup complete|Started (?:GRPCInferenceService|HTTPService) at"),
         lambda m: {"ready": True},

@@ -152,7 +152,7 @@ def test_a_window_cache_is_told_from_the_full_one(read_log) -> None:
     ("lines", "says"),
     [
         (
-            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 81656 MiB on device 0: cudaMalloc failed: out of memory\n"
+            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9 MiB: cudaMalloc failed: out of memory\n"
             "llama_model_load: error loading model: unable to allocate CUDA0 buffer\n"
             "srv    load_model: failed to load model, 'a.gguf'\n"
             "main: exiting due to model loading error\n",

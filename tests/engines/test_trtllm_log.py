@@ -26,7 +26,8 @@ FORMS = {
     ),
     "step times": (
         "[12/07/2025-02:28:52] [TRT-LLM] [RANK 0] [I] iter = 8, global_rank = 0, rank = 0, "
-        "currank_total_requests = 4/4, host_step_time = 12.5ms, prev_device_step_time = N/A, timestamp = 2025-12-07 02:28:52, "
+        "currank_total_requests = 4/4, host_step_time = 12.5ms, prev_device_step_time = N/A, "
+        "timestamp = 2025-12-07 02:28:52, "
         f"num_scheduled_requests: 4, {LITERAL}",
         {"host_step_ms": 12.5, "num_scheduled": 4, "global_rank": 0},
     ),

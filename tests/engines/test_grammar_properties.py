@@ -1,0 +1,68 @@
+"""What holds for the grammars whatever the log: nothing raises, and where the bytes were cut changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines import BY_NAME
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+LOGS = {
+    "sglang": ("sglang/0.5.23-cpu.log", "sglang/0.5.23-tp2-fails.log"),
+    "llamacpp": ("llamacpp/draft.log", "llamacpp/b8672-draft.log", "llamacpp/synthetic-draft.jsonl"),
+    "trtllm": (),
+}
+PIECES = (
+    b"[TensorRT-LLM][INFO] [MemUsageChange] Allocated 7.5 GiB for max tokens in paged KV cache (8192).\n",
+    b"[08/07/2025-02:28:52] [TRT-LLM] [I] iter = 8, x = 1, states = {'num_ctx_tokens': 99999999999999999999999}\n",
+    b"[2026-01-04 00:49:33 DP5 TP5] Decode batch, #running-req: 15, #token: 36992, token usage: 0.28, gen",
+    b" throughput (token/s): 1e999, #queue-req: 0\n",
+    b"KV Cache is allocated. #tokens: 1, KV size: 1.5.5 GB\n",
+    b"slot print_timing: id  0 | task 854 |\n",
+    b"prompt eval time = 1.2.3 ms / 96 tokens ( 42.33 ms per token, . tokens per second)\n",
+    b"       eval time = - ms / 221 tokens ( 144.20 ms per token, 6.93 tokens per second)\n",
+    b"draft acceptance = ... ( 149 accepted / 213 generated), acceptance rate per position = (0.8, , x)\n",
+    b"llama_kv_cache: size = 8.0.0 MiB ( 1536 cells, 4 layers, 4/ seqs), K (f16): 4 MiB\n",
+    b"Load weight end. elapsed=1.1.1 s, type=A, avail mem=1 GB, mem usage=-.. GB\n",
+    b"Scheduler hit an exception: Traceback (most recent call last):\n",
+    b"ValueError: odd\n",
+)
+
+
+def lines_of(engine: str) -> list[bytes]:
+    return [line for name in LOGS[engine] for line in (FIXTURES / name).read_bytes().splitlines(keepends=True)]
+
+
+def log_bytes(engine: str) -> st.SearchStrategy[bytes]:
+    lines = st.sampled_from([*lines_of(engine), *PIECES])
+    part = st.one_of(lines, lines, lines.flatmap(lambda line: st.just(line[: len(line) // 2])), st.binary(max_size=30))
+    return st.lists(part, max_size=40).map(b"".join)
+
+
+@pytest.mark.parametrize("engine", LOGS)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_log_cut_anywhere_gives_the_same_events(engine: str, data: st.DataObject, read_log) -> None:
+    log = data.draw(log_bytes(engine))
+    whole = read_log(engine, log)
+    assert read_log(engine, log, chunk=data.draw(st.integers(1, 50))) == whole
+
+
+@pytest.mark.parametrize("engine", LOGS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_events_are_final_before_the_settled_offset(engine: str, data: st.DataObject) -> None:
+    log, cut = data.draw(log_bytes(engine)), data.draw(st.integers(0, 4000))
+    grammar = BY_NAME[engine].log
+    assert grammar is not None
+    parser = grammar.log_parser()
+    early = parser.feed(log[:cut])
+    settled = parser.settled_offset()
+    late = parser.feed(log[cut:]) + parser.close()
+    assert settled <= len(log[:cut])
+    assert all(event.offset < len(log[:cut]) for event in early)
+    assert all(event.offset >= settled for event in late)
