@@ -17,11 +17,6 @@ TIMEOUT = httpx.Timeout(3.0, connect=1.0)
 SWITCHED_OFF = (404, 501)  # llama.cpp answers 501 without --metrics, SGLang 404 without --enable-metrics
 LOOK_AGAIN_S = 60.0
 REFUSED = (401, 403)
-SWITCHES = {
-    ("llamacpp", "/metrics"): "--metrics",
-    ("llamacpp", "/slots"): "--slots",
-    ("sglang", "/metrics"): "--enable-metrics",
-}
 SWITCHED_OFF_STATS = {"vllm": "; it may run with --disable-log-stats"}
 
 
@@ -166,7 +161,7 @@ def _excerpt(body: bytes) -> str:
 
 
 def _switched_off(engine: Engine, path: str) -> str:
-    switch = SWITCHES.get((engine.name, path))
+    switch = engine.switches.get(path)
     advice = f"; start the server with {switch} to have them" if switch else ""
     return f"{path} is switched off, so what it counts is not known{advice}"
 

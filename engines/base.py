@@ -198,6 +198,7 @@ class Engine:
     ready_path: str  # answers 200 when requests can be served
     metrics_path: str | None
     slots_path: str | None = None
+    switches: Mapping[str, str] = field(default_factory=dict)  # a path above -> the flag without which it is off
     log: LogGrammar | None = None
     counters: CounterMap | None = None
     commands: CommandLine | None = None

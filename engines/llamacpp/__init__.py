@@ -10,6 +10,7 @@ ENGINE = Engine(
     ready_path="/health",
     metrics_path="/metrics",
     slots_path="/slots",
+    switches={"/metrics": "--metrics", "/slots": "--slots"},
     log=log,
     counters=counters,
     commands=flags,
