@@ -49,7 +49,9 @@ def normal_base_url(text: str) -> str:
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         valid = False
-    if not valid or parts.username or parts.query:
+    if parts.username or parts.password:
+        raise NotServing("an address with a name or password in it is not taken")
+    if not valid or parts.query:
         raise NotServing(f"{url or 'nothing'} is not an address like http://host:8000")
     path = parts.path.rstrip("/").removesuffix("/models").removesuffix("/chat/completions").removesuffix("/v1")
     return f"{parts.scheme}://{parts.netloc}{path}"

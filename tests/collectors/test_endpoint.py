@@ -1,13 +1,10 @@
-"""Endpoints that answer, refuse, garble and vanish. The server here is a FAKE that says what a test tells it to;
+"""Endpoints that answer, refuse, garble and vanish. The server is the FAKE of conftest.py;
 what it says of engines is captured from real ones. The real llama.cpp server is in test_real_server.py."""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -21,50 +18,6 @@ LLAMACPP = (FIXTURES / "llamacpp-draft.txt").read_bytes()
 SLOTS = (FIXTURES / "llamacpp-slots-busy.json").read_bytes()
 
 
-class FakeServer:
-    """Answers each path as set: (status, body), or drops the connection this many times first."""
-
-    def __init__(self) -> None:
-        self.answers: dict[str, tuple[int, bytes]] = {}
-        self.drops = 0
-        self.asked: list[str] = []
-        fake = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                fake.asked.append(self.path)
-                if fake.drops > 0:
-                    fake.drops -= 1
-                    self.close_connection = True
-                    self.connection.shutdown(socket.SHUT_RDWR)
-                    return
-                status, body = fake.answers.get(self.path, (404, b"not found"))
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    fake = FakeServer()
-    yield fake
-    fake.close()
-
-
 @pytest.fixture
 def collector() -> EndpointCollector:
     return EndpointCollector()
@@ -75,7 +28,7 @@ def samples(collector: EndpointCollector, run: Run) -> list[Any]:
 
 
 def test_counters_and_slots_of_one_turn(
-    server: FakeServer, collector: EndpointCollector, make_run: Callable[..., Run]
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
     counter, *slots = samples(collector, make_run(base_url=server.url))
@@ -87,7 +40,7 @@ def test_counters_and_slots_of_one_turn(
 
 
 def test_a_dropped_connection_is_tried_once_more(
-    server: FakeServer, collector: EndpointCollector, make_run: Callable[..., Run]
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     server.answers, server.drops = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}, 1
     assert len(samples(collector, make_run(base_url=server.url))) == 5
@@ -96,9 +49,7 @@ def test_a_dropped_connection_is_tried_once_more(
         samples(collector, make_run(base_url=server.url))
 
 
-def test_garbage_is_one_clear_sentence(
-    server: FakeServer, collector: EndpointCollector, make_run: Callable[..., Run]
-) -> None:
+def test_garbage_is_one_clear_sentence(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
     run = make_run("vllm", base_url=server.url)
     server.answers = {"/metrics": (200, b"<html>\x00\xff it works!</html>")}
     with pytest.raises(Unreadable, match=r"^/metrics answers something that is no metrics: '<html>"):
@@ -112,7 +63,7 @@ def test_garbage_is_one_clear_sentence(
 
 
 def test_metrics_without_the_engines_counters(
-    server: FakeServer, collector: EndpointCollector, make_run: Callable[..., Run]
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     server.answers = {"/metrics": (200, b"# TYPE python_info gauge\npython_info 1\n")}
     with pytest.raises(Unavailable, match="exports no vLLM counters; it may run with --disable-log-stats"):
@@ -121,7 +72,7 @@ def test_metrics_without_the_engines_counters(
 
 @pytest.mark.parametrize(("engine", "status", "switch"), [("sglang", 404, "--enable-metrics"), ("vllm", 404, "")])
 def test_switched_off_metrics_say_what_to_do(
-    server: FakeServer,
+    server: Any,
     collector: EndpointCollector,
     make_run: Callable[..., Run],
     engine: str,
@@ -133,9 +84,7 @@ def test_switched_off_metrics_say_what_to_do(
         samples(collector, make_run(engine, base_url=server.url))
 
 
-def test_llamacpp_without_metrics_is_watched_through_its_slots(
-    server: FakeServer, make_run: Callable[..., Run]
-) -> None:
+def test_llamacpp_without_metrics_is_watched_through_its_slots(server: Any, make_run: Callable[..., Run]) -> None:
     seconds = [100.0]
     collector, run = EndpointCollector(Clock(mono_s=lambda: seconds[0])), make_run(base_url=server.url)
     server.answers = {"/metrics": (501, b"{}"), "/slots": (200, SLOTS)}
@@ -150,7 +99,7 @@ def test_llamacpp_without_metrics_is_watched_through_its_slots(
 
 
 def test_nobody_there_is_an_outage_only_after_the_start(
-    server: FakeServer, collector: EndpointCollector, make_run: Callable[..., Run]
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     server.close()
     assert samples(collector, make_run(base_url=server.url, state=RunState.STARTING)) == []
@@ -159,9 +108,7 @@ def test_nobody_there_is_an_outage_only_after_the_start(
     assert list(collector.finish(make_run(base_url=server.url))) == []
 
 
-def test_a_starting_server_may_say_503(
-    server: FakeServer, collector: EndpointCollector, make_run: Callable[..., Run]
-) -> None:
+def test_a_starting_server_may_say_503(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
     server.answers = {"/metrics": (503, b'{"error":{"message":"Loading model"}}')}
     assert samples(collector, make_run(base_url=server.url, state=RunState.STARTING)) == []
     with pytest.raises(Outage, match="503 Service Unavailable"):
@@ -169,7 +116,7 @@ def test_a_starting_server_may_say_503(
 
 
 def test_what_cannot_be_collected_is_said(
-    server: FakeServer, collector: EndpointCollector, make_run: Callable[..., Run]
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     assert samples(collector, make_run()) == [], "no address yet"
     with pytest.raises(Unavailable, match="no counters are known for this kind of server"):

@@ -1,0 +1,24 @@
+"""The collectors of a Pitwall on this machine."""
+
+from __future__ import annotations
+
+from collectors.base import Collector, Positions
+from collectors.endpoint import EndpointCollector
+from collectors.gpu import GpuCollector
+from collectors.host import HostCollector
+from collectors.log_tail import log_collector
+from collectors.nvml import NvmlProvider
+from collectors.processes import ProcessTable
+from collectors.requests import request_collector
+
+
+def standard_collectors(machine_id: str, positions: Positions) -> list[Collector]:
+    """All of them; a new one is one entry here. In a module of its own, for `python -m collectors gpu` needs few."""
+    table = ProcessTable()
+    return [
+        EndpointCollector(),
+        log_collector(positions),
+        request_collector(positions),
+        HostCollector(machine_id, table),
+        GpuCollector(machine_id, NvmlProvider(), table),
+    ]

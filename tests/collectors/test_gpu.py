@@ -1,0 +1,266 @@
+"""GPUs where there is none: a RECORDED provider (readings typed in, no hardware) under the collector, and a FAKE
+driver (nvidia-ml-py's own functions replaced, its constants and errors kept) under the NVML provider."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pynvml
+import pytest
+
+from collectors.base import Clock, Outage, Unavailable
+from collectors.gpu import Capabilities, GpuCollector, GpuReading, stated_gpus
+from collectors.nvml import NvmlProvider
+from domain import Config, GpuSample, Run
+
+
+class RecordedProvider:
+    """Gives typed-in readings, one list per call."""
+
+    def __init__(self, turns: Iterable[list[GpuReading] | Exception]) -> None:
+        self.turns, self.calls = iter(turns), 0
+
+    def probe(self) -> Capabilities:
+        return Capabilities(None, None, [])
+
+    def sample(self) -> list[GpuReading]:
+        self.calls += 1
+        turn = next(self.turns)
+        if isinstance(turn, Exception):
+            raise turn
+        return turn
+
+    def close(self) -> None: ...
+
+
+def reading(index: int, processes: dict[int, int | None] | None = None, **values: Any) -> GpuReading:
+    return GpuReading(index, {"power_w": 100.0, "gpu_uuid": f"GPU-{index}"} | values, {}, processes)
+
+
+def samples(collector: GpuCollector, run: Run) -> list[GpuSample]:
+    return [s for batch in collector.collect(run) for s in batch.samples if isinstance(s, GpuSample)]
+
+
+def own(make_run: Callable[..., Run], **fields: Any) -> Run:
+    return make_run(pid=os.getpid(), pid_started_at=psutil.Process().create_time(), **fields)
+
+
+def test_a_run_has_the_gpus_its_processes_use_and_keeps_them(make_run: Callable[..., Run]) -> None:
+    me = os.getpid()
+    turns = [
+        [reading(0, {}), reading(1, {})],
+        [reading(0, {1: 5}), reading(1, {me: 7})],
+        [reading(0, {}), reading(1, {})],
+    ]
+    seconds = [0.0]
+    collector = GpuCollector("here", RecordedProvider(turns), clock=Clock(mono_s=lambda: seconds[0]))
+    seen = []
+    for _ in turns:
+        seen.append([(s.gpu_index, s.process_memory_bytes) for s in samples(collector, own(make_run))])
+        seconds[0] += 1
+    assert seen == [[(0, None), (1, None)], [(1, 7)], [(1, None)]]
+
+
+def test_unknown_memory_of_processes_has_its_reason(make_run: Callable[..., Run]) -> None:
+    def why(given: GpuReading, run: Run) -> str:
+        (sample,) = samples(GpuCollector("here", RecordedProvider([[given]])), run)
+        assert sample.process_memory_bytes is None
+        return sample.unknown["process_memory_bytes"]
+
+    assert why(reading(0, {1: 5}), make_run()) == "the run's processes are not known"
+    assert why(reading(0, {1: 5}), own(make_run)) == "none of the run's processes is seen on this GPU"
+    assert why(reading(0, {os.getpid(): None}), own(make_run)) == "the driver does not tell it by process"
+    assert why(reading(0, None), own(make_run)) == "the driver does not list processes"
+
+
+def test_runs_of_one_turn_share_one_look(make_run: Callable[..., Run]) -> None:
+    provider, seconds = RecordedProvider([[reading(0)], [reading(0)]]), [0.0]
+    collector = GpuCollector("here", provider, clock=Clock(mono_s=lambda: seconds[0]))
+    samples(collector, make_run())
+    seconds[0] += 0.1
+    samples(collector, make_run(id="r2"))
+    assert provider.calls == 1
+    seconds[0] += 1
+    samples(collector, make_run())
+    assert provider.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "stated"),
+    [
+        ({"gpus": "device=0,2"}, {"0", "2"}),
+        ({"gpus": '"device=1"'}, {"1"}),
+        ({"gpus": "nvidia.com/gpu=all"}, set()),
+        ({"gpus": "nvidia.com/gpu=1"}, {"1"}),
+        ({"gpus": "all"}, set()),
+        ({"gpus": "2"}, set()),
+        ({"env": {"CUDA_VISIBLE_DEVICES": "GPU-1, 0"}}, {"GPU-1", "0"}),
+        ({}, set()),
+    ],
+)
+def test_the_gpus_a_config_names(fields: dict[str, Any], stated: set[str]) -> None:
+    assert stated_gpus(Config(**fields)) == stated
+
+
+def test_named_gpus_stand_in_for_processes_not_seen(make_run: Callable[..., Run]) -> None:
+    collector = GpuCollector("here", RecordedProvider([[reading(0), reading(1)]]))
+    run = make_run().model_copy(update={"config": Config(gpus="device=1")})
+    assert [s.gpu_index for s in samples(collector, run)] == [1]
+
+
+def test_a_run_elsewhere_has_no_gpus_here(make_run: Callable[..., Run]) -> None:
+    with pytest.raises(Unavailable, match="another machine"):
+        samples(GpuCollector("here", RecordedProvider([])), make_run(machine_id="there"))
+
+
+def test_no_driver_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_library() -> None:
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+
+    monkeypatch.setattr(pynvml, "nvmlInit", no_library)
+    with pytest.raises(Unavailable, match=r"^no NVIDIA driver on this machine$"):
+        NvmlProvider().sample()
+
+
+class FakeDriver:
+    """A driver with one GPU that answers as set; a name in `refused` raises that NVML error."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.refused: dict[str, int] = {}
+        self.opened = 0
+        self.fields = {186: (0, 251_000), 82: (0, 71)}
+        answers: dict[str, Any] = {
+            "nvmlInit": None,
+            "nvmlShutdown": None,
+            "nvmlDeviceGetCount": 1,
+            "nvmlDeviceGetHandleByIndex": "handle",
+            "nvmlSystemGetDriverVersion": b"580.1",
+            "nvmlSystemGetCudaDriverVersion_v2": 13_010,
+            "nvmlDeviceGetUUID": "GPU-abc",
+            "nvmlDeviceGetName": b"NVIDIA H200",
+            "nvmlDeviceGetPowerUsage": 240_000,
+            "nvmlDeviceGetEnforcedPowerLimit": 700_000,
+            "nvmlDeviceGetTotalEnergyConsumption": 5_500,
+            "nvmlDeviceGetClockInfo": 1980,
+            "nvmlDeviceGetMaxClockInfo": 1980,
+            "nvmlDeviceGetCurrentClocksEventReasons": 4,
+            "nvmlDeviceGetUtilizationRates": SimpleNamespace(gpu=97, memory=0),
+            "nvmlDeviceGetMemoryInfo": SimpleNamespace(total=100, used=40, free=60),
+            "nvmlDeviceGetTemperature": 45,
+            "nvmlDeviceGetComputeRunningProcesses": [SimpleNamespace(pid=7, usedGpuMemory=30)],
+            "nvmlDeviceGetVbiosVersion": "96.00",
+            "nvmlDeviceGetPciInfo": SimpleNamespace(busId=b"0000:01:00.0"),
+            "nvmlDeviceGetEccMode": [1, 1],
+            "nvmlDeviceGetMigMode": [0, 0],
+            "nvmlDeviceGetPersistenceMode": 1,
+        }
+        for name, answer in answers.items():
+            monkeypatch.setattr(pynvml, name, self._call(name, answer))
+        monkeypatch.setattr(pynvml, "nvmlDeviceGetFieldValues", self._fields)
+
+    def _call(self, name: str, answer: Any) -> Callable[..., Any]:
+        def call(*_: Any, **__: Any) -> Any:
+            self.opened += name == "nvmlInit"
+            if name in self.refused:
+                raise pynvml.NVMLError(self.refused[name])
+            return answer
+
+        return call
+
+    def _fields(self, _: Any, wanted: list[int]) -> list[Any]:
+        code, value = self.fields.get(wanted[0], (pynvml.NVML_ERROR_NOT_SUPPORTED, 0))
+        return [SimpleNamespace(nvmlReturn=code, value=SimpleNamespace(uiVal=value))]
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    return FakeDriver(monkeypatch)
+
+
+def test_values_come_in_their_units(driver: FakeDriver) -> None:
+    (got,) = NvmlProvider().sample()
+    assert got.values == {
+        "gpu_uuid": "GPU-abc",
+        "gpu_name": "NVIDIA H200",
+        "power_w": 251.0,
+        "power_limit_w": 700.0,
+        "energy_j_total": 5.5,
+        "sm_clock_mhz": 1980.0,
+        "sm_clock_max_mhz": 1980.0,
+        "memory_clock_mhz": 1980.0,
+        "memory_used_bytes": 40,
+        "memory_total_bytes": 100,
+        "memory_kind": "dedicated",
+        "utilization_ratio": 0.97,
+        "memory_utilization_ratio": 0.0,
+        "memory_temperature_c": 71.0,
+        "temperature_c": 45.0,
+        "throttle_reasons": 4,
+    }
+    assert (got.unknown, got.processes) == ({}, {7: 30})
+
+
+def test_what_a_gpu_does_not_tell_is_unknown_with_its_reason(driver: FakeDriver) -> None:
+    driver.fields = {186: (pynvml.NVML_ERROR_NOT_SUPPORTED, 0)}
+    driver.refused = {
+        "nvmlDeviceGetTotalEnergyConsumption": pynvml.NVML_ERROR_NOT_SUPPORTED,
+        "nvmlDeviceGetUtilizationRates": pynvml.NVML_ERROR_NO_PERMISSION,
+        "nvmlDeviceGetComputeRunningProcesses": pynvml.NVML_ERROR_FUNCTION_NOT_FOUND,
+    }
+    (got,) = NvmlProvider().sample()
+    assert got.values["power_w"] == 240.0, "the average stands in for the instant"
+    assert got.unknown == {
+        "energy_j_total": "this GPU does not tell it",
+        "utilization_ratio": "the driver does not tell it to this user",
+        "memory_utilization_ratio": "the driver does not tell it to this user",
+        "memory_temperature_c": "this GPU does not tell it",
+    }
+    assert got.processes is None and got.processes_unknown == "this driver is too old to tell it"
+
+
+def test_unified_memory_is_the_machines(driver: FakeDriver) -> None:
+    driver.refused = {"nvmlDeviceGetMemoryInfo": pynvml.NVML_ERROR_NOT_SUPPORTED}
+    (got,) = NvmlProvider().sample()
+    assert got.values["memory_kind"] == "unified"
+    assert got.values["memory_total_bytes"] == psutil.virtual_memory().total
+    assert "memory_utilization_ratio" not in got.values
+    assert got.unknown["memory_temperature_c"] == "reads 0 where GPU and CPU share their memory"
+    assert got.values["utilization_ratio"] == 0.97
+
+
+@pytest.mark.parametrize("where", ["call", "field"])
+def test_a_lost_driver_is_an_outage_and_opened_anew(driver: FakeDriver, where: str) -> None:
+    provider = NvmlProvider()
+    assert provider.sample()
+    healthy = dict(driver.fields)
+    if where == "call":
+        driver.refused = {"nvmlDeviceGetTemperature": pynvml.NVML_ERROR_GPU_IS_LOST}
+    else:
+        driver.fields[186] = (pynvml.NVML_ERROR_GPU_IS_LOST, 0)
+    with pytest.raises(Outage, match="the NVIDIA driver does not answer: GPU is lost"):
+        provider.sample()
+    driver.refused, driver.fields = {}, healthy
+    assert provider.sample()
+    assert driver.opened == 2
+
+
+def test_the_probe_says_who_the_gpus_are(driver: FakeDriver) -> None:
+    found = NvmlProvider().probe()
+    assert (found.driver_version, found.cuda_version) == ("580.1", "13.1")
+    (gpu,) = found.gpus
+    assert (gpu["name"], gpu["pci_bus_id"], gpu["ecc"], gpu["power_from"]) == (
+        "NVIDIA H200",
+        "0000:01:00.0",
+        True,
+        "instant",
+    )
+
+
+def test_a_machine_without_a_gpu_says_so(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pynvml, "nvmlDeviceGetCount", lambda: 0)
+    with pytest.raises(Unavailable, match="no NVIDIA GPU"):
+        NvmlProvider().probe()
