@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import threading
 import time
 from collections import deque
@@ -17,7 +18,6 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TypeVar, TypeVarTuple
 
-from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from web.decimation import decimate_part
@@ -98,10 +98,18 @@ class LiveHub:
     async def serve(self, websocket: WebSocket) -> None:
         """Push the runs that the query names to one browser until it leaves."""
         await websocket.accept()
-        wanted = _wanted_runs(websocket.query_params)
-        if not 0 < len(wanted) <= RUNS_PER_BROWSER:
+        run_ids = list(dict.fromkeys(websocket.query_params.getlist("run")))
+        if not 0 < len(run_ids) <= RUNS_PER_BROWSER:
             await websocket.close(1008, f"name 1 to {RUNS_PER_BROWSER} runs as ?run=<id>")
             return
+        try:
+            cursors = _read_cursors(await websocket.receive_text())
+        except WebSocketDisconnect:
+            return
+        except (KeyError, ValueError):
+            await websocket.close(1008, "say first, as JSON, what you have: {run id: cursor}")
+            return
+        wanted = {run_id: cursors.get(run_id, "") for run_id in run_ids}
         viewer = _Viewer()
         ours = [asyncio.create_task(self._feed(websocket, viewer, wanted)), asyncio.create_task(_listen(websocket))]
         try:
@@ -204,12 +212,9 @@ async def _listen(websocket: WebSocket) -> None:
         pass
 
 
-def _wanted_runs(query: QueryParams) -> dict[str, str]:
-    """Run ids with the cursor that follows each: run=a&after=x&run=b."""
-    wanted: dict[str, str] = {}
-    for name, value in query.multi_items():
-        if name == "run":
-            wanted[value] = ""
-        elif name == "after" and wanted:
-            wanted[next(reversed(wanted))] = value
-    return wanted
+def _read_cursors(text: str) -> dict[str, str]:
+    """The browser's first message; raises ValueError when it is not {run id: cursor}."""
+    said = json.loads(text)
+    if not isinstance(said, dict) or not all(isinstance(cursor, str) for cursor in said.values()):
+        raise ValueError("not a mapping of run ids to cursors")
+    return said

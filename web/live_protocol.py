@@ -1,8 +1,8 @@
 """What the live push says, word for word: the reader's parts and the messages made of them.
 
-The browser opens `/ws/live?run=<id>&after=<cursor>&run=<id>&after=<cursor>`; `after` is optional, one per run
-in the same order, and is the last `cursor` the browser has of that run: it then gets what it missed, else
-(empty, foreign, or too much missed) a snapshot. Times are seconds since the epoch (UTC, fractions);
+The browser opens `/ws/live?run=<id>&run=<id>` and says first what it has, as `{run id: cursor}` with the last
+`cursor` of each run (`{}` when it has nothing): it then gets what it missed of a run, else a snapshot
+(no cursor, a foreign one, or too much missed). Times are seconds since the epoch (UTC, fractions);
 unknown is null. Every message is one JSON object:
 
     {"type": "hello", "server_t": 1795210000.12, "beat_s": 5.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -64,8 +64,15 @@ class Room:
         self.reader.points[run_id].extend(values)
         self.hub.on_commit([run_id])
 
-    def watch(self, *pairs: tuple[str, str]) -> ClientConnection:
-        return connect(f"ws://{self.address}/ws/live?{urlencode(pairs)}", compression=None)
+    def connect(self, *run_ids: str) -> ClientConnection:
+        query = urlencode([("run", run_id) for run_id in run_ids])
+        return connect(f"ws://{self.address}/ws/live?{query}", compression=None)
+
+    @contextlib.contextmanager
+    def watch(self, *run_ids: str, after: dict[str, str] | None = None) -> Iterator[ClientConnection]:
+        with self.connect(*run_ids) as socket:
+            socket.send(json.dumps(after or {}))
+            yield socket
 
 
 @pytest.fixture
@@ -95,7 +102,7 @@ def receive_points(socket: ClientConnection, count: int) -> list[float | None]:
 
 def test_snapshot_then_deltas_in_sequence(room: Room) -> None:
     room.commit("a", 1, 2)
-    with room.watch(("run", "a"), ("run", "none")) as socket:
+    with room.watch("a", "none") as socket:
         assert receive(socket)["type"] == "hello"
         first, gone = receive(socket), receive(socket)
         assert (first["type"], first["seq"], values(first)) == ("snapshot", 0, [1, 2])
@@ -109,7 +116,7 @@ def test_snapshot_then_deltas_in_sequence(room: Room) -> None:
 
 def test_one_read_serves_all_viewers(room: Room) -> None:
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(room.watch(("run", "a"))) for _ in range(5)]
+        sockets = [stack.enter_context(room.watch("a")) for _ in range(5)]
         for socket in sockets:
             receive(socket), receive(socket)
         room.commit("a", 1)
@@ -118,7 +125,7 @@ def test_one_read_serves_all_viewers(room: Room) -> None:
 
 
 def test_a_commit_without_news_sends_nothing(room: Room) -> None:
-    with room.watch(("run", "a")) as socket:
+    with room.watch("a") as socket:
         receive(socket), receive(socket)
         room.commit("a")
         room.commit("a", 5)
@@ -127,11 +134,11 @@ def test_a_commit_without_news_sends_nothing(room: Room) -> None:
 
 def test_a_reconnect_gets_what_it_missed_and_no_more(room: Room) -> None:
     room.commit("a", 1, 2)
-    with room.watch(("run", "a")) as socket:
+    with room.watch("a") as socket:
         receive(socket)
         cursor = receive(socket)["cursor"]
     room.commit("a", 3, 4)
-    with room.watch(("run", "a"), ("after", cursor)) as socket:
+    with room.watch("a", after={"a": cursor}) as socket:
         receive(socket)
         backfill = receive(socket)
         assert (backfill["type"], values(backfill)) == ("backfill", [3, 4])
@@ -143,7 +150,7 @@ def test_a_reconnect_gets_what_it_missed_and_no_more(room: Room) -> None:
 @pytest.mark.parametrize("cursor", ["", "not ours", "0"])
 def test_a_cursor_that_does_not_serve_is_answered_by_a_snapshot(room: Room, cursor: str) -> None:
     room.commit("a", *range(5000))
-    with room.watch(("run", "a"), ("after", cursor)) as socket:
+    with room.watch("a", after={"a": cursor}) as socket:
         receive(socket)
         message = receive(socket)
         assert message["type"] == "snapshot"
@@ -159,9 +166,9 @@ def test_nothing_falls_between_a_join_and_the_commits_around_it(room: Room) -> N
     writer = threading.Thread(target=write)
     writer.start()
     for _ in range(5):
-        with room.watch(("run", "a")) as socket:
+        with room.watch("a") as socket:
             receive_points(socket, 1)
-    with room.watch(("run", "a")) as socket:
+    with room.watch("a") as socket:
         writer.join()
         room.commit("a", 300)
         assert receive_points(socket, 301) == list(range(301))
@@ -169,7 +176,7 @@ def test_nothing_falls_between_a_join_and_the_commits_around_it(room: Room) -> N
 
 def test_a_viewer_too_slow_for_its_deltas_gets_a_snapshot(room: Room, monkeypatch) -> None:
     monkeypatch.setattr("web.live.TURN_S", 0.0)
-    with room.watch(("run", "a")) as slow, room.watch(("run", "a")) as quick:
+    with room.watch("a") as slow, room.watch("a") as quick:
         for socket in (slow, quick):
             receive(socket), receive(socket)
         for number in range(2 * WAITING_MESSAGES):
@@ -186,14 +193,23 @@ def test_a_viewer_too_slow_for_its_deltas_gets_a_snapshot(room: Room, monkeypatc
 
 @pytest.mark.parametrize("count", [0, RUNS_PER_BROWSER + 1])
 def test_too_few_or_too_many_runs_are_refused_in_words(room: Room, count: int) -> None:
-    with room.watch(*[("run", str(number)) for number in range(count)]) as socket:
+    with room.connect(*map(str, range(count))) as socket:
         with pytest.raises(ConnectionClosed) as closed:
             socket.recv(timeout=20)
         assert "name 1 to 16 runs" in closed.value.rcvd.reason
 
 
+@pytest.mark.parametrize("said", ["", "[]", '{"a": 1}', "no JSON", b"{}"])
+def test_a_first_message_that_says_nothing_is_refused_in_words(room: Room, said: str | bytes) -> None:
+    with room.connect("a") as socket:
+        socket.send(said)
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=20)
+        assert "{run id: cursor}" in closed.value.rcvd.reason
+
+
 def test_a_bug_of_the_reader_ends_the_connection_and_the_next_one_works(room: Room, caplog) -> None:
-    with room.watch(("run", "a")) as socket:
+    with room.watch("a") as socket:
         receive(socket), receive(socket)
         good = room.reader.since
         room.reader.since = lambda run_id, cursor: 1 / 0
@@ -202,7 +218,7 @@ def test_a_bug_of_the_reader_ends_the_connection_and_the_next_one_works(room: Ro
             socket.recv(timeout=20)
     assert "ZeroDivisionError" in caplog.text
     room.reader.since = good
-    with room.watch(("run", "a")) as socket:
+    with room.watch("a") as socket:
         receive(socket), receive(socket)
         room.commit("a", 2)
         assert values(receive(socket)) == [2]
@@ -212,7 +228,7 @@ def test_the_server_ends_while_browsers_watch(serve) -> None:
     room = Room(ScriptedReader("a"))
     with contextlib.ExitStack() as stack:
         with serve(room.app) as room.address:
-            sockets = [stack.enter_context(room.watch(("run", "a"))) for _ in range(3)]
+            sockets = [stack.enter_context(room.watch("a")) for _ in range(3)]
             for socket in sockets:
                 receive(socket), receive(socket)
         for socket in sockets:

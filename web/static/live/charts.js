@@ -254,7 +254,7 @@ export class PositionChart {
   }
 
   absence() {
-    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? null));
+    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? model.meta.absent.acceptance_length ?? null));
   }
 
   react() {

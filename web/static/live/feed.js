@@ -26,16 +26,19 @@ export class Feed {
     if (this.closed) return;
     this.onStatus(this.wasLive ? "reconnecting" : "connecting");
     const query = new URLSearchParams();
-    for (const model of this.models.values()) {
-      query.append("run", model.id);
-      if (model.cursor) query.append("after", model.cursor);
-    }
+    for (const id of this.models.keys()) query.append("run", id);
     const url = new URL(`${this.base}/ws/live?${query}`, location.href);
     url.protocol = url.protocol.replace("http", "ws");
     this.socket = new WebSocket(url);
+    this.socket.onopen = () => this.socket.send(JSON.stringify(this.#cursors()));
     this.socket.onmessage = (event) => this.#take(JSON.parse(event.data));
     this.socket.onclose = () => this.#retry();
     this.#expectSign();
+  }
+
+  #cursors() {
+    const had = [...this.models.values()].filter((model) => model.cursor);
+    return Object.fromEntries(had.map((model) => [model.id, model.cursor]));
   }
 
   close() {
@@ -86,7 +89,7 @@ export class Feed {
     clearTimeout(this.watchdog);
     clearTimeout(this.timer);
     if (!this.socket) return;
-    this.socket.onmessage = this.socket.onclose = null;
+    this.socket.onopen = this.socket.onmessage = this.socket.onclose = null;
     this.socket.close();
     this.socket = null;
   }
