@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl
 
+VERSION = "0.1.0"
+
 
 class Settings(BaseModel):
     """Validated settings; a wrong value is a clear error at start, never a surprise later."""
@@ -17,6 +19,18 @@ class Settings(BaseModel):
     host: str = "127.0.0.1"
     port: int = Field(default=8501, ge=1, le=65535)
     public_url: HttpUrl | None = None  # how others reach us, behind a reverse proxy
+
+    def at(self, host: str | None, port: int) -> Settings:
+        """The same settings for the address that the server really listens on."""
+        return self.model_copy(update={"host": host or self.host, "port": port})
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser on this machine, or from elsewhere where PITWALL_PUBLIC_URL says how."""
+        if self.public_url:
+            return str(self.public_url).rstrip("/")
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     @property
     def store_path(self) -> Path:

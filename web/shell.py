@@ -6,7 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-PAGES = Path(__file__).resolve().parent.parent / "pages"
+from web import places
+
 STYLE = Path(__file__).resolve().parent / "static" / "pitwall.css"
 
 st.set_page_config(page_title="Pitwall", page_icon=":material/speed:", layout="wide")
@@ -14,11 +15,11 @@ st.html(f"<style>{STYLE.read_text()}</style>")
 
 st.navigation(
     [
-        st.Page(PAGES / "runs.py", title="Runs", url_path="runs", default=True),
-        st.Page(PAGES / "live.py", title="Live", url_path="live"),
-        st.Page(PAGES / "launch.py", title="Launch", url_path="launch"),
-        st.Page(PAGES / "compare.py", title="Compare", url_path="compare"),
-        st.Page(PAGES / "run.py", title="Run", url_path="run", visibility="hidden"),
+        st.Page(places.RUNS, title="Runs", url_path="runs", default=True),
+        st.Page(places.LIVE, title="Live", url_path="live"),
+        st.Page(places.LAUNCH, title="Launch", url_path="launch"),
+        st.Page(places.COMPARE, title="Compare", url_path="compare"),
+        st.Page(places.RUN, title="Run", url_path="run", visibility="hidden"),
     ],
     position="top",
 ).run()

@@ -1,4 +1,4 @@
-"""Colours and number forms shared by every page: one colour per run, grey for excluded, amber for doubt, red for failure."""
+"""Colours and number forms of every page: one colour per run, grey for excluded, amber for doubt, red for failure."""
 
 from __future__ import annotations
 

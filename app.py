@@ -1,0 +1,103 @@
+"""Pitwall, composed: the store, the launcher, the collectors and the pages, opened and closed together.
+
+`streamlit run app.py` serves it; nobody imports it, for a second import would be a second owner of the store.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from collectors.failures import failure_of
+from collectors.loop import CollectorLoop
+from collectors.standard import standard_collectors
+from engines import ENGINES
+from engines.definitions import CLIENT
+from launcher.machine import machine_id
+from launcher.supervisor import Supervisor
+from settings import VERSION, load_settings
+from storage.database import StoreError
+from storage.store import Store
+from web.auth import Gate, access_for
+from web.context import Services, provide, services
+from web.live import LiveHub
+from web.live_reader import StoreReader
+from web.routes import build_routes
+from web.signing_key import load_secret
+from web.workload_command import prepare_workload
+
+STOP_TIMEOUT_S = 2.0
+
+settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
+base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
+access = access_for(settings, load_secret(settings.secret_path), base_path)
+hub = LiveHub(StoreReader(lambda: services().store))
+
+
+@contextmanager
+def opened() -> Iterator[Services]:
+    """Everything that lives as long as Pitwall does, opened in order and closed in reverse."""
+    store = Store.open(settings)
+    try:
+        store.set_definitions(
+            [*(row for engine in ENGINES if engine.counters for row in engine.counters.DEFINITIONS), *CLIENT]
+        )
+        store.on_commit(hub.on_commit)
+        supervisor = Supervisor(
+            store,
+            settings.runs_dir,
+            events=store.write,
+            prepare_workload=prepare_workload,
+            explain_failure=failure_of,
+        )
+        supervisor.adopt_all()
+        loop = CollectorLoop(store.write, supervisor.live_runs, standard_collectors(machine_id(), store.tail_position))
+        supervisor.start()
+        loop.start()
+        yield Services(settings, store, supervisor, hub)
+        supervisor.close()
+        loop.stop(STOP_TIMEOUT_S)
+    finally:
+        store.close()
+
+
+@asynccontextmanager
+async def lifespan(app: st.App) -> AsyncIterator[None]:
+    """Start with the process, end with SIGTERM; servers that we launched live on."""
+    # Streamlit collects garbage after every script run: what never dies is taken out of its sight.
+    import pandas  # noqa: F401
+    import plotly.graph_objects  # noqa: F401
+    import pyarrow  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+    try:
+        with opened() as ours:
+            async with hub:
+                provide(ours)
+                sys.stdout.write(f"Open {settings.url}{base_path}/?token={access.token}\n")
+                sys.stdout.flush()
+                yield
+                provide(None)
+                left = ours.supervisor.live_runs()
+        if left:
+            sys.stdout.write(f"{len(left)} server(s) left running; the next start takes them back.\n")
+    except StoreError as error:
+        sys.exit(f"Pitwall cannot start: {error}")
+
+
+def count_live_runs() -> int:
+    return len(services().supervisor.live_runs())
+
+
+app = st.App(
+    "web/shell.py",
+    lifespan=lifespan,
+    routes=build_routes(hub, count_live_runs, VERSION, base_path),
+    middleware=[Middleware(Gate, access=access)],
+)

@@ -1,0 +1,35 @@
+"""Compare: which run is faster, by which factor, and whether that may be said at all."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis.compare import compare
+from web import charts, markup
+from web.comparison import config_table, number_table
+from web.context import services
+from web.facts import facts_of
+from web.picker import pick_runs, tell_unknown
+
+NEWEST = 200
+
+runs = services().store.runs(limit=NEWEST)
+finished = [run.id for run in runs if run.state == "finished"]
+picked = pick_runs(runs, list(reversed(finished[:3])), "Runs to compare; the first is the baseline", key="compare-runs")
+tell_unknown(picked)
+facts = facts_of(picked.runs)
+
+if len(facts) < 2:
+    st.info("Pick two or more runs. The first is the baseline the others are held against.")
+    st.stop()
+
+baseline, *others = facts
+for other in others:
+    st.html(markup.verdict(compare(baseline.subject, baseline.windows, other.subject, other.windows)))
+
+st.html(number_table(facts))
+st.subheader("What differs in the configuration")
+st.html(config_table(facts))
+st.subheader("Over time since ready")
+for title, figure in charts.over_time(facts):
+    st.plotly_chart(figure, key=title, theme=None, config=charts.PLOT_CONFIG, alt=title)

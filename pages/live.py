@@ -1,0 +1,28 @@
+"""Live: runs side by side as they happen, with any finished run laid under them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from web import places
+from web.actions import stop_buttons
+from web.context import services
+from web.live_plot import live_plot
+from web.picker import pick_runs, tell_unknown
+
+NEWEST = 200
+GHOSTS_BY_DEFAULT = 2
+
+runs = services().store.runs(limit=NEWEST)
+live = [run.id for run in runs if run.state.is_live]
+ghosts = [run.id for run in runs if run.state == "finished"][:GHOSTS_BY_DEFAULT]
+picked = pick_runs(runs, live or ghosts, "Runs to watch; finished ones are laid under the live ones", key="live-runs")
+tell_unknown(picked)
+if picked.runs:
+    stop_buttons(picked.runs)
+    live_plot([run.id for run in picked.runs])
+elif not runs:
+    st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")
+    st.page_link(places.RUNS, label="Runs")
+else:
+    st.info("Pick runs above to see them side by side.")

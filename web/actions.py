@@ -1,0 +1,74 @@
+"""What a page may set going: the demo, a stop; each refused to whoever is not the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from demo.presets import demo_configs
+from domain import Run
+from launcher.preflight import LaunchRefused, LaunchRequest
+from web import places
+from web.auth import current_role
+from web.context import services
+from workloads import spec_for
+
+DEMO_WORKLOAD = "demo-stream"
+
+
+def is_operator() -> bool:
+    return current_role() == "operator"
+
+
+def require_operator() -> None:
+    """Stop an action here, whatever the page showed."""
+    if not is_operator():
+        raise PermissionError("Only the operator may do this.")
+
+
+def demo_buttons() -> None:
+    """Start the three demo configurations, one after the other unless asked otherwise."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        start = st.button("Run the demo", type="primary", disabled=not is_operator())
+        at_once = st.toggle(
+            "All at once",
+            help="Runs that share the machine slow each other down and are not ranked against each other.",
+        )
+        st.page_link(places.LAUNCH, label="Launch your own engine")
+    if start:
+        runs = start_demo(one_after_the_other=not at_once)
+        if runs:
+            st.query_params["run"] = [run.id for run in runs]
+            st.switch_page(places.LIVE, query_params={"run": [run.id for run in runs]})
+
+
+def start_demo(one_after_the_other: bool) -> list[Run]:
+    """Launch the demo's configurations; a refusal is told on the page."""
+    require_operator()
+    workload = spec_for(DEMO_WORKLOAD)
+    requests = [
+        LaunchRequest(config=one.config, name=one.name, workload=workload, makes_model=True)
+        for one in demo_configs(services().settings.data_dir)
+    ]
+    try:
+        return services().supervisor.launch_batch(requests, one_after_the_other)
+    except LaunchRefused as refusal:
+        st.error(str(refusal))
+        return []
+
+
+def stop_buttons(runs: Sequence[Run]) -> None:
+    """One button a run that can be ended: stopped if we launched it, let go if we only watch."""
+    stoppable = [run for run in runs if not run.state.is_final]
+    if not stoppable or not is_operator():
+        return
+    with st.container(horizontal=True):
+        for run in stoppable:
+            word = "Stop watching" if run.kind == "attached" else "Cancel" if run.state == "queued" else "Stop"
+            st.button(f"{word} {run.name}", key=f"stop-{run.id}", on_click=_stop, args=(run.id,))
+
+
+def _stop(run_id: str) -> None:
+    require_operator()
+    services().supervisor.stop(run_id)

@@ -1,0 +1,85 @@
+"""The charts of the still pages: one axis for all runs, direct labels, grey for what is excluded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from analysis.windows import Window
+from web.facts import Facts
+from web.theme import EXCLUDED, GRID, MUTED, TEXT, Ground, run_color
+
+PLOT_CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+HEIGHT_PX = 300
+MOST_LABELLED = 6
+
+
+def ground() -> Ground:
+    """The ground the browser shows this page on."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def over_time(facts: Sequence[Facts]) -> list[tuple[str, go.Figure]]:
+    """The small multiples of Compare, each with the question it answers."""
+    wanted: list[tuple[str, Callable[[Window], float | None]]] = [
+        ("Decode speed, tok/s (all streams)", lambda w: w.decode_tps),
+        ("Tokens per step", lambda w: w.tokens / w.steps if w.tokens is not None and w.steps else None),
+        ("Steps per second", lambda w: w.steps / w.dt_s if w.steps is not None else None),
+    ]
+    return [
+        (title, _lines(title, facts, value)) for title, value in wanted
+        if any(value(w) is not None for one in facts for w in one.windows)
+    ]  # fmt: skip
+
+
+def _lines(title: str, facts: Sequence[Facts], value: Callable[[Window], float | None]) -> go.Figure:
+    on = ground()
+    figure = go.Figure()
+    for one in facts:
+        xs = [w.since_ready_s for w in one.windows]
+        ys = [value(w) for w in one.windows]
+        figure.add_scatter(x=xs, y=ys, mode="lines", line={"color": EXCLUDED[on], "width": 1}, hoverinfo="skip")
+        ys = [y if w.activity == "active" else None for w, y in zip(one.windows, ys, strict=True)]
+        color = run_color(one.run.color, on)
+        figure.add_scatter(
+            x=xs, y=ys, mode="lines+markers", name=one.run.name, connectgaps=False,
+            line={"color": color, "width": 2}, marker={"color": color, "size": 4},
+            hovertemplate="%{y:.3g} at %{x:.0f} s<extra>" + _plain(one.run.name) + "</extra>",
+        )  # fmt: skip
+        if len(facts) <= MOST_LABELLED:
+            _label_end(figure, xs, ys, one.run.name, color)
+    return _styled(figure, title, on, legend=len(facts) > MOST_LABELLED)
+
+
+def _label_end(figure: go.Figure, xs: Sequence[float], ys: Sequence[float | None], name: str, color: str) -> None:
+    ends = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
+    if ends:
+        x, y = ends[-1]
+        figure.add_annotation(
+            x=x, y=y, text=_plain(name), showarrow=False, xanchor="left", xshift=6, font={"color": color, "size": 12}
+        )
+
+
+def _styled(figure: go.Figure, title: str, on: Ground, legend: bool) -> go.Figure:
+    axis = {"gridcolor": GRID[on], "zeroline": False, "color": MUTED[on]}
+    figure.update_layout(
+        title={"text": title, "font": {"size": 14, "color": TEXT[on]}, "x": 0, "xanchor": "left"},
+        height=HEIGHT_PX,
+        margin={"l": 50, "r": 130, "t": 40, "b": 36},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": MUTED[on]},
+        xaxis={**axis, "title": {"text": "seconds since ready"}},
+        yaxis={**axis, "rangemode": "tozero"},
+        showlegend=legend,
+        hovermode="closest",
+        uirevision=title,
+    )
+    return figure
+
+
+def _plain(name: str) -> str:
+    """Plotly reads a little markup in texts: a run's name has none."""
+    return name.replace("&", "&amp;").replace("<", "&lt;")

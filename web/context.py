@@ -1,0 +1,37 @@
+"""What the pages reach: the one set of services that app.py composed for this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from launcher.supervisor import Supervisor
+from settings import Settings
+from storage.store import Store
+from web.live import LiveHub
+
+
+@dataclass(frozen=True)
+class Services:
+    """The owners of everything live; made once by app.py and never by a page."""
+
+    settings: Settings
+    store: Store
+    supervisor: Supervisor
+    hub: LiveHub
+
+
+_provided: list[Services] = []
+
+
+def provide(services: Services | None) -> None:
+    """Set the services of this process, or take them away at its end."""
+    _provided.clear()
+    if services is not None:
+        _provided.append(services)
+
+
+def services() -> Services:
+    """The services; a page that runs without app.py gets a plain error."""
+    if not _provided:
+        raise RuntimeError("Pitwall's services are not up: start it with `make run` or `streamlit run app.py`")
+    return _provided[0]

@@ -1,0 +1,82 @@
+"""What the pages know of a run beyond its row: its windows, what they say, and what the guard must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.guard import Subject
+from analysis.windows import SpeedSummary, Window, summarize
+from domain import Run
+from engines import BY_NAME
+from engines.definitions import MEASURES
+from storage import queries
+from web.context import services
+
+PEAK_WINDOW_S = 2.0
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One run with everything a page says about it."""
+
+    run: Run
+    windows: list[Window]
+    summary: SpeedSummary
+    subject: Subject
+    acceptance: queries.Acceptance
+    requests: queries.RequestTotals
+
+    @property
+    def time_to_ready_s(self) -> float | None:
+        if self.run.started_at is None or self.run.ready_at is None:
+            return None
+        return (self.run.ready_at - self.run.started_at).total_seconds()
+
+    @property
+    def engine_title(self) -> str:
+        return engine_title(self.run)
+
+
+def engine_title(run: Run) -> str:
+    """The engine's own spelling of its name."""
+    engine = BY_NAME.get(run.config.engine)
+    return engine.title if engine else run.config.engine
+
+
+def facts_of(runs: Sequence[Run]) -> list[Facts]:
+    """The facts of each run, in the order given; one query a kind for all of them."""
+    ids = [run.id for run in runs]
+    store = services().store
+    windows = queries.windows(store, ids, PEAK_WINDOW_S)
+    acceptance = queries.acceptance(store, ids)
+    requests = queries.request_totals(store, ids)
+    return [
+        _facts(run, [_window(row) for row in windows[run.id]], acceptance[run.id], requests[run.id]) for run in runs
+    ]
+
+
+def _facts(run: Run, windows: list[Window], acceptance: queries.Acceptance, requests: queries.RequestTotals) -> Facts:
+    summary = summarize(windows, PEAK_WINDOW_S)
+    workload = run.workload
+    subject = Subject(
+        run_id=run.id,
+        name=run.name,
+        state=run.state,
+        machine_id=run.machine_id,
+        began_at=run.started_at or run.created_at,
+        ended_at=run.ended_at,
+        workload=workload.name if workload else None,
+        prompt_set_hash=workload.prompt_set_hash if workload else None,
+        workload_params=workload.params if workload else {},
+        measure=MEASURES.get(summary.definition or ""),
+        summary=summary,
+    )
+    return Facts(run, windows, summary, subject, acceptance, requests)
+
+
+def _window(row: queries.WindowRow) -> Window:
+    return Window(
+        row.since_ready_s, row.dt_s, row.tokens, row.steps, row.decode_tps, row.acceptance_length, row.activity,
+        row.definition, row.requests_running,
+    )  # fmt: skip

@@ -1,0 +1,233 @@
+"""The store as the push hub reads it: one run's points since a cursor, its tiles, its log, its state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from analysis.config_diff import chips
+from collectors.log_view import LogTailView
+from domain import JsonValue, Run
+from storage import queries
+from storage.store import Store
+from web.facts import engine_title
+from web.live_protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
+
+Row = Mapping[str, Any]
+LOG_LINES = 200
+NOTHING_YET = "nothing measured yet"
+RATE_SERIES = ("decode_tps", "tokens_per_step", "steps_per_s")
+GAUGE_SERIES = ("requests_running", "requests_waiting", "kv_usage_ratio")
+GPU_SERIES = {"gpu_power_w": "power_w", "gpu_sm_clock_mhz": "sm_clock_mhz"}
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """How far a run has been read: the newest time of each kind, the log's line, what the run said of itself."""
+
+    engine: str | None = None
+    host: str | None = None
+    gpu: str | None = None
+    log: int = 0
+    meta: str | None = None
+
+    def text(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def of(cls, text: str) -> Cursor:
+        """Raises ValueError for text that is no cursor."""
+        try:
+            return cls(**json.loads(text))
+        except TypeError as error:
+            raise ValueError("not a cursor") from error
+
+
+@dataclass(frozen=True)
+class Points:
+    """The rows of one reading, oldest first."""
+
+    engine: Sequence[Row]
+    host: Sequence[Row]
+    gpu: Sequence[Row]
+
+    def after(self, cursor: Cursor) -> dict[str, str | None]:
+        """The newest time of each kind, or the cursor's where nothing came."""
+        newest = {"engine": self.engine, "host": self.host, "gpu": self.gpu}
+        return {
+            kind: rows[-1]["ts"].isoformat() if rows else getattr(cursor, kind) for kind, rows in newest.items()
+        }  # fmt: skip
+
+
+class StoreReader:
+    """A web.live_protocol.LiveReader over the store."""
+
+    def __init__(self, store: Callable[[], Store]) -> None:
+        self._store = store
+        self._views: dict[str, LogTailView] = {}
+        self._counted: set[str] = set()  # runs with counters, whose log lines are not drawn beside them
+
+    def snapshot(self, run_id: str) -> LivePart | None:
+        """All there is of the run; None when there is no such run."""
+        run = self._store().run(run_id)
+        return None if run is None else self._read(run, Cursor())
+
+    def since(self, run_id: str, cursor: str) -> LivePart:
+        """What came after the cursor; raises ValueError for one that is not ours."""
+        run = self._store().run(run_id)
+        if run is None:
+            raise ValueError("no run has this id")
+        return self._read(run, Cursor.of(cursor))
+
+    def _read(self, run: Run, cursor: Cursor) -> LivePart:
+        store = self._store()
+        points = Points(
+            self._without_doubles(run.id, queries.live_points(store, run.id, _time(cursor.engine))),
+            queries.host_points(store, run.id, _time(cursor.host)),
+            queries.gpu_points(store, run.id, _time(cursor.gpu)),
+        )
+        log = self._log(run, cursor.log)
+        meta = self._meta(run)
+        digest = json.dumps(meta, sort_keys=True)
+        said = Cursor(**points.after(cursor), log=log[-1]["offset"] if log else cursor.log, meta=digest)
+        part = LivePart(cursor=said.text(), series=_series(points), now=_tiles(points, run, meta["absent"]))
+        part["log"] = log
+        if position := _per_position(points.engine):
+            part["per_position"] = position
+        if digest != cursor.meta:
+            part["meta"] = meta
+        return part
+
+    def _log(self, run: Run, after: int) -> list[LogLine]:
+        """The lines beyond line number `after`, of the newest ones; the number serves as their offset."""
+        if run.log_path is None:
+            return []
+        if run.id not in self._views:
+            self._views[run.id] = LogTailView(Path(run.log_path), run.config.engine)
+        return [
+            LogLine(offset=row["line"], line=row["line"], t=None, text=row["text"], mark=row["kind"], why=None)
+            for row in self._views[run.id].lines(LOG_LINES)
+            if row["line"] > after
+        ]
+
+    def _without_doubles(self, run_id: str, rows: list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
+        """One source a run: the log only where no counter ever spoke."""
+        if any(row["source"] != "log" for row in rows):
+            self._counted.add(run_id)
+        return [row for row in rows if row["source"] != "log" or run_id not in self._counted]
+
+    def _meta(self, run: Run) -> LiveMeta:
+        spec = run.config.speculative
+        return LiveMeta(
+            id=run.id,
+            name=run.name,
+            color=run.color,
+            state=str(run.state),
+            phase=run.phase,
+            kind=run.kind,
+            engine_title=engine_title(run),
+            chips=chips(run.config.model_dump(), engine_title(run))[1:],
+            created_t=run.created_at.timestamp(),
+            started_t=_seconds(run.started_at),
+            ready_t=_seconds(run.ready_at),
+            ended_t=_seconds(run.ended_at),
+            ceiling=spec.num_tokens + 1 if spec and spec.num_tokens else None,
+            cause=run.cause,
+            cause_line=run.cause_line,
+            tile_basis="median of the run" if run.state.is_final else "now",
+            absent=self._absent(run),
+        )
+
+    def _absent(self, run: Run) -> dict[str, str]:
+        """Series that this run cannot have, with the reason."""
+        errors = queries.collector_errors(self._store(), run.id)
+        reasons: dict[str, str] = {}
+        if "gpu" in errors:
+            reasons |= dict.fromkeys(GPU_SERIES, errors["gpu"])
+        if "host" in errors:
+            reasons |= dict.fromkeys(("server_cpu_cores", "server_rss_bytes", "process_count"), errors["host"])
+        if run.config.speculative is None and run.kind == "launched":
+            reasons["acceptance_length"] = "this run has no speculation"
+        return reasons
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
+
+
+def _series(points: Points) -> dict[str, Series]:
+    """Every series that has points, in the protocol's names."""
+    paced = [row for row in points.engine if row["activity"] is not None or row["source"] == "log"]
+    found = {name: _column(paced, name, judged=True) for name in RATE_SERIES}
+    found |= {name: _column(_known(points.engine, name), name) for name in GAUGE_SERIES}
+    found["acceptance_length"] = _column(_known(points.engine, "acceptance_length"), "acceptance_length")
+    found |= {name: _column(points.gpu, column) for name, column in GPU_SERIES.items()}
+    found["server_cpu_cores"] = _column(points.host, "cpu_ratio")
+    found["server_rss_bytes"] = _column(points.host, "rss_bytes")
+    found["host_memory_used_bytes"] = _column(points.host, "host_memory_used_bytes")
+    found["host_cpu_cores"] = Series(
+        t=[row["t"] for row in points.host],
+        v=[_product(row["host_cpu_ratio"], row["host_cores"]) for row in points.host],
+    )
+    return {name: series for name, series in found.items() if series["t"]}
+
+
+def _column(rows: Sequence[Row], name: str, judged: bool = False) -> Series:
+    series = Series(t=[row["t"] for row in rows], v=[row[name] for row in rows])
+    if judged:
+        series["excluded"] = [int(row["activity"] not in ("active", None)) for row in rows]
+    return series
+
+
+def _known(rows: Iterable[Row], name: str) -> list[Row]:
+    return [row for row in rows if row[name] is not None]
+
+
+def _product(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a * b
+
+
+def _tiles(points: Points, run: Run, absent: Mapping[str, str]) -> dict[str, Tile]:
+    """The big numbers: of now while the run is live, the median of what was ranked once it has ended."""
+    series = _series(points)
+    last = _median if run.state.is_final else _newest
+    tiles = {name: last(one) for name, one in series.items()}
+    if points.host and not run.state.is_final:
+        newest = points.host[-1]
+        tiles["process_count"] = Tile(v=newest["process_count"], why=None, t=newest["t"])
+    for name, reason in absent.items():
+        tiles.setdefault(name, Tile(v=None, why=reason))
+    for name, reason in _reasons(points.engine).items():
+        if name in tiles and tiles[name]["v"] is None:
+            tiles[name]["why"] = reason
+    return tiles
+
+
+def _newest(series: Series) -> Tile:
+    return Tile(v=series["v"][-1], why=None if series["v"][-1] is not None else NOTHING_YET, t=series["t"][-1])
+
+
+def _median(series: Series) -> Tile:
+    skip = series.get("excluded") or [0] * len(series["v"])
+    known = [v for v, excluded in zip(series["v"], skip, strict=True) if v is not None and not excluded]
+    return Tile(v=median(known) if known else None, why=None if known else "no active moment was measured")
+
+
+def _reasons(rows: Sequence[Row]) -> dict[str, str]:
+    """Why the newest row leaves its rates unknown."""
+    reason = next((row["reason"] for row in reversed(rows) if row["activity"] is not None), None)
+    return dict.fromkeys(RATE_SERIES, reason) if reason else {}
+
+
+def _per_position(rows: Sequence[Row]) -> PerPosition | None:
+    newest = next((row["per_position"] for row in reversed(rows) if row["per_position"]), None)
+    return PerPosition(v=newest, why=None) if newest else None

@@ -1,0 +1,67 @@
+"""The table of runs that have ended, and what can be done with a selection of it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from datetime import UTC
+
+import pandas as pd
+import streamlit as st
+
+from analysis.config_diff import chips
+from web import places
+from web.charts import ground
+from web.facts import Facts
+from web.theme import run_color
+
+COLUMNS = {
+    "color": st.column_config.ImageColumn("", width=30),
+    "name": st.column_config.TextColumn("Run", width="medium"),
+    "config": st.column_config.TextColumn("Configuration", width="medium"),
+    "state": st.column_config.TextColumn("State", width="small"),
+    "typical": st.column_config.NumberColumn("Typical tok/s", format="%.1f", help="Median of active 2 s windows"),
+    "peak": st.column_config.NumberColumn("Peak tok/s", format="%.1f", help="p99 of active 2 s windows"),
+    "tokens_per_step": st.column_config.NumberColumn("Tokens/step", format="%.2f"),
+    "acceptance": st.column_config.NumberColumn("Acceptance length", format="%.2f"),
+    "when": st.column_config.DatetimeColumn("Started", format="D MMM HH:mm"),
+    "page": st.column_config.LinkColumn("Open", display_text="open", width="small"),
+    "why": st.column_config.TextColumn("Why a number is missing, or how it ended", width="large"),
+}
+
+
+def pick_from_table(facts: Sequence[Facts]) -> None:
+    """Show the runs; a selection of two or more can be compared, any can be laid under the live ones."""
+    rows = pd.DataFrame([_row(one) for one in facts])
+    chosen = st.dataframe(
+        rows, hide_index=True, column_config=COLUMNS, on_select="rerun", selection_mode="multi-row", key="ended-runs"
+    )
+    picked = [facts[i].run.id for i in chosen["selection"]["rows"]]
+    with st.container(horizontal=True):
+        if st.button("Compare the selected runs", disabled=len(picked) < 2):
+            st.switch_page(places.COMPARE, query_params={"run": list(reversed(picked))})
+        if st.button("Lay them under the live ones", disabled=not picked):
+            st.switch_page(places.LIVE, query_params={"run": picked})
+
+
+def _row(facts: Facts) -> dict[str, object]:
+    run, said = facts.run, facts.summary
+    return {
+        "color": _square(run_color(run.color, ground())),
+        "name": run.name,
+        "config": " · ".join(chips(run.config.model_dump(), facts.engine_title)),
+        "state": str(run.state),
+        "typical": said.typical_tps,
+        "peak": said.peak_tps,
+        "tokens_per_step": said.factors.tokens_per_step if said.factors else None,
+        "acceptance": facts.acceptance.length,
+        "when": (run.started_at or run.created_at).astimezone(UTC),
+        "page": f"run?run={run.id}",
+        "why": run.cause or said.reason or run.note or "",
+    }
+
+
+def _square(color: str) -> str:
+    square = f'<rect width="16" height="16" rx="3" fill="{color}"/>'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16">{square}</svg>'
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
