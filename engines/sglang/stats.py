@@ -9,7 +9,6 @@ from typing import Any
 _HEADER = re.compile(
     r"(?:^|(?<=\] )|(?<=: ))(?:(?:Decode|Prefill) batch(?: \[\d+\])?[.,:]? |new fill batch\. |(?=#running[-_]req: ))"
 )
-_PAIR = re.compile(r"(?P<label>#?[A-Za-z][\w /().-]*?): (?P<value>[^\s,]+?)(?=%?[.,]?(?:\s|$))(?P<percent>%?)")
 _GRAPH_LABELS = ("cuda graph", "cpu graph", "npu graph", "musa graph")
 
 
@@ -86,8 +85,10 @@ def read_stats(text: str) -> dict[str, Any] | None:
     header = _HEADER.search(text)
     if header is None:
         return None
-    glued = _HEADER.search(text, header.end() + 1)
-    fields = _read_pairs(text[header.end() : glued.start() if glued else None])
+    body = text[header.end() :]
+    if " batch" in body and (glued := _HEADER.search(body)):
+        body = body[: glued.start()]
+    fields = _read_pairs(body.replace(". #", ", #").replace(". tree", ", tree") if "fill batch" in header[0] else body)
     if "running" not in fields and "new_seq" not in fields:
         return None
     usages = [fields[k] for k in ("full_usage_pct", "swa_usage_pct", "gpu_usage_pct") if fields.get(k) is not None]
@@ -98,16 +99,18 @@ def read_stats(text: str) -> dict[str, Any] | None:
 
 def _read_pairs(body: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    for pair in _PAIR.finditer(body):
-        key, convert = _LABELS.get(pair["label"], (None, None))
-        if key is None or convert is None or key in fields:
+    for pair in body.split(", "):
+        label, _, value = pair.partition(": ")
+        key, convert = _LABELS.get(label.strip(), (None, None))
+        words = value.split()
+        if key is None or convert is None or not words or key in fields:
             continue
         try:
-            value = convert(pair["value"])
+            number = convert(words[0].strip("%,.`'\""))
         except (ValueError, KeyError):
             continue
-        if value is not None:
-            fields[key] = value
+        if number is not None:
+            fields[key] = number
     return fields
 
 
