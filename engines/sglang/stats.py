@@ -86,7 +86,7 @@ def read_stats(text: str) -> dict[str, Any] | None:
     if header is None:
         return None
     body = text[header.end() :]
-    if " batch" in body and (glued := _HEADER.search(body)):
+    if " batch" in body and (glued := _HEADER.search(body, 1)):
         body = body[: glued.start()]
     fields = _read_pairs(body.replace(". #", ", #").replace(". tree", ", tree") if "fill batch" in header[0] else body)
     if "running" not in fields and "new_seq" not in fields:

@@ -126,6 +126,12 @@ def test_a_number_that_is_none_is_left_out() -> None:
     assert fields == {"type": "decode", "running": 1, "waiting": 0}
 
 
+def test_of_two_records_on_a_line_neither_borrows_from_the_other() -> None:
+    one = "[2026-01-01 10:00:00] Decode batch, #running-req: 1, #token: 5, #queue-req: 0"
+    two = "[2026-01-01 10:00:01] Decode batch, #running-req: 2, #token: 6, accept len: 2.00, #queue-req: 1"
+    assert read_stats(f"{one} {two}") == {"type": "decode", "running": 1, "tokens": 5, "waiting": 0}
+
+
 def test_a_record_broken_by_the_terminal_is_one_sample(read_log) -> None:
     first = (
         "[2026-07-04 05:01:34 TP0] Decode batch, #running-req: 40, #token: 35, token usage: 0.74, npu graph: True, gen"
