@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+import orjson
+
 from domain import JsonValue
 from engines.base import Engine, LogEvent, LogGrammar, LogParser, LogReading, Mark, ParsedSample, first_match
 
-_CHUNK_BYTES = 1 << 18
+_CHUNK_BYTES = 1 << 20
 _MOST_WARNINGS = 50
 _UNKNOWN = LogReading("", None, {}, [])
 
@@ -25,15 +26,15 @@ def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
         file.seek(0)
         warnings: dict[str, int] = {}
         reading = _UNKNOWN
-        out.write('{"samples": [')
+        out.write('{"samples":[')
         if engine is not None and engine.log is not None:
             reading = _write_samples(file, engine.log, out, warnings)
-        out.write("], ")
+        out.write("],")
     rest = reading._asdict() | {
         "engine": engine.name if engine else None,
         "warnings": [{"line": line, "text": text} for text, line in warnings.items()],
     }
-    out.write(json.dumps(rest)[1:] + "\n")
+    out.write(_as_json(rest)[1:] + "\n")
 
 
 def recognise(file: BinaryIO, engines: tuple[Engine, ...]) -> Engine | None:
@@ -53,10 +54,10 @@ def _write_samples(file: BinaryIO, grammar: LogGrammar, out: TextIO, warnings: d
     parser = grammar.log_parser()
     separator = ""
     for events in _events_by_chunk(file, parser):
-        samples = [_as_json(event) for event in events if isinstance(event, ParsedSample)]
+        samples = [{"line": e.line, **e.fields} for e in events if isinstance(e, ParsedSample)]
         if samples:
-            out.write(separator + json.dumps(samples)[1:-1])
-            separator = ", "
+            out.write(separator + _as_json(samples)[1:-1])
+            separator = ","
         for event in events:
             if isinstance(event, Mark) and event.kind == "warning" and len(warnings) < _MOST_WARNINGS:
                 warnings.setdefault(event.text, event.line)
@@ -69,5 +70,5 @@ def _events_by_chunk(file: BinaryIO, parser: LogParser) -> Iterator[list[LogEven
     yield parser.close()
 
 
-def _as_json(sample: ParsedSample) -> dict[str, JsonValue]:
-    return {"line": sample.line, **sample.fields}
+def _as_json(value: JsonValue) -> str:
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from engines.base import Line
@@ -13,7 +14,7 @@ _MOST_PROCESSES = 1000
 
 _EXCEPTION = re.compile(
     r"(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Failed|Timeout|OutOfResources|Unsupported)(?:\(\w+\))?)"
-    r"(?:: \S|:?$)"
+    r"(?:: \S|:?$)|Value error, "
 )
 _NO_FAILURE = ("asyncio.exceptions.CancelledError", "asyncio.CancelledError", "CancelledError")
 _ECHOES = re.compile(
@@ -36,14 +37,12 @@ _FATAL = re.compile(
     r"[Cc]an't pickle|cannot pickle|weight_scale"
 )
 _SENTENCE = re.compile(
-    r"Value error, |\[Errno 98\]|Failed to load model - not enough GPU memory|"
+    r"\[Errno 98\]|Failed to load model - not enough GPU memory|"
     r"The model's max seq len \(\d+\) is larger than the maximum number of tokens that can be stored in KV cache|"
     r"No available memory for the cache blocks|To serve at least one request with the model|"
     r"Free memory on device .{1,80} is less than desired GPU memory utilization|CUDA out of memory"
 )
-_ARGUMENTS = re.compile(
-    r"[\w.-]+: error: (?:unrecognized arguments|argument |the following arguments|ambiguous option|.)"
-)
+_ARGUMENTS = re.compile(r"(?:vllm(?: \w+)?|[\w.-]+\.py): error: .")
 _KILLED = re.compile(
     r"(?:^|: line \d+: +\d+ )Killed\b|Out of memory: Killed process|oom-kill|Segmentation fault|Segfault encountered|"
     r"\bkilled by signal|SIGKILL|SIGSEGV|terminated by signal"
@@ -70,6 +69,41 @@ class Verdict(NamedTuple):
     text: str
 
 
+class _Traits(NamedTuple):
+    """What a text says by itself, whoever prints it."""
+
+    is_shutdown: bool
+    is_request_talk: bool
+    is_chained: bool
+    starts_traceback: bool
+    rank: int | None  # of a text that is a failure in any context
+    is_exception: bool  # a failure if the context is none of a request's
+
+
+@lru_cache(maxsize=1024)
+def _traits(text: str) -> _Traits:
+    found = _EXCEPTION.match(text)
+    is_exception = found is not None and found["name"] not in _NO_FAILURE
+    return _Traits(
+        is_shutdown=_SHUTDOWN.search(text) is not None,
+        is_request_talk=_REQUEST_TALK.search(text) is not None,
+        is_chained=_CHAINED.search(text) is not None,
+        starts_traceback=text.startswith("Traceback (most"),
+        rank=_rank(text, is_exception),
+        is_exception=is_exception,
+    )
+
+
+def _rank(text: str, is_exception: bool) -> int | None:
+    if _REPORTS.search(text):
+        return REPORT
+    if _KILLED.search(text) or _ARGUMENTS.match(text) or _SENTENCE.match(text):
+        return CAUSE
+    if is_exception and _ECHOES.search(text):
+        return ECHO
+    return CAUSE if is_exception and _FATAL.search(text) else None
+
+
 class FailureReader:
     """Reads lines in order and says of each whether it names a failure; remembers, per process, what is being told."""
 
@@ -89,44 +123,31 @@ class FailureReader:
 
     def read(self, line: Line) -> Verdict | None:
         text = line.text.strip()
-        if _SHUTDOWN.search(text):
-            self._is_stopping = True
+        traits = _traits(text)
+        self._is_stopping = self._is_stopping or traits.is_shutdown
         if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
             return None
-        self._follow(line, text)
-        verdict = self._judge(line, text)
-        return Verdict(verdict.rank, _clip(verdict.text)) if verdict else None
+        self._follow(line, traits)
+        if traits.rank is not None:
+            return Verdict(traits.rank, _clip(text))
+        return Verdict(CAUSE, _clip(text)) if traits.is_exception and self._is_anyones(line) else None
 
-    def _follow(self, line: Line, text: str) -> None:
+    def _follow(self, line: Line, traits: _Traits) -> None:
         """Keeps track of whose traceback the process is printing."""
         talk = self._request_talk
-        if _REQUEST_TALK.search(text) or (line.level == "ERROR" and _REQUEST_FILES.search(line.raw)):
+        if traits.is_request_talk or (line.level == "ERROR" and _REQUEST_FILES.search(line.raw)):
             if len(talk) > _MOST_PROCESSES:
                 talk.clear()
             talk[line.process] = line.number
-        elif _CHAINED.search(text) and line.process in talk:
+        elif traits.is_chained and line.process in talk:
             talk[line.process] = line.number
-        elif text.startswith("Traceback (most") and line.number - talk.get(line.process, 0) <= _FARTHEST:
+        elif traits.starts_traceback and line.number - talk.get(line.process, 0) <= _FARTHEST:
             return
-        elif line.level == "ERROR" or text.startswith("Traceback (most"):
+        elif line.level == "ERROR" or traits.starts_traceback:
             talk.pop(line.process, None)
 
-    def _judge(self, line: Line, text: str) -> Verdict | None:
-        if _REPORTS.search(text):
-            return Verdict(REPORT, text)
-        if _KILLED.search(text) or _ARGUMENTS.match(text) or _SENTENCE.match(text):
-            return Verdict(CAUSE, text)
-        found = _EXCEPTION.match(text)
-        if found is None or found["name"] in _NO_FAILURE:
-            return None
-        if _ECHOES.search(text):
-            return Verdict(ECHO, text)
-        return Verdict(CAUSE, text) if self._is_fatal(line, text) else None
-
-    def _is_fatal(self, line: Line, text: str) -> bool:
-        """A known fatal message, or a traceback that is no request's: anyone's before serving, then an engine's."""
-        if _FATAL.search(text):
-            return True
+    def _is_anyones(self, line: Line) -> bool:
+        """Whether the exception is no request's: before serving everybody's counts, then only an engine's."""
         if line.process in self._request_talk:
             return False
         is_engine = line.process is not None and not line.process.lower().startswith("apiserver")

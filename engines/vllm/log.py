@@ -20,6 +20,7 @@ from engines.vllm.warnings import read_warning
 DEFINITION = "vllm.log"
 WINDOW_S = 10.0  # the default of VLLM_LOG_STATS_INTERVAL
 _MOST_WARNINGS = 100
+_MOST_PROCESSES = 1000
 
 _RECOGNISED = re.compile(
     r"Avg prompt throughput: [\d.]+ tokens/s|(?:SpecDecoding|Speculative) metrics: |vLLM API server version|"
@@ -39,9 +40,9 @@ class _Reader(LineReader):
         rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
         rb"E(?:ngineCore (?:f|e|h)|RROR [^\n]{15,90}?(?:Engine|Worker)|rror (?:in|w))|Worker|worker proc|"
         rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
-        rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|CUDA out|"
-        rb" t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|blocks: |"
-        rb"blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
+        rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
+        rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
+        rb"blocks: |blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
         rb"compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
     )
 
@@ -50,6 +51,7 @@ class _Reader(LineReader):
         self._failures = FailureReader()
         self._phase: str | None = None
         self._warnings: set[str] = set()
+        self._started: set[str | None] = set()
 
     def read_line(self, line: Line) -> list[LogEvent]:
         text = line.text
@@ -117,10 +119,12 @@ class _Reader(LineReader):
         return [*events, *self._enter_phase(line, "phase", phase)] if phase else events
 
     def _begin_start(self, line: Line) -> None:
-        """Of several engine cores that start together only the first begins a run."""
-        if self._phase == "ready":
+        """A process that starts a second time begins another run; engine cores that start together do not."""
+        if line.process in self._started or len(self._started) >= _MOST_PROCESSES:
             self.begin_run()
             self._failures.start()
+            self._started.clear()
+        self._started.add(line.process)
 
     def _enter_phase(self, line: Line, kind: Literal["phase", "ready"], phase: str) -> list[LogEvent]:
         if phase == self._phase:

@@ -51,9 +51,11 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # a group's name is the fact's key
         rf"reserved (?P<reserved_kv_gib>{_N}) GiB memory for KV Cache",
         rf"Explicitly set \((?P<reserved_kv_gib>{_N})/{_N}\) GiB for KV cache",
         r"KV cache size: (?P<kv_cache_tokens>\d[\d,]*) tokens",
-        rf"Maximum concurrency for (?P<max_concurrency_context>\d[\d,]*) tokens per request: (?P<max_concurrency>{_N})x",
+        r"Maximum concurrency for (?P<max_concurrency_context>\d[\d,]*) tokens per request: "
+        rf"(?P<max_concurrency>{_N})x",
         rf"Graph capturing finished in (?P<graph_capture_s>{_N}) secs(?:, took (?P<graph_capture_gib>{_N}) GiB)?",
-        rf"init engine \(.{{1,60}}?\) took (?P<engine_init_s>{_N}) s(?:econds)?(?: \(compilation: (?P<compile_s>{_N}) s)?",
+        rf"init engine \(.{{1,60}}?\) took (?P<engine_init_s>{_N}) s(?:econds)?"
+        rf"(?: \(compilation: (?P<compile_s>{_N}) s)?",
         r"(?P<ready>Application startup complete)",
         r"Resolved architecture: (?P<architectures>\w+)",
         r"Using max model len (?P<max_model_len>\d+)",

@@ -8,7 +8,8 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), sentence)
     for pattern, sentence in (
         (
-            r"KV cache scaling factor 1\.0|[Uu]sing uncalibrated q_scale|scal(?:e|ing factor)s? .{0,60}(?:default|set) to 1\.0",
+            r"KV cache scaling factor 1\.0|[Uu]sing uncalibrated q_scale|"
+            r"scal(?:e|ing factor)s? .{0,60}(?:default|set) to 1\.0",
             "FP8 KV cache scaling factors default to 1.0: the checkpoint gives none, so accuracy may suffer.",
         ),
         (
