@@ -101,8 +101,10 @@ class Grammar:
             number: float | int | None = read_integer(value, self.has_suffixes)
         else:
             number = float(value) if _NUMBER.match(value) else None
-        if number is None and "$" not in value:
-            if value in ("auto", "-1"):  # 'as large as fits': a choice, not a number
+        if number is None:
+            if "$" in value:
+                draft.warnings.append(f"{key.field} is not known: {value}")
+            elif value in ("auto", "-1"):  # 'as large as fits': a choice, not a number
                 draft.unknown_flags.append(item.text)
             else:
                 draft.warnings.append(f"{item.name}: {value!r} is not a number, the value is unknown")
@@ -156,6 +158,8 @@ def read_model_words(items: Sequence[Item], draft: Draft, is_subcommand: bool = 
     if not words:
         return
     named = draft.fields.get("model")
+    if named is not None and words[0].startswith("$"):  # `--model X $EXTRA_ARGS`
+        words.insert(0, str(named))
     if named is not None and named != words[0]:
         draft.warnings.append(f"two models are named: {words[0]} and {named} (by flag)")
     draft.fields["model"] = words[0]

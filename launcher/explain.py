@@ -1,0 +1,167 @@
+"""`explain(text)`: a pasted launch command as a Config, with everything said that was not taken in as it stood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from domain import Config, JsonValue
+from engines import BY_NAME
+from engines.base import Engine, Reading
+from launcher.paste.candidates import Candidate
+from launcher.paste.containers import published_port
+from launcher.paste.notes import Notes, PasteRefused
+from launcher.paste.reading import find_candidate
+from launcher.paste.variables import Variables
+from launcher.secrets import (
+    MASK,
+    is_reference,
+    is_secret_flag,
+    is_secret_name,
+    mask_argv,
+    mask_env,
+    mask_text,
+    replace_in_argv,
+)
+
+LONGEST_PASTE = 1_000_000  # characters
+GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+_TAG_VERSION = re.compile(r":v(\d+(?:\.\d+)+(?:\.?post\d+|rc\d+)?)(?:$|[-_.])")
+_UNSAYABLE = {"argv", "engine_version", "sampling"}  # not part of the command reading's key names
+
+
+class Explanation(BaseModel):
+    """What a paste says; with `refused` set, `config` is at most a draft that the user has to confirm."""
+
+    config: Config | None = None
+    refused: str | None = None  # one sentence
+    left_out: list[str] = Field(default_factory=list)
+    repaired: list[str] = Field(default_factory=list)
+    unresolved: list[str] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)
+    launcher_flags: list[str] = Field(default_factory=list)
+    secret_names: list[str] = Field(default_factory=list)  # variables and flags whose literal value was masked
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """The reading in the key names of Config, then the notes; what is not stated is null."""
+        stated: dict[str, Any] = self.config.model_dump(mode="json", exclude=_UNSAYABLE) if self.config else {}
+        if stated.get("engine") == "other":
+            stated["engine"] = None
+        if stated.get("speculative"):
+            stated["speculative"] = {name: v for name, v in stated["speculative"].items() if v is not None}
+        return stated | self.model_dump(exclude={"config"})
+
+
+def explain(text: str) -> Explanation:
+    """Read a paste; never raises, nothing of it is evaluated, and no secret of it is in the answer."""
+    if len(text) > LONGEST_PASTE:
+        return Explanation(refused=f"The paste is longer than {LONGEST_PASTE} characters: too long for a command.")
+    notes = Notes()
+    try:
+        candidate, variables = find_candidate(text, notes)
+    except PasteRefused as refusal:
+        return Explanation(refused=str(refusal))
+    secrets = literal_secrets(candidate, variables)
+    if candidate is None:
+        refused = "No command of a server we know (vLLM, SGLang, llama.cpp, TensorRT-LLM) was found in the paste."
+        return _told(Explanation(refused=refused), notes, secrets)
+    return _told(_read_candidate(candidate, variables, notes), notes, secrets)
+
+
+def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) -> Explanation:
+    notes.launcher_flags += candidate.launcher_flags
+    engine = BY_NAME[candidate.server.engine] if candidate.server else None
+    env = {name: variables.expand_text(value) for name, value in candidate.env.items()} if _reads_env(engine) else {}
+    reading = Reading()
+    if candidate.server and engine and engine.commands:
+        reading = engine.commands.read_command(candidate.server.args, env)
+    notes.warnings += [text for text in reading.warnings if text not in notes.warnings]
+    refused = candidate.torn
+    if engine is None:
+        image = candidate.container.image if candidate.container else None
+        refused = f"The engine is not one we know (image {image}): vLLM, SGLang, llama.cpp and TensorRT-LLM are read."
+    return Explanation(config=build_config(candidate, engine, reading, notes), refused=refused)
+
+
+def _reads_env(engine: Engine | None) -> bool:
+    return engine is not None and engine.name == "llamacpp"
+
+
+def build_config(candidate: Candidate, engine: Engine | None, reading: Reading, notes: Notes) -> Config:
+    """The typed configuration; literal secrets are masked in it."""
+    container, server = candidate.container, candidate.server
+    fields = dict(reading.fields)
+    fields["port"] = server_port(candidate, engine, fields.get("port"), notes)
+    gpus = container.gpus if container else None
+    gpus = gpus or next((candidate.env[name] for name in GPU_VARIABLES if candidate.env.get(name)), None)
+    version = _TAG_VERSION.search(container.image) if container and container.image else None
+    _warn_of_gpus(gpus, fields.get("tensor_parallel"), notes)
+    return Config(
+        **fields,
+        engine=engine.name if engine else "other",
+        engine_version=version[1] if version else None,
+        launcher=candidate.launcher,
+        image=container.image if container else None,
+        executable=server.executable if server else None,
+        gpus=gpus,
+        env=mask_env(candidate.env),
+        volumes=list(container.volumes) if container else [],
+        unknown_flags=[mask_flag(text) for text in reading.unknown_flags],
+        argv=tuple(mask_argv(candidate.argv)),
+    )
+
+
+def server_port(candidate: Candidate, engine: Engine | None, port: int | None, notes: Notes) -> int | None:
+    """The port that clients use: the published one of a container, else the server's own if it is stated."""
+    container = candidate.container
+    if not container or not container.ports or container.is_on_host_network:
+        return port
+    args = candidate.server.args if candidate.server else []
+    is_unresolved = port is None and any(word.partition("=")[0] == "--port" for word in args)
+    default = engine.default_port if engine and not is_unresolved else None
+    published, misses = published_port(container.ports, port, default)
+    if misses:
+        notes.add(notes.warnings, f"no published port ({', '.join(container.ports)}) leads to the server")
+    return published
+
+
+def _warn_of_gpus(gpus: str | None, tensor_parallel: int | None, notes: Notes) -> None:
+    if gpus and tensor_parallel and re.fullmatch(r"\d+(,\d+)+", gpus) and len(gpus.split(",")) != tensor_parallel:
+        text = f"{len(gpus.split(','))} GPUs are listed ({gpus}) but tensor parallel is {tensor_parallel}"
+        notes.add(notes.warnings, text)
+
+
+def mask_flag(text: str) -> str:
+    """An unknown flag with its literal secret masked."""
+    separator = " " if " " in text.partition("=")[0] else "="
+    name, found, value = text.partition(separator)
+    is_literal = bool(found) and is_secret_flag(name) and not is_reference(value)
+    return f"{name}{separator}{MASK}" if is_literal else text
+
+
+def literal_secrets(candidate: Candidate | None, variables: Variables) -> dict[str, str]:
+    """Every secret that stands literally in the paste, by its variable or flag."""
+    found = {name: value for name, value in variables.values.items() if is_secret_name(name)}
+    if candidate:
+        found |= {name: value for name, value in candidate.env.items() if is_secret_name(name)}
+        words: Sequence[str] = [*candidate.argv, *(candidate.server.args if candidate.server else [])]
+        replace_in_argv(words, lambda name, value: found.setdefault(name, value))
+    return {name: value for name, value in found.items() if not is_reference(value)}
+
+
+def _told(explanation: Explanation, notes: Notes, secrets: dict[str, str]) -> Explanation:
+    """With the notes, and with every secret value masked wherever it stands."""
+    full = explanation.model_dump() | vars(notes) | {"secret_names": sorted(secrets)}
+    return Explanation.model_validate(_mask(full, list(secrets.values())))
+
+
+def _mask(value: JsonValue, secrets: list[str]) -> JsonValue:
+    if isinstance(value, str):
+        stands_for_a_secret = is_reference(value) or is_reference(value.partition("=")[2])
+        return value if stands_for_a_secret and value not in secrets else mask_text(value, secrets)
+    if isinstance(value, dict):
+        return {key: _mask(item, secrets) for key, item in value.items()}
+    return [_mask(item, secrets) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,178 @@
+"""What copying does to a command, undone: control characters, typography, quoting of mails, prompts, lost line ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from launcher.paste.notes import Notes, PasteRefused
+
+FlagTest = Callable[[str], str | None]  # how many words a flag of some engine takes, None if there is no such flag
+
+_ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_]?)")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]")
+_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
+_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_ENTITIES = {"&quot;": '"', "&#34;": '"', "&apos;": "'", "&#39;": "'", "&#x27;": "'", "&lt;": "<", "&gt;": ">"}
+_ENTITIES |= {"&nbsp;": " ", "&#x20;": " ", "&amp;": "&"}  # the ampersand last: it makes no new entity
+_CURLY = str.maketrans(
+    {"“": '"', "”": '"', "„": '"', "‟": '"', "‘": "'", "’": "'", "‚": "'", "‛": "'", "″": '"', "′": "'"}
+)
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])[’](?=[^\W\d_])")
+_DASH = re.compile(r"(?<![^\s'\"`(=])[‐‑‒–—―−]+(?=(\w?)(\w?))")
+_FENCE = re.compile(r"\s*(```+|~~~+)")
+_QUOTED_LINE = re.compile(r"[ \t]*>[ \t]?")
+_PROMPT = re.compile(
+    r"""\s*(?:\([\w .@:+/-]{1,40}\)\s*)*          # (venv) (main)
+    (?: \[?[\w.-]+@[\w.-]+[^\n$\#%>❯]{0,200}[$\#%>❯](?=\s)   # user@host:~/x$
+      | [$❯➜»λ](?=\s) | %(?=\s) | \++(?=\s)       # $ and the trace of `set -x`
+      | (?:PS\s)?[A-Z]:\\[^\n>]{0,200}>            # PS C:\Users>
+      | PS>)\s*""",
+    re.VERBOSE,
+)
+_ROOT_PROMPT = re.compile(r"^\s*#\s+(?=\S)", re.MULTILINE)
+_DEEPEST_QUOTE = 9  # '> > > ' of mails
+_LONGEST_COMMENTED = 2000  # characters of a line whose comment is worth looking for
+_FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
+_LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
+_SERVER_LINE = re.compile(
+    r"\bvllm\s+serve\b|-m\s+(?:vllm|sglang|tensorrt_llm)|\bsglang\s+serve\b|llama-server|trtllm-serve"
+    r"|\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|exec)\b|launch-cluster\.sh|run-recipe\.sh"
+)
+
+
+def clean(text: str, notes: Notes) -> str:
+    """The paste as a shell script or a YAML document; raises PasteRefused where nothing is left."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    for pattern, blank, what in (
+        (_ESCAPES, "", "terminal escape sequences were removed"),
+        (_CONTROLS, "", "control characters were removed"),
+        (_INVISIBLE, "", "invisible characters (zero-width or direction marks) were removed"),
+        (_BLANKS, " ", "no-break spaces became blanks"),
+    ):
+        text = _replace(pattern, blank, text, what, notes)
+    if not text.strip():
+        raise PasteRefused("There is nothing to read: the paste is empty.")
+    text = straighten(unwrap_markdown(text, notes), notes)
+    return strip_prompts(join_foreign_lines(text, notes))
+
+
+def _replace(pattern: re.Pattern[str], by: str, text: str, what: str, notes: Notes) -> str:
+    text, count = pattern.subn(by, text)
+    if count:
+        notes.add(notes.repaired, what)
+    return text
+
+
+def straighten(text: str, notes: Notes) -> str:
+    """Typographic quotes and dashes and HTML entities as they were typed."""
+    before = text
+    for entity, character in _ENTITIES.items():
+        text = text.replace(entity, character)
+    if text != before:
+        notes.add(notes.repaired, "HTML entities such as &quot; were replaced")
+    before, text = text, _APOSTROPHE.sub("\0", text).translate(_CURLY).replace("\0", "’")
+    if text != before:
+        notes.add(notes.repaired, "curly quotes were replaced by straight ones")
+    before, text = text, _DASH.sub(_dash, text)
+    if text != before:
+        notes.add(notes.repaired, "long dashes were replaced by hyphens")
+    return text
+
+
+def _dash(match: re.Match[str]) -> str:
+    if not match[1]:  # a dash between words of prose
+        return match[0]
+    is_short_flag = match[0] in "‐‑−" or not match[2]
+    return "-" if is_short_flag and len(match[0]) == 1 else "--"
+
+
+def unwrap_markdown(text: str, notes: Notes) -> str:
+    """Without the '> ' of a quoted mail and the fences of a code block (then only what stands in the blocks)."""
+    lines = text.split("\n")
+    for _ in range(_DEEPEST_QUOTE):
+        if not all(_QUOTED_LINE.match(line) for line in lines if line.strip()):
+            break
+        lines = [_QUOTED_LINE.sub("", line, count=1) for line in lines]
+    fences = [i for i, line in enumerate(lines) if _FENCE.match(line)]
+    if fences:
+        inside: list[str] = []
+        for start, end in zip(fences[::2], [*fences[1::2], len(lines)], strict=False):
+            inside += [*lines[start + 1 : end], ""]
+        if any(line.strip() for line in inside):
+            outside = (
+                len([line for line in lines if line.strip()]) - len(fences) - len([x for x in inside if x.strip()])
+            )
+            if outside > 0:
+                notes.add(notes.left_out, "the text around the code block")
+            lines = inside
+        else:
+            lines = [line for line in lines if not _FENCE.match(line)]
+    return "\n".join(_without_code_ticks(line) for line in lines)
+
+
+def _without_code_ticks(line: str) -> str:
+    stripped = line.strip()
+    is_code = len(stripped) > 2 and stripped[0] == stripped[-1] == "`" and stripped.count("`") == 2
+    return stripped[1:-1] if is_code else line
+
+
+def join_foreign_lines(text: str, notes: Notes) -> str:
+    """Continuations of PowerShell (`), CMD (^) and flattened pastes as the shell's backslash at the line's end."""
+    if re.search(r"(?:^|\s)`[ \t]*(?:\n|>>|-|$)", text):
+        text = _replace(
+            re.compile(r"(?<=\s)`[ \t]*(?:\n[ \t]*)?(?:>>[ \t]?)"), "\\\n", text, "PowerShell lines joined", notes
+        )
+        text = _replace(re.compile(r"(?<=\s)`(?:[ \t]*\n|[ \t]+(?=-))"), "\\\n", text, "PowerShell lines joined", notes)
+    text = _replace(re.compile(r"(?<=\s)\^[ \t]*\n"), "\\\n", text, "CMD lines joined", notes)
+    text = _replace(re.compile(r"\\[ \t]+(?=\n|$)"), r"\\", text, "blanks after a backslash were removed", notes)
+    text = _replace(re.compile(r"\\[ \t]+#[^\n]*(?=\n)"), r"\\", text, "a comment after a backslash was removed", notes)
+    text = _replace(re.compile(r"(?<=\s)\\[ \t]+(?=\S)"), " ", text, "lost line ends after backslashes", notes)
+    return re.sub(r"\\\n[ \t]*>{1,2}[ \t]", "\\\n", text)  # the shell's own prompt for a continued line
+
+
+def strip_prompts(text: str) -> str:
+    return "\n".join(line[match.end() :] if (match := _PROMPT.match(line)) else line for line in text.split("\n"))
+
+
+def uncomment(text: str) -> str:
+    """The text with '# ' taken for root's prompt instead of a comment."""
+    return _ROOT_PROMPT.sub("", text)
+
+
+def join_lost_lines(text: str, takes: FlagTest, notes: Notes) -> str:
+    """Lines of a server's command that lost their backslash, were cut by a terminal's width, or hold a comment."""
+    joined: list[str] = []
+    is_inside = False  # of a server's command
+    for line in text.split("\n"):
+        before = joined[-1] if joined else ""
+        is_continued = before.endswith("\\")
+        if is_inside and line.lstrip().startswith("#") and (is_continued or not line.strip("# ")):
+            notes.add(notes.left_out, line.strip().rstrip("\\").rstrip())
+            continue
+        if is_inside and not is_continued and before.strip():
+            cut = _cut_between(before, line, takes)
+            if cut is not None:
+                joined[-1] = before.rstrip() + cut + line
+                notes.add(notes.repaired, f"a line cut in two at {before.split()[-1]} was rejoined")
+                continue
+            if _FLAG_LINE.match(line):
+                bare = _LINE_COMMENT.sub("", before) if len(before) < _LONGEST_COMMENTED else before
+                joined[-1] = bare.rstrip() + " \\"
+                notes.add(notes.repaired, "a missing backslash at a line's end was added")
+                is_continued = True
+        is_inside = bool(_SERVER_LINE.search(line)) or (is_inside and (is_continued or not line.strip()))
+        joined.append(line)
+    return "\n".join(joined)
+
+
+def _cut_between(before: str, line: str, takes: FlagTest) -> str | None:
+    """What stood between two lines ('' or a blank) if the first ends in half a flag or a flag without its value."""
+    if line[:1].isspace() or not re.match(r"[\w./$'\"{=-]", line):
+        return None
+    last, first = before.split()[-1], line.split(maxsplit=1)[0]
+    if not last.startswith("-") or first.startswith("-"):
+        return None
+    if takes(last) is None and takes((last + first).partition("=")[0]):
+        return ""
+    return " " if takes(last) == "value" else None

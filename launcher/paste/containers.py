@@ -1,0 +1,167 @@
+"""`docker run`, `podman run` and `exec`: what the runtime is told, apart from the server's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from launcher.paste.servers import basename
+from launcher.paste.variables import Arg
+
+RUNTIMES = {"docker": "docker", "podman": "podman", "nerdctl": "docker"}
+# Flags of `run` and `exec` that stand alone; every other one takes a value.
+SWITCHES = """
+--detach --interactive --tty --rm --privileged --init --read-only --no-healthcheck --oom-kill-disable --publish-all
+--quiet --replace --tls-verify --rmi --disable-content-trust --env-host --http-proxy --no-hosts --no-hostname --passwd
+--latest --help --sig-proxy
+"""
+_SWITCHES = frozenset(SWITCHES.split())
+_SHORT_SWITCHES = frozenset("ditPq")
+
+
+@dataclass
+class Container:
+    """One container as its command or manifest states it; texts are as written, `ports` with variables put in."""
+
+    launcher: str
+    image: str | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    volumes: list[str] = field(default_factory=list)
+    ports: list[str] = field(default_factory=list)  # 'host:container'
+    gpus: str | None = None
+    args: list[Arg] = field(default_factory=list)  # after the image, the entrypoint before them
+    has_entrypoint: bool = False
+    is_on_host_network: bool = False
+    flags: list[str] = field(default_factory=list)  # told to the runtime, of no field of ours
+    devices: list[str] = field(default_factory=list)
+
+
+def find_runtime(words: Sequence[Arg]) -> tuple[int, int, str] | None:
+    """Position of the runtime, of the first word after its `run` or `exec`, and which of the two."""
+    for position, word in enumerate(words):
+        if basename(word.text) in RUNTIMES:
+            for at in range(position + 1, min(len(words), position + 6)):
+                if words[at].text in ("run", "create", "exec"):
+                    return position, at + 1, words[at].text
+                if words[at].text == "compose":
+                    return None
+    return None
+
+
+def read_container(words: Sequence[Arg]) -> Container | None:
+    """A `run` or `exec` command line; None if the words are none."""
+    found = find_runtime(words)
+    if not found:
+        return None
+    position, start, verb = found
+    container = Container(RUNTIMES[basename(words[position].text)])
+    if verb == "exec":
+        container.flags.append(verb)
+    entrypoint: Arg | None = None
+    rest = list(words[start:])
+    options = _options(rest)
+    at = 0
+    for name, value, length in options:
+        at += length
+        if name == "--entrypoint" and value:
+            entrypoint = value
+            container.has_entrypoint = bool(value.text)
+        else:
+            take_option(container, name, value)
+    target, after = (rest[at].text, rest[at + 1 :]) if at < len(rest) else (None, [])
+    if verb == "exec":
+        container.flags.append(target or "")
+    else:
+        container.image = target
+    container.args = ([entrypoint] if entrypoint and entrypoint.text else []) + after
+    container.gpus = container.gpus or ",".join(container.devices) or None
+    return container
+
+
+def _options(words: Sequence[Arg]) -> Iterator[tuple[str, Arg | None, int]]:
+    """Each option with its value and the number of words it takes, up to the image."""
+    at = 0
+    while at < len(words) and words[at].text.startswith("-") and len(words[at].text) > 1:
+        name, value, length = _option(words, at)
+        at += length
+        yield name, value, length
+
+
+def _option(words: Sequence[Arg], at: int) -> tuple[str, Arg | None, int]:
+    raw, text = words[at]
+    following = words[at + 1] if at + 1 < len(words) else None
+    name, equals, value = text.partition("=")
+    if text.startswith("--"):
+        if equals:
+            return name, Arg(raw.partition("=")[2], value), 1
+        return (name, None, 1) if name in _SWITCHES or following is None else (name, following, 2)
+    letters = text[1:]
+    for index, letter in enumerate(letters):
+        if letter not in _SHORT_SWITCHES:
+            glued = letters[index + 1 :].removeprefix("=")
+            if glued:
+                written = raw[1 + letters.index(letter) + 1 :].removeprefix("=") if raw != text else glued
+                return f"-{letter}", Arg(written, glued), 1
+            return (f"-{letter}", following, 2) if following else (f"-{letter}", None, 1)
+    return text, None, 1
+
+
+def take_option(container: Container, name: str, value: Arg | None) -> None:
+    """One option of the runtime into its place."""
+    if name in ("-e", "--env") and value:
+        take_env(container, value)
+    elif name in ("-v", "--volume") and value:
+        container.volumes.append(value.raw)
+    elif name == "--mount" and value:
+        container.volumes.append(_mount(value.raw))
+    elif name in ("-p", "--publish") and value:
+        container.ports.append(value.text)
+    elif name == "--gpus" and value:
+        container.gpus = value.raw.strip("\"'")
+    elif name == "--device" and value and "/gpu=" in value.text:
+        container.devices.append(value.raw)
+    elif name in ("--network", "--net") and value and value.text == "host":
+        container.is_on_host_network = True
+        container.flags.append(f"{name} host")
+    else:
+        container.flags.append(f"{name} {value.raw}" if value else name)
+
+
+def take_env(container: Container, value: Arg) -> None:
+    """NAME=value; a NAME alone passes on the caller's own."""
+    name, equals, text = value.raw.partition("=")
+    container.env[name] = text if equals else f"${name}"
+
+
+def _mount(text: str) -> str:
+    stated = dict(part.partition("=")[::2] for part in text.split(","))
+    source = stated.get("source") or stated.get("src")
+    target = stated.get("target") or stated.get("destination") or stated.get("dst")
+    if not source or not target:
+        return text
+    return f"{source}:{target}" + (":ro" if "readonly" in stated or "ro" in stated else "")
+
+
+def published_port(ports: Sequence[str], server_port: int | None, default_port: int | None) -> tuple[int | None, bool]:
+    """The host port that leads to the server, and whether a mapping misses it."""
+    wanted = server_port or default_port
+    pairs = [pair for text in ports for pair in [port_pair(text)] if pair]
+    for published, target in pairs:
+        if target == wanted or wanted is None:
+            return published, False
+    return None, bool(pairs)
+
+
+def port_pair(text: str) -> tuple[int | None, int] | None:
+    """'127.0.0.1:8001:8000/tcp' as (8001, 8000); a range counts by its first port; None if no number stands there."""
+    spec = text.strip().strip("\"'").partition("/")[0]
+    parts = spec.rsplit(":", 2)
+    target = _port(parts[-1])
+    if target is None:
+        return None
+    return (_port(parts[-2]) if len(parts) > 1 else None), target
+
+
+def _port(text: str) -> int | None:
+    first = text.partition("-")[0]
+    return int(first) if first.isdigit() and 0 < len(first) < 6 and 0 < int(first) < 65536 else None

@@ -1,0 +1,214 @@
+"""Compose files and Kubernetes manifests: the containers they state, every scalar as it was written."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from launcher.paste.containers import Container, port_pair
+from launcher.paste.notes import Notes
+from launcher.paste.shell import UnclosedQuote, split_words
+from launcher.paste.variables import Arg, Variables
+from launcher.secrets import MASK
+
+MOST_NODES = 20_000
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_KEY = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?(services|apiVersion|kind|image|containers|command|args|environment|env|ports|spec)[ \t]*:",
+    re.MULTILINE,
+)
+_KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)")
+_COMPOSE_KEYS = frozenset({"image", "command", "entrypoint"})
+
+
+def looks_like_manifest(text: str) -> bool:
+    """Whether at least two of the keys that a manifest of a server has stand at line starts."""
+    return len(set(_KEY.findall(text))) > 1
+
+
+def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Container]:
+    """The containers of a YAML text in their order; none if it is no YAML."""
+    try:
+        documents = [node for node in yaml.load_all(text, Loader=_LOADER) if isinstance(node, dict | list)]
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return []
+    mappings = [found for document in documents for found in _mappings(document)]
+    is_kubernetes = any("apiVersion" in node or "containers" in node for node in mappings)
+    found = []
+    for node in mappings:
+        if is_kubernetes and isinstance(node.get("containers"), list):
+            found += [_kubernetes(item, notes) for item in node["containers"] if isinstance(item, dict)]
+        elif not is_kubernetes and _COMPOSE_KEYS.intersection(node):
+            found.append(_compose(node, variables, notes))
+    if is_kubernetes:
+        _publish(found, [node for node in mappings if "nodePort" in node])
+    return found
+
+
+def _mappings(root: Any) -> Iterator[dict[str, Any]]:
+    """Every mapping of a document, outer before inner, an aliased one once."""
+    waiting, seen = deque([root]), set[int]()
+    while waiting and len(seen) < MOST_NODES:
+        node = waiting.popleft()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, dict):
+            merged = _merged(node)
+            yield merged
+            waiting += [value for value in merged.values() if isinstance(value, dict | list)]
+        else:
+            waiting += [value for value in node if isinstance(value, dict | list)]
+
+
+def _merged(node: dict[str, Any]) -> dict[str, Any]:
+    """A mapping with its `<<` put in, as YAML's merge key means."""
+    base = node.get("<<")
+    bases = [b for b in (base if isinstance(base, list) else [base]) if isinstance(b, dict)]
+    merged: dict[str, Any] = {}
+    for mapping in reversed(bases):
+        merged |= mapping
+    return {**merged, **{key: value for key, value in node.items() if isinstance(key, str) and key != "<<"}}
+
+
+def _compose(node: dict[str, Any], variables: Variables, notes: Notes) -> Container:
+    container = Container("compose", image=_text(node.get("image"), variables) or None)
+    container.env = _environment(node.get("environment"))
+    container.volumes = [_volume(item) for item in _list(node.get("volumes"))]
+    container.ports = [variables.expand_text(port) for item in _list(node.get("ports")) if (port := _published(item))]
+    container.gpus = _compose_gpus(node)
+    entrypoint = _compose_words(node.get("entrypoint"), variables, notes)
+    container.has_entrypoint = bool(entrypoint)
+    container.args = entrypoint + _compose_words(node.get("command"), variables, notes)
+    container.is_on_host_network = node.get("network_mode") == "host"
+    return container
+
+
+def _compose_words(value: Any, variables: Variables, notes: Notes) -> list[Arg]:
+    """`command:` or `entrypoint:`, a list of words or one shell-like text; `$$` is a plain dollar there."""
+    if isinstance(value, list):
+        words = [Arg(item, variables.expand_text(item)) for item in value if isinstance(item, str)]
+    else:
+        words = _shell_words(value if isinstance(value, str) else "", variables, notes)
+    return [Arg(word.raw.replace("$$", "$"), word.text.replace("$$", "$")) for word in words]
+
+
+def _shell_words(text: str, variables: Variables, notes: Notes) -> list[Arg]:
+    try:
+        return variables.expand_words(split_words(text))
+    except UnclosedQuote as torn:
+        notes.add(notes.warnings, f"a {torn.quote} quote in the manifest's command is never closed")
+        return variables.expand_words(torn.command.words)
+
+
+def _kubernetes(node: dict[str, Any], notes: Notes) -> Container:
+    node = _merged(node)
+    container = Container("kubernetes", image=node.get("image") if isinstance(node.get("image"), str) else None)
+    container.env = _environment(node.get("env"))
+    command, args = _kubernetes_words(node.get("command")), _kubernetes_words(node.get("args"))
+    container.has_entrypoint = bool(command)
+    if len(command + args) == 1 and " " in (command + args)[0]:
+        notes.add(notes.warnings, "the whole command is one word: Kubernetes would look for a program of that name")
+        split = _shell_words((command + args)[0], Variables(notes), notes)
+        container.args = split
+    else:
+        known = {name: value for name, value in container.env.items() if "$" not in value}
+        container.args = [Arg(word, _substitute(word, known)) for word in command + args]
+    resources = node.get("resources")
+    container.gpus = _gpu_count(_get_any(resources, "limits")) or _gpu_count(_get_any(resources, "requests"))
+    container.ports = [f"{port}:{port}" for item in _list(node.get("ports")) if (port := _get(item, "containerPort"))]
+    return container
+
+
+def _kubernetes_words(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) and value else [item for item in _list(value) if isinstance(item, str)]
+
+
+def _substitute(word: str, env: dict[str, str]) -> str:
+    return _KUBERNETES_REFERENCE.sub(lambda m: env.get(m[1], m[0]), word)
+
+
+def _publish(containers: list[Container], services: list[dict[str, Any]]) -> None:
+    """A Service's nodePort in the place of the container's own port."""
+    for service in services:
+        target = _get(service, "targetPort") or _get(service, "port") or ""
+        for container in containers:
+            own = [pair[1] for port in container.ports if (pair := port_pair(port))]
+            if target.isdigit() and (int(target) in own or not own):
+                container.ports = [f"{service['nodePort']}:{target}"]
+            elif not target.isdigit() and own:
+                container.ports = [f"{service['nodePort']}:{own[0]}"]
+
+
+def _environment(value: Any) -> dict[str, str]:
+    """`environment:` as a mapping or a list, and Kubernetes' list of name and value."""
+    if isinstance(value, dict):
+        return {name: text for name, text in value.items() if isinstance(text, str)}
+    env: dict[str, str] = {}
+    for item in _list(value):
+        if isinstance(item, str):
+            name, equals, text = item.partition("=")
+            env[name] = text if equals else f"${name}"
+        elif isinstance(item, dict) and isinstance(item.get("name"), str):
+            stated = item.get("value")
+            if isinstance(stated, str):
+                env[item["name"]] = stated
+            elif "secretKeyRef" in str(item.get("valueFrom")):
+                env[item["name"]] = MASK
+    return env
+
+
+def _volume(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    return f"{_get(item, 'source')}:{_get(item, 'target')}" + (":ro" if _get(item, "read_only") == "true" else "")
+
+
+def _published(item: Any) -> str | None:
+    if isinstance(item, str):
+        return item
+    target, published = _get(item, "target"), _get(item, "published")
+    return f"{published}:{target}" if target and published else target
+
+
+def _compose_gpus(node: dict[str, Any]) -> str | None:
+    """`deploy.resources.reservations.devices`, or the short `gpus:`."""
+    if isinstance(node.get("gpus"), str):
+        return str(node["gpus"])
+    found: Any = node
+    for key in ("deploy", "resources", "reservations"):
+        found = found.get(key) if isinstance(found, dict) else None
+    devices = _list(_get_any(found, "devices")) + _list(node.get("gpus"))
+    for device in devices:
+        ids = [text for text in _list(_get_any(device, "device_ids")) if isinstance(text, str)]
+        if ids or _get(device, "count"):
+            return ",".join(ids) or _get(device, "count")
+    cdi = [text for text in _list(node.get("devices")) if isinstance(text, str) and "/gpu=" in text]
+    return ",".join(cdi) or None
+
+
+def _gpu_count(resources: Any) -> str | None:
+    if not isinstance(resources, dict):
+        return None
+    return next((value for key, value in resources.items() if key.endswith("/gpu") and isinstance(value, str)), None)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _get_any(item: Any, key: str) -> Any:
+    return item.get(key) if isinstance(item, dict) else None
+
+
+def _get(item: Any, key: str) -> str | None:
+    value = _get_any(item, key)
+    return value if isinstance(value, str) and value else None
+
+
+def _text(value: Any, variables: Variables) -> str:
+    return variables.expand_text(value) if isinstance(value, str) else ""

@@ -1,0 +1,25 @@
+"""What a reading tells its reader beside the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+class PasteRefused(Exception):
+    """The paste cannot be read; the message is one sentence for the user."""
+
+
+@dataclass
+class Notes:
+    """Everything found on the way, in the order it was found, each once."""
+
+    left_out: list[str] = field(default_factory=list)  # commands and lines that are not the server's
+    repaired: list[str] = field(default_factory=list)
+    unresolved: list[str] = field(default_factory=list)  # '$PORT', '<model>': to be filled in
+    warnings: list[str] = field(default_factory=list)
+    launcher_flags: list[str] = field(default_factory=list)  # of the wrapper or the container runtime
+
+    @staticmethod
+    def add(kind: list[str], text: str) -> None:
+        if text not in kind:
+            kind.append(text)

@@ -1,0 +1,104 @@
+"""A pasted shell text as simple commands: prose, log lines and heredoc bodies are told apart from commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PureWindowsPath
+
+from launcher.paste.notes import Notes
+from launcher.paste.shell import Command, Lexer, UnclosedQuote
+
+MOST_HEREDOCS = 50
+LONGEST_NOTE = 200  # characters
+MOST_NOTES = 20
+_HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(?P<end>\w+)['\"]?[^\n]*\n")
+_FIRST = re.compile(r"[^\s;&|(){}]+")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+COMMAND_WORDS = """
+vllm python python3 sglang llama-server llama trtllm-serve trtllm-llmapi-launch uv uvx pipx poetry pdm conda mamba
+sudo nohup env exec time nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
+mpiexec torchrun accelerate ray nsys ncu docker podman nerdctl docker-compose kubectl helm singularity apptainer
+bash sh zsh ssh eval command nvidia-smi export declare typeset set unset cd mkdir rm cp mv cat tee echo printf
+curl wget git pip pip3 apt apt-get source . if then else elif fi for while do done case esac function return sleep
+kill pkill wait trap ulimit local readonly test [ [[ ! true false huggingface-cli hf modprobe systemctl chmod chown
+start
+"""
+_COMMAND_WORDS = frozenset(COMMAND_WORDS.split())
+_PYTHON = re.compile(r"(python|pypy)[\d.]*$")
+_SERVER_IN_PROSE = re.compile(
+    r"(?:^|[\s`:>$#%❯✗»])(?P<start>(?:[A-Z_]{3,}=\S+\s+)*(?:sudo\s+)?"
+    r"(?:vllm\s+serve\s|python[\d.]*\s+-m\s+(?:vllm|sglang)[.\w]+\s|sglang\s+serve\s|(?:\S*/)?llama-server\s"
+    r"|trtllm-serve\s|(?:docker|podman)\s+run\s))"
+)
+_PROSE_LEADS_IN = re.compile(r"[:>$#%❯✗»`]\s*$")
+
+
+def take_heredocs(text: str) -> tuple[str, list[str]]:
+    """The text without the bodies of its heredocs, and the bodies."""
+    kept, bodies, position = [], [], 0
+    for _ in range(MOST_HEREDOCS):
+        opening = _HEREDOC.search(text, position)
+        if not opening:
+            break
+        closing = re.compile(rf"^[ \t]*{opening['end']}[ \t]*$", re.MULTILINE).search(text, opening.end())
+        kept.append(text[position : opening.end()])
+        body_end = closing.start() if closing else len(text)
+        bodies.append(text[opening.end() : body_end])
+        position = closing.end() if closing else len(text)
+    return "".join(kept) + text[position:], bodies
+
+
+def split_script(text: str, notes: Notes) -> Iterator[Command]:
+    """The simple commands in their order: one with an open quote is `torn`."""
+    position, line = 0, 1
+    while position < len(text):
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        start = command_start(text[position:end])
+        if start is None:
+            leave_out(notes, text[position:end])
+            position, line = end + 1, line + 1
+            continue
+        lexer = Lexer(text, position + start, line)
+        try:
+            yield from lexer.commands()
+        except UnclosedQuote as torn:
+            torn.command.torn = torn
+            yield torn.command
+            position, line = end + 1, line + 1
+            continue
+        position, line = lexer.position, lexer.line
+
+
+def command_start(line: str) -> int | None:
+    """Where a line's command starts; None for prose, a log line or data."""
+    first = _FIRST.search(line)
+    if not first or _is_command_word(first[0]):
+        return 0
+    named = _SERVER_IN_PROSE.search(line)
+    if named and _PROSE_LEADS_IN.search(line[: named.start("start")]):
+        return named.start("start")
+    return None
+
+
+def _is_command_word(word: str) -> bool:
+    word = word.strip("'\"\\")
+    if _ASSIGNMENT.match(word) or word.startswith(("#", "$", "<", ">", "./", "../", "/", "~/", "-")):
+        return True
+    name = PureWindowsPath(word).name.removesuffix(".exe")
+    return (
+        name in _COMMAND_WORDS or bool(_PYTHON.match(name)) or name.endswith((".sh", ".py")) or "llama-server" in name
+    )
+
+
+def leave_out(notes: Notes, text: str) -> None:
+    """Tell what was not taken in, in one short line each, and only so many of them."""
+    short = " ".join(text[: LONGEST_NOTE * 2].split())
+    short = short if len(short) <= LONGEST_NOTE else short[:LONGEST_NOTE] + " …"
+    if not short or short.startswith("#"):
+        return
+    if len(notes.left_out) < MOST_NOTES:
+        notes.add(notes.left_out, short)
+    elif len(notes.left_out) == MOST_NOTES:
+        notes.left_out.append("… and more")

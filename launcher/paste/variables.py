@@ -1,0 +1,104 @@
+"""Variables of a paste: what it assigns is put in where it is used; the rest stays as it was written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from launcher.paste.notes import Notes
+from launcher.paste.shell import Part, Word, split_references
+
+LONGEST_VALUE = 20_000  # characters; a longer one stays a reference
+MOST_NESTED = 5  # defaults within defaults
+_BRACED = re.compile(r"\$\{(\w+)(?:\[[@*]\])?(?:(:?[-=])(.*))?\}$", re.DOTALL)
+_BARE = re.compile(r"\$([A-Za-z_]\w*)$")
+_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}$")
+_ALL_PARAMETERS = frozenset({"$@", "$*", "${@}", "${*}"})
+_COMPUTED = re.compile(r"\$\(|`")
+_PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./:-]*>")
+
+
+class Arg(NamedTuple):
+    """A word as it was written and as it reads with the paste's own variables put in."""
+
+    raw: str
+    text: str
+
+
+def arg(text: str) -> Arg:
+    return Arg(text, text)
+
+
+def is_computed(text: str) -> bool:
+    """Whether a value would have to be computed by a shell: '$(date)', '$((1+1))'."""
+    return bool(_COMPUTED.search(text))
+
+
+@dataclass
+class Variables:
+    """What the paste has assigned so far, and what of it is exported."""
+
+    notes: Notes
+    values: dict[str, str] = field(default_factory=dict)
+    arrays: dict[str, list[str]] = field(default_factory=dict)
+    exported: dict[str, str] = field(default_factory=dict)  # as written
+
+    def assign(self, name: str, value: Word) -> None:
+        """Remember NAME=value; one that would have to be computed stays unknown."""
+        text = self.expand(value)
+        if is_computed(text) or f"${name}" in text or f"${{{name}}}" in text or len(text) > LONGEST_VALUE:
+            self.values.pop(name, None)
+        else:
+            self.values[name] = text
+
+    def export(self, name: str, value: Word | None) -> None:
+        """Remember `export NAME=value` or `export NAME`."""
+        if value is not None:
+            self.assign(name, value)
+        written = value.text if value is not None else self.values.get(name)
+        if written is not None and not is_computed(written):
+            self.exported[name] = written
+
+    def expand(self, word: Word) -> str:
+        """The word as one text."""
+        return "".join(self._expand_part(part) for part in word.parts)
+
+    def expand_text(self, text: str, depth: int = 0) -> str:
+        """Text with references that stands outside the shell (YAML)."""
+        return "".join(self._expand_part(part, depth) for part in split_references(text))
+
+    def expand_words(self, words: Iterable[Word]) -> list[Arg]:
+        """The words of a command; an unquoted variable that holds several words becomes several."""
+        return [found for word in words for found in self._split(word)]
+
+    def _split(self, word: Word) -> Iterator[Arg]:
+        if word.text in _ALL_PARAMETERS:
+            self.notes.add(self.notes.unresolved, word.text)
+            return
+        array = _ARRAY.match(word.text)
+        if array and array[1] in self.arrays:
+            yield from map(arg, self.arrays[array[1]])
+            return
+        text = self.expand(word)
+        for placeholder in _PLACEHOLDER.findall(text):
+            self.notes.add(self.notes.unresolved, placeholder)
+        only = word.parts[0] if len(word.parts) == 1 else None
+        if only and only.is_reference and not only.is_quoted and text != word.text:
+            yield from map(arg, text.split())
+        else:
+            yield Arg(word.text, text)
+
+    def _expand_part(self, part: Part, depth: int = 0) -> str:
+        if not part.is_reference:
+            return part.text
+        bare, braced = _BARE.match(part.text), _BRACED.match(part.text)
+        match = bare or braced
+        if match and match[1] in self.values:
+            return self.values[match[1]]
+        self.notes.add(self.notes.unresolved, part.text)
+        has_default = braced is not None and braced[2] is not None
+        if braced and has_default and depth < MOST_NESTED:
+            return self.expand_text(braced[3], depth + 1)
+        return part.text
