@@ -30,13 +30,13 @@ SLOTS = define(
         "tokens_per_step": "Δ n_decoded / Δ n_decode_total while exactly one slot is processing",
         "steps_per_s": "Δ n_decode_total / Δ monotonic seconds while exactly one slot is processing",
         "requests_running": "slots that are processing",
+        "kv_usage_ratio": "tokens held by the slots that are processing / context of all slots",
     },
     {
         "acceptance_length": "the slots do not tell drafts; the counters do, when a request finishes",
         "acceptance_rate": "the slots do not tell drafts; the counters do, when a request finishes",
         "per_position": "the slots do not tell drafts; the counters do, when a request finishes",
         "requests_waiting": "the slots show only requests that have one",
-        "kv_usage_ratio": _NO_KV,
         "preemptions": _NO_PREEMPTION,
     },
 )

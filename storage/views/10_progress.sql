@@ -168,6 +168,8 @@ WITH looks AS (
     SELECT
         run_id, ts, mono_s, max(dt_s) AS dt_s, max(calls) AS calls, sum(decoded) AS decoded,
         count(*) FILTER (is_processing) AS running,
+        sum(CASE WHEN is_processing THEN n_tokens ELSE 0 END) / nullif(sum(n_ctx), 0) AS kv_usage_ratio,
+        bool_or(n_ctx IS NULL OR (is_processing AND n_tokens IS NULL)) AS kv_unseen,
         count(*) FILTER (is_processing OR was_processing) AS touched,
         bool_or(ended) AS any_ended, bool_and(went_on OR NOT (is_processing OR was_processing)) AS steady,
         min(decoded) < 0 AS fell, bool_or(is_processing AND decoded IS NULL) AS unseen,
@@ -189,6 +191,7 @@ SELECT
     CASE WHEN broken IS NULL AND counts_steps THEN calls END AS steps,
     CASE WHEN broken IS NULL AND counts_steps THEN dt_s END AS step_s,
     running::DOUBLE AS requests_running,
+    CASE WHEN NOT kv_unseen THEN kv_usage_ratio END AS kv_usage_ratio,
     CASE
         WHEN broken IS NOT NULL OR unseen THEN NULL
         WHEN activities IS NULL OR len(activities) = 0 THEN 'idle'
