@@ -25,6 +25,7 @@ EVERY_S = 30.0
 SETTLE = timedelta(seconds=60)  # after its end a run's last lines may still come in
 LIVE_AGE = timedelta(minutes=30)  # rows of live runs, and of no run, are sealed when they are older
 LIVE_ROWS = 20_000  # and this many, so that a long run makes few files
+PORTIONS_PER_TURN = 64  # the rest comes with the next turn
 ORPHAN_AGE_S = 3600.0
 NO_RUN = "__HIVE_DEFAULT_PARTITION__"  # what Parquet readers take for a null run_id
 
@@ -67,12 +68,14 @@ class Sealer:
                 self.failure = f"Rows could not be sealed: {str(error).splitlines()[0]}"
 
     def seal_due(self) -> int:
-        """Seal every portion that is due, one transaction each; the number of files made."""
-        portions = self._due(self._clock())
-        for portion in portions:
-            if self._closing.is_set():
-                break
-            self._seal(portion)
+        """Seal what is due, a bounded number of portions in one transaction; the number of files made."""
+        portions = self._due(self._clock())[:PORTIONS_PER_TURN]
+        if portions:
+            with self._database.transaction() as cursor:
+                for portion in portions:
+                    self._seal(cursor, portion)
+                define_views(cursor, self._parquet_dir)
+            self._sealed()
         return len(portions)
 
     def _due(self, now: datetime) -> list[Portion]:
@@ -83,21 +86,17 @@ class Sealer:
                 for due in cursor.execute(_due_sql(table, column), _due_params(now)).to_arrow_table().to_pylist()
             ]
 
-    def _seal(self, portion: Portion) -> None:
-        with self._database.transaction() as cursor:
-            path = self._new_path(cursor, portion)
-            draft = path.with_suffix(".draft")
-            try:
-                rows = _copy(cursor, portion, draft)
-                _settle_on_disk(draft, path)
-            finally:
-                draft.unlink(missing_ok=True)
-            name = str(path.relative_to(self._parquet_dir))
-            _delete(cursor, portion)
-            record = [name, portion.table, portion.run_id, rows, self._clock()]
-            cursor.execute("INSERT INTO raw.sealed_files VALUES (?, ?, ?, ?, ?)", record)
-            define_views(cursor, self._parquet_dir)
-        self._sealed()
+    def _seal(self, cursor: duckdb.DuckDBPyConnection, portion: Portion) -> None:
+        path = self._new_path(cursor, portion)
+        draft = path.with_suffix(".draft")
+        try:
+            rows = _copy(cursor, portion, draft)
+            _settle_on_disk(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+        _delete(cursor, portion)
+        record = [str(path.relative_to(self._parquet_dir)), portion.table, portion.run_id, rows, self._clock()]
+        cursor.execute("INSERT INTO raw.sealed_files VALUES (?, ?, ?, ?, ?)", record)
 
     def _new_path(self, cursor: duckdb.DuckDBPyConnection, portion: Portion) -> Path:
         """The next free number; a file of that name was never recorded, so it may be overwritten."""

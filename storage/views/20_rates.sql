@@ -7,7 +7,7 @@ CREATE OR REPLACE MACRO sum_of_all(x) AS CASE WHEN count(x) = count(*) THEN sum(
 
 -- One word for several: the common one, 'mixed' when they differ, null when one is unknown.
 CREATE OR REPLACE MACRO common_activity(activities, total) AS CASE
-    WHEN len(activities) < total THEN NULL
+    WHEN coalesce(len(activities), 0) < total THEN NULL
     WHEN len(list_distinct(activities)) = 1 THEN activities[1]
     ELSE 'mixed'
 END;

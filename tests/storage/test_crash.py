@@ -1,0 +1,154 @@
+"""Kills and full disks: what was acknowledged is there once, and nothing else is doubled."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from domain import Batch, Event
+from settings import Settings
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+WRITER = """
+import sys, threading, time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from domain import Batch, Config, Event, Run, TailPosition
+from settings import Settings
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+first = int(sys.argv[2])
+store = Store.open(Settings(data_dir=Path(sys.argv[1])))
+
+def bring_about(step):  # sealing and publishing all the while, as often as the machine allows
+    while True:
+        step()
+        time.sleep(0.05)
+
+for step in (store.seal, store.publish):
+    threading.Thread(target=bring_about, args=(step,), daemon=True).start()
+for number in range(first, first + 100_000):
+    run_id = f"r{number // 20:05d}"
+    if number % 20 == 0:
+        run = Run(id=run_id, name=run_id, color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=NOW)
+        store.save_run(run)
+    rows = tuple(Event(run_id, NOW + timedelta(seconds=i), "state", f"{number}:{i}") for i in range(5))
+    store.write(Batch(rows, (TailPosition("all", "/log", 0, 1, number),))).result()
+    print(number, flush=True)
+"""
+
+
+def acknowledged_before_kill(settings: Settings, first: int, seconds: float) -> int:
+    """Run the writer, kill -9 it after a while; the last number it was told to be durable, -1 for none."""
+    argv = [sys.executable, "-c", WRITER, str(settings.data_dir), str(first)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        lines = [child.stdout.readline()]
+        time.sleep(seconds)
+        child.kill()
+        lines += child.stdout.readlines()
+    numbers = [int(line) for line in lines if line.endswith("\n")]
+    return max(numbers, default=-1)
+
+
+def kill_and_check(settings: Settings, kills: int) -> int:
+    """Kill the writer several times; the number of batches that stand in the store at the end."""
+    stored = 0
+    for _ in range(kills):
+        acknowledged = acknowledged_before_kill(settings, stored, random.uniform(0.0, 2.0))
+        assert acknowledged >= stored, "the writer got somewhere"
+        store = Store.open(settings)
+        try:
+            [row] = store.query(
+                "SELECT count(*) AS rows, count(DISTINCT text) AS texts, count(DISTINCT number) AS batches, "
+                "max(number) + 1 AS upto FROM (SELECT text, split_part(text, ':', 1)::BIGINT AS number FROM events)"
+            ).to_pylist()
+            position = store.tail_position("all", "/log")
+        finally:
+            store.close()
+        assert row["rows"] == row["texts"] == 5 * row["batches"], f"doubled or torn: {row}"
+        assert row["batches"] == row["upto"], f"a hole: {row}"
+        assert row["upto"] > acknowledged, f"acknowledged {acknowledged}, found {row}"
+        assert position is not None
+        assert position.offset == row["upto"] - 1, "the position travels with its samples"
+        stored = row["upto"]
+    return stored
+
+
+def test_kill_9_loses_and_doubles_nothing(settings: Settings) -> None:
+    assert kill_and_check(settings, kills=3) > 0
+    assert list(settings.parquet_dir.rglob("*.parquet")), "sealing took part"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_many_kills_lose_and_double_nothing(settings: Settings) -> None:
+    kill_and_check(settings, kills=60)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(place)], capture_output=True).returncode:
+        pytest.skip("mounting a small file system is refused here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def wait_until(condition: object, seconds: float = 60) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost_or_doubled(small_disk: Path) -> None:
+    store = Store.open(Settings(data_dir=small_disk / "data"))
+    noise = [Event("r1", NOW, "state", f"{i}:{os.urandom(500).hex()}") for i in range(60_000)]
+    futures = []
+    writer = threading.Thread(
+        target=lambda: futures.extend(store.write(Batch(tuple(noise[i : i + 50]))) for i in range(0, len(noise), 50))
+    )
+    ballast = small_disk / "ballast"
+    store.write(Batch((Event("r1", NOW, "state", "first"),))).result()
+    ballast.write_bytes(bytes(14_000_000))
+    noise = noise[:8_000]
+    writer.start()
+    wait_until(lambda: not store.health().ok)
+    health = store.health()
+    assert "space" in (health.detail or "").lower()
+    assert store.query("SELECT text FROM events LIMIT 1").num_rows == 1, "what is stored can be read all the while"
+    with pytest.raises(TimeoutError):
+        futures[-1].result(timeout=0.2)
+    ballast.unlink()
+    writer.join()
+    for future in futures:
+        future.result(timeout=60)
+    wait_until(lambda: store.health().ok)
+    [row] = store.query("SELECT count(*) AS rows, count(DISTINCT text) AS texts FROM events").to_pylist()
+    assert row == {"rows": 8_001, "texts": 8_001}
+    store.close()
+
+
+def test_closing_on_a_full_disk_says_what_was_not_stored(small_disk: Path) -> None:
+    store = Store.open(Settings(data_dir=small_disk / "data"))
+    (small_disk / "ballast").write_bytes(bytes(16_000_000))
+    rows = tuple(Event("r1", NOW, "state", os.urandom(500).hex()) for i in range(12_000))
+    future = store.write(Batch(rows))
+    wait_until(lambda: not store.health().ok)
+    store.close()
+    with pytest.raises(Exception, match=r"Not stored before the store was closed: .*space"):
+        future.result(timeout=5)
