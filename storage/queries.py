@@ -115,7 +115,8 @@ def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTot
     """
     found = dict.fromkeys(run_ids, RequestTotals())
     for row in store.query(sql, [list(run_ids)]).to_pylist():
-        found[row.pop("run_id")] = RequestTotals(**row)
+        run_id = row.pop("run_id")
+        found[run_id] = RequestTotals(**row)
     return found
 
 
