@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from web.assets import assets_url
+
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -215,3 +217,27 @@ def test_no_rule_of_wcag_aa_is_broken(page: Page, harness: Harness, scheme: str,
     )
     assert found == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+OVERLAP = """async (assets) => {
+  const { RunModel } = await import(`${assets}/live/model.js`);
+  const model = new RunModel("a");
+  const part = (t, ...offsets) => ({
+    series: { decode_tps: { t, v: t.map((x) => 10 * x) } },
+    log: offsets.map((offset) => ({ offset, line: offset, t: null, text: "", mark: null, why: null })),
+  });
+  model.apply({ type: "snapshot", seq: 4, cursor: "x", ...part([1, 2, 3], 0, 9) });
+  const next = { type: "delta", seq: 5, cursor: "y", ...part([2, 3, 4], 9, 20) };
+  const follows = [model.follows(next), model.follows({ ...next, seq: 6 })];
+  const changes = model.apply(next);
+  const read = [model.series.decode_tps.t, model.series.decode_tps.v, model.log.map((line) => line.offset)];
+  return [follows, changes.points.decode_tps, changes.log.length, ...read];
+}"""
+
+
+def test_what_overlaps_is_taken_once_and_a_lost_message_is_noticed(page: Page, harness: Harness) -> None:
+    page.goto(harness.url)
+    follows, first_new, new_lines, t, v, offsets = page.evaluate(OVERLAP, assets_url())
+    assert follows == [True, False]
+    assert (first_new, new_lines) == (3, 1)
+    assert (t, v, offsets) == ([1, 2, 3, 4], [10, 20, 30, 40], [0, 9, 20])
