@@ -116,9 +116,10 @@ def _shorten(raw: bytes, size: int) -> bytes:
 def read_lines(raw: bytes, number: int, offset: int) -> Iterator[Line]:
     """The line or lines that stand between two LFs; at least one, unless a bar is all there is before a CR."""
     plain = read_plain(raw, number, offset)
-    if plain is not None:
-        yield plain
-        return
+    return iter((plain,)) if plain is not None else _read_with_prefixes(raw, number, offset)
+
+
+def _read_with_prefixes(raw: bytes, number: int, offset: int) -> Iterator[Line]:
     whole = raw.decode("utf-8", "replace").rstrip("\r")
     clean = _ANSI.sub("", whole) if _HAS_ANSI.search(whole) else whole
     segments = [s for s in clean.split("\r") if s.strip()] or [""]
