@@ -13,7 +13,6 @@ from domain import Batch, CollectorHealth, Event, Run
 LOG = logging.getLogger(__name__)
 HEALTH_EVERY_S = 60.0
 UNAVAILABLE_RETRY_S = 60.0
-MIN_GAP_S = 0.1  # between turns that file changes bring forward
 COMMIT_WAIT_S = 10.0
 
 
@@ -43,11 +42,7 @@ class Lane:
         """The run as it is now; one that had nothing to collect is looked at again when it has changed."""
         changed, self._run = run != self._run, run
         if changed and isinstance(self._trouble, Unavailable):
-            self.wake()
-
-    def wake(self) -> None:
-        """Bring the next turn forward."""
-        self._wake.set()
+            self._wake.set()
 
     def end(self, run: Run | None = None, *, final: bool) -> None:
         """Ask the lane to end: after its last turn (`final`), or as it is because Pitwall stops."""
@@ -72,8 +67,7 @@ class Lane:
             rest = UNAVAILABLE_RETRY_S if isinstance(self._trouble, Unavailable) else self.collector.period_s
             now = self._clock.mono_s()
             due = max(min(due, now) + rest, now)
-            if not self._ending.wait(min(MIN_GAP_S, rest)):
-                self._wake.wait(max(due - self._clock.mono_s(), 0.0))
+            self._wake.wait(max(due - now, 0.0))
             self._wake.clear()
         if self._final:
             self._turn(self.collector.finish, last=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from collectors.base import Clock, Collector, Sink
 from collectors.lane import Lane
-from collectors.wake import FileWaker
 from domain import Run
 
 LOG = logging.getLogger(__name__)
@@ -38,12 +37,10 @@ class CollectorLoop:
         self._hanging: set[Lane] = set()
         self._lock = threading.RLock()
         self._stopping = threading.Event()
-        self._waker = FileWaker()
         self._thread = threading.Thread(target=self._work, name="collect", daemon=True)
 
     def start(self) -> None:
         """Begin; returns at once."""
-        self._waker.start()
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> list[str]:
@@ -55,9 +52,7 @@ class CollectorLoop:
             lanes = [lane for group in (*self._lanes.values(), *self._leaving.values()) for lane in group]
             for lane in (lane for group in self._lanes.values() for lane in group):
                 lane.end(final=False)
-        stuck = [lane.collector.name for lane in lanes if not lane.join(max(deadline - self._clock.mono_s(), 0.0))]
-        self._waker.stop()
-        return stuck
+        return [lane.collector.name for lane in lanes if not lane.join(max(deadline - self._clock.mono_s(), 0.0))]
 
     def finish(self, run: Run, timeout_s: float = 30.0) -> bool:
         """Give a run its last turns now (logs and requests to their end, a last scrape) and wait until they are
@@ -99,7 +94,6 @@ class CollectorLoop:
                 lane.start()
         for lane in self._lanes[run.id]:
             lane.update(run)
-            self._waker.follow(lane, lane.collector.paths(run))
             self._see_hang(lane)
 
     def _last_lane(self, collector: Collector, run: Run) -> Lane:
@@ -115,7 +109,6 @@ class CollectorLoop:
             return
         self._leaving[run_id] = lanes
         for lane in lanes:
-            self._waker.drop(lane)
             lane.end(run, final=True)
 
     def _see_hang(self, lane: Lane) -> None:

@@ -6,16 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from collectors.base import Clock, Collector, Outage, Unavailable
-from collectors.follow import FollowCollector
 from collectors.lane import Lane
 from collectors.loop import CollectorLoop
-from collectors.requests import RequestReader
 from domain import Batch, CollectorHealth, Event, Run
 
 
@@ -194,19 +191,3 @@ def test_a_failing_list_of_runs_does_not_end_the_loop(loops: Any, kept: Any, mak
     collector = Scripted("x")
     loops(kept, live, [collector])
     kept.wait_for(lambda: collector.turns)
-
-
-def test_a_file_that_changes_brings_the_turn_forward(
-    tmp_path: Path, loops: Any, kept: Any, make_run: Callable[..., Run]
-) -> None:
-    log = tmp_path / "requests.jsonl"
-    collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position, period_s=3600)
-    loops(kept, lambda: [make_run()], [collector])
-    kept.wait_for(lambda: kept.of(CollectorHealth))
-
-    def write_and_look() -> list[str]:
-        with log.open("ab") as file:
-            file.write(b"not a record\n")
-        return said(kept, "warning")
-
-    kept.wait_for(write_and_look)
