@@ -44,6 +44,14 @@ def log_bytes(engine: str) -> st.SearchStrategy[bytes]:
 
 
 @pytest.mark.parametrize("engine", LOGS)
+def test_malformed_numbers_are_left_out(engine: str, read_log) -> None:
+    startup = read_log(engine, b"".join(PIECES)).reading.startup
+    assert startup == ({"kv_cache_gib": 7.5, "kv_cache_tokens": 8192} if engine == "trtllm" else {})
+    huge = b"iter = 1, num_scheduled_requests: 1234567890123456, states = {'num_ctx_tokens': 1234567890123456}\n"
+    assert [dict(s.fields) for s in read_log("trtllm", huge).samples] == [{"iter": 1}]
+
+
+@pytest.mark.parametrize("engine", LOGS)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_log_cut_anywhere_gives_the_same_events(engine: str, data: st.DataObject, read_log) -> None:

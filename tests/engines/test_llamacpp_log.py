@@ -10,7 +10,7 @@ import pytest
 from domain import LogSample
 from engines import ENGINES
 from engines.base import ParsedSample, first_match
-from engines.llamacpp.log import log_sample
+from engines.llamacpp.log import log_parser, log_sample
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "llamacpp"
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -88,6 +88,33 @@ def test_timings_of_two_slots_are_not_mixed(read_log) -> None:
         (1, 5, 7),
         (2, 9, 8),
     ]
+
+
+def test_a_generation_without_its_prompt_line_borrows_none(read_log) -> None:
+    rate = "time = 9.00 ms / 7 tokens ( 1.00 ms per token, 9.00 tokens per second)\n"
+    text = f"slot print_timing: id  1 | task 1 | prompt eval {rate}slot print_timing: id  2 | task 2 | eval {rate}"
+    (sample,) = read_log("llamacpp", text).samples
+    assert dict(sample.fields) == {"slot": 2, "task": 2, "generated_tokens": 7, "generation_tps": 9.0}
+
+
+def test_a_sample_is_given_out_once_nothing_can_be_added_and_held_before() -> None:
+    head, _, rest = BLOCK.format(head="", pid="", clock="", space="").partition("\n")
+    rates, _, draft = rest.partition("draft acceptance")
+    parser = log_parser()
+    assert parser.feed(f"{head}\n".encode()) == [] and parser.settled_offset() == 0
+    assert not [e for e in parser.feed(rates.encode()) if isinstance(e, ParsedSample)]
+    assert parser.settled_offset() == BLOCK.format(head="", pid="", clock="", space="").index("       eval time")
+    assert [e for e in parser.feed(f"draft acceptance{draft}".encode()) if isinstance(e, ParsedSample)]
+    parser.feed((head + "\n" + rates).encode())
+    assert [e for e in parser.feed(b"slot      release: id  0 | task 854 | stop\n") if isinstance(e, ParsedSample)]
+
+
+def test_a_head_of_its_own_before_the_draft_line_leaves_nothing_open() -> None:
+    parser = log_parser()
+    block = BLOCK.format(head="", pid="", clock="", space="").partition("draft acceptance")[0]
+    text = block + "slot print_timing: id  0 | task 854 |\ndraft acceptance rate = 0.5 (  1 accepted /   2 generated)\n"
+    parser.feed(text.encode())
+    assert parser.settled_offset() == len(text)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +219,7 @@ CAPTURES = {
     "plain.log": (3, {"max_running_requests": 4, "context_len": 2048, "kv_cache_tokens": 8192}),
     "draft.log": (3, {"max_running_requests": 2, "context_len": 4096, "kv_cache_tokens": 8192}),
     "synthetic-draft.jsonl": (3, {"max_running_requests": 2, "context_len": 4096, "kv_cache_tokens": 8192}),
-    "b8672-draft.log": (1, {"max_running_requests": 2, "context_len": 4096}),
+    "b8672-draft.log": (1, {"max_running_requests": 2, "context_len": 4096, "kv_cache_bytes": 16 << 20}),
 }
 
 

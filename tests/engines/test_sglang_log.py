@@ -10,7 +10,7 @@ import pytest
 from domain import LogSample
 from engines import ENGINES
 from engines.base import ParsedSample, first_match
-from engines.sglang.log import log_sample, read_phase, strict_acceptance_rate
+from engines.sglang.log import log_parser, log_sample, read_phase, strict_acceptance_rate
 from engines.sglang.stats import read_stats
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "sglang"
@@ -250,6 +250,23 @@ def test_the_schedulers_exception_comes_before_its_echo(error: str, read_log) ->
     log = read_log("sglang", text)
     assert log.reading.errors == [error, SIGQUIT.partition("] ")[2]]
     assert len(log.marks("failure")) == 2
+
+
+def test_an_echo_that_comes_first_is_listed_last(read_log) -> None:
+    cause = "[2026-06-07 12:16:02 TP0] Scheduler hit an exception: " + TRACEBACK.format(error="RuntimeError: late")
+    assert read_log("sglang", f"{SIGQUIT}\n{cause}").reading.errors == [
+        "RuntimeError: late",
+        SIGQUIT.partition("] ")[2],
+    ]
+
+
+def test_an_open_traceback_is_not_settled() -> None:
+    parser = log_parser()
+    before = b"[2026-06-07 12:16:00] nothing\n"
+    parser.feed(before + b"[2026-06-07 12:16:01] Scheduler hit an exception: Traceback (most recent call last):\n  a\n")
+    assert parser.settled_offset() == len(before)
+    parser.feed(b"ValueError: odd\n")
+    assert parser.settled_offset() > len(before)
 
 
 @pytest.mark.parametrize(
