@@ -26,6 +26,8 @@ class WindowRow(NamedTuple):
     tokens: float | None
     steps: float | None
     decode_tps: float | None
+    tokens_per_step: float | None
+    steps_per_s: float | None
     acceptance_length: float | None
     activity: str | None
     definition: str
@@ -70,7 +72,7 @@ def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, 
             WHERE told > 0 GROUP BY run_id
         )
         SELECT run_id, since_ready_s, coalesce(decode_s, covered_s) AS dt_s, decode_tokens AS tokens, steps,
-            decode_tps, acceptance_length, activity, definition, requests_running
+            decode_tps, tokens_per_step, steps_per_s, acceptance_length, activity, definition, requests_running
         FROM cut SEMI JOIN best USING (run_id, definition)
         ORDER BY run_id, since_ready_s
     """

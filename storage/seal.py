@@ -23,8 +23,8 @@ from storage.rows import TIME_COLUMNS
 
 EVERY_S = 30.0
 SETTLE = timedelta(seconds=60)  # after its end a run's last lines may still come in
-LIVE_AGE = timedelta(minutes=30)  # rows of live runs, and of no run, are sealed when they are older
-LIVE_ROWS = 20_000  # and this many, so that a long run makes few files
+LIVE_AGE = timedelta(minutes=10)  # rows of live runs, and of no run, are sealed when they are older
+LIVE_ROWS = 2_000  # and this many, so that a long run makes few files
 PORTIONS_PER_TURN = 64  # the rest comes with the next turn
 ORPHAN_AGE_S = 3600.0
 NO_RUN = "__HIVE_DEFAULT_PARTITION__"  # what Parquet readers take for a null run_id

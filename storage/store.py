@@ -42,6 +42,7 @@ class StoreHealth:
     ok: bool
     detail: str | None
     pending_rows: int
+    publish_ms: float | None  # how long the last publishing took
 
 
 def utc_now() -> datetime:
@@ -149,4 +150,4 @@ class Store:
 
     def health(self) -> StoreHealth:
         failure = self._writer.failure or self._publisher.failure or self._sealer.failure
-        return StoreHealth(failure is None, failure, self._writer.pending_rows)
+        return StoreHealth(failure is None, failure, self._writer.pending_rows, self._publisher.last_ms)

@@ -96,13 +96,12 @@ def test_rows_of_an_ended_run_are_sealed_and_read_alike(settings: Settings) -> N
 
 
 def test_old_rows_of_no_run_are_sealed_when_there_are_many(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.seal.LIVE_ROWS", 3)
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
-    gpu = [GpuSample(None, NOW + timedelta(minutes=20 * i), 1.0, "m", 0) for i in range(4)]
-    store.write(Batch(tuple(gpu[:2]))).result()
-    assert store.seal() == 0
-    store.write(Batch(tuple(gpu[2:]))).result()
-    assert store.seal() == 0, "the last two are younger than half an hour"
+    ages = (60, 30, 5, 1)  # minutes
+    gpu = [GpuSample(None, NOW + timedelta(minutes=60 - age), 1.0, "m", 0) for age in ages]
+    store.write(Batch(tuple(gpu))).result()
+    monkeypatch.setattr("storage.seal.LIVE_ROWS", 3)
+    assert store.seal() == 0, "only two are old"
     monkeypatch.setattr("storage.seal.LIVE_ROWS", 2)
     assert store.seal() == 1
     assert (
