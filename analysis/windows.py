@@ -26,6 +26,8 @@ class Window:
     tokens: float | None  # decode tokens
     steps: float | None  # request-steps; None where the engine counts none
     decode_tps: float | None
+    tokens_per_step: float | None
+    steps_per_s: float | None
     acceptance_length: float | None
     activity: str | None  # active | mixed | prefill | idle | None when unknowable
     definition: str

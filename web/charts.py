@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -13,7 +14,18 @@ from web.theme import EXCLUDED, GRID, MUTED, TEXT, Ground, run_color
 
 PLOT_CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 HEIGHT_PX = 300
+PLOT_PX = HEIGHT_PX - 76
+LABEL_PX = 15
 MOST_LABELLED = 6
+
+
+class End(NamedTuple):
+    """Where a line ends, and whose it is."""
+
+    x: float
+    y: float
+    name: str
+    color: str
 
 
 def ground() -> Ground:
@@ -25,8 +37,8 @@ def over_time(facts: Sequence[Facts]) -> list[tuple[str, go.Figure]]:
     """The small multiples of Compare, each with the question it answers."""
     wanted: list[tuple[str, Callable[[Window], float | None]]] = [
         ("Decode speed, tok/s (all streams)", lambda w: w.decode_tps),
-        ("Tokens per step", lambda w: w.tokens / w.steps if w.tokens is not None and w.steps else None),
-        ("Steps per second", lambda w: w.steps / w.dt_s if w.steps is not None else None),
+        ("Tokens per step", lambda w: w.tokens_per_step),
+        ("Steps per second", lambda w: w.steps_per_s),
     ]
     return [
         (title, _lines(title, facts, value)) for title, value in wanted
@@ -37,6 +49,7 @@ def over_time(facts: Sequence[Facts]) -> list[tuple[str, go.Figure]]:
 def _lines(title: str, facts: Sequence[Facts], value: Callable[[Window], float | None]) -> go.Figure:
     on = ground()
     figure = go.Figure()
+    ends: list[End] = []
     for one in facts:
         xs = [w.since_ready_s for w in one.windows]
         ys = [value(w) for w in one.windows]
@@ -48,18 +61,23 @@ def _lines(title: str, facts: Sequence[Facts], value: Callable[[Window], float |
             line={"color": color, "width": 2}, marker={"color": color, "size": 4},
             hovertemplate="%{y:.3g} at %{x:.0f} s<extra>" + _plain(one.run.name) + "</extra>",
         )  # fmt: skip
-        if len(facts) <= MOST_LABELLED:
-            _label_end(figure, xs, ys, one.run.name, color)
+        ends += [End(x, y, one.run.name, color) for x, y in zip(xs, ys, strict=True) if y is not None][-1:]
+    if len(facts) <= MOST_LABELLED:
+        _label_ends(figure, ends)
     return _styled(figure, title, on, legend=len(facts) > MOST_LABELLED)
 
 
-def _label_end(figure: go.Figure, xs: Sequence[float], ys: Sequence[float | None], name: str, color: str) -> None:
-    ends = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
-    if ends:
-        x, y = ends[-1]
+def _label_ends(figure: go.Figure, ends: Sequence[End]) -> None:
+    """Names at the lines' ends, moved apart where they would lie on each other."""
+    span = max((end.y for end in ends), default=1.0) or 1.0
+    below = float("-inf")
+    for end in sorted(ends, key=lambda one: one.y):
+        height_px = max(end.y / span * PLOT_PX, below + LABEL_PX)
+        below = height_px
         figure.add_annotation(
-            x=x, y=y, text=_plain(name), showarrow=False, xanchor="left", xshift=6, font={"color": color, "size": 12}
-        )
+            x=end.x, y=end.y, text=_plain(end.name), showarrow=False, xanchor="left", xshift=6,
+            yshift=height_px - end.y / span * PLOT_PX, font={"color": end.color, "size": 12},
+        )  # fmt: skip
 
 
 def _styled(figure: go.Figure, title: str, on: Ground, legend: bool) -> go.Figure:

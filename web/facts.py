@@ -76,7 +76,6 @@ def _facts(run: Run, windows: list[Window], acceptance: queries.Acceptance, requ
 
 
 def _window(row: queries.WindowRow) -> Window:
-    return Window(
-        row.since_ready_s, row.dt_s, row.tokens, row.steps, row.decode_tps, row.acceptance_length, row.activity,
-        row.definition, row.requests_running,
-    )  # fmt: skip
+    told = row._asdict()
+    del told["run_id"]
+    return Window(running=told.pop("requests_running"), **told)

@@ -20,7 +20,10 @@ def windows(steps_per_s: float, tokens_per_step: float, n: int = 20, wobble: flo
     for i in range(n):
         steps = 2.0 * steps_per_s * (1 + wobble * (-1) ** i)
         tokens = steps * tokens_per_step
-        out.append(Window(2.0 * i, 2.0, tokens, steps, tokens / 2.0, tokens_per_step, "active", "vllm.counter", 1.0))
+        out.append(
+            Window(2.0 * i, 2.0, tokens, steps, tokens / 2.0, tokens_per_step, steps / 2.0, tokens_per_step, "active",
+                   "vllm.counter", 1.0)
+        )  # fmt: skip
     return out
 
 
