@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -14,8 +14,8 @@ from engines.base import Engine, Reading
 from launcher.paste.candidates import Candidate
 from launcher.paste.containers import published_port
 from launcher.paste.notes import Notes, PasteRefused
-from launcher.paste.reading import find_candidate
-from launcher.paste.variables import Variables
+from launcher.paste.reading import find_candidate, read_words
+from launcher.paste.variables import Variables, arg
 from launcher.secrets import (
     MASK,
     is_reference,
@@ -86,6 +86,17 @@ def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) ->
     return Explanation(config=build_config(candidate, engine, reading, notes), refused=refused)
 
 
+def read_argv(argv: Sequence[str], env: Mapping[str, str]) -> Config | None:
+    """The words of a command and its environment as a Config; None if no known engine is in them."""
+    notes = Notes()
+    variables = Variables(notes)
+    candidate = read_words([arg(word) for word in argv], variables, notes)
+    if candidate is None or candidate.server is None:
+        return None
+    candidate.env = {**env, **candidate.env}
+    return _read_candidate(candidate, variables, notes).config
+
+
 def _reads_env(engine: Engine | None) -> bool:
     return engine is not None and engine.name == "llamacpp"
 
@@ -144,11 +155,10 @@ def mask_flag(text: str) -> str:
 
 def literal_secrets(candidate: Candidate | None, variables: Variables) -> dict[str, str]:
     """Every secret that stands literally in the paste, by its variable or flag."""
-    found = {name: value for name, value in variables.values.items() if is_secret_name(name)}
+    found = dict(variables.secrets)
     if candidate:
         found |= {name: value for name, value in candidate.env.items() if is_secret_name(name)}
-        words: Sequence[str] = [*candidate.argv, *(candidate.server.args if candidate.server else [])]
-        replace_in_argv(words, lambda name, value: found.setdefault(name, value))
+        replace_in_argv(candidate.server.args if candidate.server else [], lambda name, v: found.setdefault(name, v))
     return {name: value for name, value in found.items() if not is_reference(value)}
 
 

@@ -21,7 +21,7 @@ from launcher.paste.servers import (
 )
 from launcher.paste.variables import Arg
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)$", re.DOTALL)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(?!=)(.*)$", re.DOTALL)
 _SRUN_EXPORT = re.compile(r"--export=(.*)$")
 _PLAIN_WRAPPERS = frozenset({"nohup", "exec", "time", "env", "setsid", "command"})
 
@@ -75,7 +75,7 @@ def in_words(words: Sequence[Arg], notes: Notes) -> Candidate | None:
     server = find_server(words)
     if server:
         is_script = find_script(server.prefix) is not None
-        kept = [w.text for w in server.prefix if not _ASSIGNMENT.match(w.text) and w.text not in _PLAIN_WRAPPERS]
+        kept = [word.text for word in without_shell_words(server.prefix)]
         return Candidate(
             "script" if is_script else "process",
             server,
@@ -158,6 +158,14 @@ def assigned(words: Sequence[Arg]) -> dict[str, str]:
     return env
 
 
+def without_shell_words(prefix: Sequence[Arg]) -> list[Arg]:
+    """Wrapper words without those at their start that change nothing of what runs (`nohup`, `env A=1`)."""
+    at = 0
+    while at < len(prefix) and (_ASSIGNMENT.match(prefix[at].text) or prefix[at].text in _PLAIN_WRAPPERS):
+        at += 1
+    return list(prefix[at:])
+
+
 def wrapper_flags(prefix: Sequence[Arg]) -> list[str]:
-    text = " ".join(word.text for word in prefix if not _ASSIGNMENT.match(word.text))
+    text = " ".join(word.text for word in prefix)
     return [text] if text else []

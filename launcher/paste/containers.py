@@ -62,12 +62,13 @@ def read_container(words: Sequence[Arg]) -> Container | None:
     options = _options(rest)
     at = 0
     for name, value, length in options:
+        written = " ".join(word.raw for word in rest[at : at + length])
         at += length
         if name == "--entrypoint" and value:
             entrypoint = value
             container.has_entrypoint = bool(value.text)
         else:
-            take_option(container, name, value)
+            take_option(container, name, value, written)
     target, after = (rest[at].text, rest[at + 1 :]) if at < len(rest) else (None, [])
     if verb == "exec":
         container.flags.append(target or "")
@@ -106,7 +107,7 @@ def _option(words: Sequence[Arg], at: int) -> tuple[str, Arg | None, int]:
     return text, None, 1
 
 
-def take_option(container: Container, name: str, value: Arg | None) -> None:
+def take_option(container: Container, name: str, value: Arg | None, written: str) -> None:
     """One option of the runtime into its place."""
     if name in ("-e", "--env") and value:
         take_env(container, value)
@@ -122,9 +123,9 @@ def take_option(container: Container, name: str, value: Arg | None) -> None:
         container.devices.append(value.raw)
     elif name in ("--network", "--net") and value and value.text == "host":
         container.is_on_host_network = True
-        container.flags.append(f"{name} host")
+        container.flags.append(written)
     else:
-        container.flags.append(f"{name} {value.raw}" if value else name)
+        container.flags.append(written)
 
 
 def take_env(container: Container, value: Arg) -> None:

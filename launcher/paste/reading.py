@@ -34,6 +34,11 @@ def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables
     return unknown, variables
 
 
+def read_words(words: Sequence[Arg], variables: Variables, notes: Notes) -> Candidate | None:
+    """The server in the words of one command, that of a `bash -c` script in them included."""
+    return _read_inner(in_words(words, notes), words, variables, notes, 0)
+
+
 def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | None:
     if looks_like_manifest(text):
         containers = [in_container(found, notes) for found in read_manifest(text, variables, notes)]
@@ -59,7 +64,7 @@ def _read_inner(
     script = script_of(candidate, words)
     if script is None or depth >= DEEPEST_SCRIPT:
         return candidate
-    inner_variables = Variables(notes, dict(variables.values), dict(variables.arrays))
+    inner_variables = Variables(notes, dict(variables.values), dict(variables.arrays), secrets=variables.secrets)
     inner_variables.values |= {
         name: value for name, value in (candidate.env if candidate else {}).items() if "$" not in value
     }

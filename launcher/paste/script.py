@@ -66,7 +66,8 @@ def split_script(text: str, notes: Notes) -> Iterator[Command]:
         except UnclosedQuote as torn:
             torn.command.torn = torn
             yield torn.command
-            position, line = end + 1, line + 1
+            after = text.find("\n", torn.position)
+            position, line = (after + 1 if after >= 0 else len(text)), torn.line + 1
             continue
         position, line = lexer.position, lexer.line
 

@@ -20,9 +20,9 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
 class UnclosedQuote(Exception):
     """A quote that never ends; `command` holds the words before it, `line` is where it opens."""
 
-    def __init__(self, quote: str, command: Command, line: int) -> None:
+    def __init__(self, quote: str, command: Command, line: int, position: int) -> None:
         super().__init__(quote)
-        self.quote, self.command, self.line = quote, command, line
+        self.quote, self.command, self.line, self.position = quote, command, line, position
 
 
 class Part(NamedTuple):
@@ -193,19 +193,19 @@ class Lexer:
     def _single(self, command: Command) -> Part:
         end = self.text.find("'", self.position + 1)
         if end < 0:
-            raise UnclosedQuote("single", command, self.line)
+            raise UnclosedQuote("single", command, self.line, self.position)
         body = self.text[self.position + 1 : end]
         self.position = end + 1
         self.line += body.count("\n")
         return Part(body, is_quoted=True)
 
     def _double(self, command: Command) -> list[Part]:
-        opened_at = self.line
+        opened_at, start = self.line, self.position
         parts = [Part("", is_quoted=True)]
         self.position += 1
         while (char := self._peek()) != '"':
             if char == "":
-                raise UnclosedQuote("double", command, opened_at)
+                raise UnclosedQuote("double", command, opened_at, start)
             if plain := _IN_DOUBLE.match(self.text, self.position):
                 parts.append(Part(plain[0], is_quoted=True))
                 self.position = plain.end()
