@@ -18,13 +18,14 @@ from launcher.exits import describe_exit, log_tail
 from launcher.ledger import Ledger
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.preflight import port_of
-from launcher.process import ROOT, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
+from launcher.process import ROOT, WORKLOAD, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
 from launcher.readiness import Probe, probe
 from launcher.secrets import hide_secrets, missing_secrets
 from launcher.stopping import StopReport, stop_process
 
 WORKLOAD_GRACE_S = 10.0
 UNSEEN = ProcessExit(None, None, None, None)
+NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 WATCH_ONLY = "watch"  # the workload that is no load of ours
 
 
@@ -47,7 +48,7 @@ class Life:
     means: Means
     secrets: Mapping[str, str] = field(default_factory=dict)
     was_adopted: bool = False  # from an earlier Pitwall
-    _shims: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
     _probe: Future[Probe] | None = None
     _last_answer: str = "not asked yet"
     _stop: Future[StopReport] | None = None
@@ -60,7 +61,7 @@ class Life:
 
     @property
     def workload_directory(self) -> Path:
-        return self.directory / "workload"
+        return self.directory / WORKLOAD
 
     def begin(self) -> None:
         """Start the server; what has become impossible since it was queued makes a failed run."""
@@ -76,18 +77,23 @@ class Life:
         # After a restart only what Pitwall's own environment holds is left of the secrets.
         _, inherited = hide_secrets(run.config.argv, os.environ)
         self.secrets = {**inherited, **self.secrets}
-        self._shims.append(start_shim(self.directory, self.secrets))
+        try:
+            self._shims[self.directory] = start_shim(self.directory, self.secrets)
+        except OSError as error:
+            self._conclude(f"The server could not be started: {error.strerror} ({error.filename}).")
         return None
 
     def step(self) -> None:
         """Look once, and do what is due."""
-        for shim in self._shims:
+        for shim in self._shims.values():
             shim.poll()
         if self.run.state is RunState.STOPPING:
             return self._step_stopping()
         sight = look_at(self.directory)
-        if sight.state in ("ended", "absent"):
-            return self._server_ended(sight)
+        if sight.state == "absent":
+            return self._start_again()
+        if sight.exit:
+            return self._server_ended(sight.exit, sight.started_at is not None)
         if sight.state == "alive":
             self._note_process(sight)
         if self.run.state is RunState.STARTING:
@@ -123,6 +129,14 @@ class Life:
             text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
             self.means.ledger.tell(self.run.id, "warning", text)
 
+    def _start_again(self) -> None:
+        """Pitwall was ended between its word that the server starts and the start."""
+        if self.directory in self._shims:
+            return self.end(NO_SHIM)
+        if self.run.state is RunState.STARTING and (self.directory / "spec.json").exists():
+            return self.begin()
+        return self.end("Its run directory is gone, and with it what became of the server.")
+
     # --- starting ---------------------------------------------------------------------------------------------------
     def _step_starting(self) -> None:
         if self._probe and self._probe.done():
@@ -154,7 +168,7 @@ class Life:
             return None
         sight = look_at(self.workload_directory)
         if sight.state == "absent":
-            return self._start_workload()
+            return self.end(NO_SHIM) if self.workload_directory in self._shims else self._start_workload()
         if sight.state == "ended" and (self.run.state is RunState.RUNNING or self.run.stop_when_done):
             return self._workload_ended(sight)
         if sight.state != "ended" and self.run.state is RunState.READY:
@@ -167,12 +181,15 @@ class Life:
 
     def _start_workload(self) -> None:
         assert self.means.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
-        self.workload_directory.mkdir(exist_ok=True)
-        argv = self.means.prepare_workload(self.run, self.workload_directory)
-        spec = ProcessSpec(f"{self.run.id}/workload", argv, str(ROOT), log="workload.log")
-        write_spec(spec, self.workload_directory)
-        self._change("workload running", state=RunState.RUNNING)
-        self._shims.append(start_shim(self.workload_directory, self.secrets))
+        directory = self.workload_directory
+        try:
+            directory.mkdir(exist_ok=True)
+            argv = self.means.prepare_workload(self.run, directory)
+            write_spec(ProcessSpec(argv, str(ROOT), log="workload.log"), directory)
+            self._change("workload running", state=RunState.RUNNING)
+            self._shims[directory] = start_shim(directory, self.secrets)
+        except OSError as error:
+            self.end(f"The workload could not be started: {error.strerror} ({error.filename}).")
 
     def _workload_ended(self, sight: ProcessSight) -> None:
         assert sight.exit
@@ -185,13 +202,11 @@ class Life:
         return self._change("workload done", state=RunState.READY, note=words if is_unknown else self.run.note)
 
     # --- the end ----------------------------------------------------------------------------------------------------
-    def _server_ended(self, sight: ProcessSight) -> None:
-        if sight.exit is None:
-            return self.end("Pitwall was ended before the server could be started.")
-        words = describe_exit(sight.exit)
+    def _server_ended(self, end: ProcessExit, was_started: bool) -> None:
+        words = describe_exit(end)
         if self.run.state is RunState.STARTING:
-            return self._fail(words.rstrip(".") + " before it was ready." if sight.started_at else words)
-        if sight.exit.exit_code == 0:
+            return self._fail(words.rstrip(".") + " before it was ready." if was_started else words)
+        if end.exit_code == 0:
             return self.end(note="The server ended by itself.")
         return self._fail(words)
 

@@ -82,7 +82,7 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     argv, hidden = hide_secrets(request.config.argv, {**os.environ, **request.secrets})
     concealed = {name: value for name, value in request.config.env.items() if is_secret_name(name)}
     plain = {name: value for name, value in request.config.env.items() if name not in concealed}
-    write_spec(ProcessSpec(run.id, argv, str(working_directory(request)), plain), Path(run.run_dir))
+    write_spec(ProcessSpec(argv, str(working_directory(request)), plain), Path(run.run_dir))
     literal = {name: value for name, value in concealed.items() if not is_reference(value)}
     variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
     api_key = find_api_key(request.config.argv, request.config.env, request.secrets)

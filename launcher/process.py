@@ -22,18 +22,17 @@ from launcher.machine import boot_id
 from launcher.secrets import HIDDEN_PREFIX, is_secret_name
 from launcher.shim import MARKER, SHIM_MARKER, write_json
 
+WORKLOAD = "workload"  # the name of its directory within the run's
 ROOT = Path(__file__).resolve().parent.parent
 SAME_START_S = 2.0  # psutil derives start times from the wall clock, which may be set while a server runs
 LOST = "exit code unknown: its supervisor was killed"
 LOST_AT_BOOT = "exit code unknown: the machine was restarted"
-LOST_AT_START = "exit code unknown: Pitwall was ended before the process had started"
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
     """What a shim starts; `argv` and `env` hold no secret values."""
 
-    marker: str  # the run's id, or '<run id>/workload'
     argv: list[str]
     cwd: str
     env: dict[str, str] = field(default_factory=dict)
@@ -54,7 +53,7 @@ class ProcessExit:
 class ProcessSight:
     """What a look at a process directory showed."""
 
-    state: Literal["absent", "starting", "alive", "ended"]
+    state: Literal["absent", "starting", "alive", "ended"]  # absent: it was never started
     pid: int | None = None
     pid_started_at: float | None = None  # seconds since the epoch as psutil gives it
     started_at: datetime | None = None
@@ -65,7 +64,7 @@ class ProcessSight:
 def write_spec(spec: ProcessSpec, directory: Path) -> None:
     """Lay down what the shim of this directory is to start."""
     directory.mkdir(parents=True, exist_ok=True)
-    write_json(directory / "spec.json", asdict(spec))
+    write_json(directory / "spec.json", {"marker": marker_of(directory), **asdict(spec)})
 
 
 def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -75,7 +74,7 @@ def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[
         return subprocess.Popen(
             [sys.executable, "-m", "launcher.shim", str(directory)],
             cwd=ROOT,
-            env={**environ, **secrets, SHIM_MARKER: read_marker(directory)},
+            env={**environ, **secrets, SHIM_MARKER: marker_of(directory)},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -131,7 +130,7 @@ def shim_process(directory: Path) -> psutil.Process | None:
     """The living shim of this directory."""
     written = read_shim(directory)
     if not written:
-        return next(iter(marked_processes(read_marker(directory), SHIM_MARKER)), None)
+        return next(iter(marked_processes(marker_of(directory), SHIM_MARKER)), None)
     return same_process(written.get("shim_pid"), written.get("shim_started_at"))
 
 
@@ -147,18 +146,16 @@ def server_process(directory: Path) -> psutil.Process | None:
     written = read_shim(directory)
     if written.get("server_pid") is not None:
         return same_process(written["server_pid"], written["server_started_at"])
-    return next(iter(marked_processes(read_marker(directory))), None)
+    return next(iter(marked_processes(marker_of(directory))), None)
 
 
-def read_marker(directory: Path) -> str:
-    """The marker of the process of this directory."""
-    return str(json.loads((directory / "spec.json").read_text())["marker"])
+def marker_of(directory: Path) -> str:
+    """The marker of the process of this directory: the run's id, or '<run id>/workload'."""
+    return f"{directory.parent.name}/{directory.name}" if directory.name == WORKLOAD else directory.name
 
 
 def look_at(directory: Path) -> ProcessSight:
     """How the process of this directory is now; a wrong pid is never taken for it."""
-    if not (directory / "spec.json").exists():
-        return ProcessSight("absent")
     if not (directory / "exit.json").exists():
         supervisor = shim_process(directory)
         server = server_process(directory)
@@ -179,21 +176,22 @@ def look_at(directory: Path) -> ProcessSight:
 
 
 def _ended(directory: Path) -> ProcessSight:
-    written = read_shim(directory)
-    lost = LOST if "shim_pid" in written else LOST_AT_BOOT if written else LOST_AT_START
+    written, end = read_shim(directory), read_exit(directory)
+    if not written and not end:  # a shim writes itself down before it starts anything
+        return ProcessSight("absent")
     return ProcessSight(
         "ended",
         written.get("server_pid"),
         written.get("server_started_at"),
         datetime.fromisoformat(written["started_at"]) if written.get("started_at") else None,
-        exit=read_exit(directory) or ProcessExit(None, None, lost, None),
+        exit=end or ProcessExit(None, None, LOST if "shim_pid" in written else LOST_AT_BOOT, None),
     )
 
 
 def processes_of(directory: Path) -> list[psutil.Process]:
     """Every living process that the shim's server started, itself included: by marker, by descent and by session."""
     server, supervisor = server_process(directory), shim_process(directory)
-    found = set(marked_processes(read_marker(directory)))
+    found = set(marked_processes(marker_of(directory)))
     for ancestor in filter(None, (server, supervisor)):
         found.update(_descendants(ancestor))
     if server:

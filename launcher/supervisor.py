@@ -124,12 +124,11 @@ class Supervisor:
         with self._lock:
             for life in list(self._lives.values()):
                 life.step()
-                if life.run.state.is_final:
-                    del self._lives[life.run.id]
             for life in self._due():
                 del self._queued[life.run.id]
                 self._lives[life.run.id] = life
                 life.begin()
+            self._lives = {run_id: life for run_id, life in self._lives.items() if not life.run.state.is_final}
 
     def _due(self) -> list[Life]:
         """Queued runs whose time has come: those without a place at once, of the queue one at a time."""
@@ -162,11 +161,19 @@ class Supervisor:
                 place = self._next_place() + len(made) if one_after_the_other else None
                 run = new_run(request, self._runs_dir, self._clock(), self._machine, [*known, *made])
                 made.append(run.model_copy(update={"batch_id": batch_id, "queue_position": place}))
-            for run, request in zip(made, requests, strict=True):
-                self._queued[run.id] = Life(run, self._means, lay_down(run, request))
-                self._means.ledger.save(run, "queued")
+            lives = [self._lay_down(run, request) for run, request in zip(made, requests, strict=True)]
+            for life in lives:
+                self._queued[life.run.id] = life
+                self._means.ledger.save(life.run, "queued")
         self._wake.set()
         return made
+
+    def _lay_down(self, run: Run, request: LaunchRequest) -> Life:
+        try:
+            return Life(run, self._means, lay_down(run, request))
+        except OSError as error:
+            reason = f"{error.strerror} ({error.filename})"
+            raise LaunchRefused(f"The run directory cannot be written: {reason}.") from error
 
     def _starting_soon(self) -> list[Run]:
         return [life.run for life in self._queued.values() if life.run.queue_position is None]

@@ -25,6 +25,13 @@ if kind == "never-ready":
     time.sleep(600)
 if kind == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if kind == "hides":  # and takes the marker off
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)", f"hidden-{port}"], {})
+        os._exit(0)
+    os.wait()
 if kind == "forks":
     if os.fork() == 0:  # a double fork into a session of its own: no descendant by parentage any more
         os.setsid()

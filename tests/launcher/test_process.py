@@ -37,12 +37,12 @@ class Started:
     """One process under a shim, for a test."""
 
     def __init__(self, directory: Path) -> None:
-        self.directory = directory
         self.marker = new_run_id(utc_now())
+        self.directory = directory / self.marker
         self.shim: subprocess.Popen[bytes] | None = None
 
     def start(self, argv: list[str], cwd: str = "/", env: dict[str, str] | None = None) -> None:
-        write_spec(ProcessSpec(self.marker, argv, cwd, env or {}), self.directory)
+        write_spec(ProcessSpec(argv, cwd, env or {}), self.directory)
         self.shim = start_shim(self.directory, {})
 
     def wait(self, state: str) -> None:
@@ -51,7 +51,7 @@ class Started:
 
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[Started]:
-    started = Started(tmp_path / "run")
+    started = Started(tmp_path)
     yield started
     for process in marked(started.marker):
         process.kill()
@@ -150,7 +150,7 @@ def test_a_server_whose_shim_died_before_it_wrote_is_found_by_its_marker(started
 def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: Path) -> None:
     stranger = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
     started_at = psutil.Process(stranger.pid).create_time()
-    write_spec(ProcessSpec(started.marker, SLEEP, "/"), started.directory)
+    write_spec(ProcessSpec(SLEEP, "/"), started.directory)
     written = {
         "marker": started.marker,
         "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
@@ -185,6 +185,6 @@ def test_after_a_restart_of_the_machine_everything_has_ended(started: Started) -
 
 
 def test_a_spec_holds_what_it_was_given(started: Started) -> None:
-    spec = ProcessSpec("m", ["a", "b c"], "/", {"A": "1"})
+    spec = ProcessSpec(["a", "b c"], "/", {"A": "1"})
     write_spec(spec, started.directory)
-    assert json.loads((started.directory / "spec.json").read_text()) == asdict(spec)
+    assert json.loads((started.directory / "spec.json").read_text()) == {"marker": started.marker, **asdict(spec)}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import socket
 import sys
 from collections.abc import Callable
@@ -7,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from demo.presets import free_ports
 from domain import Config, Run, RunState, WorkloadSpec
 from launcher.preflight import LaunchRefused, LaunchRequest
+from launcher.stopping import is_living
 from launcher.supervisor import Supervisor, UnknownRun
 from tests.launcher.servers import DictStore, marked, request_for, server_argv, wait_for, wait_for_state
 
@@ -83,6 +86,16 @@ def test_nothing_is_left_of_a_server_that_resists(
     assert ended.state is RunState.FINISHED and ended.exit_signal == (9 if kind == "deaf" else 15)
     assert marked(run.id) == []
     assert any("SIGKILL" in action for action in store.events[-1].data["actions"])
+
+
+def test_a_descendant_without_marker_and_parent_is_found(supervisor: Supervisor, store: DictStore) -> None:
+    run = supervisor.launch(request_for("hides"))
+    wait_for_state(store, run.id, RunState.READY)
+    word = f"hidden-{port_of_run(run)}"
+    (hidden,) = wait_for(lambda: [p for p in psutil.process_iter(["cmdline"]) if word in (p.info["cmdline"] or [])])
+    supervisor.stop(run.id)
+    wait_for_state(store, run.id, *FINAL)
+    assert not is_living(hidden)
 
 
 @pytest.mark.parametrize(("kind", "state"), [("leaves", RunState.FINISHED), ("leaves-badly", RunState.FAILED)])
@@ -261,3 +274,61 @@ def test_a_queued_run_whose_secret_is_gone_fails_and_says_so(
     make_supervisor()
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.cause == "The secret --api-key was not kept over Pitwall's restart: launch again."
+
+
+# --- what a sudden end leaves half done (set up by hand: the moments are too short to hit) ----------------------------
+def test_a_start_that_was_announced_and_not_made_is_made_by_the_next_pitwall(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    first = make_supervisor()
+    first.close()
+    run = first.launch(request_for())
+    store.save_run(run.model_copy(update={"state": RunState.STARTING, "started_at": run.created_at}))
+    make_supervisor()
+    assert wait_for_state(store, run.id, RunState.READY, *FINAL).state is RunState.READY
+
+
+def test_a_workload_that_was_announced_and_not_started_is_started_by_the_next_pitwall(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    first = make_supervisor(prepare_workload=workload(0.1))
+    run = first.launch(request_for(workload=LOAD.model_copy(update={"name": "watch"})))
+    ready = wait_for_state(store, run.id, RunState.READY)
+    first.close()
+    store.save_run(ready.model_copy(update={"state": RunState.RUNNING, "workload": LOAD}))
+    make_supervisor(prepare_workload=workload(0.1))
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FINISHED and ended.run_dir
+    assert (Path(ended.run_dir) / "workload" / "workload.log").read_text() == "load\n"
+
+
+def test_a_run_directory_that_is_gone_is_told(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
+    first = make_supervisor()
+    first.close()
+    run = first.launch(request_for())
+    assert run.run_dir
+    shutil.rmtree(run.run_dir)
+    make_supervisor()
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.cause and ended.cause.startswith("The server could not be started: No such file or directory (")
+
+
+def test_a_server_whose_directory_was_deleted_is_still_ours_to_stop(supervisor: Supervisor, store: DictStore) -> None:
+    run = supervisor.launch(request_for())
+    wait_for_state(store, run.id, RunState.READY)
+    assert run.run_dir
+    shutil.rmtree(run.run_dir)
+    supervisor.turn()
+    assert store.run(run.id).state is RunState.READY
+    supervisor.stop(run.id)
+    assert wait_for_state(store, run.id, *FINAL).exit_code is None
+    assert marked(run.id) == []
+
+
+def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("not a folder")
+    supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
+    with pytest.raises(LaunchRefused, match="The run directory cannot be written: Not a directory"):
+        supervisor.launch(request_for())
+    supervisor.close()
+    assert store.saved == []

@@ -1,0 +1,84 @@
+"""The containers that run on this machine, asked of podman and docker; a tool that is not there has none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+TOOLS = ("podman", "docker")
+TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One running container, in the terms that podman and docker share."""
+
+    tool: str
+    name: str
+    image: str | None
+    argv: list[str]
+    pid: int | None
+    started_at: datetime | None
+    log_path: Path | None
+    shares_host_network: bool
+    ports: Mapping[int, int] = field(default_factory=dict)  # inside -> on this machine
+
+    def published_port(self, inside: int) -> int | None:
+        """The port of this machine that leads to a port inside; None when none does."""
+        return inside if self.shares_host_network else self.ports.get(inside)
+
+
+def list_containers() -> list[Container]:
+    """The running containers of every tool that answers."""
+    return [container for tool in TOOLS if shutil.which(tool) for container in containers_of(tool)]
+
+
+def containers_of(tool: str) -> list[Container]:
+    """The running containers of one tool; none when it refuses (no daemon, no permission)."""
+    ids = _ask(tool, "ps", "--quiet", "--no-trunc")
+    inspected = _ask(tool, "inspect", *ids.split()) if ids else None
+    return [read_inspection(tool, one) for one in json.loads(inspected)] if inspected else []
+
+
+def _ask(tool: str, *words: str) -> str | None:
+    try:
+        answer = subprocess.run([tool, *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout if answer.returncode == 0 else None
+
+
+def read_inspection(tool: str, one: Mapping[str, Any]) -> Container:
+    """One element of what `inspect` prints; podman and docker differ in what they leave out."""
+    state, config = one.get("State") or {}, one.get("Config") or {}
+    host, network = one.get("HostConfig") or {}, one.get("NetworkSettings") or {}
+    log_path = one.get("LogPath") or (host.get("LogConfig") or {}).get("Path")
+    return Container(
+        tool=tool,
+        name=str(one.get("Name", "")).lstrip("/"),
+        image=config.get("Image") or one.get("ImageName"),
+        argv=_argv(one),
+        pid=state.get("Pid") or None,
+        started_at=datetime.fromisoformat(state["StartedAt"]) if state.get("StartedAt") else None,
+        log_path=Path(log_path) if log_path and os.access(log_path, os.R_OK) else None,
+        shares_host_network=host.get("NetworkMode") == "host",
+        ports=_ports(network.get("Ports") or {}),
+    )
+
+
+def _argv(one: Mapping[str, Any]) -> list[str]:
+    """What runs inside: `Path` and `Args` hold entry point and command, put together."""
+    return [str(word) for word in [one.get("Path"), *(one.get("Args") or [])] if word]
+
+
+def _ports(published: Mapping[str, Any]) -> dict[int, int]:
+    """{'8000/tcp': [{'HostPort': '18000'}]} as {8000: 18000}."""
+    bound = {key.partition("/")[0]: hosts for key, hosts in published.items() if hosts and not key.endswith("/udp")}
+    return {int(inside): int(hosts[0]["HostPort"]) for inside, hosts in bound.items() if hosts[0].get("HostPort")}
