@@ -159,7 +159,7 @@ class LlamacppReader(LineReader):
         held = self.held(slot)
         if held is None:
             return []
-        self._held.pop(slot)
+        self.release(slot)
         whole = ParsedSample(held.line, held.offset, {**held.fields, **draft}, held.stamp, held.elapsed_s)
         return [whole, mark(line, "acceptance", line.text)]
 

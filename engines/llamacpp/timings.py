@@ -11,7 +11,7 @@ from engines.numerals import COUNT, NUMBER
 _HEAD = re.compile(rf"^\s*slot +print_timing: id +(?P<slot>{COUNT}) \| task +(?P<task>-?{COUNT}) \|")
 _OLD_HEAD = re.compile(r"^(?:INFO )?\[ *print_timings\] ")
 _OLD_TAIL = re.compile(rf"\bid_slot=(?P<slot>{COUNT}) id_task=(?P<task>-?{COUNT})")
-_ROUTED = re.compile(r"^(?:\[\d+\])?\s*")
+_ROUTER_PID = re.compile(r"^\[\d+\]")
 _RATE = re.compile(
     rf"(?P<kind>prompt|generation)? ?eval time += +(?P<ms>[\w.-]+) ms / +(?P<tokens>{COUNT}) (?:tokens|runs) +"
     r"\( *[\w.-]+ ms per token, +(?P<tps>[\w.-]+) tokens per second\)"
@@ -39,7 +39,7 @@ def split_head(text: str) -> tuple[Fields, str]:
     if old:
         tail = _OLD_TAIL.search(text)
         return ({"slot": int(tail["slot"]), "task": int(tail["task"])} if tail else {}), text[old.end() :].strip()
-    return {}, text[_ROUTED.match(text).end() :].strip()  # type: ignore[union-attr]  # matches anything
+    return {}, _ROUTER_PID.sub("", text).strip()
 
 
 def read_prompt(body: str) -> Fields | None:

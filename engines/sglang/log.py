@@ -126,15 +126,14 @@ class SglangReader(LineReader):
 
     def _rejoin(self, line: Line) -> list[LogEvent] | None:
         """The events of a record whose second half this line is, if it is one."""
-        first, held = self._cut, self.held(None)
-        self._cut = None
-        if first is None or held is None or line.number != first.number + 1 or line.stamp is not None:
+        first, self._cut = self._cut, None
+        if first is None or self.held(None) is None or line.number != first.number + 1 or line.stamp is not None:
             return None
         joined = [read_stats(f"{first.text}{glue}{line.text}") or {} for glue in ("", " ")]
         fullest = max(joined, key=len)
-        if len(fullest) <= len(held.fields) - len(self._context(first)):
+        if len(fullest) <= len(read_stats(first.text) or {}):
             return None
-        self._held.pop(None)
+        self.release(None)
         return self._finished(first, fullest)
 
     def _stats(self, line: Line, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
