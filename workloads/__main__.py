@@ -45,7 +45,7 @@ async def run_job(job: Job) -> int:
     """Go through the job's workload; raises pydantic's ValidationError on wrong parameters."""
     workload = REGISTRY[job.workload]
     params = workload.params_type.model_validate(job.params)
-    api_key = os.environ.get(job.api_key_env) if job.api_key_env else None
+    api_key = os.environ.get(job.api_key_env)
     target = Target(
         run_id=job.run_id,
         workload=job.workload,

@@ -91,6 +91,8 @@ async def exchange(client: httpx.AsyncClient, target: Target, request: PlannedRe
     reading, body = StreamReading(), request_body(target, request)
     sent_at, sent_s = target.utc_now(), target.mono_s()
     kind, text = await error_of(read_stream(client, target, body, reading), target.request_timeout_s)
+    if text and target.api_key:
+        text = text.replace(target.api_key, "<secret>")  # a server may echo it in its refusal
     return Exchange(reading, sent_at, sent_s, target.mono_s(), kind, text)
 
 

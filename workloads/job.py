@@ -21,7 +21,7 @@ class Job(BaseModel):
     params: dict[str, JsonValue] = Field(default_factory=dict)
     out: Path  # requests.jsonl, appended to
     progress: Path  # replaced whole at every change
-    api_key_env: str | None = None  # the environment variable that holds the key; the key itself is never in a file
+    api_key_env: str = "SERVER_API_KEY"  # the variable that may hold the server's key, which is never in a file
     stall_timeout_s: float = Field(default=300.0, gt=0)
     request_timeout_s: float = Field(default=3600.0, gt=0)
 

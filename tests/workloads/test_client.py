@@ -12,7 +12,7 @@ import pytest
 from demo.presets import free_ports
 from domain import RequestRecord
 from tests.demo_engine import DemoServer
-from tests.workloads.servers import DONE, HEAD, chunk, event, sends, serving, text_event
+from tests.workloads.servers import DONE, HEAD, chunk, event, read_request, sends, serving, text_event
 from workloads.client import Place, Target, exchange, open_client, record_of, request_body
 from workloads.plan import PlannedRequest
 from workloads.reading import StreamReading
@@ -166,6 +166,25 @@ def test_comments_alone_do_not_keep_a_stalled_stream_alive() -> None:
 def test_nobody_listening_is_refused() -> None:
     record = asyncio.run(send(target_at(f"http://127.0.0.1:{free_ports(1)[0]}")))
     assert (record.error_kind, record.http_status) == ("refused", None)
+
+
+def test_no_connection_is_used_twice_and_no_proxy_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_ports(1)[0]}")
+    connections: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(str(writer.get_extra_info("peername")))
+        while not reader.at_eof():
+            await read_request(reader)
+            writer.write(HEAD + text_event("a", "stop") + DONE)
+
+    async def run() -> list[str | None]:
+        async with serving(answer) as base_url, open_client() as client:
+            target = target_at(base_url)
+            return [(await exchange(client, target, REQUEST)).error_text for _ in range(3)]
+
+    assert asyncio.run(run()) == [None, None, None]
+    assert len(set(connections)) == 3
 
 
 def test_only_known_engines_get_more_than_the_standard() -> None:

@@ -69,7 +69,7 @@ def broken_server() -> Iterator[str]:
             self.answer(200, b'{"data": [{"id": "broken"}]}')
 
         def do_POST(self) -> None:
-            self.answer(500, b"no memory")
+            self.answer(500, f"no memory for {self.headers.get('Authorization', 'anyone')}".encode())
 
         def answer(self, status: int, body: bytes) -> None:
             self.send_response(status)
@@ -167,6 +167,15 @@ def test_errors_are_rows_and_no_failure(broken_server: str, tmp_path: Path) -> N
     assert job.run() == (0, "")
     assert [(row.error_kind, row.http_status) for row in job.rows] == [("http", 500)] * 5
     assert job.progress["errors"] == 5
+
+
+def test_the_servers_key_comes_from_the_environment_and_is_in_no_row(
+    broken_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVER_API_KEY", "k-123")
+    job = Job(tmp_path, broken_server)
+    job.run()
+    assert job.rows[0].error_text == "HTTP 500: no memory for Bearer <secret>"
 
 
 def test_a_server_that_is_not_there_is_exit_code_3(tmp_path: Path) -> None:
