@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import launch_form
+from web import attach_form, launch_form
 from web.actions import is_operator
 
 if not is_operator():
     st.info("Only the operator may launch or attach.")
     st.stop()
 
-paste, attach = st.tabs(["Paste a command", "Attach to a running server"])
+paste, attach = st.tabs(["Paste a command", "Watch a running server"])
 with paste:
     left, right = st.columns([3, 2])
     with left:
@@ -20,4 +20,7 @@ with paste:
         launch_form.reading(explanation)
     launch_form.launch(explanation)
 with attach:
-    launch_form.attach()
+    st.subheader("Running on this machine")
+    attach_form.found_servers()
+    st.subheader("Anywhere else")
+    attach_form.by_url()

@@ -39,9 +39,13 @@ class Facts:
 
 
 def engine_title(run: Run) -> str:
-    """The engine's own spelling of its name."""
-    engine = BY_NAME.get(run.config.engine)
-    return engine.title if engine else run.config.engine
+    """The run's engine as it spells itself."""
+    return engine_title_of(run.config.engine)
+
+
+def engine_title_of(name: str) -> str:
+    engine = BY_NAME.get(name)
+    return engine.title if engine else name
 
 
 def facts_of(runs: Sequence[Run]) -> list[Facts]:

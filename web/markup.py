@@ -16,6 +16,11 @@ def text(value: object) -> str:
     return escape(str(value), quote=True)
 
 
+def markdown_text(words: str) -> str:
+    """Foreign words where Streamlit reads markdown: nothing in them is markup."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>~$:" else c for c in words)
+
+
 def swatch(color: int) -> str:
     """The run's colour as a small square, right on both grounds."""
     return f'<span class="pw-swatch" aria-hidden="true" style="background:{run_css_color(color)}"></span>'

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
-from launcher.command import shell_text
 
 from analysis.config_diff import chips, flatten
 from collectors.log_view import LogTailView
 from domain import Run
+from launcher.command import shell_text
 from storage import queries
 from web import markup
 from web.actions import stop_buttons
 from web.comparison import number_table
 from web.context import services
 from web.facts import Facts, engine_title
+from web.markup import markdown_text
 from web.theme import duration
 
 LOG_LINES = 400
@@ -46,11 +47,6 @@ def cause(run: Run) -> None:
             st.code(run.cause_line, language=None)
     elif run.note:
         st.info(markdown_text(run.note))
-
-
-def markdown_text(words: str) -> str:
-    """Foreign words where Streamlit reads markdown: nothing in them is markup."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>~$:" else c for c in words)
 
 
 def numbers(facts: Facts) -> None:

@@ -1,0 +1,87 @@
+"""The part of the Launch page that watches a server which already runs: found on this machine, or by its URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from collectors.identify import Identity, NotServing, identify
+from domain import Config
+from launcher.discover import FoundServer, find_servers
+from launcher.preflight import LaunchRefused
+from web import markup, places
+from web.actions import require_operator
+from web.context import services
+from web.facts import engine_title_of
+from web.markup import markdown_text
+from web.theme import DASH
+
+
+def found_servers() -> None:
+    """Servers of engines we know that run on this machine, each with a button; nothing is touched."""
+    servers = [server for server in find_servers() if server.run_id is None]
+    if not servers:
+        st.caption("No vLLM, SGLang, llama.cpp or TensorRT-LLM server of somebody else's runs on this machine now.")
+        return
+    for number, server in enumerate(servers):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"found-{number}"):
+            st.html(_description(server))
+            if st.button("Watch it", key=f"watch-{number}", disabled=server.base_url is None) and server.base_url:
+                _watch(server.base_url, server.config, None, server.log_path, server.pid)
+
+
+def _description(server: FoundServer) -> str:
+    seen = [
+        server.base_url or "no port seen",
+        f"log {server.log_path}" if server.log_path else "no log file",
+        {True: "/metrics on", False: "/metrics off", None: "/metrics not known"}[server.metrics],
+        f"container {server.container}" if server.container else f"process {server.pid}",
+    ]
+    title = f"{engine_title_of(server.engine)} {DASH} {server.model or 'model not known'}"
+    return f'<div><span class="pw-name">{markup.text(title)}</span><br>{markup.chips(seen)}</div>'
+
+
+def by_url() -> None:
+    """Watch a server by its URL."""
+    with st.form("attach", border=False):
+        left, right = st.columns(2)
+        url = left.text_input("URL of the server", placeholder="http://127.0.0.1:8000")
+        name = right.text_input("Name", placeholder="made from what it says of itself", key="attach-name")
+        log = left.text_input("Its log file on this machine, if there is one", placeholder="/var/log/vllm.log")
+        pressed = st.form_submit_button("Watch it", type="primary")
+    if not pressed or not url.strip():
+        return
+    log_path = Path(log.strip()) if log.strip() else None
+    if log_path is not None and not log_path.is_file():
+        st.error(markdown_text(f"There is no file {log_path}."))
+        return
+    try:
+        found = identify(url)
+    except NotServing as refusal:
+        st.error(markdown_text(str(refusal)))
+        return
+    _watch(found.base_url, _config(found), name or None, log_path, None)
+
+
+def _config(found: Identity) -> Config:
+    """What a server says of itself; the rest is not known."""
+    return Config(
+        engine=found.engine,
+        engine_version=found.version,
+        launcher="attach",
+        model=next(iter(found.models), None),
+        port=urlsplit(found.base_url).port,
+        max_model_len=found.max_model_len,
+    )
+
+
+def _watch(base_url: str, config: Config, name: str | None, log_path: Path | None, pid: int | None) -> None:
+    require_operator()
+    try:
+        run = services().supervisor.attach(base_url, config, log_path, pid, name)
+    except LaunchRefused as refusal:
+        st.error(markdown_text(str(refusal)))
+        return
+    st.switch_page(places.LIVE, query_params={"run": [run.id]})
