@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from statistics import median
 
 from domain import RequestRecord
 
@@ -51,6 +52,54 @@ def useful_tps(record: RequestRecord) -> float | None:
     """End-to-end tok/s without the share of the text that repeats itself (see analysis.collapse)."""
     rate, collapse = end_to_end_tps(record), record.extra.get("collapse")
     return rate * (1 - collapse["looped_ratio"]) if rate is not None and collapse else None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSummary:
+    """Measured requests of one prompt class at one concurrency; speeds are medians over those that ended well."""
+
+    prompt_class: str
+    concurrency: int
+    requests: int
+    failed: int
+    tokens: int  # of those whose tokens are known
+    decode_tps: float | None
+    end_to_end_tps: float | None
+    useful_tps: float | None
+    ttft_ms: float | None
+    tokens_per_step: float | None
+    acceptance_rate: float | None
+    looping: int  # requests whose text collapsed into a loop
+
+
+def class_summaries(records: Iterable[RequestRecord]) -> list[ClassSummary]:
+    """One row per prompt class and concurrency in the order they first appear; the warm-up is left out."""
+    groups: dict[tuple[str, int], list[RequestRecord]] = {}
+    for record in records:
+        if record.phase == "measure":
+            groups.setdefault((record.prompt_class, record.concurrency), []).append(record)
+    return [summarise(name, concurrency, group) for (name, concurrency), group in groups.items()]
+
+
+def summarise(prompt_class: str, concurrency: int, records: Sequence[RequestRecord]) -> ClassSummary:
+    def middle(value: Callable[[RequestRecord], float | None]) -> float | None:
+        known = [found for record in records if not record.error_kind and (found := value(record)) is not None]
+        return median(known) if known else None
+
+    return ClassSummary(
+        prompt_class=prompt_class,
+        concurrency=concurrency,
+        requests=len(records),
+        failed=sum(record.error_kind is not None for record in records),
+        tokens=sum(record.completion_tokens or 0 for record in records),
+        decode_tps=middle(decode_tps),
+        end_to_end_tps=middle(end_to_end_tps),
+        useful_tps=middle(useful_tps),
+        ttft_ms=middle(lambda record: record.ttft_ms),
+        tokens_per_step=middle(tokens_per_step),
+        acceptance_rate=middle(acceptance_rate),
+        looping=sum((record.extra.get("collapse") or {}).get("verdict") == "collapsed" for record in records),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,14 +43,14 @@ def add_serve_flags(parser: argparse.ArgumentParser) -> None:
 
 def serve(flags: argparse.Namespace) -> None:
     """Serve until SIGTERM or SIGINT; raises CannotServeError for what the user can mend."""
+    ending = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ending)  # held until the start is over; llama.cpp's threads never take one
     provide_files(flags)
     check_port(flags.host, flags.port)
     try:
         import xllamacpp
     except ModuleNotFoundError as missing:
         raise CannotServeError(NOT_INSTALLED) from missing
-    ending = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, ending)  # before llama.cpp's threads start, so that none takes the signal
     try:
         server = xllamacpp.Server(server_params(flags))
     except RuntimeError as refusal:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from analysis.requests import aggregates, decode_tps, end_to_end_tps, tokens_per_step
+from analysis.requests import (
+    ClassSummary,
+    aggregates,
+    class_summaries,
+    decode_tps,
+    end_to_end_tps,
+    tokens_per_step,
+)
 from domain import RequestRecord
 
 
@@ -21,6 +28,7 @@ def summary(records: Sequence[RequestRecord]) -> str:
         lines += ["", f"── {title} " + "─" * max(3, 60 - len(title)), *map(request_line, together)]
         if together[0].concurrency > 1:
             lines += aggregate_lines(together)
+    lines += ["", "── By class (medians) " + "─" * 42, *map(class_line, class_summaries(measured))]
     return "\n".join(lines)
 
 
@@ -41,6 +49,25 @@ def request_line(record: RequestRecord) -> str:
     if (per_step := tokens_per_step(record)) is not None:
         said.append(f"{per_step:.2f} tokens per step")
     return head + ", ".join(said) + collapse_note(record)
+
+
+def class_line(row: ClassSummary) -> str:
+    """'Code        x1   decode 42.3 tok/s, first token 120 ms, 3.10 tokens per step, 71 % accepted'; '?' is unknown."""
+    said = [f"decode {known(row.decode_tps, '.1f')} tok/s", f"end to end {known(row.end_to_end_tps, '.1f')}"]
+    said.append(f"first token {known(row.ttft_ms, '.0f')} ms")
+    if row.tokens_per_step is not None:
+        said.append(f"{row.tokens_per_step:.2f} tokens per step")
+    if row.acceptance_rate is not None:
+        said.append(f"{row.acceptance_rate:.0%} accepted")
+    if row.failed:
+        said.append(f"{row.failed} of {row.requests} failed")
+    if row.looping:
+        said.append(f"{row.looping} looping, useful {known(row.useful_tps, '.1f')} tok/s")
+    return f"{row.prompt_class:<12} x{row.concurrency:<3} " + ", ".join(said)
+
+
+def known(value: float | None, form: str) -> str:
+    return "?" if value is None else format(value, form)
 
 
 def collapse_note(record: RequestRecord) -> str:

@@ -8,7 +8,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analysis.requests import acceptance_rate, aggregates, decode_tps, end_to_end_tps, tokens_per_step, useful_tps
+from analysis.requests import (
+    acceptance_rate,
+    aggregates,
+    class_summaries,
+    decode_tps,
+    end_to_end_tps,
+    tokens_per_step,
+    useful_tps,
+)
 from domain import RequestRecord
 
 START = datetime(2026, 5, 7, 0, 16, tzinfo=UTC)
@@ -76,3 +84,22 @@ def test_tokens_per_step_is_the_identity_of_accepted_drafts() -> None:
 def test_useful_speed_leaves_loops_out() -> None:
     assert useful_tps(replace(RECORD, extra={"collapse": {"looped_ratio": 0.2}})) == pytest.approx(36.4)
     assert useful_tps(RECORD) is None
+
+
+def test_a_class_is_summed_up_by_medians_of_what_ended_well() -> None:
+    looping = {"collapse": {"verdict": "collapsed", "looped_ratio": 0.5}}
+    slower = replace(RECORD, total_ms=4000.0, decode_ms=3600.0, ttft_ms=400.0, extra=looping)
+    failed = replace(RECORD, error_kind="stalled", completion_tokens=10, ttft_ms=9000.0)
+    warm_up = replace(RECORD, phase="warmup", ttft_ms=1.0)
+    alone = replace(RECORD, concurrency=1, draft_tokens=120, accepted_tokens=60)
+    together, single = class_summaries([warm_up, RECORD, slower, failed, alone])
+    assert (together.prompt_class, together.concurrency, together.requests, together.failed) == ("Code", 4, 3, 1)
+    assert (together.tokens, together.looping) == (192, 1)
+    assert (together.decode_tps, together.end_to_end_tps, together.ttft_ms) == (37.5, 34.125, 300.0)
+    assert (together.tokens_per_step, together.acceptance_rate) == (None, None)
+    assert (single.tokens_per_step, single.acceptance_rate, single.looping) == (3.0, 0.5, 0)
+
+
+def test_a_class_without_a_good_request_has_no_speeds() -> None:
+    (row,) = class_summaries([replace(RECORD, error_kind="refused", completion_tokens=None)])
+    assert (row.failed, row.tokens, row.decode_tps, row.ttft_ms) == (1, 0, None, None)
