@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import httpx
@@ -36,8 +36,15 @@ class EndpointCollector(Collector):
 
     name = "endpoint"
 
-    def __init__(self, clock: Clock | None = None, period_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        period_s: float = 1.0,
+        api_key_of: Callable[[str], str | None] = lambda run_id: None,
+    ) -> None:
+        """`api_key_of` gives the key of a run's server by the run's id, where Pitwall was told it."""
         self.period_s = period_s
+        self._api_key_of = api_key_of
         self._clock = clock or Clock()
         self._connections: dict[str, _Connection] = {}
 
@@ -82,7 +89,10 @@ class EndpointCollector(Collector):
         held = self._connections.get(run_id)
         if held is None or held.base_url != base_url:
             self.forget(run_id)
-            held = _Connection(base_url, httpx.Client(base_url=base_url, timeout=TIMEOUT, trust_env=False))
+            key = self._api_key_of(run_id)
+            headers = {"Authorization": f"Bearer {key}"} if key else {}
+            client = httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT, trust_env=False)
+            held = _Connection(base_url, client)
             self._connections[run_id] = held
         return held
 
@@ -115,7 +125,9 @@ class EndpointCollector(Collector):
         connection.missing.pop(path, None)
         connection.told.discard(path)
         if answer.status_code in REFUSED:
-            raise Unavailable(f"{path} asks for an API key, which Pitwall does not have")
+            has_key = "Authorization" in connection.client.headers
+            why = "did not take the API key" if has_key else "asks for an API key, which Pitwall does not have"
+            raise Unavailable(f"{path} {why}")
         if answer.status_code != httpx.codes.OK:
             raise Outage(f"{path} answers {answer.status_code} {answer.reason_phrase}")
         return answer

@@ -22,7 +22,7 @@ class Lane:
     def __init__(self, collector: Collector, run: Run, sink: Sink, clock: Clock) -> None:
         self.collector = collector
         self.busy_since: float | None = None
-        self._run = run
+        self.run = run
         self._sink = sink
         self._clock = clock
         self._wake = threading.Event()
@@ -40,13 +40,13 @@ class Lane:
 
     def update(self, run: Run) -> None:
         """The run as it is now; one that had nothing to collect is looked at again when it has changed."""
-        changed, self._run = run != self._run, run
+        changed, self.run = run != self.run, run
         if changed and isinstance(self._trouble, Unavailable):
             self._wake.set()
 
     def end(self, run: Run | None = None, *, final: bool) -> None:
         """Ask the lane to end: after its last turn (`final`), or as it is because Pitwall stops."""
-        self._run = run or self._run
+        self.run = run or self.run
         self._final = final
         self._ending.set()
         self._wake.set()
@@ -73,13 +73,13 @@ class Lane:
             self._turn(self.collector.finish, last=True)
         if self._last_commit is not None:
             wait([self._last_commit], COMMIT_WAIT_S)
-        self.collector.forget(self._run.id)
+        self.collector.forget(self.run.id)
 
     def _turn(self, take: Callable[[Run], Iterable[Batch]], *, last: bool = False) -> None:
         began = self.busy_since = self._clock.mono_s()
         trouble: Exception | None = None
         try:
-            for batch in take(self._run):
+            for batch in take(self.run):
                 self._give(batch)
         except Exception as problem:  # the one place where anything may go wrong and the rest goes on
             trouble = problem
@@ -91,7 +91,7 @@ class Lane:
         """To the store; when it refused something the collector starts again from what the store has."""
         if self._refusal is not None:
             refusal, self._refusal = self._refusal, None
-            self.collector.forget(self._run.id)
+            self.collector.forget(self.run.id)
             raise Trouble(f"the store did not take a batch: {refusal}")
         if batch.samples or batch.positions:
             self._last_commit = self._sink(batch)
@@ -118,11 +118,11 @@ class Lane:
         try:
             self._sink(batch)
         except Exception:  # a store that takes nothing cannot be told so; the log can
-            LOG.exception("%s of %s could not tell its health", self.collector.name, self._run.id)
+            LOG.exception("%s of %s could not tell its health", self.collector.name, self.run.id)
 
     def _health(self, trouble: Exception | None, duration_s: float) -> CollectorHealth:
         return CollectorHealth(
-            run_id=self._run.id,
+            run_id=self.run.id,
             ts=self._clock.utc(),
             collector=self.collector.name,
             ok=trouble is None,
@@ -142,8 +142,8 @@ class Lane:
         else:
             kind, text = _kind(trouble), _words(trouble) or ""
         if trouble is not None and not isinstance(trouble, Trouble):
-            LOG.error("%s of %s failed", self.collector.name, self._run.id, exc_info=trouble)
-        return [Event(run_id=self._run.id, ts=self._clock.utc(), kind=kind, text=text, data=data)]
+            LOG.error("%s of %s failed", self.collector.name, self.run.id, exc_info=trouble)
+        return [Event(run_id=self.run.id, ts=self._clock.utc(), kind=kind, text=text, data=data)]
 
 
 def _words(trouble: Exception | None) -> str | None:

@@ -54,16 +54,25 @@ class CollectorLoop:
                 lane.end(final=False)
         return [lane.collector.name for lane in lanes if not lane.join(max(deadline - self._clock.mono_s(), 0.0))]
 
-    def finish(self, run: Run, timeout_s: float = 30.0) -> bool:
-        """Give a run its last turns now (logs and requests to their end, a last scrape) and wait until they are
-        in the store; False if that took longer. A run that was never live here is taken in too. Once per run."""
+    def end(self, run: Run) -> None:
+        """Have a run's last turns made (logs and requests to their end, a last scrape), once; returns at once.
+
+        A run that was never seen live, for it failed at once or ended while Pitwall was away, is taken in too.
+        """
         with self._lock:
-            if run.id in self._finished:
-                return True
-            self._let_go(run.id, run)
-            lanes = self._leaving.get(run.id)
-            if lanes is None:
-                lanes = self._leaving[run.id] = [self._last_lane(c, run) for c in self._collectors]
+            if run.id in self._finished or run.id in self._leaving:
+                return
+            lanes = self._lanes.pop(run.id, None)
+            self._leaving[run.id] = lanes or self._new_lanes(run)
+            for lane in self._leaving[run.id]:
+                lane.end(run, final=True)
+                if lanes is None:
+                    lane.start()
+
+    def finish(self, run: Run, timeout_s: float = 30.0) -> bool:
+        """`end`, and wait until everything is in the store; False if that takes longer."""
+        self.end(run)
+        lanes = self._leaving.get(run.id, [])
         deadline = self._clock.mono_s() + timeout_s
         done = all(lane.join(max(deadline - self._clock.mono_s(), 0.0)) for lane in lanes)
         self._sweep()
@@ -81,35 +90,23 @@ class CollectorLoop:
     def _look(self, runs: Iterable[Run]) -> None:
         live = {run.id: run for run in runs}
         with self._lock:
-            for run_id in [known for known in self._lanes if known not in live]:
-                self._let_go(run_id, None)
+            for lanes in [lanes for run_id, lanes in self._lanes.items() if run_id not in live]:
+                self.end(lanes[0].run)
             for run in live.values():
                 if run.id not in self._finished and run.id not in self._leaving:
                     self._keep(run)
 
     def _keep(self, run: Run) -> None:
         if run.id not in self._lanes:
-            self._lanes[run.id] = [Lane(c, run, self._sink, self._clock) for c in self._collectors]
+            self._lanes[run.id] = self._new_lanes(run)
             for lane in self._lanes[run.id]:
                 lane.start()
         for lane in self._lanes[run.id]:
             lane.update(run)
             self._see_hang(lane)
 
-    def _last_lane(self, collector: Collector, run: Run) -> Lane:
-        lane = Lane(collector, run, self._sink, self._clock)
-        lane.end(final=True)
-        lane.start()
-        return lane
-
-    def _let_go(self, run_id: str, run: Run | None) -> None:
-        """Have a run's lanes make their last turns; `run` is its final form where known."""
-        lanes = self._lanes.pop(run_id, None)
-        if lanes is None:
-            return
-        self._leaving[run_id] = lanes
-        for lane in lanes:
-            lane.end(run, final=True)
+    def _new_lanes(self, run: Run) -> list[Lane]:
+        return [Lane(collector, run, self._sink, self._clock) for collector in self._collectors]
 
     def _see_hang(self, lane: Lane) -> None:
         since = lane.busy_since

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from collectors.base import Collector, Positions
 from collectors.endpoint import EndpointCollector
 from collectors.gpu import GpuCollector
@@ -12,11 +14,13 @@ from collectors.processes import ProcessTable
 from collectors.requests import request_collector
 
 
-def standard_collectors(machine_id: str, positions: Positions) -> list[Collector]:
+def standard_collectors(
+    machine_id: str, positions: Positions, api_key_of: Callable[[str], str | None] = lambda run_id: None
+) -> list[Collector]:
     """All of them; a new one is one entry here. In a module of its own, for `python -m collectors gpu` needs few."""
     table = ProcessTable()
     return [
-        EndpointCollector(),
+        EndpointCollector(api_key_of=api_key_of),
         log_collector(positions),
         request_collector(positions),
         HostCollector(machine_id, table),

@@ -65,6 +65,7 @@ class FakeServer:
         self.answers: dict[str, tuple[int, bytes]] = {}
         self.drops = 0
         self.asked: list[str] = []
+        self.keys: set[str | None] = set()
         fake = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -72,6 +73,7 @@ class FakeServer:
 
             def do_GET(self) -> None:
                 fake.asked.append(self.path)
+                fake.keys.add(self.headers.get("Authorization"))
                 if fake.drops > 0:
                     fake.drops -= 1
                     self.close_connection = True

@@ -126,3 +126,14 @@ def test_what_cannot_be_collected_is_said(
     server.answers = {"/metrics": (401, b"")}
     with pytest.raises(Unavailable, match="asks for an API key"):
         samples(collector, make_run("vllm", base_url=server.url))
+
+
+def test_a_known_api_key_is_sent_and_in_no_message(server: Any, make_run: Callable[..., Run]) -> None:
+    server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
+    collector = EndpointCollector(api_key_of=lambda run_id: "k-123")
+    assert samples(collector, make_run(base_url=server.url))
+    assert server.keys == {"Bearer k-123"}
+    server.answers = {"/metrics": (401, b"k-123"), "/slots": (401, b"")}
+    with pytest.raises(Unavailable, match="did not take the API key") as refused:
+        samples(collector, make_run(base_url=server.url))
+    assert "k-123" not in str(refused.value)

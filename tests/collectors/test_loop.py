@@ -134,8 +134,11 @@ def test_a_run_that_ended_while_pitwall_was_away_is_taken_in(
     loops: Any, kept: Any, make_run: Callable[..., Run]
 ) -> None:
     collector = Scripted("x")
-    assert loops(kept, list, [collector]).finish(make_run())
-    assert (collector.turns, said(kept, "last")) == (0, ["x running"])
+    loop = loops(kept, list, [collector])
+    loop.end(make_run(state="failed"))
+    loop.end(make_run(state="failed"))
+    assert loop.finish(make_run(state="failed"))
+    assert (collector.turns, said(kept, "last")) == (0, ["x failed"])
 
 
 def test_stopping_is_not_an_end_of_the_runs(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
