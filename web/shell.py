@@ -8,10 +8,10 @@ import streamlit as st
 
 from web import places
 
-STYLE = Path(__file__).resolve().parent / "static" / "pitwall.css"
+STATIC = Path(__file__).resolve().parent / "static"
 
-st.set_page_config(page_title="Pitwall", page_icon=":material/speed:", layout="wide")
-st.html(f"<style>{STYLE.read_text()}</style>")
+st.set_page_config(page_title="Pitwall", page_icon=str(STATIC / "icon.svg"), layout="wide")
+st.html(f"<style>{(STATIC / "pitwall.css").read_text()}</style>")
 
 st.navigation(
     [
