@@ -117,13 +117,8 @@ class Life:
 
     def _note_process(self, sight: ProcessSight) -> None:
         if self.run.pid is None:
-            started_at = sight.started_at or self.run.started_at
-            self._change(
-                f"server process {sight.pid}",
-                pid=sight.pid,
-                pid_started_at=sight.pid_started_at,
-                started_at=started_at,
-            )
+            update = {"pid": sight.pid, "pid_started_at": sight.pid_started_at}
+            self._change(f"server process {sight.pid}", started_at=sight.started_at or self.run.started_at, **update)
         if not sight.is_supervised and not self._was_warned:
             self._was_warned = True
             text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
@@ -214,8 +209,7 @@ class Life:
         if self._stop is None:
             self._stop = self.means.pool.submit(self._stop_all)
         elif self._stop.done():
-            report = self._stop.result()
-            self._conclude(self.run.cause, report)
+            self._conclude(self.run.cause, self._stop.result())
 
     def _stop_all(self) -> StopReport:
         """Workload first, so that its requests end as cancelled and not as broken."""
@@ -230,7 +224,7 @@ class Life:
         sight = look_at(self.directory)
         ended = sight.exit or UNSEEN
         if report.leftovers:
-            cause = f"{cause or 'The server was stopped.'} Not everything is gone: {'; '.join(report.leftovers)}."
+            cause = " ".join([cause or "The server was stopped, but not everything is as before.", *report.leftovers])
         note = self.run.note
         if sight.started_at and ended.exit_code is None and ended.signal is None and not cause:
             note = describe_exit(ended)

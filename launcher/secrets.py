@@ -18,6 +18,7 @@ _SECRET_FLAG = re.compile(
 _API_KEY_NAME = re.compile(r"--?api[-_]key|(VLLM|SGLANG|LLAMA)_API_KEY")
 _ASSIGNMENT = re.compile(r"(?P<flag>--?[\w-]+=)?(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
 _REFERENCE = re.compile(r"\$(\w+|\{\w+(:?[-?+=][^}]*)?\}|env:\w+)$|%\w+%$")
+_POINTED = re.compile(r"\$\{?(env:)?(?P<name>\w+)(:?-(?P<default>[^}]*))?")
 _IN_TEXT = re.compile(
     r"""(?P<head>\b[\w-]*(?:api[-_]key|hf[-_]token|_TOKEN|_SECRET|password)['"]?\s*[:=]\s*\[?['"]?)(?P<value>[^\s'",\])}]+)""",
     re.IGNORECASE,
@@ -92,7 +93,9 @@ def hide_secrets(argv: Sequence[str], given: Mapping[str, str]) -> tuple[list[st
 
     def hide(name: str, value: str) -> str:
         if is_reference(value):
-            value = given.get(name, given.get(value.strip("${}"), ""))
+            pointed = _POINTED.match(value)
+            elsewhere = given.get(pointed["name"], pointed["default"] or "") if pointed else ""
+            value = given.get(name, elsewhere)
         variable = f"{HIDDEN_PREFIX}{len(hidden)}"
         hidden[variable] = value
         return f"${{{variable}}}"

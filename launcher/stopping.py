@@ -23,7 +23,7 @@ PORT_WAIT_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class StopReport:
-    """What stopping did, in words, and what it could not do."""
+    """What stopping did, in words; and in whole sentences what it could not do."""
 
     actions: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ def _names(processes: Iterable[psutil.Process]) -> str:
 
 
 def _leftovers(living: list[psutil.Process], port: int | None, host: str | None) -> tuple[str, ...]:
-    found = [f"{_names(living)} could not be ended"] if living else []
+    found = [f"Still there: {_names(living)}, which could not be ended."] if living else []
     if port is not None and not wait_until(lambda: is_port_free(port, host), PORT_WAIT_S):
-        found.append(describe_busy_port(port).rstrip("."))
+        found.append(describe_busy_port(port))
     return tuple(found)

@@ -14,7 +14,7 @@ import pytest
 
 from demo.presets import free_ports
 from launcher.containers import containers_of, list_containers, read_inspection
-from launcher.discover import FoundServer, find_servers, plain_command, read_command
+from launcher.discover import FoundServer, find_servers, has_metrics, plain_command, read_command
 from tests.launcher.servers import SERVER, wait_for
 
 STAND_IN = f"#!{sys.executable}\n" + SERVER.replace("sys.argv[1]", "sys.argv[sys.argv.index('--port') + 1]").replace(
@@ -71,9 +71,18 @@ def test_other_processes_are_no_servers(argv: list[str]) -> None:
     assert read_command(argv) is None
 
 
-def test_metrics_switched_off_are_known_to_be_off() -> None:
-    config = read_command(["python3", "-m", "sglang.launch_server", "--model-path", "m"])
-    assert config and config.engine == "sglang"
+@pytest.mark.parametrize(
+    ("argv", "metrics"),
+    [
+        (["python3", "-m", "sglang.launch_server", "--model-path", "m"], False),
+        (["python3", "-m", "sglang.launch_server", "--model-path", "m", "--enable-metrics"], True),
+        (["llama-server", "-m", "a.gguf"], False),
+        (["vllm", "serve", "m"], True),
+    ],
+)
+def test_whether_metrics_are_on_is_read_from_the_command(argv: list[str], metrics: bool) -> None:
+    config = read_command(argv)
+    assert config and has_metrics(config) is metrics
 
 
 def test_what_docker_says_is_read() -> None:

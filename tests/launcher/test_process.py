@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from launcher.process import (
     marked_processes,
     processes_of,
     same_process,
+    server_process,
     shim_process,
     start_shim,
     write_spec,
@@ -188,3 +190,27 @@ def test_a_spec_holds_what_it_was_given(started: Started) -> None:
     spec = ProcessSpec(["a", "b c"], "/", {"A": "1"})
     write_spec(spec, started.directory)
     assert json.loads((started.directory / "spec.json").read_text()) == {"marker": started.marker, **asdict(spec)}
+
+
+def test_an_exit_code_waits_for_room_on_a_full_disk(started: Started, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], check=False).returncode:
+        pytest.skip("a small tmpfs cannot be mounted here")
+    try:
+        started.directory = disk / started.marker
+        started.start([sys.executable, "-c", "import sys; sys.stdin.read(); import time; time.sleep(1.5); sys.exit(5)"])
+        started.wait("alive")
+        with contextlib.suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(b"x" * 4096)
+        wait_for(lambda: server_process(started.directory) is None)
+        assert look_at(started.directory).state != "ended", "its shim still has the exit code to write"
+        (disk / "filler").unlink()
+        started.wait("ended")
+        end = look_at(started.directory).exit
+        assert end and end.exit_code == 5
+        assert started.shim
+        started.shim.wait()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

@@ -2,7 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from launcher.secrets import MASK, is_secret_flag, is_secret_name, mask_argv, mask_env, mask_text
+from launcher.secrets import (
+    MASK,
+    find_api_key,
+    hide_secrets,
+    is_secret_flag,
+    is_secret_name,
+    mask_argv,
+    mask_env,
+    mask_text,
+    missing_secrets,
+)
+from launcher.shim import complete_argv
 
 SECRET = "s3cr3t-value"
 
@@ -83,3 +94,23 @@ def test_text_is_masked_by_value_by_name_and_by_shape() -> None:
     assert mask_text("Authorization: Bearer abcdef123456") == f"Authorization: Bearer {MASK}"
     innocent = "api_key=None, max_num_batched_tokens=2048 tokens: 12"
     assert mask_text(innocent, ["a"]) == innocent
+
+
+def test_hidden_secrets_are_completed_by_the_shim_alone() -> None:
+    argv = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=$MINE", "--hf-token", "${NONE:-spare}"]
+    hidden_argv, hidden = hide_secrets(argv, {"MINE": "mine"})
+    assert not any(word in " ".join(hidden_argv) for word in ("literal", "mine", "spare"))
+    completed = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=mine", "--hf-token", "spare"]
+    assert complete_argv(hidden_argv, hidden) == completed
+    masked_argv, masked = hide_secrets(["vllm", "--api-key", MASK], {"--api-key": "given"})
+    assert complete_argv(masked_argv, masked) == ["vllm", "--api-key", "given"]
+
+
+def test_missing_secrets_and_the_api_key_are_known_by_name() -> None:
+    argv, env = ["vllm", "--api-key", MASK], {"HF_TOKEN": MASK, "A": "b"}
+    assert missing_secrets(argv, env, {}) == ["--api-key", "HF_TOKEN"]
+    assert missing_secrets(argv, env, {"HF_TOKEN": "x", "--api-key": "k1,k2"}) == []
+    assert find_api_key(argv, env, {"--api-key": "k1,k2"}) == "k1"
+    assert find_api_key(["vllm"], {"VLLM_API_KEY": "k"}, {}) == "k"
+    assert find_api_key(["vllm", "--api-key=k"], {}, {}) == "k"
+    assert find_api_key(argv, env, {}) is None
