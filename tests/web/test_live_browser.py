@@ -134,6 +134,7 @@ def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -
     page.evaluate(f"window.plotBefore = {DECODE}; window.svgBefore = {DECODE}.querySelector('.main-svg')")
     wait_for_ticks(page)
     page.get_by_role("button", name="Rerun").click()
+    expect(page.locator(".pw-lane").nth(1)).to_contain_text("not compared: asked 1 times")
     wait_for_ticks(page)
     assert ranges(page)[0] == chosen[0]
     assert page.evaluate(f"plotBefore === {DECODE} && svgBefore === {DECODE}.querySelector('.main-svg')")
