@@ -26,7 +26,7 @@ _RULES: tuple[tuple[re.Pattern[str], Trouble], ...] = tuple(
         (r"unknown model architecture", 0, "This build does not know the model's architecture."),
         (
             r"invalid magic characters|failed to open GGUF|gguf_init_from_file\w*: failed|"
-            r"No such file or directory|missing tensor '|wrong number of tensors",
+            r"failed to open .*No such file or directory|missing tensor '|wrong number of tensors",
             0,
             "The model file cannot be read.",
         ),
@@ -50,7 +50,7 @@ _RULES: tuple[tuple[re.Pattern[str], Trouble], ...] = tuple(
         ),
         (r"error loading model(?: architecture| vocabulary|:)", 1, "The model cannot be loaded."),
         (
-            r"failed to (?:load model|initialize the context|load draft model|create context|fit params)",
+            r"failed to (?:load model|initialize the context|load draft model|create context)",
             2,
             "The model cannot be loaded.",
         ),

@@ -17,7 +17,7 @@ _HARMLESS_HEADER = re.compile(
     r"^Ignore import error|^Fail(?:ed)? to (?:parse|process)"
 )
 _EXCEPTION = re.compile(
-    r"^`?(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Pool|Timeout|Again|Failure|Died)\b(?:: .*|$)"
+    r"^`?(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Pool|Timeout|Again|Failure|OutOfResources)(?:: .*|$)"
 )
 _DIRECT_CAUSE = re.compile(
     r"^`?(?:\w+(?:\.\w+)*Error: )?(?:(?:Prefill|Decode) out of memory\b|CUDA out of memory\b|CUDA error: |"

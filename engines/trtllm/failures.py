@@ -41,7 +41,7 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
         0,
         "The kernel killed the process, most likely for memory.",
     ),
-    (re.compile(r"^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception): .*"), _ANY_EXCEPTION, ""),
+    (re.compile(r"^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception): .*"), _ANY_EXCEPTION, ""),
     (
         re.compile(r"Failed to initialize executor on rank \d+: .*|Executor worker died.*|terminate called after.*"),
         3,

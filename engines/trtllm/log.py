@@ -20,7 +20,8 @@ _NEEDLES = re.compile(
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
     rb"could not be created|illed|emory|No such option"
 )
-_ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), .*?states = \{{(?P<states>[^}}]*)\}}")
+_ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), (?=.*(?:(?:elapsed|step)_time|states) = )")
+_STATES = re.compile(r"states = \{[^}]*")
 _PAIR = re.compile(rf"\b(?P<key>[a-z_]+) ?[=:] (?P<value>{NUMBER})(?P<unit>ms|s|%)?(?=[,\s]|$)")
 _STATE = re.compile(rf"'(?P<key>\w+)': (?P<value>{COUNT})")
 _NAMES = {
@@ -51,13 +52,14 @@ def read_iteration(text: str) -> dict[str, JsonValue] | None:
     if found is None:
         return None
     fields: dict[str, JsonValue] = {"iter": int(found["iter"])}
-    for pair in _PAIR.finditer(text, found.start(), found.start("states")):
+    states = _STATES.search(text, found.end())
+    for pair in _PAIR.finditer(text, found.end(), states.start() if states else len(text)):
         key = _NAMES.get(pair["key"])
         if key:
             fields[key] = int(float(pair["value"])) if key in _COUNTS else float(pair["value"])
         elif pair["key"] == "kv_cache_util":
             fields["kv_cache_usage_pct"] = round(float(pair["value"]) * (1 if pair["unit"] == "%" else 100), 6)
-    return fields | {state["key"]: int(state["value"]) for state in _STATE.finditer(found["states"])}
+    return fields | {state["key"]: int(state["value"]) for state in _STATE.finditer(states[0] if states else "")}
 
 
 def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:

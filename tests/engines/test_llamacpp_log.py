@@ -199,6 +199,15 @@ def test_the_cause_of_a_failure(lines: str, says: str, read_log) -> None:
     assert log.reading.errors == lines.splitlines()
 
 
+def test_what_only_sounds_like_a_failure_is_none(read_log) -> None:
+    lines = (
+        "llama_params_fit: failed to fit params to free device memory: n_gpu_layers already set by user to 99, abort\n"
+        "srv  log_server_r: done request: POST /v1/chat/completions 127.0.0.1 500\n"
+        "0.02.249.228 W common_speculative_init: no implementations specified for speculative decoding\n"
+    )
+    assert read_log("llamacpp", lines).reading.errors == []
+
+
 def test_a_request_that_fails_is_no_failure_of_the_server(read_log) -> None:
     log = read_log("llamacpp", 'srv    operator(): got exception: {"error":{"code":500,"message":"Failed to parse"}}\n')
     assert log.reading.errors == []

@@ -239,6 +239,8 @@ FATAL = [
     "ImportError: cannot import name 'KVFP4QuantizeUtil' from 'sglang.srt.layers.quantization.kvfp4_tensor'",
     "AttributeError: 'MergedColumnParallelLinear' object has no attribute 'weight'",
     "AssertionError",
+    "Exception: Capture CUDA graph failed: out of resource",
+    "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456",
 ]
 
 

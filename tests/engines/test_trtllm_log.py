@@ -49,6 +49,13 @@ def test_every_form_of_an_iteration_line_is_read(name: str, read_log) -> None:
     assert sample.stamp is not None
 
 
+def test_an_iteration_without_states_is_one_too(read_log) -> None:
+    line = "[TRT-LLM] [I] iter = 198, global_rank = 0, elapsed_time = 0.005s, timestamp = 2025-04-28 09:56:44\n"
+    (sample,) = read_log("trtllm", line).samples
+    assert dict(sample.fields) == {"iter": 198, "global_rank": 0, "elapsed_s": 0.005}
+    assert read_log("trtllm", "[TRT-LLM] [I] iter = 198, done\n").samples == []
+
+
 KV_LINES = {
     "[TensorRT-LLM][INFO] Allocate 1342177280 bytes for k/v cache. ": {"kv_cache_bytes": 1342177280},
     "[TensorRT-LLM][INFO] Using 2560 total tokens in paged KV cache, and 20 blocks per sequence": {
