@@ -1,4 +1,4 @@
-"""The harness's one page: the component alone, with the runs of the URL; its button makes a rerun that tells it news."""
+"""The harness's one page: the component with the runs of the URL; its button makes a rerun that tells it news."""
 
 from __future__ import annotations
 
