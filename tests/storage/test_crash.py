@@ -9,9 +9,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from domain import Batch, Event
@@ -152,3 +154,27 @@ def test_closing_on_a_full_disk_says_what_was_not_stored(small_disk: Path) -> No
     store.close()
     with pytest.raises(Exception, match=r"Not stored before the store was closed: .*space"):
         future.result(timeout=5)
+
+
+@pytest.mark.parametrize("reaches_the_disk", [True, False])
+def test_a_commit_with_an_unclear_outcome_is_stored_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch, reaches_the_disk: bool
+) -> None:
+    """A fake stands in for a fatal error in the middle of a commit, which cannot be had on demand."""
+    whole, failures = store._database.transaction, [duckdb.FatalException("pretended: the database was given up")]
+
+    @contextmanager
+    def interrupted() -> Iterator[duckdb.DuckDBPyConnection]:
+        with whole() as cursor:
+            yield cursor
+            if failures and not reaches_the_disk:
+                raise failures.pop()
+        if failures:
+            raise failures.pop()
+
+    monkeypatch.setattr("storage.writer.RETRY_S", 0.01)
+    monkeypatch.setattr(store._database, "transaction", interrupted)
+    store.write(Batch((Event("r1", NOW, "state", "once"),))).result(timeout=30)
+    assert not failures
+    assert store.query("SELECT text FROM events")["text"].to_pylist() == ["once"]
+    assert store.health().ok
