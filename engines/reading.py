@@ -110,6 +110,7 @@ class LineReader:
         self._held: dict[str | None, ParsedSample] = {}
         self._startup = Startup(self.MERGES)
         self._earlier: list[dict[str, JsonValue]] = []
+        self._current_phase: str | None = None
         self.causes = Causes()
         self.version: str | None = None
 
@@ -175,6 +176,13 @@ class LineReader:
             self._startup.add(key, value, line.process)
             events.append(StartupFact(line.number, line.offset, key, value, line.stamp))
         return [*events, mark(line, "startup", line.text)]
+
+    def enter_phase(self, line: Line, phase: str | None) -> list[LogEvent]:
+        """The mark of a start that has come further; none for the phase it is in, or for None."""
+        if phase is None or phase == self._current_phase:
+            return []
+        self._current_phase = phase
+        return [mark(line, "phase", phase)]
 
     def begin_run(self) -> None:
         """Another start in the same log: the facts so far belong to an earlier one."""

@@ -102,7 +102,6 @@ class LlamacppReader(LineReader):
         super().__init__()
         self._starting = StartupFacts()
         self._is_ready = False
-        self._phase: str | None = None
         self._timing: _Timing | None = None  # the print whose lines are coming
         self._held_slot: str | None = None
 
@@ -172,14 +171,8 @@ class LlamacppReader(LineReader):
             self._is_ready = True
             facts = {"ready": True} | ({} if line.elapsed_s is None else {"time_to_ready_s": round(line.elapsed_s, 6)})
             return [*events, *self.note_startup(line, facts), mark(line, "ready", "ready")]
-        return [*events, *self._phase_events(line)]
-
-    def _phase_events(self, line: Line) -> list[LogEvent]:
         phase = next((phase for pattern, phase in _PHASES if pattern.search(line.text)), None)
-        if phase is None or phase == self._phase:
-            return []
-        self._phase = phase
-        return [mark(line, "phase", phase)]
+        return [*events, *self.enter_phase(line, phase)]
 
     def _trouble_events(self, line: Line) -> list[LogEvent]:
         trouble = read_trouble(line.text)

@@ -102,7 +102,6 @@ class SglangReader(LineReader):
         super().__init__()
         self._starting = StartupFacts()
         self._trouble = TroubleReader()
-        self._phase: str | None = None
         self._draft_tokens: int | None = None
         self._cut: Line | None = None  # the first half of a record that a terminal broke in two
 
@@ -168,14 +167,7 @@ class SglangReader(LineReader):
         if facts.get("ready"):
             self._trouble.is_ready = True
             return [*events, mark(line, "ready", "ready")]
-        return [*events, *self._phase_events(line)]
-
-    def _phase_events(self, line: Line) -> list[LogEvent]:
-        phase = read_phase(line.text)
-        if phase is None or phase == self._phase:
-            return []
-        self._phase = phase
-        return [mark(line, "phase", phase)]
+        return [*events, *self.enter_phase(line, read_phase(line.text))]
 
     def _trouble_events(self, line: Line) -> list[LogEvent]:
         trouble = self._trouble.read(line)

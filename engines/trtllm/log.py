@@ -93,7 +93,6 @@ class TrtllmReader(LineReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._phase: str | None = None
         self._is_ready = False
 
     def read_line(self, line: Line) -> Iterable[LogEvent]:
@@ -119,10 +118,7 @@ class TrtllmReader(LineReader):
             self._is_ready = True
             events.append(mark(line, "ready", "ready"))
         progress = _PROGRESS.search(line.text)
-        if progress and progress[1] != self._phase:
-            self._phase = progress[1]
-            events.append(mark(line, "phase", f"loading weights {progress[1]} %"))
-        return events
+        return [*events, *self.enter_phase(line, f"loading weights {progress[1]} %" if progress else None)]
 
     def _trouble_events(self, line: Line) -> list[LogEvent]:
         trouble = read_trouble(line.text)
