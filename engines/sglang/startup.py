@@ -48,6 +48,9 @@ _STARTUP_TIMES = re.compile(rf"Engine startup timings \(s\): .*?scheduler_e2e=({
 _NAMES = {"speculative_num_draft_tokens": "num_spec_tokens", "max_total_num_tokens": "kv_cache_tokens"}
 
 
+_MOST_RANKS = 1024  # a log can be made to name any number
+
+
 @dataclass
 class _Rank:
     """How far one rank has come: the second model it loads is the drafter, as are the pools behind the first end."""
@@ -66,7 +69,9 @@ class StartupFacts:
 
     def read(self, text: str, process: str | None) -> dict[str, JsonValue]:
         """The facts that a message states, in the parser's key names."""
-        rank = self._ranks.setdefault(process, _Rank())
+        rank = self._ranks.get(process) or _Rank()
+        if len(self._ranks) < _MOST_RANKS:
+            self._ranks[process] = rank
         if found := _WEIGHTS.search(text):
             return _weights(found, rank)
         if found := _POOL.search(text):
