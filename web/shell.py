@@ -11,7 +11,7 @@ from web import places
 STATIC = Path(__file__).resolve().parent / "static"
 
 st.set_page_config(page_title="Pitwall", page_icon=str(STATIC / "icon.svg"), layout="wide")
-st.html(f"<style>{(STATIC / "pitwall.css").read_text()}</style>")
+st.html("<style>" + (STATIC / "pitwall.css").read_text() + "</style>")
 
 st.navigation(
     [
