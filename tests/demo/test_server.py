@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 import socket
@@ -58,7 +59,7 @@ def test_a_signal_ends_it_cleanly_even_with_a_stream_open(
             server.process.send_signal(signalled)
             assert server.process.wait(30) == 0
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", port))
+        assert probe.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
 
 
 def test_ngram_drafts_on_text_that_repeats(tiny_model: ModelFiles, tmp_path: Path) -> None:
