@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 import subprocess
 import sys
@@ -126,6 +127,26 @@ def test_orphans_are_removed_when_they_are_old_and_recorded_files_never(settings
     store = Store.open(settings)
     assert sorted(p.name for p in folder.iterdir()) == ["1.parquet", "8.draft"]
     assert store.query("FROM events").num_rows == 5
+    store.close()
+
+
+def test_rows_sealed_while_a_publishing_goes_on_are_neither_missing_nor_doubled(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+    store.save_run(make_run("r1", NOW))
+    store.write(events("r1", 0, 5)).result()
+    made = []
+    copy = shutil.copyfile
+
+    def seal_and_copy(source: Path, target: Path) -> None:
+        made.append(store.seal())
+        copy(source, target)
+
+    monkeypatch.setattr("storage.publish.shutil.copyfile", seal_and_copy)
+    store.publish()
+    assert made == [1, 0]
+    assert published(settings, "SELECT count(*), count(DISTINCT text) FROM events") == [(5, 5)]
     store.close()
 
 
