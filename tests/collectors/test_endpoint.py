@@ -108,6 +108,17 @@ def test_nobody_there_is_an_outage_only_after_the_start(
     assert list(collector.finish(make_run(base_url=server.url))) == []
 
 
+def test_a_server_that_dies_after_its_first_answer_is_an_outage(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    run = make_run(base_url=server.url, state=RunState.STARTING)
+    server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
+    assert samples(collector, run)
+    server.answers = {"/metrics": (500, b"")}
+    with pytest.raises(Outage, match="500 Internal Server Error"):
+        samples(collector, run)
+
+
 def test_a_starting_server_may_say_503(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
     server.answers = {"/metrics": (503, b'{"error":{"message":"Loading model"}}')}
     assert samples(collector, make_run(base_url=server.url, state=RunState.STARTING)) == []

@@ -122,6 +122,38 @@ def test_what_a_reader_holds_is_not_committed(log: Path, kept: Any, make_run: Ca
     assert turn(follow(log, kept, hold=True), kept, run) == ["two"]
 
 
+class TwoProcesses(LineEcho):
+    """Gives out every line at once but 'A...', which waits for a next 'A...' while others pass it."""
+
+    def _lines(self, run: Run, now: datetime, held: int) -> list[Placed]:
+        whole = self._data[: self._data.rfind(b"\n") + 1].split(b"\n")[:-1]
+        starts = [sum(len(line) + 1 for line in whole[:i]) for i in range(len(whole) + 1)]
+        waiting = max((i for i, line in enumerate(whole) if line.startswith(b"A")), default=None)
+        self._given = starts[-1] if waiting is None else starts[waiting]
+        ready = [i for i in range(len(whole)) if i != waiting and i not in self.out]
+        self.out.update(ready)
+        return [Placed(starts[i], Event(run.id, now, "line", whole[i].decode())) for i in ready]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out: set[int] = set()
+
+
+def test_what_passes_a_held_line_waits_with_it(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+    run = make_run()
+
+    def restarted() -> list[str]:
+        collector = FollowCollector("log", lambda _: log, lambda _: TwoProcesses(), kept.position)
+        return turn(collector, kept, run)
+
+    append(log, b"A1\nB1\n")
+    assert restarted() == []
+    append(log, b"B2\nA2\nB3\n")
+    assert restarted() == ["A1", "B1", "B2"]
+    append(log, b"A3\n")
+    assert restarted() == ["A2", "B3"]
+
+
 def test_silence_gives_out_what_is_held(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run, time = make_run(), SetClock()
     collector = follow(log, kept, hold=True, clock=time.clock())
