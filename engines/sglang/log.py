@@ -157,8 +157,7 @@ class SglangReader(LineReader):
 
     def _startup_events(self, line: Line) -> Iterable[LogEvent]:
         if line.text.startswith("server_args="):
-            self.begin_run()
-            self._starting = StartupFacts()
+            self._begin_start()
         if self.version is None and (version := _VERSION.search(line.text)):
             self.version = version[1]
         facts = self._starting.read(line.text, line.process)
@@ -168,6 +167,11 @@ class SglangReader(LineReader):
             self._trouble.is_ready = True
             return [*events, mark(line, "ready", "ready")]
         return [*events, *self.enter_phase(line, read_phase(line.text))]
+
+    def _begin_start(self) -> None:
+        """A server started again in the same log is neither ready nor known to draft."""
+        self.begin_run()
+        self._starting, self._trouble, self._draft_tokens = StartupFacts(), TroubleReader(), None
 
     def _trouble_events(self, line: Line) -> list[LogEvent]:
         trouble = self._trouble.read(line)

@@ -225,6 +225,14 @@ def test_another_start_in_the_same_log_is_a_run_of_its_own(read_log) -> None:
     assert startup["draft_load_gib"] == 1.58
 
 
+def test_a_server_that_starts_again_is_not_ready_yet(read_log) -> None:
+    again = STARTUP.partition("\n")[0].replace("speculative_num_draft_tokens=4", "x=1") + "\n"
+    decode = "[2026-08-01 23:44:00] Decode batch, #running-req: 1, accept len: 2.50, #queue-req: 0\n"
+    log = read_log("sglang", STARTUP + again + TRACEBACK.format(error="ValueError: odd") + decode)
+    assert log.reading.errors == ["ValueError: odd"]
+    assert "num_spec_tokens" not in log.samples[0].fields
+
+
 TRACEBACK = """Traceback (most recent call last):
   File "/opt/sglang/srt/managers/scheduler.py", line 432, in __init__
     raise RuntimeError(
