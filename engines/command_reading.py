@@ -13,6 +13,7 @@ from engines.flag_table import FlagTable, Item
 
 Kind = Literal["text", "integer", "number", "true", "false"]
 LARGEST_PORT = 65535
+MOST_TYPOS = 200  # unknown flags that are compared with the known ones
 _INTEGER = re.compile(r"\d{1,18}$")
 _NUMBER = re.compile(r"\d{1,18}(\.\d{1,18})?$|\.\d{1,18}$")
 _SUFFIXED = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([kmgtKMGT])$")
@@ -117,6 +118,8 @@ class Grammar:
 
     def _warn_of_typo(self, item: Item, draft: Draft) -> None:
         if item.flag or not item.name or (self.table.glued_switch and self.table.glued_switch.fullmatch(item.name)):
+            return
+        if len(draft.unknown_flags) > MOST_TYPOS:
             return
         if nearest := self.table.nearest(item.name):
             draft.warnings.append(f"{item.name} is not a flag we know of this engine; did you mean {nearest}?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -68,6 +68,7 @@ class FlagTable:
             found.update(dict.fromkeys(names, Flag(names, takes, env)))  # type: ignore[arg-type]
         return found
 
+    @lru_cache(maxsize=1024)  # noqa: B019 - tables live as long as the program
     def find(self, name: str) -> tuple[Flag | None, bool]:
         """The flag of this name, and whether it is said with '--no-'."""
         spelled = self.spell(name)
@@ -88,6 +89,7 @@ class FlagTable:
         flags = list(meant.values()) if len(meant) == 1 else wanted
         return flags[0] if len(flags) == 1 else None
 
+    @lru_cache(maxsize=256)  # noqa: B019 - tables live as long as the program
     def nearest(self, name: str) -> str | None:
         """The flag that an unknown name most likely means."""
         # Only misspelt commands pay for the import.

@@ -28,6 +28,7 @@ from launcher.secrets import (
 )
 
 LONGEST_PASTE = 1_000_000  # characters
+LONGEST_NOTE = 200  # characters
 GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _TAG_VERSION = re.compile(r":v(\d+(?:\.\d+)+(?:\.?post\d+|rc\d+)?)(?:$|[-_.])")
 _UNSAYABLE = {"argv", "engine_version", "sampling"}  # not part of the command reading's key names
@@ -165,13 +166,20 @@ def literal_secrets(candidate: Candidate | None, variables: Variables) -> dict[s
 def _told(explanation: Explanation, notes: Notes, secrets: dict[str, str]) -> Explanation:
     """With the notes, and with every secret value masked wherever it stands."""
     full = explanation.model_dump() | vars(notes) | {"secret_names": sorted(secrets)}
-    return Explanation.model_validate(_mask(full, list(secrets.values())))
+    full["left_out"] = [" ".join(mask_argv(text.split(" "))) for text in notes.left_out]
+    told = _mask(full, list(secrets.values()))
+    told["left_out"] = [shorten(text) for text in told["left_out"]]  # only now: half a secret is not recognised
+    return Explanation.model_validate(told)
+
+
+def shorten(text: str) -> str:
+    return text if len(text) <= LONGEST_NOTE else text[:LONGEST_NOTE] + " …"
 
 
 def _mask(value: JsonValue, secrets: list[str]) -> JsonValue:
     if isinstance(value, str):
-        stands_for_a_secret = is_reference(value) or is_reference(value.partition("=")[2])
-        return value if stands_for_a_secret and value not in secrets else mask_text(value, secrets)
+        tail = value.partition("=")[2] or value
+        return value if tail.startswith("$") and is_reference(tail) else mask_text(value, secrets)
     if isinstance(value, dict):
         return {key: _mask(item, secrets) for key, item in value.items()}
     return [_mask(item, secrets) for item in value] if isinstance(value, list | tuple) else value

@@ -30,7 +30,7 @@ _PROMPT = re.compile(
       | PS>)\s*""",
     re.VERBOSE,
 )
-_ROOT_PROMPT = re.compile(r"^\s*#\s+(?=\S)", re.MULTILINE)
+_ROOT_PROMPT = re.compile(r"^[ \t]*#[ \t]+(?=\S)", re.MULTILINE)
 _DEEPEST_QUOTE = 9  # '> > > ' of mails
 _LONGEST_COMMENTED = 2000  # characters of a line whose comment is worth looking for
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")

@@ -37,6 +37,8 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
     mappings = [found for document in documents for found in _mappings(document)]
+    services = [node["services"] for node in mappings if isinstance(node.get("services"), dict)]
+    mappings = [_merged(node) for node in services[0].values() if isinstance(node, dict)] if services else mappings
     is_kubernetes = any("apiVersion" in node or "containers" in node for node in mappings)
     found = []
     for node in mappings:

@@ -14,6 +14,7 @@ from launcher.paste.shell import Command, Word
 from launcher.paste.variables import Arg, Variables
 
 DEEPEST_SCRIPT = 4  # bash -c within bash -c
+MOST_WORDS = 5000  # a command with more launches nothing
 RESERVED = frozenset({"{", "if", "then", "else", "elif", "do", "while", "until", "!", "eval"})
 EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"})
 
@@ -24,7 +25,7 @@ def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)
     unknown: Candidate | None = None
-    for attempt in (body, *heredocs, uncomment(body)):
+    for attempt in dict.fromkeys((body, *heredocs, uncomment(body))):
         found = _read_text(attempt, variables, notes)
         if found and found.server:
             if heredocs and attempt is body:
@@ -114,6 +115,8 @@ class ScriptReader:
             words = words[1:]
         if words and words[0].text in EXPORTS:
             self._export(words)
+        elif len(words) > MOST_WORDS:
+            self._leave_out(command)
         elif words:
             self._take_words(command, words, assignments)
         elif not self.found:

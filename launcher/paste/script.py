@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PureWindowsPath
+from itertools import islice
 
 from launcher.paste.notes import Notes
+from launcher.paste.servers import basename
 from launcher.paste.shell import Command, Lexer, UnclosedQuote
 
 MOST_HEREDOCS = 50
-LONGEST_NOTE = 200  # characters
+MOST_COMMANDS = 5000  # a paste with more is no launch command
 MOST_NOTES = 20
 _HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(?P<end>\w+)['\"]?[^\n]*\n")
 _FIRST = re.compile(r"[^\s;&|(){}]+")
@@ -51,8 +52,8 @@ def take_heredocs(text: str) -> tuple[str, list[str]]:
 
 def split_script(text: str, notes: Notes) -> Iterator[Command]:
     """The simple commands in their order: one with an open quote is `torn`."""
-    position, line = 0, 1
-    while position < len(text):
+    position, line, count = 0, 1, 0
+    while position < len(text) and count < MOST_COMMANDS:
         end = text.find("\n", position)
         end = len(text) if end < 0 else end
         start = command_start(text[position:end])
@@ -62,7 +63,9 @@ def split_script(text: str, notes: Notes) -> Iterator[Command]:
             continue
         lexer = Lexer(text, position + start, line)
         try:
-            yield from lexer.commands()
+            for command in islice(lexer.commands(), MOST_COMMANDS):
+                yield command
+                count += 1
         except UnclosedQuote as torn:
             torn.command.torn = torn
             yield torn.command
@@ -85,18 +88,17 @@ def command_start(line: str) -> int | None:
 
 def _is_command_word(word: str) -> bool:
     word = word.strip("'\"\\")
-    if _ASSIGNMENT.match(word) or word.startswith(("#", "$", "<", ">", "./", "../", "/", "~/", "-")):
+    if _ASSIGNMENT.match(word) or word.startswith(("#", "$", "<", ">", "./", "../", "/", "~/")):
         return True
-    name = PureWindowsPath(word).name.removesuffix(".exe")
+    name = basename(word)
     return (
         name in _COMMAND_WORDS or bool(_PYTHON.match(name)) or name.endswith((".sh", ".py")) or "llama-server" in name
     )
 
 
 def leave_out(notes: Notes, text: str) -> None:
-    """Tell what was not taken in, in one short line each, and only so many of them."""
-    short = " ".join(text[: LONGEST_NOTE * 2].split())
-    short = short if len(short) <= LONGEST_NOTE else short[:LONGEST_NOTE] + " …"
+    """Tell what was not taken in, a line each, and only so many of them."""
+    short = " ".join(text.split())
     if not short or short.startswith("#"):
         return
     if len(notes.left_out) < MOST_NOTES:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import PureWindowsPath
 
 from engines import ENGINES
 from engines.flag_table import FlagTable, is_flag
@@ -51,7 +50,8 @@ class Server:
 
 
 def basename(word: str) -> str:
-    return PureWindowsPath(word).name.removesuffix(".exe")
+    """The program's name without its POSIX or Windows path."""
+    return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
 
 
 def find_server(words: Sequence[Arg]) -> Server | None:
