@@ -10,7 +10,7 @@ from domain import Run, RunState
 from launcher.ledger import Ledger
 from launcher.life import Means
 from launcher.process import same_process
-from launcher.readiness import Probe, accepts_connections, probe
+from launcher.readiness import ReadinessPoll, accepts_connections
 
 GONE_AFTER = 3  # connections refused in a row: one may be a listen queue that was full
 WENT_AWAY = "The server went away."
@@ -22,7 +22,7 @@ class Watch:
 
     run: Run
     means: Means
-    _probe: Future[Probe] | None = None
+    _poll: ReadinessPoll | None = None
     _contact: Future[bool] | None = None
     _refusals: int = 0
 
@@ -53,10 +53,6 @@ class Watch:
         return self._refusals >= GONE_AFTER
 
     def _step_starting(self) -> None:
-        if self._probe and self._probe.done():
-            answer, self._probe = self._probe.result(), None
-            if answer.is_ready:
-                return self._change("ready", state=RunState.READY, ready_at=self.means.ledger.clock())
-        if self._probe is None:
-            self._probe = self.means.pool.submit(probe, f"{self.run.base_url}{self.run.ready_path}")
-        return None
+        self._poll = self._poll or ReadinessPoll(self.means.pool, f"{self.run.base_url}{self.run.ready_path}")
+        if self._poll.is_ready():
+            self._change("ready", state=RunState.READY, ready_at=self.means.ledger.clock())

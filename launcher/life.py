@@ -19,7 +19,7 @@ from launcher.ledger import Ledger
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.preflight import port_of
 from launcher.process import ROOT, WORKLOAD, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
-from launcher.readiness import Probe, probe
+from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
 from launcher.stopping import StopReport, stop_process
 
@@ -49,8 +49,7 @@ class Life:
     secrets: Mapping[str, str] = field(default_factory=dict)
     was_adopted: bool = False  # from an earlier Pitwall
     _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
-    _probe: Future[Probe] | None = None
-    _last_answer: str = "not asked yet"
+    _poll: ReadinessPoll | None = None
     _stop: Future[StopReport] | None = None
     _was_warned: bool = False
 
@@ -134,17 +133,14 @@ class Life:
 
     # --- starting ---------------------------------------------------------------------------------------------------
     def _step_starting(self) -> None:
-        if self._probe and self._probe.done():
-            answer, self._probe = self._probe.result(), None
-            self._last_answer = answer.text
-            if answer.is_ready:
-                return self._became_ready()
+        self._poll = self._poll or ReadinessPoll(self.means.pool, f"{self.run.base_url}{self.run.ready_path}")
+        if self._poll.is_ready():
+            return self._became_ready()
         if self._seconds_since_start() > self.run.ready_timeout_s:
             phase = f" while {self.run.phase}" if self.run.phase else ""
             limit = f"{self.run.ready_timeout_s:g} s"
-            return self._fail(f"The server was not ready within {limit}{phase}; its last answer: {self._last_answer}.")
-        if self._probe is None:
-            self._probe = self.means.pool.submit(probe, f"{self.run.base_url}{self.run.ready_path}")
+            answer = self._poll.last_answer
+            return self._fail(f"The server was not ready within {limit}{phase}; its last answer: {answer}.")
         return None
 
     def _seconds_since_start(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -31,6 +32,26 @@ def probe(url: str) -> Probe:
     except httpx.TransportError as error:
         return Probe(False, f"no answer ({type(error).__name__})")
     return Probe(answer.status_code == httpx.codes.OK, f"HTTP {answer.status_code}")
+
+
+@dataclass
+class ReadinessPoll:
+    """Asks one URL again and again in the background, never twice at a time."""
+
+    pool: Executor
+    url: str
+    last_answer: str = "not asked yet"
+    _asked: Future[Probe] | None = None
+
+    def is_ready(self) -> bool:
+        """Whether the newest answer said so; returns at once."""
+        if self._asked is None:
+            self._asked = self.pool.submit(probe, self.url)
+        if not self._asked.done():
+            return False
+        answer, self._asked = self._asked.result(), None
+        self.last_answer = answer.text
+        return answer.is_ready
 
 
 def accepts_connections(base_url: str) -> bool:

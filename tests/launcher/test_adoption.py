@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from demo.presets import free_ports
 from domain import Batch, Run, RunState
 from launcher.supervisor import Supervisor
 from tests.launcher.servers import marked, wait_for, wait_for_state
@@ -93,12 +94,6 @@ def hold(place: Path, ports: list[int], *more: str) -> subprocess.Popen[bytes]:
     holder = subprocess.Popen(argv, stdout=subprocess.PIPE)
     assert holder.stdout and holder.stdout.readline() == b"up\n"
     return holder
-
-
-def free_ports(count: int) -> list[int]:
-    from demo.presets import free_ports as find
-
-    return find(count)
 
 
 @pytest.mark.parametrize("queued", [False, True], ids=["at-once", "queued"])
