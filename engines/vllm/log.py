@@ -35,7 +35,7 @@ class _Reader(LineReader):
     ENGINE = "vllm"
     MERGES = startup.MERGES
     NEEDLES = re.compile(
-        rb"A(?:vg (?:prompt|Draft)|pplication startup|ddress already)|Draft acceptance|DiffusionDec|"
+        rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
         rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
         rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
         rb"E(?:ngineCore (?:f|e|h)|RROR [^\n]{15,90}?(?:Engine|Worker)|rror (?:in|w))|Worker|worker proc|"
@@ -55,7 +55,7 @@ class _Reader(LineReader):
 
     def read_line(self, line: Line) -> list[LogEvent]:
         text = line.text
-        if "throughput: " in text or "acceptance rate: " in text or text.startswith("Prefix cache"):
+        if "throughput: " in text or " metrics: " in text or text.startswith("Prefix cache"):
             events = self._read_sample(line)
             if events:
                 return events
