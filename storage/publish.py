@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -77,7 +78,7 @@ class Publisher:
                 self._draft.chmod(0o444)
                 self._draft.replace(self._settings.published_path)
             finally:
-                self._draft.unlink(missing_ok=True)
+                _remove(self._draft)
             self.last_ms = (time.monotonic() - begun) * 1e3
 
     def _write_draft(self) -> None:
@@ -87,6 +88,7 @@ class Publisher:
                 files = _sealed_files(cursor)
                 if files != self._template_files or not self._template.exists():
                     self._write_template(files)
+                _remove(self._draft)
                 shutil.copyfile(self._template, self._draft)
                 with attached(cursor, self._draft, "published"):
                     if _copy_rows(cursor, files):
@@ -94,7 +96,7 @@ class Publisher:
 
     def _write_template(self, files: pa.Table) -> None:
         """An empty store with all views: making them takes longer than copying the rows."""
-        self._template.unlink(missing_ok=True)
+        _remove(self._template)
         with duckdb.connect() as blank, attached(blank, self._template, "made", "STORAGE_VERSION 'v1.0.0'"):
             pass
         with duckdb.connect(str(self._template)) as made:
@@ -106,6 +108,12 @@ class Publisher:
             define_views(made, self._settings.parquet_dir)
             made.commit()
         self._template_files = files
+
+
+def _remove(path: Path) -> None:
+    """A kill may have left the file's log beside it, which would be replayed into the next file of that name."""
+    path.unlink(missing_ok=True)
+    path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
 
 
 def _sealed_files(cursor: duckdb.DuckDBPyConnection) -> pa.Table:

@@ -171,6 +171,8 @@ class Writer:
     def _refuse_rest(self) -> None:
         """The thread ends: nobody may wait for it any more."""
         with self._changed:
+            if not self._closing:
+                self.failure = "The writer has ended by an error of ours; the server's output tells it."
             self._closing = True
             rest, self._pending = list(self._pending), deque()
         self._refuse(rest)

@@ -18,6 +18,8 @@ import pytest
 
 from domain import Batch, Event
 from settings import Settings
+from storage.database import StoreError
+from storage.reading import published_query
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -77,11 +79,14 @@ def kill_and_check(settings: Settings, kills: int) -> int:
                 "max(number) + 1 AS upto FROM (SELECT text, split_part(text, ':', 1)::BIGINT AS number FROM events)"
             ).to_pylist()
             position = store.tail_position("all", "/log")
+            with published_query(settings.published_path) as query:
+                seen = query("SELECT count(*) AS n FROM events")["n"].to_pylist()
         finally:
             store.close()
         assert row["rows"] == row["texts"] == 5 * row["batches"], f"doubled or torn: {row}"
         assert row["batches"] == row["upto"], f"a hole: {row}"
         assert row["upto"] > acknowledged, f"acknowledged {acknowledged}, found {row}"
+        assert seen == [row["rows"]], "what is published is what is stored"
         assert position is not None
         assert position.offset == row["upto"] - 1, "the position travels with its samples"
         stored = row["upto"]
@@ -178,3 +183,35 @@ def test_a_commit_with_an_unclear_outcome_is_stored_once(
     assert not failures
     assert store.query("SELECT text FROM events")["text"].to_pylist() == ["once"]
     assert store.health().ok
+
+
+def test_leftovers_of_a_killed_publishing_do_not_get_into_the_next_one(settings: Settings) -> None:
+    """A log of the draft, as a kill between writing and renaming leaves it."""
+    store = Store.open(settings)
+    store.write(Batch((Event("r1", NOW, "state", "mine"),))).result()
+    draft = settings.data_dir / ".monitor.draft"
+    program = (
+        "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); "
+        "c.execute('CREATE SCHEMA raw; CREATE TABLE raw.events(a INT)'); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(draft)], check=True)
+    draft.chmod(0o444)
+    assert draft.with_name(".monitor.draft.wal").exists()
+    store.publish()
+    with published_query(settings.published_path) as query:
+        assert query("SELECT text FROM events")["text"].to_pylist() == ["mine"]
+    assert sorted(p.name for p in settings.data_dir.iterdir() if "draft" in p.name) == []
+    store.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_listener_that_fails_ends_the_writer_and_the_store_says_so(store: Store) -> None:
+    def fail(_run_ids: frozenset[str]) -> None:
+        raise RuntimeError("a bug of ours")
+
+    store.on_commit(fail)
+    store.write(Batch((Event("r1", NOW, "state", "kept"),))).result()
+    wait_until(lambda: not store.health().ok)
+    assert "ended by an error of ours" in str(store.health().detail)
+    with pytest.raises(StoreError, match="closed"):
+        store.write(Batch((Event("r1", NOW, "state", "refused"),)))
