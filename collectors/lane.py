@@ -71,8 +71,7 @@ class Lane:
             self._wake.clear()
         if self._final:
             self._turn(self.collector.finish, last=True)
-        if self._last_commit is not None:
-            wait([self._last_commit], COMMIT_WAIT_S)
+        self._await_commits()
         self.collector.forget(self.run.id)
 
     def _turn(self, take: Callable[[Run], Iterable[Batch]], *, last: bool = False) -> None:
@@ -88,18 +87,32 @@ class Lane:
             self._note(trouble, self._clock.mono_s() - began)
 
     def _give(self, batch: Batch) -> None:
-        """To the store; when it refused something the collector starts again from what the store has."""
+        """To the store; when it refuses one, the collector starts again from what the store has."""
+        if self._refusal is None and (batch.samples or batch.positions):
+            try:
+                self._watch_commit(self._sink(batch))
+            except Exception as problem:  # whatever ails the store, this batch is not in it
+                self._refusal = problem
         if self._refusal is not None:
-            refusal, self._refusal = self._refusal, None
+            refusal = self._refusal
+            self._await_commits()
+            self._refusal = None
             self.collector.forget(self.run.id)
-            raise Trouble(f"the store did not take a batch: {refusal}")
-        if batch.samples or batch.positions:
-            self._last_commit = self._sink(batch)
-            if self._last_commit is not None:
-                self._last_commit.add_done_callback(self._see_commit)
+            raise Trouble(f"the store did not take a batch: {refusal}") from refusal
+
+    def _watch_commit(self, commit: Future[None] | None) -> None:
+        self._last_commit = commit
+        if commit is not None:
+            commit.add_done_callback(self._see_commit)
 
     def _see_commit(self, commit: Future[None]) -> None:
-        self._refusal = None if commit.cancelled() else commit.exception()
+        if not commit.cancelled() and commit.exception() is not None:
+            self._refusal = commit.exception()
+
+    def _await_commits(self) -> None:
+        """The store commits in order: with the last batch all are decided."""
+        if self._last_commit is not None:
+            wait([self._last_commit], COMMIT_WAIT_S)
 
     def _note(self, trouble: Exception | None, duration_s: float) -> None:
         """Health on a change and once a minute, an event on a change."""
@@ -110,7 +123,7 @@ class Lane:
         samples: list[Event | CollectorHealth] = [self._health(trouble, duration_s)]
         if changed:
             samples += self._event(trouble, now)
-            self._trouble, self._trouble_since = trouble, now
+            self._trouble, self._trouble_since = trouble, now - duration_s
         self._told_at = now
         self._tell(Batch(samples=tuple(samples)))
 

@@ -6,13 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from collectors.base import Clock, Collector, Outage, Unavailable
+from collectors.follow import FollowCollector
 from collectors.lane import Lane
 from collectors.loop import CollectorLoop
+from collectors.requests import RequestReader
 from domain import Batch, CollectorHealth, Event, Run
 
 
@@ -159,27 +162,31 @@ def test_an_outage_at_the_end_is_not_said_to_be_over(loops: Any, kept: Any, make
     assert said(kept, "outage") == ["gone"]
 
 
-def test_what_the_store_refuses_is_collected_again(kept: Any, make_run: Callable[..., Run]) -> None:
-    refusing = [True]
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_the_store_refuses_is_collected_again(
+    tmp_path: Path, kept: Any, make_run: Callable[..., Run], at_once: bool
+) -> None:
+    log, refusing = tmp_path / "requests.jsonl", [True]
+    log.write_bytes(b"one\ntwo\n")
 
     def sink(batch: Batch) -> Future[None]:
-        if refusing[0] and said_sample(batch):
-            refusing[0] = False
-            failed: Future[None] = Future()
-            failed.set_exception(OSError("disk full"))
-            return failed
-        return kept(batch)  # type: ignore[no-any-return]
+        if not (refusing[0] and batch.positions):
+            return kept(batch)  # type: ignore[no-any-return]
+        if at_once:
+            raise OSError("disk full")
+        failed: Future[None] = Future()
+        failed.set_exception(OSError("disk full"))
+        return failed
 
-    def said_sample(batch: Batch) -> bool:
-        return any(isinstance(s, Event) and s.kind == "sample" for s in batch.samples)
-
-    collector = Scripted("x")
+    collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position)
     lane = Lane(collector, make_run(), sink, Clock())
-    for _ in range(3):
-        lane._turn(collector.collect)
-    assert collector.forgotten == 1
-    assert [t for t in said(kept, "collector") if "disk full" in t]
-    assert len(said(kept, "sample")) == 1
+    lane._turn(collector.collect)
+    assert said(kept, "collector") == ["the store did not take a batch: disk full"]
+    assert said(kept, "warning") == []
+    refusing[0] = False
+    lane._turn(collector.collect)
+    assert len(said(kept, "warning")) == 2, "both lines, once"
+    assert [text.partition(" after ")[0] for text in said(kept, "collector")[1:]] == ["log answers again"]
 
 
 def test_a_failing_list_of_runs_does_not_end_the_loop(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
@@ -194,3 +201,18 @@ def test_a_failing_list_of_runs_does_not_end_the_loop(loops: Any, kept: Any, mak
     collector = Scripted("x")
     loops(kept, live, [collector])
     kept.wait_for(lambda: collector.turns)
+
+
+def test_one_that_hangs_is_said_once_and_when_it_comes_back(
+    loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    seconds, released = [0.0], threading.Event()
+    stuck = Scripted("stuck", lambda: [released.wait()])
+    loops(kept, lambda: [make_run()], [stuck], clock=Clock(mono_s=lambda: seconds[0]))
+    kept.wait_for(lambda: stuck.turns)
+    seconds[0] = 31.0
+    kept.wait_for(lambda: said(kept, "collector"))
+    released.set()
+    kept.wait_for(lambda: len(said(kept, "collector")) == 2)
+    assert said(kept, "collector") == ["stuck: no answer for 31 s", "stuck answers again after 31 s"]
+    assert [h.ok for h in kept.of(CollectorHealth)] == [False, True]
