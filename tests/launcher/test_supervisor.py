@@ -1,22 +1,18 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psutil
 import pytest
 
-from demo.presets import free_ports
-from domain import Config, Run, RunState, WorkloadSpec
-from launcher.preflight import LaunchRefused, LaunchRequest
+from domain import Run, RunState, WorkloadSpec
 from launcher.stopping import is_living
-from launcher.supervisor import Supervisor, UnknownRun
-from tests.launcher.servers import DictStore, marked, request_for, server_argv, wait_for, wait_for_state
+from launcher.supervisor import Supervisor
+from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
 LOAD = WorkloadSpec(name="load")
 FINAL = (RunState.FINISHED, RunState.FAILED)
@@ -181,101 +177,6 @@ def test_a_batch_at_once_runs_side_by_side(supervisor: Supervisor, store: DictSt
     assert len(supervisor.live_runs()) == 2
 
 
-# --- bad input ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("config", "given", "sentence"),
-    [
-        ({"argv": ()}, {}, "There is no command to run."),
-        ({"argv": ("no-such-program",)}, {}, "The executable no-such-program was not found on the PATH."),
-        ({"argv": ("/no/such/program",)}, {}, "The executable /no/such/program does not exist."),
-        ({"argv": (__file__,)}, {}, f"{__file__} is not executable."),
-        ({"argv": ("true",)}, {"cwd": Path("/no/such/place")}, "The working directory /no/such/place does not exist."),
-        ({"argv": ("true",), "model": "/no/model.gguf"}, {}, "The model /no/model.gguf does not exist."),
-        ({"argv": ("true",), "port": None}, {}, "Pitwall cannot tell where this server will answer: "),
-        ({"argv": ("true",)}, {"base_url": "localhost:80"}, "'localhost:80' is not the address of a server: "),
-        ({"argv": ("true", "--api-key", "<secret>")}, {}, "The value of --api-key is a secret that Pitwall does not"),
-    ],
-)
-def test_what_the_user_can_mend_is_refused_in_a_sentence(
-    supervisor: Supervisor, store: DictStore, config: dict[str, Any], given: dict[str, Any], sentence: str
-) -> None:
-    with pytest.raises(LaunchRefused) as refusal:
-        supervisor.launch(LaunchRequest(Config(**{"port": 9, **config}), **given))
-    assert str(refusal.value).startswith(sentence)
-    assert store.saved == []
-
-
-def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:
-    refused = pytest.raises(LaunchRefused, match=r"Port \d+ is in use by .*\(pid \d+\)\.")
-    with socket.create_server(("127.0.0.1", 0)) as taken, refused:
-        supervisor.launch(request_for(port=taken.getsockname()[1]))
-
-
-def test_a_port_promised_to_another_run_is_refused(supervisor: Supervisor, store: DictStore) -> None:
-    first = request_for("never-ready")
-    run = supervisor.launch(first)
-    with pytest.raises(LaunchRefused, match=rf"Port {port_of_run(run)} belongs to the run 'never-ready'"):
-        supervisor.launch(first)
-    same_port = request_for()
-    with pytest.raises(LaunchRefused, match="belongs to the run"):
-        supervisor.launch_batch([same_port, same_port], one_after_the_other=False)
-    assert store.runs() == [store.run(run.id)], "all or none"
-
-
-def test_a_port_taken_while_queued_makes_a_failed_run(supervisor: Supervisor, store: DictStore) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        (run,) = supervisor.launch_batch([request_for(port=port)], one_after_the_other=True)
-        ended = wait_for_state(store, run.id, *FINAL)
-    assert ended.state is RunState.FAILED and ended.cause and ended.cause.startswith(f"Port {port} is in use")
-    assert ended.exit_code is None
-
-
-def test_an_unknown_run_is_told(supervisor: Supervisor) -> None:
-    with pytest.raises(UnknownRun, match="There is no run nonsense"):
-        supervisor.stop("nonsense")
-
-
-# --- secrets --------------------------------------------------------------------------------------------------------
-def test_a_secret_reaches_the_server_and_nothing_that_is_kept(
-    supervisor: Supervisor, store: DictStore, tmp_path: Path
-) -> None:
-    script = "import os, sys; print(len(os.environ['HF_TOKEN']), len(sys.argv[2]), 'PITWALL_SECRET_0' in os.environ)"
-    argv = (sys.executable, "-c", script, "--api-key", "s3cr3t-in-argv")
-    config = Config(argv=argv, env={"HF_TOKEN": "s3cr3t-in-env"}, port=9)
-    run = supervisor.launch(LaunchRequest(config))
-    wait_for_state(store, run.id, *FINAL)
-    assert (tmp_path / "runs" / run.id / "server.log").read_text() == "13 14 False\n"
-    kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
-    assert "s3cr3t" not in kept + repr(store.saved) + repr(store.events)
-    assert run.config.argv[-1] == "<secret>" and run.config.env == {"HF_TOKEN": "<secret>"}
-
-
-def test_secrets_outlive_pitwall_in_the_memory_of_the_shim(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
-    first = make_supervisor()
-    port = free_ports(1)[0]
-    config = Config(argv=(*server_argv(port), "--api-key", "s3cr3t"), port=port)
-    run = first.launch(LaunchRequest(config, ready_path="/health"))
-    wait_for_state(store, run.id, RunState.READY)
-    assert first.api_key(run.id) == "s3cr3t"
-    first.close()
-    assert make_supervisor().api_key(run.id) == "s3cr3t"
-
-
-def test_a_queued_run_whose_secret_is_gone_fails_and_says_so(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
-    first = make_supervisor()
-    first.close()  # so that it stays queued
-    run = first.launch(LaunchRequest(Config(argv=("true", "--api-key", "s3cr3t"), port=9)))
-    assert store.run(run.id).state is RunState.QUEUED
-    make_supervisor()
-    ended = wait_for_state(store, run.id, *FINAL)
-    assert ended.cause == "The secret --api-key was not kept over Pitwall's restart: launch again."
-
-
 # --- what a sudden end leaves half done (set up by hand: the moments are too short to hit) ----------------------------
 def test_a_start_that_was_announced_and_not_made_is_made_by_the_next_pitwall(
     make_supervisor: Callable[..., Supervisor], store: DictStore
@@ -323,12 +224,3 @@ def test_a_server_whose_directory_was_deleted_is_still_ours_to_stop(supervisor: 
     supervisor.stop(run.id)
     assert wait_for_state(store, run.id, *FINAL).exit_code is None
     assert marked(run.id) == []
-
-
-def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_path: Path) -> None:
-    (tmp_path / "runs").write_text("not a folder")
-    supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
-    with pytest.raises(LaunchRefused, match="The run directory cannot be written: Not a directory"):
-        supervisor.launch(request_for())
-    supervisor.close()
-    assert store.saved == []

@@ -1,0 +1,79 @@
+"""Bad input: one clear sentence each, and nothing lost."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domain import Config, RunState
+from launcher.preflight import LaunchRefused, LaunchRequest
+from launcher.supervisor import Supervisor, UnknownRun
+from tests.launcher.servers import DictStore, request_for, wait_for_state
+
+FINAL = (RunState.FINISHED, RunState.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "sentence"),
+    [
+        ({"argv": ()}, {}, "There is no command to run."),
+        ({"argv": ("no-such-program",)}, {}, "The executable no-such-program was not found on the PATH."),
+        ({"argv": ("/no/such/program",)}, {}, "The executable /no/such/program does not exist."),
+        ({"argv": (__file__,)}, {}, f"{__file__} is not executable."),
+        ({"argv": ("true",)}, {"cwd": Path("/no/such/place")}, "The working directory /no/such/place does not exist."),
+        ({"argv": ("true",), "model": "/no/model.gguf"}, {}, "The model /no/model.gguf does not exist."),
+        ({"argv": ("true",), "port": None}, {}, "Pitwall cannot tell where this server will answer: "),
+        ({"argv": ("true",)}, {"base_url": "localhost:80"}, "'localhost:80' is not the address of a server: "),
+        ({"argv": ("true", "--api-key", "<secret>")}, {}, "The value of --api-key is a secret that Pitwall does not"),
+    ],
+)
+def test_what_the_user_can_mend_is_refused_in_a_sentence(
+    supervisor: Supervisor, store: DictStore, config: dict[str, Any], given: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(LaunchRefused) as refusal:
+        supervisor.launch(LaunchRequest(Config(**{"port": 9, **config}), **given))
+    assert str(refusal.value).startswith(sentence)
+    assert store.saved == []
+
+
+def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:
+    refused = pytest.raises(LaunchRefused, match=r"Port \d+ is in use by .*\(pid \d+\)\.")
+    with socket.create_server(("127.0.0.1", 0)) as taken, refused:
+        supervisor.launch(request_for(port=taken.getsockname()[1]))
+
+
+def test_a_port_promised_to_another_run_is_refused(supervisor: Supervisor, store: DictStore) -> None:
+    first = request_for("never-ready")
+    run = supervisor.launch(first)
+    with pytest.raises(LaunchRefused, match=rf"Port {run.config.port} belongs to the run 'never-ready'"):
+        supervisor.launch(first)
+    same_port = request_for()
+    with pytest.raises(LaunchRefused, match="belongs to the run"):
+        supervisor.launch_batch([same_port, same_port], one_after_the_other=False)
+    assert store.runs() == [store.run(run.id)], "all or none"
+
+
+def test_a_port_taken_while_queued_makes_a_failed_run(supervisor: Supervisor, store: DictStore) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (run,) = supervisor.launch_batch([request_for(port=port)], one_after_the_other=True)
+        ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FAILED and ended.cause and ended.cause.startswith(f"Port {port} is in use")
+    assert ended.exit_code is None
+
+
+def test_an_unknown_run_is_told(supervisor: Supervisor) -> None:
+    with pytest.raises(UnknownRun, match="There is no run nonsense"):
+        supervisor.stop("nonsense")
+
+
+def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("not a folder")
+    supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
+    with pytest.raises(LaunchRefused, match="The run directory cannot be written: Not a directory"):
+        supervisor.launch(request_for())
+    supervisor.close()
+    assert store.saved == []

@@ -1,0 +1,54 @@
+"""A secret reaches the server, and nothing that is kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from demo.presets import free_ports
+from domain import Config, RunState
+from launcher.preflight import LaunchRequest
+from launcher.supervisor import Supervisor
+from tests.launcher.servers import DictStore, server_argv, wait_for_state
+
+FINAL = (RunState.FINISHED, RunState.FAILED)
+
+
+def test_a_secret_reaches_the_server_and_nothing_that_is_kept(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path
+) -> None:
+    script = "import os, sys; print(len(os.environ['HF_TOKEN']), len(sys.argv[2]), 'PITWALL_SECRET_0' in os.environ)"
+    argv = (sys.executable, "-c", script, "--api-key", "s3cr3t-in-argv")
+    config = Config(argv=argv, env={"HF_TOKEN": "s3cr3t-in-env"}, port=9)
+    run = supervisor.launch(LaunchRequest(config))
+    wait_for_state(store, run.id, *FINAL)
+    assert (tmp_path / "runs" / run.id / "server.log").read_text() == "13 14 False\n"
+    kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert "s3cr3t" not in kept + repr(store.saved) + repr(store.events)
+    assert run.config.argv[-1] == "<secret>" and run.config.env == {"HF_TOKEN": "<secret>"}
+
+
+def test_secrets_outlive_pitwall_in_the_memory_of_the_shim(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    first = make_supervisor()
+    port = free_ports(1)[0]
+    config = Config(argv=(*server_argv(port), "--api-key", "s3cr3t"), port=port)
+    run = first.launch(LaunchRequest(config, ready_path="/health"))
+    wait_for_state(store, run.id, RunState.READY)
+    assert first.api_key(run.id) == "s3cr3t"
+    first.close()
+    assert make_supervisor().api_key(run.id) == "s3cr3t"
+
+
+def test_a_queued_run_whose_secret_is_gone_fails_and_says_so(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    first = make_supervisor()
+    first.close()  # so that it stays queued
+    run = first.launch(LaunchRequest(Config(argv=("true", "--api-key", "s3cr3t"), port=9)))
+    assert store.run(run.id).state is RunState.QUEUED
+    make_supervisor()
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.cause == "The secret --api-key was not kept over Pitwall's restart: launch again."
