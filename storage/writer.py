@@ -21,7 +21,7 @@ RETRY_S = 1.0
 KEYS: Mapping[str, str] = {
     "runs": "id",
     "tail_positions": "run_id, path",
-    "metric_definitions": "definition, metric",
+    "metric_definitions": "definition",
 }  # rows that replace the ones with the same key
 STORE_FAILURES = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException, StoreError)
 

@@ -23,6 +23,7 @@ from domain import (
     TailPosition,
     WorkloadSpec,
 )
+from engines.base import MetricDefinition
 from settings import Settings
 from storage.database import StoreError
 from storage.rows import ROW_TABLES
@@ -167,3 +168,16 @@ def test_each_row_type_of_the_domain_can_be_stored(store: Store) -> None:
     store.write(Batch((request, counter))).result()
     assert store.query("SELECT sampling->>'temperature' AS t FROM requests")["t"].to_pylist() == ["0"]
     assert store.query("SELECT accepted_per_pos_total AS p FROM counter_samples")["p"].to_pylist() == [[3.0, 1.0]]
+
+
+def test_definitions_replace_those_under_the_same_id(store: Store) -> None:
+    store.set_definitions(
+        [
+            MetricDefinition("a.counter", "decode_tps", "x / y", None),
+            MetricDefinition("a.counter", "steps_per_s", None, "no step counter"),
+            MetricDefinition("b.counter", "decode_tps", "z", None),
+        ]
+    )
+    store.set_definitions([MetricDefinition("a.counter", "decode_tps", "x / z", None)])
+    listed = store.query("SELECT definition, formula, null_reason FROM metric_definitions ORDER BY 1").to_pylist()
+    assert [tuple(row.values()) for row in listed] == [("a.counter", "x / z", None), ("b.counter", "z", None)]
