@@ -4,7 +4,9 @@ driver (nvidia-ml-py's own functions replaced, its constants and errors kept) un
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +18,8 @@ from collectors.base import Clock, Outage, Unavailable
 from collectors.gpu import Capabilities, GpuCollector, GpuReading, stated_gpus
 from collectors.nvml import NvmlProvider
 from domain import Config, GpuSample, Run
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 class RecordedProvider:
@@ -264,3 +268,18 @@ def test_a_machine_without_a_gpu_says_so(driver: FakeDriver, monkeypatch: pytest
     monkeypatch.setattr(pynvml, "nvmlDeviceGetCount", lambda: 0)
     with pytest.raises(Unavailable, match="no NVIDIA GPU"):
         NvmlProvider().probe()
+
+
+def test_the_command_needs_only_three_packages(capfd: pytest.CaptureFixture[str]) -> None:
+    """It is meant to be run on a GPU machine where nothing else of Pitwall is installed."""
+    code = (
+        "import runpy, sys\n"
+        "for name in ('httpx', 'prometheus_client', 'duckdb', 'streamlit'): sys.modules[name] = None\n"
+        "import pynvml\n"
+        "def refuse(): raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)\n"
+        "pynvml.nvmlInit = refuse\n"
+        "sys.argv = ['collectors', 'gpu']\n"
+        "runpy.run_module('collectors', run_name='__main__')\n"
+    )
+    assert psutil.Popen([sys.executable, "-c", code], cwd=ROOT).wait(60) == 1
+    assert capfd.readouterr().err == "no NVIDIA driver on this machine\n"
