@@ -43,7 +43,7 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(rf"{_STAMP}(?: -)? \[?{_LEVEL}(?=[\]\s])(?! \d\d-\d\d )\]?(?: -)?\s*{_LOGGERS}"), True),
         (re.compile(rf"{_STAMP} (?:[\w.-]+ [\w./@-]+(?:\[\d+\])?|[\w./@-]+\[\d+\]): "), False),
         (re.compile(rf"{_STAMP}:? +"), False),
-        (re.compile(r"(?P<elapsed>\d+\.\d\d\.\d{3}\.\d{3}) (?P<level>[A-Z]) "), True),
+        (re.compile(r"(?P<elapsed>\d{1,9}\.\d\d\.\d{3}\.\d{3}) (?P<level>[A-Z]) "), True),
     ),
     "<": ((re.compile(rf"<\d+>1? ?(?:{_STAMP} \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) )?"), False),),
     "A": (

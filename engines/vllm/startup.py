@@ -44,21 +44,21 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # a group's name is the fact's key
         rf"Initial profiling/warmup run took (?P<profiling_s>{_N}) s",
         rf"Compiling a graph for .{{1,80}}? takes (?P<compile_graph_s>{_N}) s",
         rf"Dynamo bytecode transform time: (?P<dynamo_s>{_N}) s",
-        r"^(?:# )?\w+ blocks: (?P<num_gpu_blocks>[\d,]+)(?:, # CPU blocks: (?P<num_cpu_blocks>[\d,]+))?$",
-        r"num_gpu_blocks is: (?P<num_gpu_blocks>\d+)",
+        r"^(?:# )?\w+ blocks: (?P<num_gpu_blocks>\d[\d,]{0,17})(?:, # CPU blocks: (?P<num_cpu_blocks>\d[\d,]{0,17}))?$",
+        r"num_gpu_blocks is: (?P<num_gpu_blocks>\d{1,18})",
         rf"(?:kv_cache_size=|memory reserved for KV Cache is )(?P<kv_cache_gib>{_N})GiB",
         rf"Available KV cache memory: (?P<available_kv_gib>{_N}) GiB",
         rf"reserved (?P<reserved_kv_gib>{_N}) GiB memory for KV Cache",
         rf"Explicitly set \((?P<reserved_kv_gib>{_N})/{_N}\) GiB for KV cache",
-        r"KV cache size: (?P<kv_cache_tokens>\d[\d,]*) tokens",
-        r"Maximum concurrency for (?P<max_concurrency_context>\d[\d,]*) tokens per request: "
+        r"KV cache size: (?P<kv_cache_tokens>\d[\d,]{0,17}) tokens",
+        r"Maximum concurrency for (?P<max_concurrency_context>\d[\d,]{0,17}) tokens per request: "
         rf"(?P<max_concurrency>{_N})x",
         rf"Graph capturing finished in (?P<graph_capture_s>{_N}) secs(?:, took (?P<graph_capture_gib>{_N}) GiB)?",
         rf"init engine \(.{{1,60}}?\) took (?P<engine_init_s>{_N}) s(?:econds)?"
         rf"(?: \(compilation: (?P<compile_s>{_N}) s)?",
         r"(?P<ready>Application startup complete)",
         r"Resolved architecture: (?P<architectures>\w+)",
-        r"Using max model len (?P<max_model_len>\d+)",
+        r"Using max model len (?P<max_model_len>\d{1,18})",
         r"Using (?:AttentionBackendEnum\.)?(?P<attention_backend>[A-Z][A-Z0-9_]+) (?:attention )?backend(?: out of|\.)",
         r"Using (?P<attention_backend>Flash Attention|XFormers|FlashInfer|Triton MLA|Pallas|Torch SDPA) backend",
     )
@@ -82,6 +82,7 @@ _CONFIG_FACTS: Mapping[str, tuple[str, Reader]] = {
     "data_parallel_size": ("data_parallel", _int),
     "num_spec_tokens": ("num_spec_tokens", _int),
 }
+_COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
 _VERSION = re.compile(r"(?:API server|\s)version v?(?P<version>\d+\.\d+[\w.+-]*)")
 _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -121,7 +122,7 @@ def _read_config(text: str) -> Iterator[tuple[str, JsonValue]]:
     known: set[str] = set()
     for name, _, value in _CONFIG_PAIR.findall(text, head.end()):
         entry = _CONFIG_FACTS.get(name)
-        if entry and name not in known and value != "None" and (entry[1] is str or value.isdigit()):
+        if entry and name not in known and value != "None" and (entry[1] is str or _COUNT.fullmatch(value)):
             known.add(name)
             yield entry[0], entry[1](value)
 

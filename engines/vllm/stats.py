@@ -10,11 +10,11 @@ from domain import JsonValue
 Fields = dict[str, JsonValue]
 
 _ENGINE = re.compile(r"(?:Engine (?P<engine>\d{1,9})|(?P<engines>\d{1,9}) Engines Aggregated): (?=Avg prompt)")
-_NUMBER = re.compile(r"-?[\d,]*\.?\d+")
+_NUMBER = re.compile(r"-?\d[\d,]{0,17}(?:\.\d{1,17})?")
 _DEVICE_KV = re.compile(r"(?P<device>[\w+ ]{1,40}?) KV cache usage")
-_PREFIX_RATES = re.compile(r"Prefix cache hit rate: GPU: (?P<gpu>[\d.]+)%, CPU: (?P<cpu>[\d.]+)%")
+_PREFIX_RATES = re.compile(r"Prefix cache hit rate: GPU: (?P<gpu>\d+\.\d+)%, CPU: (?P<cpu>\d+\.\d+)%")
 _PER_POSITION = re.compile(r"Per-position acceptance rate: (?P<rates>[\d.nan, \[\]]+?)(?=, [A-Z]|\s*$)")
-_KV_FETCH = re.compile(r"(\d+) waiting to start, (\d+) in progress, (\d+) completed waiting")
+_KV_FETCH = re.compile(r"(\d{1,18}) waiting to start, (\d{1,18}) in progress, (\d{1,18}) completed waiting")
 
 
 def _count(text: str) -> int | None:
@@ -65,7 +65,7 @@ _DIFFUSION: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
 
 _USUAL = re.compile(
     r"Engine (\d{1,9}): Avg prompt throughput: (\d+\.\d+) tokens/s, Avg generation throughput: (\d+\.\d+) tokens/s, "
-    r"Running: (\d+) reqs, Waiting: (\d+) reqs, GPU KV cache usage: (\d+\.\d+)%, Prefix cache hit rate: (\d+\.\d+)%"
+    r"Running: (\d{1,18}) reqs, Waiting: (\d{1,18}) reqs, GPU KV cache usage: (\d+\.\d+)%, Prefix cache hit rate: (\d+\.\d+)%"
 )
 
 
@@ -132,7 +132,7 @@ def read_speculation(text: str) -> Fields | None:
     _read_draft_rate(rest, fields)
     found = _PER_POSITION.search(rest)
     if found:
-        fields["per_position"] = [float(rate) for rate in _NUMBER.findall(found["rates"])]
+        fields["per_position"] = [float(rate.replace(",", "")) for rate in _NUMBER.findall(found["rates"])]
     if "emitted_tokens" in fields:
         fields["cumulative"] = True
     return fields if "accepted_tokens" in fields and "drafted_tokens" in fields else None

@@ -12,11 +12,19 @@ from engines import BY_NAME
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 LOGS = {
+    "vllm": ("vllm/0.32-ngram.log", "vllm/0.32-dp2.log", "vllm/0.32-kv-too-small.log"),
     "sglang": ("sglang/0.5.23-cpu.log", "sglang/0.5.23-tp2-fails.log"),
     "llamacpp": ("llamacpp/draft.log", "llamacpp/b8672-draft.log", "llamacpp/synthetic-draft.jsonl"),
     "trtllm": (),
 }
 PIECES = (
+    b"(APIServer pid=1) INFO 05-20 01:43:25 [a.py:1] Engine 000: Avg prompt throughput: 1.1 tokens/s, Avg "
+    b"generation throughput: 1.2.3 tokens/s, Running: 99999999999999999999999 reqs, GPU KV cache usage: %\n",
+    b"(APIServer pid=1) INFO 05-20 01:43:25 [a.py:1] SpecDecoding metrics: Mean acceptance length: nan, Accepted: , "
+    b"tokens, Drafted: 5 tokens, Per-position acceptance rate: 0.1, , x, Avg Draft acceptance rate: nan%\n",
+    b"Maximum concurrency for , tokens per request: 1.1.1x\nGPU KV cache size: ,,, tokens\n# GPU blocks: ,,\n",
+    b"Initializing a V1 LLM engine (v) with config: tensor_parallel_size=x, max_seq_len=9999999999999999999999999999\n",
+    b"(Worker_TP99999999999999999999 pid=1) ERROR 13-45 99:99:99 [a.py:1] EngineCore failed to start.\n",
     b"[TensorRT-LLM][INFO] [MemUsageChange] Allocated 7.5 GiB for max tokens in paged KV cache (8192).\n",
     b"[08/07/2025-02:28:52] [TRT-LLM] [I] iter = 8, x = 1, states = {'num_ctx_tokens': 99999999999999999999999}\n",
     b"[2026-01-04 00:49:33 DP5 TP5] Decode batch, #running-req: 15, #token: 36992, token usage: 0.28, gen",

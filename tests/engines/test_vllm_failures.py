@@ -1,0 +1,145 @@
+"""Why a vLLM server failed: the true cause first, then its echoes, and nothing that only looks like a failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "vllm"
+CORE = "(EngineCore_DP0 pid=2) ERROR 05-20 01:43:25 [core.py:718] "
+RAW_CORE = "(EngineCore_DP0 pid=2) "
+API = "(APIServer pid=1) "
+ECHO = "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}"
+DEAD = "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above)."
+TRACEBACK = "Traceback (most recent call last):"
+READY = f"{API}INFO:     Application startup complete.\n"
+
+
+def core_fails(cause: str) -> str:
+    """A failed start as 0.8 to 0.33 print it: the core's traceback as records, the API server's raw."""
+    records = "".join(
+        f"{CORE}{line}\r\n" for line in ("EngineCore failed to start.", TRACEBACK, '  File "c.py"', cause)
+    )
+    return f'{records}{API}{TRACEBACK}\n{API}  File "x.py", line 1\n{API}{ECHO}\n'
+
+
+CAUSES = {
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 252.00 MiB. GPU 0 has a total of 10 GiB.": (
+        "The GPU ran out of memory: an allocation of 252.00 MiB failed."
+    ),
+    "ValueError: To serve at least one request with the model's max seq len (32768), (4.0 GiB KV cache is needed, "
+    "which is larger than the available KV cache memory (2.5 GiB). Based on the available memory, the estimated "
+    "maximum model length is 20480. Try increasing": (
+        "The KV cache is too small for one request of 32768 tokens: 4.0 GiB are needed, 2.5 GiB are there; "
+        "vLLM estimates that 20480 tokens fit."
+    ),
+    "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.": (
+        "No GPU memory is left for the KV cache: the weights and the working memory take all that was granted."
+    ),
+    "ValueError: Free memory on device (13.58/15.99 GiB) on startup is less than desired GPU memory utilization "
+    "(0.85, 13.59 GiB). Decrease": (
+        "Only 13.58 of 15.99 GiB of GPU memory were free at the start, less than the 13.59 GiB asked for (0.85 of all)."
+    ),
+    "ValueError: Model architectures ['FooForCausalLM'] are not supported for now. Supported architectures: x": (
+        "This version of vLLM does not support the model's architecture ('FooForCausalLM')."
+    ),
+    "KeyError: 'layers.0.down_proj.weight_scale'": "The checkpoint lacks a weight scale that its quantization needs.",
+    "AttributeError: Can't pickle local object 'f.<locals>.g'": (
+        "The compiled model could not be pickled for the compile cache."
+    ),
+    "RuntimeError: CUDA error: an illegal memory access was encountered": (
+        "A CUDA kernel accessed memory that is not its own (illegal memory access)."
+    ),
+    "AttributeError: 'DPEngineCoreProc' object has no attribute 'dp_rank'": (
+        "AttributeError: 'DPEngineCoreProc' object has no attribute 'dp_rank'"
+    ),
+}
+OTHER_FAILURES = {
+    "an unknown flag": ("vllm: error: unrecognized arguments: --max-num-seqz 8", "arguments: --max-num-seqz 8."),
+    "the port": ("OSError: [Errno 98] Address already in use", "The port is in use"),
+    "the port, told by uvicorn": (
+        "ERROR:    [Errno 98] error while attempting to bind on address ('0.0.0.0', 8000): address already in use",
+        "The port is in use",
+    ),
+    "the kernel": ("run.sh: line 3: 4711 Killed                  vllm serve m", "killed from outside"),
+    "a config that pydantic refuses": (
+        "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
+        "  Value error, Model architectures ['Foo'] are not supported for now.",
+        "does not support the model's architecture ('Foo')",
+    ),
+    "a worker that died": (
+        f"{CORE}Worker proc VllmWorker-0 died unexpectedly (exit code: None), shutting down executor.",
+        "VllmWorker-0 died",
+    ),
+    "an engine while serving": (
+        f"{READY}{CORE}EngineCore encountered a fatal error.\n{CORE}IndexError: x",
+        "IndexError: x",
+    ),
+    "a fragment": ("RuntimeError: CUDA out of memory occurred when warming up sampler.", "The GPU ran out of memory."),
+}
+SERVING = f"{API}ERROR 05-20 01:43:25 [serving_chat.py:251] "
+REFUSED = f"{SERVING}Error in preprocessing prompt inputs\r\n{SERVING}{TRACEBACK}\r\n{SERVING}ValueError: too long.\r\n"
+NO_FAILURE = {
+    "a request too long": READY + REFUSED,
+    "the same before READY was seen": REFUSED,
+    "a request that uvicorn tells of": (
+        f"{READY}{API}ERROR:    Exception in ASGI application\n{API}{TRACEBACK}\n"
+        f"{API}pydantic_core._pydantic_core.ValidationError: 1 validation error\n"
+    ),
+    "a thread that does not matter": (
+        f"{RAW_CORE}Exception in thread Thread-1 (_report_usage_worker):\n{RAW_CORE}{TRACEBACK}\n"
+        f"{RAW_CORE}json.decoder.JSONDecodeError: Expecting value: line 1 column 2 (char 1)\n"
+    ),
+    "an orderly end": (
+        f"{RAW_CORE}INFO 05-20 01:43:25 [core.py:1] [shutdown] EngineCore: trigger received signal=SIGTERM\n"
+        f"{API}ERROR 05-20 01:43:25 [async_llm.py:704] AsyncLLM output_handler failed.\r\n"
+        f"{API}ERROR 05-20 01:43:25 [async_llm.py:704] {DEAD}\r\n"
+    ),
+    "a warning": f"{API}WARNING 05-20 01:43:25 [_ipex_ops.py:16] Import error msg: No module named 'intel_extension'\n",
+    "advice": "INFO 05-20 01:43:25 [a.py:1] If OOM'ed, lower it: CUDA graphs may lead to running out of memory.\n",
+    "vLLM's words in a question": "I get `ValueError: something` sometimes, why?\n",
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_the_cause_comes_before_the_report_and_the_echo(cause: str, read_log) -> None:
+    log = read_log("vllm", core_fails(cause))
+    assert log.reading.errors == [cause, "EngineCore failed to start.", ECHO]
+    assert CAUSES[cause] in log.marks("failure")
+
+
+@pytest.mark.parametrize("name", OTHER_FAILURES)
+def test_other_failures(name: str, read_log) -> None:
+    text, sentence = OTHER_FAILURES[name]
+    log = read_log("vllm", text + "\n")
+    assert log.reading.errors
+    assert any(sentence in mark for mark in log.marks("failure"))
+
+
+@pytest.mark.parametrize("name", NO_FAILURE)
+def test_what_only_looks_like_a_failure(name: str, read_log) -> None:
+    log = read_log("vllm", NO_FAILURE[name])
+    assert (log.reading.errors, log.marks("failure")) == ([], [])
+
+
+def test_at_most_five_errors_and_no_growth(read_log) -> None:
+    log = read_log("vllm", "".join(f"{CORE}ValueError: number {n}\n" for n in range(500)))
+    assert log.reading.errors == [f"ValueError: number {n}" for n in range(5)]
+    assert len(log.marks("failure")) == 5
+
+
+def test_capture_of_a_kv_cache_too_small(read_log) -> None:
+    log = read_log("vllm", (FIXTURES / "0.32-kv-too-small.log").read_bytes())
+    assert log.reading.errors[0].startswith("ValueError: To serve at least one request")
+    assert any(mark.endswith("vLLM estimates that 524160 tokens fit.") for mark in log.marks("failure"))
+    assert log.reading.errors[1:] == [
+        "EngineCore failed to start.",
+        "Worker proc VllmWorker-0 died unexpectedly (exit code: None), shutting down executor.",
+    ]
+
+
+def test_capture_of_an_unknown_flag(read_log) -> None:
+    log = read_log("vllm", (FIXTURES / "0.32-unknown-flag.log").read_bytes())
+    assert log.reading.errors == ["vllm: error: unrecognized arguments: --max-num-seqz 8"]
+    assert log.marks("failure") == ["vLLM does not know these arguments: --max-num-seqz 8."]
