@@ -50,7 +50,7 @@ LINE = (
 )
 WATCH = """() => {
   window.seen = {};
-  const plot = document.querySelector('.pw-wide .pw-plot');
+  const plot = document.querySelector('.lv-wide .lv-plot');
   const look = () => {
     for (const speed of plot.data[0].y.slice(-5)) window.seen[speed] ??= Date.now();
     requestAnimationFrame(look);
@@ -136,7 +136,7 @@ def latencies_ms(url: str, run_id: str, log: Path, count: int, browser_path: str
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.goto(url.replace("/?", f"/live?run={run_id}&"))
-        page.wait_for_selector(".pw-wide .pw-plot .main-svg", timeout=60_000)
+        page.wait_for_selector(".lv-wide .lv-plot .main-svg", timeout=60_000)
         page.evaluate(WATCH)
         for number in range(count):
             speed = round(200 + number / 10, 1)

@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 ARGS += ["--disable-background-networking", "--disable-component-update"]
-DECODE = "document.querySelector('.pw-wide .pw-plot')"
-DRAWN = "() => document.querySelector('.pw-wide .pw-plot .main-svg') !== null"
+DECODE = "document.querySelector('.lv-wide .lv-plot')"
+DRAWN = "() => document.querySelector('.lv-wide .lv-plot .main-svg') !== null"
 
 
 class Harness:
@@ -109,12 +109,12 @@ def wait_for_ticks(page: Page) -> None:
 
 
 def ranges(page: Page) -> list[list[float]]:
-    plots = "[...document.querySelectorAll('.pw-plot')].map((plot) => plot._fullLayout?.xaxis)"
+    plots = "[...document.querySelectorAll('.lv-plot')].map((plot) => plot._fullLayout?.xaxis)"
     return page.evaluate(f"{plots}.filter((axis) => axis?.tickmode === 'array').map((axis) => axis.range)")
 
 
 def drag_zoom(page: Page) -> None:
-    box = page.locator(".pw-wide .nsewdrag").bounding_box()
+    box = page.locator(".lv-wide .nsewdrag").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 200, box["y"] + 60)
     page.mouse.down()
@@ -134,7 +134,7 @@ def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -
     page.evaluate(f"window.plotBefore = {DECODE}; window.svgBefore = {DECODE}.querySelector('.main-svg')")
     wait_for_ticks(page)
     page.get_by_role("button", name="Rerun").click()
-    expect(page.locator(".pw-lane").nth(1)).to_contain_text("not compared: asked 1 times")
+    expect(page.locator(".lv-lane").nth(1)).to_contain_text("not compared: asked 1 times")
     wait_for_ticks(page)
     assert ranges(page)[0] == chosen[0]
     assert page.evaluate(f"plotBefore === {DECODE} && svgBefore === {DECODE}.querySelector('.main-svg')")
@@ -146,7 +146,7 @@ def test_a_restarted_server_leaves_neither_hole_nor_duplicate(page: Page, harnes
     open_live(page, harness, "live-1", "live-2")
     wait_for_ticks(page)
     assert "Closed" in harness.stop(), "SIGTERM lets the server end in order while a browser watches"
-    status = page.locator(".pw-status")
+    status = page.locator(".lv-status")
     expect(status).to_contain_text("Reconnecting")
     harness.start()
     expect(status).to_have_text("Live", timeout=60_000)
@@ -159,37 +159,37 @@ def test_a_restarted_server_leaves_neither_hole_nor_duplicate(page: Page, harnes
 
 def test_log_lines_are_only_ever_text(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1")
-    line = page.locator(".pw-line code", has_text="<script>window.injected").first
+    line = page.locator(".lv-line code", has_text="<script>window.injected").first
     expect(line).to_contain_text("</script><img src=x onerror=")
     assert page.evaluate(
-        "window.injected === undefined && document.querySelector('.pw-live img, .pw-live script') === null"
+        "window.injected === undefined && document.querySelector('.lv-live img, .lv-live script') === null"
     )
 
 
 def test_one_moment_is_marked_on_all_charts_and_in_the_log(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1", "ghost-0")
-    page.locator(".pw-wide .nsewdrag").hover()
-    page.wait_for_function("document.querySelectorAll('.pw-moment:not([hidden])').length >= 3")
-    expect(page.locator(".pw-at")).to_contain_text("at ")
-    expect(page.locator(".pw-at-moment")).to_have_count(2)
-    page.locator(".pw-wide .pw-plot").focus()
+    page.locator(".lv-wide .nsewdrag").hover()
+    page.wait_for_function("document.querySelectorAll('.lv-moment:not([hidden])').length >= 3")
+    expect(page.locator(".lv-at")).to_contain_text("at ")
+    expect(page.locator(".lv-at-moment")).to_have_count(2)
+    page.locator(".lv-wide .lv-plot").focus()
     page.keyboard.press("Escape")
-    expect(page.locator(".pw-moment:not([hidden])")).to_have_count(0)
+    expect(page.locator(".lv-moment:not([hidden])")).to_have_count(0)
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("document.querySelectorAll('.pw-moment:not([hidden])').length >= 3")
+    page.wait_for_function("document.querySelectorAll('.lv-moment:not([hidden])').length >= 3")
 
 
 def test_what_is_unknown_says_why(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-0", "failed", "starting", "silent", "nobody")
-    lane = page.locator(".pw-lane")
+    lane = page.locator(".lv-lane")
     expect(lane.nth(0)).to_contain_text("no NVIDIA driver on this machine")
-    expect(lane.nth(0).locator(".pw-dash").first).to_contain_text("unknown: speculation is off")
+    expect(lane.nth(0).locator(".lv-dash").first).to_contain_text("unknown: speculation is off")
     expect(lane.nth(1)).to_contain_text("no room for the KV cache")
     expect(lane.nth(1)).to_contain_text("CUDA error: out of memory")
     expect(lane.nth(2)).to_contain_text("loading weights 34 %")
     expect(lane.nth(3)).to_contain_text("no samples for")
     expect(lane.nth(4)).to_contain_text("no run has this id")
-    expect(page.locator(".pw-absences")).to_contain_text("GPU power (no NVIDIA driver on this machine)")
+    expect(page.locator(".lv-absences")).to_contain_text("GPU power (no NVIDIA driver on this machine)")
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
 
 
@@ -213,7 +213,7 @@ def test_no_rule_of_wcag_aa_is_broken(page: Page, harness: Harness, scheme: str,
     open_live(page, harness, "live-1", "ghost-0", "failed", "silent", "nobody")
     page.evaluate(AXE.read_text() + "; undefined")
     found = page.evaluate(
-        "axe.run('.pw-live', {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})"
+        "axe.run('.lv-live', {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})"
         ".then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')))"
     )
     assert found == []

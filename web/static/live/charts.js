@@ -44,17 +44,25 @@ function baseAxis(theme) {
 /** A frame with a title, a readout, room for a plot and the line that marks the moment. */
 export class Frame {
   constructor(title, unit, className) {
-    this.root = element("section", `pw-chart ${className}`);
+    this.root = element("section", `lv-chart ${className}`);
     const head = element("header");
-    head.append(element("h3", "", title), element("span", "pw-unit", unit));
-    this.readout = element("span", "pw-readout");
+    head.append(element("h3", "", title), element("span", "lv-unit", unit));
+    this.readout = element("span", "lv-readout");
     head.append(this.readout);
-    this.plot = element("div", "pw-plot");
-    this.line = element("div", "pw-moment");
+    this.plot = element("div", "lv-plot");
+    this.line = element("div", "lv-moment");
     this.line.hidden = true;
-    const body = element("div", "pw-plot-body");
-    body.append(this.plot, this.line);
+    this.empty = element("p", "lv-empty");
+    this.empty.hidden = true;
+    const body = element("div", "lv-plot-body");
+    body.append(this.plot, this.line, this.empty);
     this.root.append(head, body);
+  }
+
+  /** Says over the plot why nothing is in it; null takes the words away. */
+  tellEmpty(reason) {
+    this.empty.hidden = reason === null;
+    setText(this.empty, reason ?? "");
   }
 }
 
@@ -62,7 +70,7 @@ export class TimeChart {
   /** `page` gives models(), view, theme(), onZoom(range), onMoment(x or null). */
   constructor(spec, page) {
     Object.assign(this, { spec, page });
-    this.frame = new Frame(spec.title, spec.unit, spec.isWide ? "pw-wide" : "");
+    this.frame = new Frame(spec.title, spec.unit, spec.isWide ? "lv-wide" : "");
     this.frame.plot.tabIndex = 0;
     this.frame.plot.setAttribute("role", "group");
     this.frame.plot.setAttribute("aria-label", `${spec.title}. Left and right move the marked moment, Escape clears it.`);
@@ -123,6 +131,14 @@ export class TimeChart {
     });
   }
 
+  /** Why nothing is drawn yet, or null where something is. */
+  #emptiness() {
+    const models = this.page.models().filter((model) => model.meta);
+    if (models.some((model) => this.spec.lines.some((name) => model.series[name]?.v.some((value) => value !== null)))) return null;
+    const [name] = this.spec.lines;
+    return [...new Set(models.map((model) => model.meta.absent[name] ?? model.now[name]?.why ?? "no sample yet"))].join("; ");
+  }
+
   /** The values at the marked moment, or the newest, in the runs' colours; the mark itself. */
   refreshReadout() {
     const { view } = this.page;
@@ -136,6 +152,7 @@ export class TimeChart {
       setText(node, `${isNamed ? `${model.meta.name} ` : ""}${this.#write(value)}`);
       node.title = model.meta.name;
     });
+    this.frame.tellEmpty(this.#emptiness());
     this.#drawMoment(view.moment);
   }
 
@@ -279,6 +296,7 @@ export class PositionChart {
       yaxis: { ...axis, range: [0, 100], nticks: 5 },
     };
     Plotly.react(this.frame.plot, traces, layout, CONFIG);
+    this.frame.tellEmpty(drafting.length ? null : "no sample yet");
     this.frame.plot.setAttribute("aria-label", drafting.map((model) => `${model.meta.name}: ${model.perPosition.v.map((ratio) => `${Math.round(ratio * 100)} %`).join(", ")}`).join("; ") || "No acceptance yet");
   }
 

@@ -20,20 +20,20 @@ const TILES = [
 
 export class Lane {
   constructor(runId, runUrl) {
-    this.root = element("article", "pw-lane pw-waiting");
+    this.root = element("article", "lv-lane lv-waiting");
     this.root.setAttribute("aria-label", "Run");
     const head = element("header");
-    this.name = element("a", "pw-name", runId);
+    this.name = element("a", "lv-name", runId);
     this.name.href = runUrl;
-    this.state = element("span", "pw-state", "loading");
-    head.append(element("span", "pw-swatch"), this.name, this.state);
-    this.chips = element("p", "pw-chips");
-    this.headline = element("p", "pw-headline");
-    this.speed = element("span", "pw-speed");
-    this.speedNote = element("span", "pw-speed-note");
+    this.state = element("span", "lv-state", "loading");
+    head.append(element("span", "lv-swatch"), this.name, this.state);
+    this.chips = element("p", "lv-chips");
+    this.headline = element("p", "lv-headline");
+    this.speed = element("span", "lv-speed");
+    this.speedNote = element("span", "lv-speed-note");
     this.headline.append(this.speed, this.speedNote);
-    this.cause = element("div", "pw-cause");
-    this.tiles = element("dl", "pw-tiles");
+    this.cause = element("div", "lv-cause");
+    this.tiles = element("dl", "lv-tiles");
     this.values = TILES.map(([label, parts]) => this.#tile(label, parts));
     this.root.append(head, this.chips, this.headline, this.cause, this.tiles);
   }
@@ -50,17 +50,17 @@ export class Lane {
 
   /** Writes what the model says; `compared` is {model, reason} of the baseline, or null. */
   refresh(model, color, serverNow, compared) {
-    this.root.style.setProperty("--pw-run", color);
+    this.root.style.setProperty("--lv-run", color);
     if (model.goneReason) return this.#refreshGone(model);
     if (!model.meta) return undefined;
     const { meta } = model;
-    this.root.classList.remove("pw-waiting");
-    this.root.classList.toggle("pw-failed", meta.state === "failed");
+    this.root.classList.remove("lv-waiting");
+    this.root.classList.toggle("lv-failed", meta.state === "failed");
     this.root.setAttribute("aria-label", `Run ${meta.name}`);
     setText(this.name, meta.name);
     setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
     setText(this.state, stateText(model, serverNow));
-    this.root.classList.toggle("pw-silent", isSilent(model, serverNow));
+    this.root.classList.toggle("lv-silent", isSilent(model, serverNow));
     this.#refreshCause(meta);
     writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
     setText(this.speedNote, speedNote(model, isSilent(model, serverNow) ? null : compared));
@@ -76,10 +76,10 @@ export class Lane {
       const node = spans[index];
       if (isOneReason) setText(node, index ? "" : reasons[0]);
       else writeValue(node, model.now[name], write, reasons[index]);
-      node.className = isOneReason ? "pw-why" : "";
+      node.className = isOneReason ? "lv-why" : "";
     });
     if (parts[0][0] === "acceptance_length" && ceiling && model.now.acceptance_length?.v != null) {
-      spans[0].querySelector(".pw-unit").textContent = `of ${ceiling}`;
+      spans[0].querySelector(".lv-unit").textContent = `of ${ceiling}`;
     }
   }
 
@@ -91,8 +91,8 @@ export class Lane {
   }
 
   #refreshGone(model) {
-    this.root.classList.remove("pw-waiting");
-    this.root.classList.add("pw-gone");
+    this.root.classList.remove("lv-waiting");
+    this.root.classList.add("lv-gone");
     setText(this.state, model.goneReason);
   }
 }
@@ -101,7 +101,7 @@ export class Lane {
 function writeValue(node, tile, write, absentReason) {
   if (tile && tile.v !== null) {
     const [number, unit] = write(tile.v);
-    const small = element("small", "pw-unit", unit);
+    const small = element("small", "lv-unit", unit);
     if (node.dataset.written === number + unit) return;
     node.dataset.written = number + unit;
     node.replaceChildren(number, "\u2009", small);
@@ -110,10 +110,10 @@ function writeValue(node, tile, write, absentReason) {
   const why = absentReason ?? tile?.why ?? "no sample yet";
   if (node.dataset.written === why) return;
   node.dataset.written = why;
-  const dash = element("span", "pw-dash", DASH);
+  const dash = element("span", "lv-dash", DASH);
   dash.tabIndex = 0;
   dash.dataset.why = why;
-  dash.append(element("span", "pw-sr", ` unknown: ${why}`));
+  dash.append(element("span", "lv-sr", ` unknown: ${why}`));
   node.replaceChildren(dash);
 }
 

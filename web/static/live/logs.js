@@ -8,12 +8,12 @@ const TAGS = { throughput: "tok/s", acceptance: "accept", startup: "start", phas
 export class LogTail {
   constructor(page, model) {
     Object.assign(this, { page, model });
-    this.root = element("section", "pw-log");
+    this.root = element("section", "lv-log");
     this.title = element("h3", "", model.id);
-    this.lines = element("div", "pw-lines");
+    this.lines = element("div", "lv-lines");
     this.lines.tabIndex = 0;
     this.lines.setAttribute("role", "region");
-    this.lines.append(element("p", "pw-why", "No log line yet."));
+    this.lines.append(element("p", "lv-why", "No log line yet."));
     this.root.append(this.title, this.lines);
     this.lines.addEventListener("pointerover", (event) => this.#pointAt(event));
     this.lines.addEventListener("pointerleave", () => page.onMoment(null));
@@ -21,7 +21,7 @@ export class LogTail {
 
   refresh(changes) {
     this.root.hidden = this.model.goneReason !== null;
-    this.root.style.setProperty("--pw-run", this.page.theme().color(this.model));
+    this.root.style.setProperty("--lv-run", this.page.theme().color(this.model));
     const name = this.model.meta?.name ?? this.model.id;
     setText(this.title, `Log of ${name}`);
     this.lines.setAttribute("aria-label", `Log of ${name}`);
@@ -34,10 +34,10 @@ export class LogTail {
     const stamped = time === null ? [] : [...this.lines.children].filter((node) => Number(node.dataset.t) <= time);
     const found = stamped.at(-1) ?? null;
     if (found === this.marked) return;
-    this.marked?.classList.remove("pw-at-moment");
+    this.marked?.classList.remove("lv-at-moment");
     this.marked = found;
     if (!found) return;
-    found.classList.add("pw-at-moment");
+    found.classList.add("lv-at-moment");
     if (!this.lines.matches(":hover, :focus")) this.lines.scrollTop = found.offsetTop - this.lines.clientHeight / 2;
   }
 
@@ -50,7 +50,7 @@ export class LogTail {
   #append(lines) {
     const { scrollHeight, scrollTop, clientHeight } = this.lines;
     const wasAtEnd = scrollHeight - scrollTop - clientHeight < 24;
-    this.lines.querySelector(":scope > .pw-why")?.remove();
+    this.lines.querySelector(":scope > .lv-why")?.remove();
     this.lines.append(...lines.map(logLine));
     while (this.lines.childElementCount > LINES_SHOWN) {
       const first = this.lines.firstElementChild;
@@ -61,15 +61,15 @@ export class LogTail {
   }
 
   #pointAt(event) {
-    const time = event.target.closest(".pw-line")?.dataset.t;
+    const time = event.target.closest(".lv-line")?.dataset.t;
     if (time) this.page.onMoment(this.page.view.toX(this.model, Number(time)));
   }
 }
 
 function logLine({ t, text, mark, why }) {
-  const node = element("div", mark ? `pw-line pw-mark-${mark}` : "pw-line");
+  const node = element("div", mark ? `lv-line lv-mark-${mark}` : "lv-line");
   if (t !== null) node.dataset.t = t;
-  node.append(element("span", "pw-tag", mark ? TAGS[mark] : ""), element("code", "", text));
-  if (why) node.append(element("span", "pw-line-why", why));
+  node.append(element("span", "lv-tag", mark ? TAGS[mark] : ""), element("code", "", text));
+  if (why) node.append(element("span", "lv-line-why", why));
   return node;
 }

@@ -43,12 +43,12 @@ class LivePage {
     this.mustReact = true;
     this.mustDrawPositions = true;
     this.isReady = false;
-    this.root = element("div", "pw-live");
+    this.root = element("div", "lv-live");
     this.toolbar = new Toolbar(this);
-    this.laneRow = element("div", "pw-lanes");
-    this.chartGrid = element("div", "pw-charts pw-waiting");
-    this.absences = element("p", "pw-absences");
-    this.logRow = element("div", "pw-logs");
+    this.laneRow = element("div", "lv-lanes");
+    this.chartGrid = element("div", "lv-charts lv-waiting");
+    this.absences = element("p", "lv-absences");
+    this.logRow = element("div", "lv-logs");
     this.root.append(this.laneRow, this.toolbar.root, this.chartGrid, this.absences, this.logRow);
     parent.append(this.root);
     this.#makeCharts();
@@ -122,7 +122,7 @@ class LivePage {
     this.logs = new Map(this.models().map((model) => [model.id, new LogTail(this, model)]));
     this.laneRow.replaceChildren(...[...this.lanes.values()].map((lane) => lane.root));
     this.logRow.replaceChildren(...[...this.logs.values()].map((log) => log.root));
-    this.root.classList.toggle("pw-many", runIds.length > 4);
+    this.root.classList.toggle("lv-many", runIds.length > 4);
     for (const log of this.logs.values()) log.refresh({ whole: true, log: [] });
     this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
     this.feed = new Feed(this.data.base, this.#models, (...news) => this.#take(...news), (status) => this.toolbar.setStatus(status));
@@ -173,7 +173,7 @@ class LivePage {
 
   /** Takes charts that can have nothing off the page, and says which and why instead. */
   #arrange() {
-    this.chartGrid.classList.remove("pw-waiting");
+    this.chartGrid.classList.remove("lv-waiting");
     const missing = [];
     for (const chart of this.allCharts) {
       const reason = chart.absence();

@@ -8,7 +8,7 @@ export class Theme {
     this.font = style.fontFamily;
     for (const name of ["text", "muted", "grid", "excluded", "doubt", "failure"]) {
       this[name] = palette[name][this.ground];
-      root.style.setProperty(`--pw-${name}`, this[name]);
+      root.style.setProperty(`--lv-${name}`, this[name]);
     }
   }
 

@@ -9,11 +9,11 @@ let made = 0;
 export class Toolbar {
   constructor(page) {
     this.page = page;
-    this.root = element("div", "pw-toolbar");
-    this.status = element("span", "pw-status", STATUS.connecting);
+    this.root = element("div", "lv-toolbar");
+    this.status = element("span", "lv-status", STATUS.connecting);
     this.status.setAttribute("role", "status");
-    this.moment = element("span", "pw-at");
-    this.follow = element("button", "pw-follow", "Follow again");
+    this.moment = element("span", "lv-at");
+    this.follow = element("button", "lv-follow", "Follow again");
     this.follow.type = "button";
     this.follow.onclick = () => page.onZoom(null);
     this.root.append(this.#windows(), this.#clockChoice(), this.follow, this.moment, this.status);
@@ -33,11 +33,11 @@ export class Toolbar {
 
   #windows() {
     const set = element("fieldset");
-    set.append(element("legend", "pw-sr", "Stretch of time shown"));
+    set.append(element("legend", "lv-sr", "Stretch of time shown"));
     made += 1;
     for (const [title, seconds] of WINDOWS) {
       const input = element("input");
-      Object.assign(input, { type: "radio", name: `pw-window-${made}`, checked: seconds === this.page.view.windowSeconds });
+      Object.assign(input, { type: "radio", name: `lv-window-${made}`, checked: seconds === this.page.view.windowSeconds });
       input.onchange = () => {
         this.page.view.windowSeconds = seconds;
         this.page.onView();
