@@ -49,16 +49,22 @@ def define_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> No
 
 
 def _union_view(connection: duckdb.DuckDBPyConnection, table: str, parquet_dir: Path) -> str:
-    """A sample table as a user sees it: the rows still in the file and those sealed to Parquet."""
+    """A sample table as a user sees it: the rows still in the file and those sealed to Parquet.
+
+    Files of one schema are one scan; a column that an older schema lacks is null.
+    """
     found = connection.execute(
-        "SELECT path FROM raw.sealed_files WHERE table_name = ? ORDER BY path", [table]
+        "SELECT list(path ORDER BY path) FROM raw.sealed_files WHERE table_name = ? "
+        "GROUP BY schema_number ORDER BY schema_number",
+        [table],
     ).fetchall()
-    hot = f"CREATE OR REPLACE VIEW {table} AS SELECT * FROM raw.{table}"
-    if not found:
-        return f"{hot};"
-    files = ", ".join(quoted(str(parquet_dir.absolute() / path)) for (path,) in found)
-    options = "hive_partitioning = true, hive_types = {'run_id': VARCHAR}"
-    return f"{hot} UNION ALL BY NAME SELECT * FROM read_parquet([{files}], {options});"
+    scans = [f"SELECT * FROM raw.{table}", *(_scan(parquet_dir.absolute(), paths) for (paths,) in found)]
+    return f"CREATE OR REPLACE VIEW {table} AS {' UNION ALL BY NAME '.join(scans)};"
+
+
+def _scan(parquet_dir: Path, paths: list[str]) -> str:
+    files = ", ".join(quoted(str(parquet_dir / path)) for path in paths)
+    return f"SELECT * FROM read_parquet([{files}], hive_partitioning = true, hive_types = {{'run_id': VARCHAR}})"
 
 
 def quoted(text: str) -> str:

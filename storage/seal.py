@@ -96,7 +96,8 @@ class Sealer:
             draft.unlink(missing_ok=True)
         _delete(cursor, portion)
         record = [str(path.relative_to(self._parquet_dir)), portion.table, portion.run_id, rows, self._clock()]
-        cursor.execute("INSERT INTO raw.sealed_files VALUES (?, ?, ?, ?, ?)", record)
+        schema = "(SELECT max(number) FROM raw.migrations)"
+        cursor.execute(f"INSERT INTO raw.sealed_files VALUES (?, ?, ?, ?, ?, {schema})", record)
 
     def _new_path(self, cursor: duckdb.DuckDBPyConnection, portion: Portion) -> Path:
         """The next free number; a file of that name was never recorded, so it may be overwritten."""
