@@ -64,8 +64,10 @@ _DIFFUSION: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
 
 
 _USUAL = re.compile(
-    r"Engine (\d{1,9}): Avg prompt throughput: (\d+\.\d+) tokens/s, Avg generation throughput: (\d+\.\d+) tokens/s, "
-    r"Running: (\d{1,18}) reqs, Waiting: (\d{1,18}) reqs, GPU KV cache usage: (\d+\.\d+)%, Prefix cache hit rate: (\d+\.\d+)%"
+    r"Engine (\d{1,9}): Avg prompt throughput: (\d+\.\d+) tokens/s, "
+    r"Avg generation throughput: (\d+\.\d+) tokens/s, "
+    r"Running: (\d{1,18}) reqs, Waiting: (\d{1,18}) reqs, "
+    r"GPU KV cache usage: (\d+\.\d+)%, Prefix cache hit rate: (\d+\.\d+)%"
 )
 
 

@@ -1,0 +1,97 @@
+"""`python -m engines parse`: one JSON object, one sentence on a mistake, and memory that does not grow."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from engines import BY_NAME
+from engines.__main__ import main
+from engines.parse import parse_file
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+CAPTURES = {"vllm": "vllm/0.32-ngram.log", "sglang": "sglang/0.5.23-cpu.log", "llamacpp": "llamacpp/draft.log"}
+BLOCK = (
+    b"(APIServer pid=1) INFO 05-20 01:43:25 [loggers.py:259] Engine 000: Avg prompt throughput: 40.7 tokens/s, "
+    b"Avg generation throughput: 104.5 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.0%%\n"
+    b'(APIServer pid=1) INFO:     1.2.3.4:5 - "POST /v1/completions HTTP/1.1" 200 OK\n'
+    b"(EngineCore_DP%d pid=2) ERROR 05-20 01:43:25 [core.py:7] ValueError: odd number %d\n"
+    b"(EngineCore_DP%d pid=2) INFO 05-20 01:43:25 [core.py:7] GPU KV cache size: %d tokens\n"
+)
+
+
+class Counting(io.TextIOBase):
+    """Takes text and keeps only how much there was."""
+
+    size = 0
+
+    def write(self, text: str) -> int:
+        self.size += len(text)
+        return len(text)
+
+
+@pytest.mark.parametrize("engine", CAPTURES)
+def test_the_engine_is_recognised(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", str(FIXTURES / CAPTURES[engine])]) == 0
+    recognised = json.loads(capsys.readouterr().out)
+    assert main(["parse", "--engine", engine, str(FIXTURES / CAPTURES[engine])]) == 0
+    assert json.loads(capsys.readouterr().out) == recognised
+    assert recognised["engine"] == engine
+    assert recognised["samples"] and {"version", "startup", "errors", "warnings"} <= set(recognised)
+
+
+def test_an_engine_named_late_in_the_log_is_recognised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "server.log"
+    log.write_bytes(b"pulling the image\n" * 200_000 + BLOCK % (0, 1, 0, 5))
+    assert main(["parse", str(log)]) == 0
+    parsed = json.loads(capsys.readouterr().out)
+    assert (parsed["engine"], parsed["samples"][0]["line"]) == ("vllm", 200_001)
+
+
+def test_a_log_of_no_known_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other.log").write_bytes(b"hello\n")
+    assert main(["parse", str(tmp_path / "other.log")]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "samples": [],
+        "engine": None,
+        "version": None,
+        "startup": {},
+        "errors": [],
+        "warnings": [],
+    }
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", str(tmp_path / "gone.log")]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", f"Cannot read {tmp_path / 'gone.log'}: No such file or directory.\n")
+
+
+def test_a_folder_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"Cannot read {tmp_path}: Is a directory.\n"
+
+
+def peak_bytes(log: Path) -> int:
+    tracemalloc.start()
+    try:
+        parse_file(log, [BY_NAME["vllm"]], Counting())
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    """Four times the log, with new causes, processes and facts in every block: the same peak."""
+    peaks = []
+    for blocks in (20_000, 80_000):
+        log = tmp_path / f"{blocks}.log"
+        with log.open("wb") as file:
+            file.writelines(BLOCK % (n, n, n, n) for n in range(blocks))
+        peaks.append(peak_bytes(log))
+    assert peaks[1] < peaks[0] * 1.2
