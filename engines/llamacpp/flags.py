@@ -42,11 +42,11 @@ def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
     from_env = list(_items_of(env))
     items = [item for item in TABLE.split(argv) if item.words != ("serve",)]
     flags = [item for item in items if item.name]
-    cache_items = [item for item in (*from_env, *flags) if _cache_type(item)]
-    GRAMMAR.read((item for item in from_env if item not in cache_items), draft)
+    cache_type = common_cache_type([*from_env, *flags])
+    GRAMMAR.read((item for item in from_env if not _cache_flag(item)), draft)
     draft.unknown_flags.clear()  # a variable stays in the environment
-    GRAMMAR.read((item for item in flags if item not in cache_items), draft)
-    read_cache_types(cache_items, draft)
+    GRAMMAR.read((item for item in flags if not (cache_type and _cache_flag(item))), draft)
+    draft.state("kv_cache_dtype", cache_type)
     draft.warnings += [f"{item.values[0]!r} is left over: no flag takes it" for item in items if not item.name]
     return draft.reading()
 
@@ -61,18 +61,16 @@ def _is_stated(flag: Flag | None) -> bool:
     return flag is not None and any(name in KEYS or name in CACHE_TYPES for name in flag.names)
 
 
-def _cache_type(item: Item) -> str | None:
+def _cache_flag(item: Item) -> str | None:
     names = item.flag.names if item.flag else ()
     return next((name for name in CACHE_TYPES if name in names), None)
 
 
-def read_cache_types(items: Sequence[Item], draft: Draft) -> None:
-    """K and V of one type are the KV cache's type; else both stay as they were written."""
-    stated = {_cache_type(item): item.values[0] for item in items if item.values}
-    if len(stated) == len(CACHE_TYPES) and len(set(stated.values())) == 1:
-        draft.fields["kv_cache_dtype"] = next(iter(stated.values()))
-    else:
-        draft.unknown_flags += [item.text for item in items if item.words]
+def common_cache_type(items: Sequence[Item]) -> str | None:
+    """The KV cache's type where K and V are of one; None where they differ or one is not said."""
+    stated = {flag: item.values[0] for item in items if (flag := _cache_flag(item)) and item.values}
+    types = set(stated.values())
+    return types.pop() if len(stated) == len(CACHE_TYPES) and len(types) == 1 else None
 
 
 def write_command(config: Config) -> list[str]:

@@ -18,6 +18,7 @@ from launcher.paste.servers import (
     find_script,
     find_server,
     inner_script,
+    quoted_command,
 )
 from launcher.paste.variables import Arg
 
@@ -143,8 +144,9 @@ def script_of(candidate: Candidate | None, words: Sequence[Arg]) -> str | None:
     """The text of `bash -c '...'` that still has to be read for the server."""
     if candidate and candidate.server and candidate.server.executable:
         return None
-    inner = inner_script(candidate.container.args if candidate and candidate.container else words)
-    return inner[1] if inner else None
+    own = candidate.container.args if candidate and candidate.container else words
+    inner = inner_script(own)
+    return inner[1] if inner else None if candidate else quoted_command(own)
 
 
 def assigned(words: Sequence[Arg]) -> dict[str, str]:

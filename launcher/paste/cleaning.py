@@ -35,6 +35,16 @@ _DEEPEST_QUOTE = 9  # '> > > ' of mails
 _LONGEST_COMMENTED = 2000  # characters of a line whose comment is worth looking for
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
 _LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
+_CODE_SPAN = re.compile(
+    r"`((?:[A-Z_]+=\S+ )*(?:vllm serve|python[\d.]* -m (?:vllm|sglang)|sglang serve|(?:\S*/)?llama-server|trtllm-serve"
+    r"|(?:docker|podman) run)\s[^`\n]*)`"
+)
+_WINDOWS = re.compile(r"\.exe\b|(?<![^\s'\"=])[A-Za-z]:\\\w")
+_BARE_BACKSLASH = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\\(?=[\w.])")  # what stands in quotes is passed over
+_FOREIGN_ASSIGNMENT = re.compile(
+    r"^[ \t]*(?:\$env:|Environment=[\"']?|ENV[ \t]+)(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE
+)
+_FOREIGN_COMMAND = re.compile(r"^[ \t]*ExecStart=[-@:+!]*", re.MULTILINE)
 _SERVER_LINE = re.compile(
     r"\bvllm\s+serve\b|-m\s+(?:vllm|sglang|tensorrt_llm)|\bsglang\s+serve\b|llama-server|trtllm-serve"
     r"|\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|exec)\b|launch-cluster\.sh|run-recipe\.sh"
@@ -53,7 +63,7 @@ def clean(text: str, notes: Notes) -> str:
         text = _replace(pattern, blank, text, what, notes)
     if not text.strip():
         raise PasteRefused("There is nothing to read: the paste is empty.")
-    text = straighten(unwrap_markdown(text, notes), notes)
+    text = rewrite_foreign_syntax(straighten(unwrap_markdown(text, notes), notes))
     return strip_prompts(join_foreign_lines(text, notes))
 
 
@@ -129,6 +139,21 @@ def join_foreign_lines(text: str, notes: Notes) -> str:
     text = _replace(re.compile(r"\\[ \t]+#[^\n]*(?=\n)"), r"\\", text, "a comment after a backslash was removed", notes)
     text = _replace(re.compile(r"(?<=\s)\\[ \t]+(?=\S)"), " ", text, "lost line ends after backslashes", notes)
     return re.sub(r"\\\n[ \t]*>{1,2}[ \t]", "\\\n", text)  # the shell's own prompt for a continued line
+
+
+def rewrite_foreign_syntax(text: str) -> str:
+    """Windows paths, PowerShell's `$env:A=`, a systemd unit's and a Dockerfile's lines in the POSIX shell's terms."""
+    if _WINDOWS.search(text):
+        text = _BARE_BACKSLASH.sub(lambda match: match[0] if match[0] != "\\" else "\\\\", text)
+    text = _CODE_SPAN.sub(r"\n\1\n", text)
+    text = _FOREIGN_ASSIGNMENT.sub(_export_line, text)
+    return _FOREIGN_COMMAND.sub("", text)
+
+
+def _export_line(match: re.Match[str]) -> str:
+    value = match[2]
+    is_torn = value[-1:] in ("'", '"') and value[:1] != value[-1:]  # Environment="A=b"
+    return f"export {match[1]}={value[:-1] if is_torn else value}"
 
 
 def strip_prompts(text: str) -> str:

@@ -8,7 +8,7 @@ from launcher.paste.candidates import Candidate, in_container, in_words, script_
 from launcher.paste.cleaning import clean, join_lost_lines, uncomment
 from launcher.paste.manifests import looks_like_manifest, read_manifest
 from launcher.paste.notes import Notes
-from launcher.paste.script import leave_out, split_script, take_heredocs
+from launcher.paste.script import leave_out, only_servers, split_script, take_heredocs
 from launcher.paste.servers import takes_of
 from launcher.paste.shell import Command, Word
 from launcher.paste.variables import Arg, Variables
@@ -25,7 +25,7 @@ def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)
     unknown: Candidate | None = None
-    for attempt in dict.fromkeys((body, *heredocs, uncomment(body))):
+    for attempt in dict.fromkeys((body, *heredocs, uncomment(body), only_servers(body))):
         found = _read_text(attempt, variables, notes)
         if found and found.server:
             if heredocs and attempt is body:
@@ -46,7 +46,9 @@ def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | Non
         with_scripts = [
             _read_inner(found, found.container.args, variables, notes, 0) for found in containers if found.container
         ]
-        return _choose(with_scripts, notes)
+        found = _choose(with_scripts, notes)
+        if found:
+            return found
     return ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from launcher.paste.notes import Notes
-from launcher.paste.servers import basename
+from launcher.paste.servers import SERVER_START, basename
 from launcher.paste.shell import Command, Lexer, UnclosedQuote
 
 MOST_HEREDOCS = 50
@@ -94,6 +94,13 @@ def _is_command_word(word: str) -> bool:
     return (
         name in _COMMAND_WORDS or bool(_PYTHON.match(name)) or name.endswith((".sh", ".py")) or "llama-server" in name
     )
+
+
+def only_servers(text: str) -> str:
+    """Each line from the server that starts in it on, if flags follow: `ps` listings, commands within prose."""
+    found = (SERVER_START.search(line) for line in text.split("\n"))
+    lines = [match.string[match.start() :] for match in found if match and " -" in match.string[match.end() - 1 :]]
+    return "\n".join(lines)
 
 
 def leave_out(notes: Notes, text: str) -> None:

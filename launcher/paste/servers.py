@@ -31,6 +31,10 @@ IMAGES = (
 NEVER = "echo printf pip pip3 grep egrep pkill pgrep kill killall curl wget which alias git cd tail cat less man"
 NEVER_SERVE = frozenset(NEVER.split())
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash"})
+SERVER_START = re.compile(
+    r"(?:(?<=\s)|^)(?:\S*/)?(?:vllm\s+serve|python[\d.]*\s+-m\s+(?:vllm|sglang)[.\w]*|sglang\s+serve|llama-server(?:\.exe)?"
+    r"|trtllm-serve)\s"
+)
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _PYTHON_FLAGS_WITH_VALUE = frozenset({"-X", "-W"})
 _SHELL_SCRIPT_FLAG = re.compile(r"-[a-z]*c[a-z]*$")
@@ -114,6 +118,13 @@ def inner_script(words: Sequence[Arg]) -> tuple[int, str] | None:
                 if not words[at].text.startswith("-"):
                     break
     return None
+
+
+def quoted_command(words: Sequence[Arg]) -> str | None:
+    """A word that is a server's command by itself: `tmux new -d 'vllm serve …'`, `ssh host "…"`."""
+    if not words or basename(words[0].text) in NEVER_SERVE:
+        return None
+    return next((word.text for word in words[1:] if " " in word.text and SERVER_START.search(word.text)), None)
 
 
 def engine_of_image(image: str | None) -> str | None:

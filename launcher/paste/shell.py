@@ -46,13 +46,14 @@ class Word:
 
     @property
     def assignment(self) -> tuple[str, Word] | None:
-        """Name and value of 'NAME=value'."""
+        """Name and value of 'NAME=value'; of 'NAME+=value' with what NAME holds in front."""
         first = self.parts[0] if self.parts else None
         match = _ASSIGNMENT.match(first.text) if first and not first.is_quoted and not first.is_reference else None
         if not first or not match:
             return None
         rest = first.text[match.end() :]
-        return match[1], Word(((Part(rest),) if rest else ()) + self.parts[1:])
+        before = (Part(f"${{{match[1]}:-}}", is_reference=True, is_quoted=True),) if match[2] else ()
+        return match[1], Word(before + ((Part(rest),) if rest else ()) + self.parts[1:])
 
 
 def literal(text: str) -> Word:
@@ -69,7 +70,7 @@ class Command:
     end: int = 0
     words: list[Word] = field(default_factory=list)
     redirections: list[str] = field(default_factory=list)
-    array: tuple[str, list[Word]] | None = None
+    array: tuple[str, list[Word]] | None = None  # NAME=(...); NAME+=(...) starts with the old array
     ends_with: str = ""
     torn: UnclosedQuote | None = None  # why its words end too early
     follows: str = ""  # the operator before it
@@ -119,9 +120,10 @@ class Lexer:
         following = _REDIRECT.match(self.text, self.position)
         if following and self.text[start : self.position].isdigit() and not self._placeholder():  # 2>&1
             self._redirect(command, following, word.text)
-        elif self._peek() == "(" and word.assignment and not word.assignment[1].text and not command.words:
+        elif self._peek() == "(" and not command.words and (opening := _ASSIGNMENT.fullmatch(word.text)):
             self.position += 1
-            command.array = (word.assignment[0], self._array(command))
+            old = [Word((Part(f"${{{opening[1]}[@]}}", is_reference=True),))] if opening[2] else []
+            command.array = (opening[1], old + self._array(command))
         else:
             command.words.append(word)
 

@@ -52,7 +52,8 @@ class Variables:
         text = self.expand(value)
         if is_secret_name(name):
             self.secrets[name] = text
-        if is_computed(text) or f"${name}" in text or f"${{{name}}}" in text or len(text) > LONGEST_VALUE:
+        refers_to_itself = re.search(rf"\$\{{?{name}\b", text)
+        if is_computed(text) or refers_to_itself or len(text) > LONGEST_VALUE:
             self.values.pop(name, None)
         else:
             self.values[name] = text

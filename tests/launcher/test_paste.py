@@ -94,8 +94,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "a bare -fa before another flag": ("llama-server -fa -m m.gguf", LLAMA | {"unknown_flags": ["-fa"]}),
     "K and V of two types": (
-        "llama-server -m m.gguf -ctk q8_0 -ctv q4_0",
-        LLAMA | {"unknown_flags": ["-ctk q8_0", "-ctv q4_0"]},
+        "llama-server -m m.gguf -ctk q8_0 -ctv q4_0 --jinja",
+        LLAMA | {"unknown_flags": ["-ctk q8_0", "-ctv q4_0", "--jinja"]},
     ),
     "a repository": ("llama-server -hf o/r:Q4_K_M", LLAMA | {"model": "o/r:Q4_K_M"}),
     "drafting by type": (
@@ -216,6 +216,33 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         VLLM | {"env": {"HF_TOKEN": "<secret>"}, "unknown_flags": ["--api-key <secret>"]},
     ),
     "secrets by reference": ("vllm serve m --api-key $K", VLLM | {"unknown_flags": ["--api-key $K"]}),
+    "appended to": (
+        'O="--seed 1"\nO+=" --port 2"\nF=(--dtype)\nF+=(half)\nvllm serve m $O "${F[@]}"',
+        VLLM | {"port": 2, "dtype": "half", "unknown_flags": ["--seed 1"]},
+    ),
+    "the command itself in an array": ('c=(\n  vllm serve m\n  --port 1\n)\nexec "${c[@]}"', VLLM | {"port": 1}),
+    "positional parameters": ("P=${2:-8088}\nvllm serve m --port $P", VLLM | {"port": 8088}),
+    "a variable that must be set": ("M=${M:?set it}\nvllm serve $M", VLLM | {"model": "$M"}),
+    # --- other places that commands stand in
+    "tmux": ("tmux new -d -s x 'A=1 vllm serve m --port 1'", VLLM | {"port": 1, "env": {"A": "1"}}),
+    "a process list": (
+        "root 123 5.0 ? Ssl /usr/bin/vllm serve m --port 1",
+        VLLM | {"executable": "/usr/bin/vllm", "port": 1},
+    ),
+    "a code span": ("It runs with `vllm serve m --port 1` on it's own", VLLM | {"port": 1}),
+    "a systemd unit": (
+        '[Service]\nEnvironment="A=1"\nExecStart=/opt/vllm serve m \\\n  --port 1\nRestart=always',
+        VLLM | {"executable": "/opt/vllm", "port": 1, "env": {"A": "1"}},
+    ),
+    "Windows paths": (
+        "$env:A='1'\n.\\llama-server.exe -m D:\\models\\m.gguf",
+        LLAMA | {"executable": ".\\llama-server.exe", "model": "D:\\models\\m.gguf", "env": {"A": "1"}},
+    ),
+    "a heredoc within a script": (
+        'docker run nvcr.io/nvidia/tensorrt-llm/release:1 bash -c \'\ncat > c.yml <<EOF\na: "b"\nEOF'
+        "\ntrtllm-serve m --port 1\n'",
+        TRT | {"launcher": "docker", "image": "nvcr.io/nvidia/tensorrt-llm/release:1", "port": 1},
+    ),
     # --- damage
     "lost backslashes": (
         "vllm serve m\n  --port 1 # the port\n  --dtype half\n\nINFO started --seed 3",
