@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 from domain import Batch, Run, TailPosition
@@ -63,3 +64,7 @@ class Collector(Protocol):
 
     def forget(self, run_id: str) -> None:
         """Let go of what is held for a run; a next turn starts from what the store has."""
+
+    def paths(self, run: Run) -> Sequence[Path]:
+        """Files whose coming or going brings the next turn forward."""
+        return ()

@@ -6,7 +6,7 @@ and whatever starts before the committed position is not given out again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +19,8 @@ from domain import Batch, Event, Run, Sample, TailPosition
 # A position that no sample came with is worth a commit only now and then; it saves work after a restart, no more.
 POSITION_EVERY_BYTES = 1 << 16
 SILENT_AFTER_S = 1.0
-# A look at an unchanged file costs microseconds; being told of every write costs a tenth of a core at 1,000 a second.
+# Growth is found by looking, microseconds a time: being told of every write costs a tenth of a core at 1,000 a second.
+# That a file appeared, was moved or deleted is told (collectors.wake).
 PERIOD_S = 0.2
 
 
@@ -104,6 +105,10 @@ class FollowCollector(Collector):
         following = self._files.pop(run_id, None)
         if following is not None:
             following.tail.close()
+
+    def paths(self, run: Run) -> Sequence[Path]:
+        path = self._path_of(run)
+        return () if path is None else (path,)
 
     def _following(self, run: Run) -> _Following | None:
         path = self._path_of(run)

@@ -42,7 +42,11 @@ class Lane:
         """The run as it is now; one that had nothing to collect is looked at again when it has changed."""
         changed, self.run = run != self.run, run
         if changed and isinstance(self._trouble, Unavailable):
-            self._wake.set()
+            self.wake()
+
+    def wake(self) -> None:
+        """Bring the next turn forward."""
+        self._wake.set()
 
     def end(self, run: Run | None = None, *, final: bool) -> None:
         """Ask the lane to end: after its last turn (`final`), or as it is because Pitwall stops."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from collectors.base import Clock, Collector, Sink
 from collectors.lane import Lane
+from collectors.wake import FileWaker
 from domain import Run
 
 LOG = logging.getLogger(__name__)
@@ -37,10 +38,12 @@ class CollectorLoop:
         self._hanging: set[Lane] = set()
         self._lock = threading.RLock()
         self._stopping = threading.Event()
+        self._waker = FileWaker()
         self._thread = threading.Thread(target=self._work, name="collect", daemon=True)
 
     def start(self) -> None:
         """Begin; returns at once."""
+        self._waker.start()
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> list[str]:
@@ -52,7 +55,9 @@ class CollectorLoop:
             lanes = [lane for group in (*self._lanes.values(), *self._leaving.values()) for lane in group]
             for lane in (lane for group in self._lanes.values() for lane in group):
                 lane.end(final=False)
-        return [lane.collector.name for lane in lanes if not lane.join(max(deadline - self._clock.mono_s(), 0.0))]
+        stuck = [lane.collector.name for lane in lanes if not lane.join(max(deadline - self._clock.mono_s(), 0.0))]
+        self._waker.stop()
+        return stuck
 
     def end(self, run: Run) -> None:
         """Have a run's last turns made (logs and requests to their end, a last scrape), once; returns at once.
@@ -65,6 +70,7 @@ class CollectorLoop:
             lanes = self._lanes.pop(run.id, None)
             self._leaving[run.id] = lanes or self._new_lanes(run)
             for lane in self._leaving[run.id]:
+                self._waker.drop(lane)
                 lane.end(run, final=True)
                 if lanes is None:
                     lane.start()
@@ -103,6 +109,7 @@ class CollectorLoop:
                 lane.start()
         for lane in self._lanes[run.id]:
             lane.update(run)
+            self._waker.follow(lane, lane.collector.paths(run))
             self._see_hang(lane)
 
     def _new_lanes(self, run: Run) -> list[Lane]:

@@ -216,3 +216,20 @@ def test_one_that_hangs_is_said_once_and_when_it_comes_back(
     kept.wait_for(lambda: len(said(kept, "collector")) == 2)
     assert said(kept, "collector") == ["stuck: no answer for 31 s", "stuck answers again after 31 s"]
     assert [h.ok for h in kept.of(CollectorHealth)] == [False, True]
+
+
+def test_a_file_that_appears_brings_the_turn_forward(
+    tmp_path: Path, loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    log = tmp_path / "requests.jsonl"
+    collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position, period_s=3600)
+    loops(kept, lambda: [make_run()], [collector])
+    kept.wait_for(lambda: kept.of(CollectorHealth))
+
+    def write_and_look() -> list[str]:
+        draft = tmp_path / "draft"
+        draft.write_bytes(b"not a record\n")
+        draft.replace(log)
+        return said(kept, "warning")
+
+    kept.wait_for(write_and_look)
