@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 
 import streamlit as st
@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 from collectors.failures import failure_of
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
+from domain import Batch, Event, RunState
 from engines import ENGINES
 from engines.definitions import CLIENT
 from launcher.machine import machine_id
@@ -29,6 +30,7 @@ from web.live import LiveHub
 from web.live_reader import StoreReader
 from web.routes import build_routes
 from web.signing_key import load_secret
+from web.warm_up import import_and_freeze
 from web.workload_command import prepare_workload
 
 STOP_TIMEOUT_S = 2.0
@@ -51,12 +53,16 @@ def opened() -> Iterator[Services]:
         supervisor = Supervisor(
             store,
             settings.runs_dir,
-            events=store.write,
+            events=lambda batch: tell(store, loop, batch),
             prepare_workload=prepare_workload,
             explain_failure=failure_of,
         )
+        loop = CollectorLoop(
+            lambda batch: take(store, supervisor, batch),
+            supervisor.live_runs,
+            standard_collectors(machine_id(), store.tail_position, supervisor.api_key),
+        )
         supervisor.adopt_all()
-        loop = CollectorLoop(store.write, supervisor.live_runs, standard_collectors(machine_id(), store.tail_position))
         supervisor.start()
         loop.start()
         yield Services(settings, store, supervisor, hub)
@@ -66,16 +72,28 @@ def opened() -> Iterator[Services]:
         store.close()
 
 
+def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
+    """What the supervisor says goes to the store; a run that is over gets its last turns."""
+    store.write(batch)
+    for event in batch.samples:
+        if isinstance(event, Event) and event.kind == "state" and RunState(event.data["state"]).is_final:
+            run = store.run(event.run_id)
+            if run:
+                loop.end(run)
+
+
+def take(store: Store, supervisor: Supervisor, batch: Batch) -> Future[None]:
+    """What the collectors bring goes to the store; the phase that a log tells, to the run that starts."""
+    for event in batch.samples:
+        if isinstance(event, Event) and event.kind == "phase":
+            supervisor.set_phase(event.run_id, event.text)
+    return store.write(batch)
+
+
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Start with the process, end with SIGTERM; servers that we launched live on."""
-    # Streamlit collects garbage after every script run: what never dies is taken out of its sight.
-    import pandas  # noqa: F401
-    import plotly.graph_objects  # noqa: F401
-    import pyarrow  # noqa: F401
-
-    gc.collect()
-    gc.freeze()
+    import_and_freeze()
     try:
         with opened() as ours:
             async with hub:

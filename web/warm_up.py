@@ -1,0 +1,16 @@
+"""What every page needs is imported before the first visitor comes."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+
+HEAVY = ("pandas", "plotly.graph_objects", "pyarrow", "web.charts", "web.live_plot")
+
+
+def import_and_freeze() -> None:
+    """Import the heavy libraries, then hide what never dies from Streamlit's collection after every script run."""
+    for name in HEAVY:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
