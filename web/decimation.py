@@ -6,7 +6,7 @@ from web.live_protocol import LivePart, Series
 
 
 def decimate(series: Series, most: int) -> Series:
-    """At most about `most` points: of each bucket its minimum, its maximum and one null where it holds a gap.
+    """At most about `most` points: the ends, and of each bucket its minimum, maximum and a null where it holds a gap.
 
     Buckets hold equal numbers of points, so that dense stretches keep their detail; a point keeps its own time.
     """
@@ -14,7 +14,8 @@ def decimate(series: Series, most: int) -> Series:
     if count <= most:
         return series
     size = -(-count * 2 // most)
-    kept = [index for start in range(0, count, size) for index in _extremes(series, start, min(start + size, count))]
+    inner = (index for start in range(0, count, size) for index in _extremes(series, start, min(start + size, count)))
+    kept = sorted({0, count - 1, *inner})
     short = Series(t=[series["t"][i] for i in kept], v=[series["v"][i] for i in kept])
     if "excluded" in series:
         short["excluded"] = [series["excluded"][i] for i in kept]
@@ -28,8 +29,8 @@ def decimate_part(part: LivePart, most: int) -> LivePart:
     return {**part, "series": {name: decimate(series, most) for name, series in part["series"].items()}}
 
 
-def _extremes(series: Series, start: int, stop: int) -> list[int]:
+def _extremes(series: Series, start: int, stop: int) -> set[int]:
     known = {index: value for index in range(start, stop) if (value := series["v"][index]) is not None}
     gaps = [index for index in range(start, stop) if index not in known]
-    ends = {min(known, key=known.__getitem__), max(known, key=known.__getitem__)} if known else set()
-    return sorted(ends.union(gaps[:1]))
+    extremes = {min(known, key=known.__getitem__), max(known, key=known.__getitem__)} if known else set()
+    return extremes.union(gaps[:1])

@@ -153,7 +153,7 @@ def test_a_cursor_that_does_not_serve_is_answered_by_a_snapshot(room: Room, curs
         receive(socket)
         message = receive(socket)
         assert message["type"] == "snapshot"
-        assert len(values(message)) <= 600
+        assert len(values(message)) <= 602
         assert {0, 4999} <= set(values(message))
 
 
@@ -238,10 +238,11 @@ def test_decimation_keeps_peaks_dips_gaps_and_times() -> None:
     v: list[float | None] = [10.0] * 10_000
     v[1234], v[5678], v[9000] = 99.0, 1.0, None
     short = decimate(Series(t=[float(n) for n in range(len(v))], v=v, excluded=[0] * len(v)), 600)
-    assert len(short["t"]) <= 601
+    assert len(short["t"]) <= 603
     kept = dict(zip(short["t"], short["v"], strict=True))
     assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
     assert short["t"] == sorted(short["t"])
+    assert (short["t"][0], short["t"][-1]) == (0.0, 9999.0)
     assert len(short["excluded"]) == len(short["t"])
 
 

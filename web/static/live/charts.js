@@ -1,6 +1,7 @@
-// The charts: which there are, how a run is drawn in them, and the two ways to bring them up to date.
+// The charts over time: which there are, how a run is drawn in them, and the two ways to bring them up to date.
 
 import { DASH, element, setText, threeDigits } from "./format.js";
+import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
 
 const GIB = 1 / 2 ** 30;
 const NAMED_RUNS = 5; // more names than that do not fit above a chart
@@ -17,54 +18,6 @@ export const CHARTS = [
   { id: "cpu", title: "Processor: server, and whole host dotted", unit: "cores", lines: ["server_cpu_cores", "host_cpu_cores"] },
   { id: "memory", title: "Memory: server, and whole host dotted", unit: "GiB", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
 ];
-const CONFIG = { displayModeBar: false, displaylogo: false, showSendToCloud: false, doubleClick: false, responsive: false };
-
-/** The reasons why no run of these can have it, or null where one can. */
-function commonAbsence(models, reasonOf) {
-  const reasons = models.filter((model) => model.meta).map(reasonOf);
-  return reasons.length && reasons.every((reason) => reason !== null) ? [...new Set(reasons)].join("; ") : null;
-}
-
-/** What the layouts of all charts share. */
-function baseLayout(plot, theme) {
-  return {
-    height: plot.clientHeight,
-    margin: { l: 46, r: 12, t: 8, b: 22 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: theme.font, color: theme.muted, size: 11 },
-    showlegend: false,
-  };
-}
-
-function baseAxis(theme) {
-  return { color: theme.muted, gridcolor: theme.grid, zeroline: false, linecolor: theme.grid, tickfont: { size: 11 } };
-}
-
-/** A frame with a title, a readout, room for a plot and the line that marks the moment. */
-export class Frame {
-  constructor(title, unit, className) {
-    this.root = element("section", `lv-chart ${className}`);
-    const head = element("header");
-    head.append(element("h3", "", title), element("span", "lv-unit", unit));
-    this.readout = element("span", "lv-readout");
-    head.append(this.readout);
-    this.plot = element("div", "lv-plot");
-    this.line = element("div", "lv-moment");
-    this.line.hidden = true;
-    this.empty = element("p", "lv-empty");
-    this.empty.hidden = true;
-    const body = element("div", "lv-plot-body");
-    body.append(this.plot, this.line, this.empty);
-    this.root.append(head, body);
-  }
-
-  /** Says over the plot why nothing is in it; null takes the words away. */
-  tellEmpty(reason) {
-    this.empty.hidden = reason === null;
-    setText(this.empty, reason ?? "");
-  }
-}
 
 export class TimeChart {
   /** `page` gives models(), view, theme(), onZoom(range), onMoment(x or null). */
@@ -257,50 +210,5 @@ export class TimeChart {
     else if (direction && axis) this.page.onMoment((this.page.view.moment ?? axis.range[1]) + (direction * (axis.range[1] - axis.range[0])) / 60);
     else return;
     event.preventDefault();
-  }
-}
-
-/** Acceptance of each draft position, as it is now: a group of bars a position, one bar a run. */
-export class PositionChart {
-  constructor(page) {
-    this.page = page;
-    this.frame = new Frame("Accepted of each draft position, now", "%", "");
-    this.frame.plot.setAttribute("role", "img");
-    this.isInSight = false;
-    this.isDrawn = false;
-  }
-
-  absence() {
-    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? model.meta.absent.acceptance_length ?? null));
-  }
-
-  react() {
-    if (!this.isInSight) return;
-    this.isDrawn = true;
-    const theme = this.page.theme();
-    const drafting = this.page.models().filter((model) => model.perPosition?.v);
-    const traces = drafting.map((model) => ({
-      type: "bar",
-      name: model.meta.name,
-      x: model.perPosition.v.map((_, index) => index + 1),
-      y: model.perPosition.v.map((ratio) => ratio * 100),
-      marker: { color: theme.color(model) },
-      hovertemplate: "position %{x}: %{y:.3g} %<extra>%{fullData.name}</extra>",
-    }));
-    const axis = { ...baseAxis(theme), fixedrange: true };
-    const layout = {
-      ...baseLayout(this.frame.plot, theme),
-      bargap: 0.35,
-      dragmode: false,
-      xaxis: { ...axis, dtick: 1, showgrid: false },
-      yaxis: { ...axis, range: [0, 100], nticks: 5 },
-    };
-    Plotly.react(this.frame.plot, traces, layout, CONFIG);
-    this.frame.tellEmpty(drafting.length ? null : "no sample yet");
-    this.frame.plot.setAttribute("aria-label", drafting.map((model) => `${model.meta.name}: ${model.perPosition.v.map((ratio) => `${Math.round(ratio * 100)} %`).join(", ")}`).join("; ") || "No acceptance yet");
-  }
-
-  resize() {
-    if (this.isDrawn && this.isInSight) Plotly.Plots.resize(this.frame.plot);
   }
 }

@@ -1,11 +1,12 @@
 // The Live page's body: lanes, charts on one time axis, log tails; mounted by web/live_plot.py.
 
-import { CHARTS, PositionChart, TimeChart } from "./charts.js";
+import { CHARTS, TimeChart } from "./charts.js";
 import { Feed } from "./feed.js";
 import { element, setText } from "./format.js";
 import { Lane } from "./lanes.js";
 import { LogTail } from "./logs.js";
 import { RunModel } from "./model.js";
+import { PositionChart } from "./position_chart.js";
 import { Theme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";

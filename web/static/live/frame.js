@@ -1,0 +1,52 @@
+// What all charts share: the frame around a plot, the layout, and how an empty one explains itself.
+
+import { element, setText } from "./format.js";
+
+export const CONFIG = { displayModeBar: false, showTips: false, displaylogo: false, showSendToCloud: false, doubleClick: false, responsive: false };
+
+/** The reasons why no run of these can have it, or null where one can. */
+export function commonAbsence(models, reasonOf) {
+  const reasons = models.filter((model) => model.meta).map(reasonOf);
+  return reasons.length && reasons.every((reason) => reason !== null) ? [...new Set(reasons)].join("; ") : null;
+}
+
+/** What the layouts of all charts share. */
+export function baseLayout(plot, theme) {
+  return {
+    height: plot.clientHeight,
+    margin: { l: 46, r: 12, t: 8, b: 22 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: theme.font, color: theme.muted, size: 11 },
+    showlegend: false,
+  };
+}
+
+export function baseAxis(theme) {
+  return { color: theme.muted, gridcolor: theme.grid, zeroline: false, linecolor: theme.grid, tickfont: { size: 11 } };
+}
+
+/** A frame with a title, a readout, room for a plot and the line that marks the moment. */
+export class Frame {
+  constructor(title, unit, className) {
+    this.root = element("section", `lv-chart ${className}`);
+    const head = element("header");
+    head.append(element("h3", "", title), element("span", "lv-unit", unit));
+    this.readout = element("span", "lv-readout");
+    head.append(this.readout);
+    this.plot = element("div", "lv-plot");
+    this.line = element("div", "lv-moment");
+    this.line.hidden = true;
+    this.empty = element("p", "lv-empty");
+    this.empty.hidden = true;
+    const body = element("div", "lv-plot-body");
+    body.append(this.plot, this.line, this.empty);
+    this.root.append(head, body);
+  }
+
+  /** Says over the plot why nothing is in it; null takes the words away. */
+  tellEmpty(reason) {
+    this.empty.hidden = reason === null;
+    setText(this.empty, reason ?? "");
+  }
+}

@@ -1,0 +1,48 @@
+// The one chart without a time axis: acceptance of each draft position, as it is now.
+
+import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
+
+/** A group of bars a position, one bar a run. */
+export class PositionChart {
+  constructor(page) {
+    this.page = page;
+    this.frame = new Frame("Accepted of each draft position, now", "%", "");
+    this.frame.plot.setAttribute("role", "img");
+    this.isInSight = false;
+    this.isDrawn = false;
+  }
+
+  absence() {
+    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? model.meta.absent.acceptance_length ?? null));
+  }
+
+  react() {
+    if (!this.isInSight) return;
+    this.isDrawn = true;
+    const theme = this.page.theme();
+    const drafting = this.page.models().filter((model) => model.perPosition?.v);
+    const traces = drafting.map((model) => ({
+      type: "bar",
+      name: model.meta.name,
+      x: model.perPosition.v.map((_, index) => index + 1),
+      y: model.perPosition.v.map((ratio) => ratio * 100),
+      marker: { color: theme.color(model) },
+      hovertemplate: "position %{x}: %{y:.3g} %<extra>%{fullData.name}</extra>",
+    }));
+    const axis = { ...baseAxis(theme), fixedrange: true };
+    const layout = {
+      ...baseLayout(this.frame.plot, theme),
+      bargap: 0.35,
+      dragmode: false,
+      xaxis: { ...axis, dtick: 1, showgrid: false },
+      yaxis: { ...axis, range: [0, 100], nticks: 5 },
+    };
+    Plotly.react(this.frame.plot, traces, layout, CONFIG);
+    this.frame.tellEmpty(drafting.length ? null : "no sample yet");
+    this.frame.plot.setAttribute("aria-label", drafting.map((model) => `${model.meta.name}: ${model.perPosition.v.map((ratio) => `${Math.round(ratio * 100)} %`).join(", ")}`).join("; ") || "No acceptance yet");
+  }
+
+  resize() {
+    if (this.isDrawn && this.isInSight) Plotly.Plots.resize(this.frame.plot);
+  }
+}
