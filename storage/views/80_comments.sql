@@ -29,6 +29,7 @@ COMMENT ON COLUMN runs.started_at IS 'when its server was started';
 COMMENT ON COLUMN runs.ready_at IS 'when its server could answer';
 COMMENT ON COLUMN runs.ended_at IS 'when it ended';
 COMMENT ON COLUMN runs.time_to_ready_s IS 'seconds from start to ready';
+COMMENT ON COLUMN runs.pid IS 'process of the server on its machine';
 COMMENT ON COLUMN runs.exit_code IS 'of the server';
 COMMENT ON COLUMN runs.exit_signal IS 'that ended the server';
 COMMENT ON COLUMN runs.cause IS 'why it failed, in one sentence';
