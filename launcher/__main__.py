@@ -24,11 +24,16 @@ def read_paste(file: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 when the paste was read, 1 when it was refused."""
+    """0 when the paste was read, 1 when it was refused, 2 when the file could not be read."""
     arguments = parse_arguments(argv)
     from launcher.explain import explain
 
-    explanation = explain(read_paste(arguments.file))
+    try:
+        paste = read_paste(arguments.file)
+    except OSError as error:
+        print(f"{arguments.file} cannot be read: {error.strerror}.", file=sys.stderr)
+        return 2
+    explanation = explain(paste)
     print(json.dumps(explanation.as_json(), ensure_ascii=False, indent=2))
     return 1 if explanation.refused else 0
 

@@ -36,8 +36,8 @@ _LONGEST_COMMENTED = 2000  # characters of a line whose comment is worth looking
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
 _LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
 _CODE_SPAN = re.compile(
-    r"`((?:[A-Z_]+=\S+ )*(?:vllm serve|python[\d.]* -m (?:vllm|sglang)|sglang serve|(?:\S*/)?llama-server|trtllm-serve"
-    r"|(?:docker|podman) run)\s[^`\n]*)`"
+    r"`((?:[A-Z_]+=[^\s`]+ )*(?:vllm serve|python[\d.]* -m (?:vllm|sglang)|sglang serve|(?:[^\s`]*/)?llama-server"
+    r"|trtllm-serve|(?:docker|podman) run)\s[^`\n]*)`"
 )
 _WINDOWS = re.compile(r"\.exe\b|(?<![^\s'\"=])[A-Za-z]:\\\w")
 _BARE_BACKSLASH = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\\(?=[\w.])")  # what stands in quotes is passed over

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from launcher.__main__ import main
 from launcher.explain import explain
 
 EMPTY = (None, "", [], {}, False)
@@ -383,6 +386,18 @@ def test_what_was_not_taken_as_it_stood_is_said(paste: str, kind: str, part: str
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_in_one_sentence(paste: str, part: str) -> None:
     assert part in (explain(paste).refused or "")
+
+
+def test_the_command_line_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paste = tmp_path / "paste"
+    paste.write_bytes(b"vllm serve m --port 1 \xff")
+    assert main(["explain", str(paste)]) == 0
+    assert json.loads(capsys.readouterr().out)["port"] == 1
+    paste.write_text(" ")
+    assert main(["explain", str(paste)]) == 1
+    assert "nothing to read" in json.loads(capsys.readouterr().out)["refused"]
+    assert main(["explain", str(tmp_path / "absent")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_what_stands_before_an_open_quote_is_a_draft() -> None:

@@ -73,13 +73,31 @@ UNITS = [
     "{a: ",
     "- a\n",
 ]
-UNITS += ["--x ", "–a ", "# ", "&a [*a,", "A=$A$A\n", "(", "\\", "“", "bash -c '", 'vllm serve "', "x", "\n"]
+UNITS += [
+    "a/",
+    "a: 1\n",
+    "-x -y z ",
+    "${a}",
+    "--x ",
+    "–a ",
+    "# ",
+    "&a [*a,",
+    "A=$A$A\n",
+    "(",
+    "\\",
+    "“",
+    "bash -c '",
+    'vllm serve "',
+    "x",
+    "\n",
+]
 
 
 @pytest.mark.timeout(30)  # against what grows with the square: a paste of 200 kB is answered within seconds at worst
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_long_paste_is_answered(unit: str) -> None:
-    explain("vllm serve m\n" + unit * (200_000 // len(unit)))
+    for start in ("vllm serve m\n", "docker run vllm/vllm-openai ", "services:\n image: x\n"):
+        explain(start + unit * (200_000 // len(unit)))
     explain(unit * (200_000 // len(unit)))
 
 
