@@ -16,8 +16,7 @@ from engines.flag_table import FlagTable
 
 
 # --- logs -----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One log line, split on LF only, with everything around the message taken off.
 
     `number` is 1-based, `offset` the byte where the line starts. `text` is the message without ANSI codes,
@@ -34,8 +33,7 @@ class Line:
     level: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedSample:
+class ParsedSample(NamedTuple):
     """One stats line in the key names of the parser's JSON (`python -m engines parse`); absent means not printed."""
 
     line: int
@@ -45,8 +43,7 @@ class ParsedSample:
     elapsed_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartupFact:
+class StartupFact(NamedTuple):
     """One fact the log states once, in the key names of the parser's JSON; for ranks the usable value wins."""
 
     line: int
@@ -56,8 +53,7 @@ class StartupFact:
     stamp: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A line that matters to a reader, and why."""
 
     line: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -91,7 +90,7 @@ class _Reader(LineReader):
         released = self.release(line.process)
         if held is None or not _belongs(line, held) or any(key in held.fields for key in fields):
             return [*released, _sample(line, fields)]
-        return [replace(held, fields={**held.fields, **where, **fields})]
+        return [held._replace(fields={**held.fields, **where, **fields})]
 
     # --- what is said once ------------------------------------------------------------------------------------------
     def _read_warning(self, line: Line) -> list[LogEvent]:
