@@ -1,0 +1,64 @@
+"""A Pitwall of its own for each test module that wants one, and a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from demo.presets import free_ports
+from tests.e2e.pitwall_process import Pitwall
+
+ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.fixture
+def idle_pitwall(tmp_path: Path) -> Iterator[Pitwall]:
+    """Not started yet."""
+    pitwall = Pitwall(tmp_path / "data", free_ports(1)[0])
+    yield pitwall
+    pitwall.end_everything()
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
+    """Up, and empty at the start of the module."""
+    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        path = os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=ARGS)
+        yield browser
+        browser.close()
+
+
+def signed_in(browser: Browser, pitwall: Pitwall, **options: object) -> BrowserContext:
+    """A browser profile that has opened the printed URL once."""
+    context = browser.new_context(**options)  # type: ignore[arg-type]
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(f"{pitwall.url}/?token={pitwall.token}")
+    page.close()
+    return context
+
+
+@pytest.fixture
+def page(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
+    """A signed-in page that must not meet an exception."""
+    context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    yield page
+    assert page.locator("[data-testid=stException]").count() == 0, "a page showed an exception"
+    context.close()

@@ -1,0 +1,106 @@
+"""A whole Pitwall as a user starts it: a process on a free port with a data folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import httpx
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 60.0
+
+
+@dataclass
+class Pitwall:
+    """Start, stop and kill it; `url` and `token` are those of the last start."""
+
+    data: Path
+    port: int
+    environ: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+    token: str = ""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def said(self) -> str:
+        return (self.data.parent / "pitwall.out").read_text()
+
+    def start(self) -> None:
+        """Start it and wait until it says where to open it."""
+        out = self.data.parent / "pitwall.out"
+        argv = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)]
+        env = os.environ | {"PITWALL_DATA": str(self.data)} | self.environ
+        with out.open("wb") as file:
+            self.process = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=file, stderr=subprocess.STDOUT)
+        wait_until(lambda: "token=" in self.said or self.process is None or self.process.poll() is not None, START_S)
+        assert "token=" in self.said, self.said
+        self.token = self.said.split("token=")[1].split()[0]
+        wait_until(self.is_up, START_S)
+
+    def is_up(self) -> bool:
+        try:
+            return bool(httpx.get(f"{self.url}/healthz", timeout=2).json()["ok"])
+        except (httpx.HTTPError, ValueError):
+            return False
+
+    def kill(self) -> None:
+        """As the kernel would: no word, no clean-up."""
+        assert self.process
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def terminate(self, timeout_s: float) -> int:
+        assert self.process
+        self.process.terminate()
+        return self.process.wait(timeout_s)
+
+    def sql(self, query: str) -> list[tuple[Any, ...]]:
+        """What another process reads of the published file."""
+        with duckdb.connect(str(self.data / "monitor.duckdb"), read_only=True) as connection:
+            return connection.sql(query).fetchall()
+
+    def states(self) -> dict[str, str]:
+        return {str(name): str(state) for name, state in self.sql("SELECT name, state FROM runs")}
+
+    def pids(self) -> list[int]:
+        """The servers that run now, as the store knows them."""
+        live = "state IN ('starting', 'ready', 'running') AND pid IS NOT NULL"
+        return [pid for (pid,) in self.sql(f"SELECT pid FROM runs WHERE {live}")]
+
+    def end_everything(self) -> None:
+        """Nothing of this Pitwall's is left on the machine."""
+        if self.process and self.process.poll() is None:
+            self.kill()
+        for process in psutil.process_iter(["cmdline"]):
+            if any(str(self.data) in word for word in process.info["cmdline"] or []):
+                process.kill()
+
+
+def wait_until(holds: Callable[[], Any], timeout_s: float, every_s: float = 0.25) -> None:
+    """Until the condition holds; fails the test with its source when it never does."""
+    end = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < end, f"not within {timeout_s} s: {holds}"
+        time.sleep(every_s)
+
+
+def parsed_log(path: Path) -> dict[str, Any]:
+    """What `python -m engines parse` says of a log."""
+    argv = [sys.executable, "-m", "engines", "parse", str(path)]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer

@@ -1,0 +1,183 @@
+"""What a newcomer does, in a real browser against a real llama.cpp server: demo, live, ghosts, compare, SQL."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.conftest import signed_in
+from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
+from workloads import REGISTRY
+
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
+DEMO_S = 420.0
+NAMES = ["Demo: no speculation", "Demo: draft model", "Demo: n-gram"]
+AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
+
+
+def command_box(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Command", exact=True)
+
+
+def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwall: Pitwall) -> None:
+    page.goto(pitwall.url)
+    expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()
+    page.get_by_role("button", name="Run the demo").click()
+    page.wait_for_url(re.compile(r"/live\?run=.+&run=.+&run=.+"))
+    for name in NAMES:
+        expect(page.get_by_text(name).first).to_be_visible()
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    wait_until(lambda: pitwall.sql("SELECT 1 FROM engine_samples WHERE decode_tps > 0 LIMIT 1"), 120)
+    running = [name for name, state in pitwall.states().items() if state in ("starting", "ready", "running")]
+    assert len(running) <= 1, "one machine, one server at a time"
+    expect(page.get_by_text("no NVIDIA driver on this machine").first).to_be_visible()
+
+
+def test_another_process_reads_the_store_while_a_run_is_live(pitwall: Pitwall) -> None:
+    code = "import duckdb, sys; print(duckdb.connect(sys.argv[1], read_only=True).sql('FROM runs').fetchall())"
+    argv = [sys.executable, "-c", code, str(pitwall.data / "monitor.duckdb")]
+    assert set(pitwall.states().values()) & {"starting", "ready", "running"}
+    said = subprocess.run(argv, cwd="/", capture_output=True, text=True, check=True).stdout
+    assert all(name in said for name in NAMES)
+
+
+def test_killed_at_random_moments_it_takes_everything_back(browser: Browser, pitwall: Pitwall) -> None:
+    context = signed_in(browser, pitwall)
+    for _ in range(3):
+        time.sleep(random.uniform(1.0, 6.0))
+        servers = pitwall.pids()
+        pitwall.kill()
+        assert all(psutil.pid_exists(pid) for pid in servers), "a server died with Pitwall"
+        time.sleep(random.uniform(0.0, 3.0))
+        pitwall.start()
+    page = context.new_page()
+    page.goto(pitwall.url)
+    expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()
+    context.close()
+
+
+def test_all_three_finish_with_every_request_and_log_line_counted_once(pitwall: Pitwall) -> None:
+    wait_until(lambda: set(pitwall.states().values()) == {"finished"}, DEMO_S, every_s=1.0)
+    wait_until(lambda: len(pitwall.sql("SELECT 1 FROM requests")) == 27, 20)
+    rows = pitwall.sql(
+        "SELECT count(*), count(DISTINCT request_id), count(error_kind), sum(completion_tokens) FROM requests"
+    )
+    assert rows == [(27, 27, 0, 3 * REGISTRY["demo-stream"].max_tokens({}))]
+    assert pitwall.sql("SELECT DISTINCT exit_code FROM runs") == [(0,)]
+    for run_id, path in pitwall.sql("SELECT run_id, log_path FROM runs"):
+        parsed = [sample["line"] for sample in parsed_log(Path(path))["samples"]]
+        stored = pitwall.sql(f"SELECT line FROM log_samples WHERE run_id = '{run_id}' ORDER BY line")
+        assert [line for (line,) in stored] == parsed
+
+
+def test_compare_says_which_is_faster_and_why(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/compare")
+    verdicts = page.locator(".pw-verdict")
+    expect(verdicts).to_have_count(2)
+    for text in verdicts.all_inner_texts():
+        assert re.search(r"because tokens per step .+ and steps/s |No difference shown", text), text
+    for question in ["Tokens per step", "Steps per second", "Acceptance length", "Time to ready"]:
+        expect(page.get_by_role("cell", name=question).first).to_be_visible()
+    expect(page.get_by_text("speculative.method")).to_be_visible()
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    assert page.url.count("run=") == 3, "the address bar is the view"
+
+
+def test_the_address_gives_another_signed_in_browser_the_same_page(page: Page, pitwall: Pitwall) -> None:
+    ids = [row[0] for row in pitwall.sql("SELECT run_id FROM runs ORDER BY run_id")]
+    page.goto(f"{pitwall.url}/compare?run={ids[1]}&run={ids[0]}")
+    expect(page.locator(".pw-verdict")).to_have_count(1)
+    page.goto(f"{pitwall.url}/live?run={ids[0]}&run={ids[1]}")
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    page.goto(f"{pitwall.url}/run?run={ids[2]}")
+    expect(page.get_by_text("What happened")).to_be_visible()
+    expect(page.locator(".pw-log")).to_contain_text("listening")
+
+
+def test_an_unknown_run_is_told_and_nothing_breaks(page: Page, pitwall: Pitwall) -> None:
+    for path in ["live", "compare", "run"]:
+        page.goto(f"{pitwall.url}/{path}?run=20200101-000000-000-zzzz")
+        expect(page.get_by_text("No run has the id").first).to_be_visible()
+
+
+def test_a_finished_run_lies_under_a_live_one(page: Page, pitwall: Pitwall) -> None:
+    ghost = pitwall.sql("SELECT run_id FROM runs WHERE name = 'Demo: no speculation'")[0][0]
+    target = next((pitwall.data / "demo").glob("demo-target*.gguf"))
+    page.goto(f"{pitwall.url}/launch")
+    command = f"{sys.executable} -m demo serve -m {target} --port 18099 -c 2048 -np 1 -t 1 --metrics --slots"
+    command_box(page).fill(command)
+    command_box(page).press("Control+Enter")
+    launch = page.get_by_role("button", name="Launch", exact=True)
+    expect(launch).to_be_enabled()
+    page.get_by_label("Name", exact=True).first.fill("By hand")
+    launch.click()
+    page.wait_for_url(re.compile(r"/live\?run="))
+    live = page.url.split("run=")[1]
+    wait_until(lambda: pitwall.states().get("By hand") == "ready", 60)
+    page.goto(f"{pitwall.url}/live?run={live}&run={ghost}")
+    for name in ["By hand", "Demo: no speculation"]:
+        expect(page.get_by_text(name).first).to_be_visible()
+    page.get_by_role("button", name="Stop By hand").click()
+    wait_until(lambda: pitwall.states()["By hand"] == "finished", 60)
+
+
+def test_a_failed_launch_is_a_run_with_its_cause(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    command_box(page).fill(f"{sys.executable} -c 'import sys; print(\"boom\"); sys.exit(3)'")
+    command_box(page).press("Control+Enter")
+    page.get_by_text("Run these words as they are").click()
+    page.get_by_label("Ready when this URL answers 200").fill("http://127.0.0.1:18098/health")
+    page.get_by_label("Name", exact=True).first.fill("Ends at once")
+    page.get_by_role("button", name="Launch", exact=True).click()
+    wait_until(lambda: pitwall.states().get("Ends at once") == "failed", 60)
+    run_id, cause, code = pitwall.sql("SELECT run_id, cause, exit_code FROM runs WHERE name = 'Ends at once'")[0]
+    assert "3" in cause and code == 3
+    page.goto(f"{pitwall.url}/run?run={run_id}")
+    expect(page.locator(".pw-log")).to_contain_text("boom")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["", "live", "launch", "compare", "run"])
+def test_no_rule_of_wcag_aa_is_broken(browser: Browser, pitwall: Pitwall, path: str, scheme: str) -> None:
+    run_id = pitwall.sql("SELECT run_id FROM runs WHERE name = 'Demo: draft model'")[0][0]
+    context = signed_in(browser, pitwall, color_scheme=scheme, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{pitwall.url}/{path}" + (f"?run={run_id}" if path == "run" else ""))
+    page.wait_for_selector("[data-testid=stMain]")
+    page.wait_for_timeout(3000)
+    page.add_script_tag(path=str(AXE))
+    rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+    found = page.evaluate("rules => axe.run(document, {runOnly: rules})", rules)["violations"]
+    told = [(one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found]
+    context.close()
+    assert not told, told
+
+
+def test_sigterm_leaves_servers_running_and_says_so(page: Page, pitwall: Pitwall) -> None:
+    target = next((pitwall.data / "demo").glob("demo-target*.gguf"))
+    command = f"{sys.executable} -m demo serve -m {target} --port 18097 -c 2048 -np 1 -t 1 --metrics --slots"
+    page.goto(f"{pitwall.url}/launch")
+    command_box(page).fill(command)
+    command_box(page).press("Control+Enter")
+    page.get_by_label("Name", exact=True).first.fill("Stays")
+    page.get_by_role("button", name="Launch", exact=True).click()
+    wait_until(lambda: pitwall.states().get("Stays") == "ready", 60)
+    pid = pitwall.sql("SELECT pid FROM runs WHERE name = 'Stays'")[0][0]
+    pitwall.terminate(timeout_s=5.0)
+    assert "1 server(s) left running" in pitwall.said
+    assert psutil.pid_exists(pid)
+    pitwall.start()
+    page.goto(f"{pitwall.url}/?token={pitwall.token}")
+    run_id = pitwall.sql("SELECT run_id FROM runs WHERE name = 'Stays'")[0][0]
+    page.goto(f"{pitwall.url}/live?run={run_id}")
+    page.get_by_role("button", name="Stop Stays").click()
+    wait_until(lambda: pitwall.states()["Stays"] == "finished", 60)
+    assert not psutil.pid_exists(pid)
