@@ -48,12 +48,12 @@ CLIENT = define(
 )
 
 # What a decode rate measures under each definition id; runs are ranked only where these are equal.
-_OVER_TIME = "decode tokens over wall time, from the engine's own counts"
+OVER_TIME = "decode tokens over wall time, from the engine's own counts"
 MEASURES: dict[str, str] = {
-    "vllm.counter": _OVER_TIME,
-    "vllm.v0.counter": _OVER_TIME,
-    "sglang.counter": _OVER_TIME,
-    "llamacpp.slots": _OVER_TIME,
+    "vllm.counter": OVER_TIME,
+    "vllm.v0.counter": OVER_TIME,
+    "sglang.counter": OVER_TIME,
+    "llamacpp.slots": OVER_TIME,
     "llamacpp.counter": "decode tokens over decode time of requests that finished",
     "vllm.log": "all output tokens over the log's own window, first tokens and idle time included",
     "sglang.log": "decode tokens over the time since the last decode line, idle time included",

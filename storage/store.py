@@ -126,6 +126,10 @@ class Store:
     def run(self, run_id: str) -> Run | None:
         return next(iter(self._runs("WHERE id = ?", [run_id])), None)
 
+    def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
+        """The runs that have these ids, in no order."""
+        return self._runs("WHERE list_contains(?, id)", [list(run_ids)])
+
     def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
         """Runs, the newest first; all of them unless states or a limit are given."""
         where, params = ("", []) if states is None else ("WHERE list_contains(?, state)", [[str(s) for s in states]])

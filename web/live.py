@@ -28,7 +28,7 @@ BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer
 WAITING_MESSAGES = 100  # per browser, before it is sent a snapshot instead
 RUNS_PER_BROWSER = 16
 BEAT_S = 5.0
-TURN_S = 0.2  # five turns a second at the most, however often the store commits
+TURN_S = 0.5  # two turns a second at the most, however often the store commits
 
 Args = TypeVarTuple("Args")
 Answer = TypeVar("Answer")
@@ -135,23 +135,27 @@ class LiveHub:
             self._woken.clear()
             with self._guard:
                 dirty, self._dirty = self._dirty, set()
-            for run_id in sorted(dirty & self._channels.keys()):
-                await self._publish(run_id)
+            await self._publish(dirty)
             await asyncio.sleep(TURN_S)
 
-    async def _publish(self, run_id: str) -> None:
+    async def _publish(self, run_ids: set[str]) -> None:
         async with self._reading:
-            channel = self._channels.get(run_id)
-            if channel is None:
+            cursors = {run_id: one.cursor for run_id, one in self._channels.items() if run_id in run_ids}
+            if not cursors:
                 return
-            part = await self._in_thread(self._reader.since, run_id, channel.cursor)
-            channel.cursor = part["cursor"]
-            if is_empty(part):
-                return
-            channel.seq += 1
-            message = encode("delta", self._clock(), run=run_id, seq=channel.seq, **part)
-            for viewer in channel.viewers:
-                viewer.offer(message)
+            for run_id, part in (await self._in_thread(self._reader.since, cursors)).items():
+                channel = self._channels.get(run_id)
+                if channel is not None:
+                    self._send(run_id, channel, part)
+
+    def _send(self, run_id: str, channel: _Channel, part: LivePart) -> None:
+        channel.cursor = part["cursor"]
+        if is_empty(part):
+            return
+        channel.seq += 1
+        message = encode("delta", self._clock(), run=run_id, seq=channel.seq, **part)
+        for viewer in channel.viewers:
+            viewer.offer(message)
 
     async def _feed(self, websocket: WebSocket, viewer: _Viewer, wanted: Mapping[str, str]) -> None:
         await websocket.send_text(encode("hello", self._clock(), beat_s=BEAT_S))
@@ -191,7 +195,7 @@ class LiveHub:
         if not cursor:
             return None
         try:
-            part = self._reader.since(run_id, cursor)
+            part = self._reader.since({run_id: cursor})[run_id]
         except ValueError:
             return None
         longest = max((len(one["t"]) for one in part.get("series", {}).values()), default=0)

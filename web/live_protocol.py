@@ -120,8 +120,8 @@ class LiveReader(Protocol):
         """All there is of the run, with the cursor after it; None when there is no such run."""
         ...
 
-    def since(self, run_id: str, cursor: str) -> LivePart:
-        """What came after the cursor, with the new one; raises ValueError for a cursor it did not give."""
+    def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
+        """What came after each run's cursor, with the new one; raises ValueError for a cursor it did not give."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +14,8 @@ from typing import Any
 from analysis.config_diff import chips
 from collectors.log_view import LogTailView
 from domain import JsonValue, Run
-from storage import queries
+from engines.definitions import MEASURES, OVER_TIME
+from storage import live_queries
 from storage.store import Store
 from web.facts import engine_title
 from web.live_protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
@@ -74,29 +76,30 @@ class StoreReader:
 
     def snapshot(self, run_id: str) -> LivePart | None:
         """All there is of the run; None when there is no such run."""
-        run = self._store().run(run_id)
-        return None if run is None else self._read(run, Cursor())
+        return self._read({run_id: Cursor()}).get(run_id)
 
-    def since(self, run_id: str, cursor: str) -> LivePart:
-        """What came after the cursor; raises ValueError for one that is not ours."""
-        run = self._store().run(run_id)
-        if run is None:
-            raise ValueError("no run has this id")
-        return self._read(run, Cursor.of(cursor))
+    def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
+        """What came after the cursors; raises ValueError for one that is not ours."""
+        return self._read({run_id: Cursor.of(text) for run_id, text in cursors.items()})
 
-    def _read(self, run: Run, cursor: Cursor) -> LivePart:
+    def _read(self, cursors: Mapping[str, Cursor]) -> dict[str, LivePart]:
         store = self._store()
-        points = Points(
-            self._without_doubles(run.id, queries.live_points(store, run.id, _time(cursor.engine))),
-            queries.host_points(store, run.id, _time(cursor.host)),
-            queries.gpu_points(store, run.id, _time(cursor.gpu)),
-        )
+        engine = live_queries.engine_points(store, {run_id: _time(one.engine) for run_id, one in cursors.items()})
+        host = live_queries.host_points(store, {run_id: _time(one.host) for run_id, one in cursors.items()})
+        gpu = live_queries.gpu_points(store, {run_id: _time(one.gpu) for run_id, one in cursors.items()})
+        errors = live_queries.collector_errors(store, list(cursors))
+        parts: dict[str, LivePart] = {}
+        for run in store.runs_of(list(cursors)):
+            points = Points(self._without_doubles(run.id, engine[run.id]), host[run.id], gpu[run.id])
+            parts[run.id] = self._part(run, points, errors[run.id], cursors[run.id])
+        return parts
+
+    def _part(self, run: Run, points: Points, errors: Mapping[str, str], cursor: Cursor) -> LivePart:
         log = self._log(run, cursor.log)
-        meta = self._meta(run)
-        digest = json.dumps(meta, sort_keys=True)
+        meta = _meta(run, _absent(run, errors))
+        digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()[:16]
         said = Cursor(**points.after(cursor), log=log[-1]["offset"] if log else cursor.log, meta=digest)
-        part = LivePart(cursor=said.text(), series=_series(points), now=_tiles(points, run, meta["absent"]))
-        part["log"] = log
+        part = LivePart(cursor=said.text(), series=_series(points), now=_tiles(points, run, meta["absent"]), log=log)
         if position := _per_position(points.engine):
             part["per_position"] = position
         if digest != cursor.meta:
@@ -121,39 +124,40 @@ class StoreReader:
             self._counted.add(run_id)
         return [row for row in rows if row["source"] != "log" or run_id not in self._counted]
 
-    def _meta(self, run: Run) -> LiveMeta:
-        spec = run.config.speculative
-        return LiveMeta(
-            id=run.id,
-            name=run.name,
-            color=run.color,
-            state=str(run.state),
-            phase=run.phase,
-            kind=run.kind,
-            engine_title=engine_title(run),
-            chips=chips(run.config.model_dump(), engine_title(run))[1:],
-            created_t=run.created_at.timestamp(),
-            started_t=_seconds(run.started_at),
-            ready_t=_seconds(run.ready_at),
-            ended_t=_seconds(run.ended_at),
-            ceiling=spec.num_tokens + 1 if spec and spec.num_tokens else None,
-            cause=run.cause,
-            cause_line=run.cause_line,
-            tile_basis="median of the run" if run.state.is_final else "now",
-            absent=self._absent(run),
-        )
 
-    def _absent(self, run: Run) -> dict[str, str]:
-        """Series that this run cannot have, with the reason."""
-        errors = queries.collector_errors(self._store(), run.id)
-        reasons: dict[str, str] = {}
-        if "gpu" in errors:
-            reasons |= dict.fromkeys(GPU_SERIES, errors["gpu"])
-        if "host" in errors:
-            reasons |= dict.fromkeys(("server_cpu_cores", "server_rss_bytes", "process_count"), errors["host"])
-        if run.config.speculative is None and run.kind == "launched":
-            reasons["acceptance_length"] = "this run has no speculation"
-        return reasons
+def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
+    spec = run.config.speculative
+    return LiveMeta(
+        id=run.id,
+        name=run.name,
+        color=run.color,
+        state=str(run.state),
+        phase=run.phase,
+        kind=run.kind,
+        engine_title=engine_title(run),
+        chips=chips(run.config.model_dump(), engine_title(run))[1:],
+        created_t=run.created_at.timestamp(),
+        started_t=_seconds(run.started_at),
+        ready_t=_seconds(run.ready_at),
+        ended_t=_seconds(run.ended_at),
+        ceiling=spec.num_tokens + 1 if spec and spec.num_tokens else None,
+        cause=run.cause,
+        cause_line=run.cause_line,
+        tile_basis="median of the run" if run.state.is_final else "now",
+        absent=absent,
+    )
+
+
+def _absent(run: Run, errors: Mapping[str, str]) -> dict[str, str]:
+    """Series that this run cannot have, with the reason."""
+    reasons: dict[str, str] = {}
+    if "gpu" in errors:
+        reasons |= dict.fromkeys(GPU_SERIES, errors["gpu"])
+    if "host" in errors:
+        reasons |= dict.fromkeys(("server_cpu_cores", "server_rss_bytes", "process_count"), errors["host"])
+    if run.config.speculative is None and run.kind == "launched":
+        reasons["acceptance_length"] = "this run has no speculation"
+    return reasons
 
 
 def _time(text: str | None) -> datetime | None:
@@ -166,7 +170,7 @@ def _seconds(moment: datetime | None) -> float | None:
 
 def _series(points: Points) -> dict[str, Series]:
     """Every series that has points, in the protocol's names."""
-    paced = [row for row in points.engine if row["activity"] is not None or row["source"] == "log"]
+    paced = [row for row in points.engine if _keeps_pace(row)]
     found = {name: _column(paced, name, judged=True) for name in RATE_SERIES}
     found |= {name: _column(_known(points.engine, name), name) for name in GAUGE_SERIES}
     found["acceptance_length"] = _column(_known(points.engine, "acceptance_length"), "acceptance_length")
@@ -179,6 +183,11 @@ def _series(points: Points) -> dict[str, Series]:
         v=[_product(row["host_cpu_ratio"], row["host_cores"]) for row in points.host],
     )
     return {name: series for name, series in found.items() if series["t"]}
+
+
+def _keeps_pace(row: Row) -> bool:
+    """Whether the row speaks of the seconds before it, not of requests that ended: a gap in it is an outage."""
+    return row["source"] == "log" or MEASURES.get(row["definition"]) == OVER_TIME
 
 
 def _column(rows: Sequence[Row], name: str, judged: bool = False) -> Series:
@@ -224,7 +233,7 @@ def _median(series: Series) -> Tile:
 
 def _reasons(rows: Sequence[Row]) -> dict[str, str]:
     """Why the newest row leaves its rates unknown."""
-    reason = next((row["reason"] for row in reversed(rows) if row["activity"] is not None), None)
+    reason = next((row["reason"] for row in reversed(rows) if _keeps_pace(row)), None)
     return dict.fromkeys(RATE_SERIES, reason) if reason else {}
 
 

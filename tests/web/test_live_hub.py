@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -37,9 +37,9 @@ class ScriptedReader:
         self.may_return.wait()
         return part
 
-    def since(self, run_id: str, cursor: str) -> LivePart:
+    def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
         self.since_calls += 1
-        return self._part(run_id, int(cursor))
+        return {run_id: self._part(run_id, int(cursor)) for run_id, cursor in cursors.items()}
 
     def _part(self, run_id: str, start: int) -> LivePart:
         points = self.points[run_id]
@@ -209,7 +209,7 @@ def test_a_bug_of_the_reader_ends_the_connection_and_the_next_one_works(room: Ro
     with room.watch("a") as socket:
         receive(socket), receive(socket)
         good = room.reader.since
-        room.reader.since = lambda run_id, cursor: 1 / 0
+        room.reader.since = lambda cursors: 1 / 0
         room.commit("a", 1)
         with pytest.raises(ConnectionClosed):
             socket.recv(timeout=20)

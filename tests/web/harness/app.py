@@ -11,7 +11,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +136,8 @@ class HarnessReader:
         run = self.runs.get(run_id)
         return {**run.part(0), "meta": run.meta()} if run else None
 
-    def since(self, run_id: str, cursor: str) -> LivePart:
-        return self.runs[run_id].part(float(cursor))
+    def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
+        return {run_id: self.runs[run_id].part(float(cursor)) for run_id, cursor in cursors.items()}
 
 
 reader = HarnessReader()
