@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from domain import Config
 from engines import BY_NAME
 from launcher.explain import read_argv
-from launcher.paste.containers import find_runtime, read_container
+from launcher.paste.containers import Container, find_runtime, port_pair, read_container
 from launcher.paste.servers import SCRIPTS, basename, find_server
 from launcher.paste.variables import arg
+from launcher.rewording import reword_args
 from launcher.secrets import MASK, is_secret_name, replace_in_argv
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}
@@ -22,10 +23,10 @@ _MASKED_NAME = re.compile(r"\W+")
 
 
 def command_of(config: Config) -> list[str]:
-    """The argv that starts this config: its own words while they still say it, else written from its fields.
+    """The argv that starts this config: its own words while they still say it, edited where they do not.
 
-    Masked secrets stay '<secret>'; `env` of a process is not part of it. Raises ValueError for an engine
-    without a command line of its own and no words to fall back on.
+    Without words of its own it is written from the fields. Masked secrets stay '<secret>'; `env` of a process is not
+    part of it. Raises ValueError for an engine without a command line of its own and no words to fall back on.
     """
     engine = BY_NAME.get(config.engine)
     if config.argv and (engine is None or not engine.commands or _still_says(config)):
@@ -34,6 +35,8 @@ def command_of(config: Config) -> list[str]:
         raise ValueError(f"There is no command to write for engine {config.engine!r}.")
     if config.executable and basename(config.executable) in SCRIPTS:
         return list(config.argv) or [config.executable]
+    if config.argv and (edited := _edited(config)):
+        return edited
     if config.launcher in RUNTIMES and config.image:
         return _container_command(config, engine.commands.write_command(_in_container(config)))
     return [*_wrapper(config), *engine.commands.write_command(config)]
@@ -41,7 +44,7 @@ def command_of(config: Config) -> list[str]:
 
 def _still_says(config: Config) -> bool:
     """Whether the config's own words read as the config; references in its texts count as equal."""
-    read = read_argv(config.argv, config.env)
+    read = _read_words(config)
     if read is None:
         return False
     loose = {"argv": (), "engine_version": None}
@@ -49,6 +52,35 @@ def _still_says(config: Config) -> bool:
         if "$" in str(getattr(config, name)):
             loose[name] = type(getattr(config, name))()
     return read.model_copy(update=loose) == config.model_copy(update=loose)
+
+
+def _read_words(config: Config) -> Config | None:
+    """What the config's own words say; the environment of a container stands in them."""
+    return read_argv(config.argv, {} if config.launcher in RUNTIMES else config.env)
+
+
+def _edited(config: Config) -> list[str] | None:
+    """The config's own words with only what changed said anew; None where that cannot be done."""
+    old = _read_words(config)
+    container = _container_of(config)
+    server = find_server([arg(word) for word in config.argv]) if container is None else None
+    args = server.args if server else _server_args(container) if container else None
+    if old is None or args is None or (old.engine, old.launcher) != (config.engine, config.launcher):
+        return None
+    head = list(config.argv[: len(config.argv) - len(args)])
+    if container:
+        old = old.model_copy(update={"port": config.port})  # the runtime's matter, not the server's
+        start = head.index(str(container.image))
+        head = [*_runtime_words(config), str(config.image), *head[start + 1 :]]
+    elif config.executable and server and server.executable:
+        head[len(server.prefix)] = config.executable
+    words = head + reword_args(args, old, config)
+    return words if _still_says(config.model_copy(update={"argv": tuple(words)})) else None
+
+
+def _server_args(container: Container) -> list[str]:
+    server = find_server(container.args)
+    return server.args if server else [word.text for word in container.args]
 
 
 def _wrapper(config: Config) -> list[str]:
@@ -64,28 +96,47 @@ def _in_container(config: Config) -> Config:
 
 
 def _container_command(config: Config, server: Sequence[str]) -> list[str]:
-    words = [RUNTIMES[config.launcher], "run", *_runtime_flags(config)]
+    starts_itself = not config.executable and config.engine in IMAGE_STARTS
+    drop = (2 if config.engine == "vllm" else 1) if starts_itself else 0
+    return [*_runtime_words(config), str(config.image), *server[drop:]]
+
+
+def _runtime_words(config: Config) -> list[str]:
+    """`podman run ...` up to the image; what the config's own words tell the runtime and no field holds is kept."""
+    container = _container_of(config)
+    flags = [word for text in (container.flags if container else []) for word in text.split(" ", 1)]
+    words = [RUNTIMES[config.launcher], "run", *flags]
     if config.gpus and config.gpus not in (
         config.env.get("CUDA_VISIBLE_DEVICES"),
         config.env.get("NVIDIA_VISIBLE_DEVICES"),
     ):
         words += _gpu_flags(config.gpus)
-    if config.port and not any("host" in word for word in _runtime_flags(config) if "net" in word):
-        words += ["-p", f"{config.port}:{config.port}"]
+    for mapping in _published(config, container):
+        words += ["-p", mapping]
     for name, value in config.env.items():
         words += ["-e", name if value == f"${name}" else f"{name}={value}"]
     for volume in config.volumes:
         words += ["-v", volume]
-    starts_itself = not config.executable and config.engine in IMAGE_STARTS
-    drop = (2 if config.engine == "vllm" else 1) if starts_itself else 0
-    return [*words, str(config.image), *server[drop:]]
+    return words
 
 
-def _runtime_flags(config: Config) -> list[str]:
-    """What the config's own words tell the runtime and no field holds."""
+def _container_of(config: Config) -> Container | None:
     words = [arg(word) for word in config.argv]
-    container = read_container(words) if find_runtime(words) else None
-    return [word for text in (container.flags if container else []) for word in text.split(" ", 1)]
+    return read_container(words) if find_runtime(words) else None
+
+
+def _published(config: Config, container: Container | None) -> list[str]:
+    """The port mappings of the config's own words with the port it has now, else one of its own."""
+    if not config.port or (container and container.is_on_host_network):
+        return []
+    old = _read_words(config)
+    if old is None or container is None or not container.ports or old.port is None:
+        return [f"{config.port}:{config.port}"]
+    return [
+        f"{config.port}:{pair[1]}" if pair and pair[0] == old.port != config.port else mapping
+        for mapping in container.ports
+        for pair in [port_pair(mapping)]
+    ]
 
 
 def _gpu_flags(gpus: str) -> list[str]:

@@ -101,7 +101,8 @@ def write_command(config: Config) -> list[str]:
     )
     if config.speculative:
         stated = config.speculative.model_dump(exclude_none=True)
-        flags += [SPECULATION, json.dumps({name: stated[path] for name, path in JSON_KEYS.items() if path in stated})]
+        said = {name: stated[path] for name, path in JSON_KEYS.items() if path in stated}
+        flags += [SPECULATION, json.dumps(said, separators=(",", ":"))] if said else []
     if Path(executable).name.startswith("python"):
         return [executable, "-m", MODULE, *(["--model", config.model] if config.model else []), *flags]
     return [executable, "serve", *([config.model] if config.model else []), *flags]

@@ -20,6 +20,7 @@ MODULES = {
     "sglang.srt.server": "sglang",
     "sglang.srt.entrypoints.http_server": "sglang",
     "tensorrt_llm.commands.serve": "trtllm",
+    "demo": "llamacpp",
 }
 SCRIPTS = {"launch-cluster.sh": "vllm", "run-recipe.sh": "vllm", "run-recipe.py": "vllm"}
 IMAGES = (
@@ -96,6 +97,8 @@ def _python_server(texts: Sequence[str], position: int) -> tuple[str, int] | Non
         at += 2 if texts[at] in _PYTHON_FLAGS_WITH_VALUE else 1
     if at + 1 < len(texts) and texts[at] == "-m" and texts[at + 1] in MODULES:
         return MODULES[texts[at + 1]], at + 2 - position
+    if texts[at : at + 3] == ["-m", "demo", "serve"]:  # our own: llama.cpp's server, embedded
+        return "llamacpp", at + 2 - position
     for engine, pattern in (("vllm", _VLLM_FILE), ("sglang", _SGLANG_FILE)):
         if at < len(texts) and pattern.search(texts[at]):
             return engine, at + 1 - position
