@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from demo.model import DEMO, Shape, model_files
 from domain import Config, Speculation
+from launcher.explain import read_argv
 
 CONTEXT_TOKENS = 8192  # of all slots together
 SLOTS = 2
@@ -51,19 +52,9 @@ def demo_config(
     argv = (sys.executable, "-m", "demo", "serve", "-m", str(target), *flags, "--host", "127.0.0.1", "--port")
     argv += (str(port), "-c", str(CONTEXT_TOKENS), "-np", str(SLOTS), "-t", "1", "--alias", "demo")
     argv += ("--metrics", "--slots")
-    config = Config(
-        engine="llamacpp",
-        executable=sys.executable,
-        model=str(target),
-        served_model_name="demo",
-        host="127.0.0.1",
-        port=port,
-        quantization="q8_0",
-        max_model_len=CONTEXT_TOKENS,
-        max_num_seqs=SLOTS,
-        speculative=speculation,
-        argv=argv,
-    )
+    config = read_argv(argv, {})
+    assert config, "the demo's command is one that Pitwall reads"
+    config = config.model_copy(update={"quantization": "q8_0", "speculative": speculation})
     return DemoConfig(name, config, argv)
 
 

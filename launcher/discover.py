@@ -72,13 +72,11 @@ def read_command(argv: Sequence[str]) -> Config | None:
 
 
 def plain_command(argv: Sequence[str]) -> list[str]:
-    """The command as a person would type it: no interpreter before an installed script, the demo as llama-server."""
+    """The command as a person would type it: no interpreter before an installed script."""
     words = list(argv)
-    if PurePath(words[0]).name.startswith("python"):
-        if words[1:4] == ["-m", "demo", "serve"]:
-            return ["llama-server", *words[4:]]
-        if len(words) > 1 and words[1].startswith("/") and not words[1].endswith(".py"):
-            words = words[1:]
+    is_python = PurePath(words[0]).name.startswith("python")
+    if is_python and len(words) > 1 and words[1].startswith("/") and not words[1].endswith(".py"):
+        words = words[1:]
     return [PurePath(words[0]).name, *words[1:]] if words[0].startswith("/") else words
 
 

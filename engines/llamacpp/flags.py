@@ -11,6 +11,7 @@ from engines.base import Reading
 from engines.command_reading import Draft, Grammar, Key
 from engines.flag_table import Flag, FlagTable, Item
 
+DEMO = ("-m", "demo", "serve")  # llama.cpp embedded, with the flags of llama-server
 CACHE_TYPES = ("--cache-type-k", "--cache-type-v")
 KEYS: dict[str, Key] = {
     "--model": Key("model"),
@@ -74,8 +75,13 @@ def common_cache_type(items: Sequence[Item]) -> str | None:
 
 
 def write_command(config: Config) -> list[str]:
-    """`llama-server -m FILE ...`; a repository or an address is said with its own flag."""
+    """`llama-server -m FILE ...`, or the demo's module where python is the executable.
+
+    A repository or an address is said with its own flag.
+    """
     words = [config.executable or "llama-server"]
+    if Path(words[0]).name.startswith("python"):
+        words += DEMO
     if config.model:
         words += [model_flag(config.model, "--model", "--hf-repo"), config.model]
     if config.speculative and config.speculative.model:

@@ -57,7 +57,7 @@ def test_a_running_server_is_found_once_with_what_attaching_needs(
     ("argv", "plain"),
     [
         (["/usr/bin/python3.11", "/venv/bin/vllm", "serve", "m"], ["vllm", "serve", "m"]),
-        (["python", "-m", "demo", "serve", "-m", "a.gguf"], ["llama-server", "-m", "a.gguf"]),
+        (["/opt/venv/bin/python", "-m", "demo", "serve"], ["python", "-m", "demo", "serve"]),
         (["python3", "-m", "sglang.launch_server"], ["python3", "-m", "sglang.launch_server"]),
         (["/opt/llama/llama-server", "-m", "a.gguf"], ["llama-server", "-m", "a.gguf"]),
     ],
