@@ -11,11 +11,11 @@ from web.live_plot import live_plot
 from web.picker import pick_runs, tell_unknown
 
 NEWEST = 200
-GHOSTS_BY_DEFAULT = 2
+GHOSTS_BY_DEFAULT = 3
 
 runs = services().store.runs(limit=NEWEST)
 live = [run.id for run in runs if run.state.is_live]
-ghosts = [run.id for run in runs if run.state == "finished"][:GHOSTS_BY_DEFAULT]
+ghosts = [run.id for run in runs if run.state == "finished"][:GHOSTS_BY_DEFAULT][::-1]
 picked = pick_runs(runs, live or ghosts, "Runs to watch; finished ones are laid under the live ones", key="live-runs")
 tell_unknown(picked)
 if picked.runs:
