@@ -17,7 +17,7 @@ $(VENV)/.dev: $(VENV)/.run requirements-dev.txt
 	touch $@
 
 run: $(VENV)/.run
-	$(BIN)/streamlit run app.py --server.port $${PITWALL_PORT:-8501} --server.address $${PITWALL_HOST:-127.0.0.1}
+	$(BIN)/python -m web.serve
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .

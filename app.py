@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
@@ -21,7 +22,7 @@ from engines import ENGINES
 from engines.definitions import CLIENT
 from launcher.machine import machine_id
 from launcher.supervisor import Supervisor
-from settings import VERSION, load_settings
+from settings import VERSION, SettingsError, load_settings
 from storage.database import StoreError
 from storage.store import Store
 from web.auth import Gate, access_for
@@ -35,7 +36,10 @@ from web.workload_command import prepare_workload
 
 STOP_TIMEOUT_S = 2.0
 
-settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
+try:
+    settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
+except SettingsError as error:
+    sys.exit(f"Pitwall cannot start: {error}")
 base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
 access = access_for(settings, load_secret(settings.secret_path), base_path)
 hub = LiveHub(StoreReader(lambda: services().store))
@@ -106,7 +110,10 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         if left:
             sys.stdout.write(f"{len(left)} server(s) left running; the next start takes them back.\n")
     except StoreError as error:
-        sys.exit(f"Pitwall cannot start: {error}")
+        # Raised from here, it would come out as the traceback of a bug; nothing is open yet that wants closing.
+        sys.stderr.write(f"Pitwall cannot start: {error}\n")
+        sys.stderr.flush()
+        os._exit(1)
 
 
 def count_live_runs() -> int:

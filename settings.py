@@ -6,9 +6,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationError
 
 VERSION = "0.1.0"
+VARIABLES = {
+    "data_dir": "PITWALL_DATA",
+    "host": "PITWALL_HOST",
+    "port": "PITWALL_PORT",
+    "public_url": "PITWALL_PUBLIC_URL",
+}
 
 
 class Settings(BaseModel):
@@ -61,8 +67,12 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
     return Path(base) / "pitwall"
 
 
+class SettingsError(ValueError):
+    """A variable of the environment that cannot be used, in one sentence."""
+
+
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Settings from PITWALL_DATA, _HOST, _PORT and _PUBLIC_URL; raises pydantic's ValidationError on a bad value."""
+    """Settings from the PITWALL_ variables; raises SettingsError that names the one which cannot be used."""
     env = os.environ if environ is None else environ
     given = {
         "data_dir": Path(env.get("PITWALL_DATA") or default_data_dir(env)).expanduser().absolute(),
@@ -70,4 +80,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         "port": env.get("PITWALL_PORT"),
         "public_url": env.get("PITWALL_PUBLIC_URL"),
     }
-    return Settings.model_validate({k: v for k, v in given.items() if v})
+    try:
+        return Settings.model_validate({k: v for k, v in given.items() if v})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = VARIABLES[str(first["loc"][0])]
+        raise SettingsError(f"{name} is {first['input']!r}: {first['msg'].lower()}.") from None
