@@ -21,7 +21,7 @@ SELECT
     batch_id, machine_id,
     created_at, started_at, ready_at, ended_at,
     epoch(ready_at) - epoch(started_at) AS time_to_ready_s,
-    pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config
+    pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance
 FROM raw.runs;
 
 CREATE OR REPLACE VIEW metric_definitions AS FROM raw.metric_definitions;

@@ -38,6 +38,7 @@ COMMENT ON COLUMN runs.note IS 'written by a person';
 COMMENT ON COLUMN runs.base_url IS 'where the server answers';
 COMMENT ON COLUMN runs.log_path IS 'the server''s log';
 COMMENT ON COLUMN runs.config IS 'the whole config as JSON; secrets are ''<secret>''';
+COMMENT ON COLUMN runs.provenance IS 'image or package, model files, GPUs and host at its start, as JSON; null: not frozen';
 
 COMMENT ON VIEW engine_samples IS 'Rates of one interval (between two scrapes, or a log line''s own window) of one engine rank.';
 COMMENT ON COLUMN engine_samples.run_id IS 'the run''s id';
