@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from domain import Config, Run, WorkloadSpec
+from launcher.command import complete_words
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.readiness import default_base_url
 from launcher.secrets import missing_secrets
@@ -64,6 +65,18 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
     port = port_of(base_url)
     if starts_now:
         check_port(port, config.host, live)
+
+
+def with_words_filled_in(request: LaunchRequest) -> LaunchRequest:
+    """The request with `~/` and plain variables of its command filled in, for no shell will do it.
+
+    Raises LaunchRefused for a variable that neither its environment nor ours sets.
+    """
+    config = request.config
+    words, missing = complete_words(config.argv, {**os.environ, **config.env})
+    if missing:
+        raise LaunchRefused(f"The command names ${', $'.join(missing)}, which is not set: please give the value.")
+    return replace(request, config=config.model_copy(update={"argv": tuple(words)}))
 
 
 def working_directory(request: LaunchRequest) -> Path:

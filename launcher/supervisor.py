@@ -16,7 +16,7 @@ from launcher.ledger import Ledger, RunStore
 from launcher.life import Life, Means
 from launcher.machine import machine_id
 from launcher.making import attached_run, identity, lay_down, new_run
-from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of
+from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
 from launcher.process import shim_secrets
 from launcher.readiness import accepts_connections
 from launcher.secrets import SERVER_API_KEY
@@ -155,7 +155,7 @@ class Supervisor:
     ) -> list[Run]:
         with self._lock:
             known, made = list(self._store.runs()), list[Run]()
-            for request in requests:
+            for request in map(with_words_filled_in, requests):
                 promised = [] if one_after_the_other else [*self.live_runs(), *self._starting_soon(), *made]
                 check_request(request, promised, starts_now=not one_after_the_other)
                 place = self._next_place() + len(made) if one_after_the_other else None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from domain import Config, RunState
-from launcher.preflight import LaunchRefused, LaunchRequest
+from launcher.preflight import LaunchRefused, LaunchRequest, with_words_filled_in
 from launcher.supervisor import Supervisor, UnknownRun
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 
@@ -27,6 +27,7 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
         ({"argv": ("true",), "model": "/no/model.gguf"}, {}, "The model /no/model.gguf does not exist."),
         ({"argv": ("true",), "port": None}, {}, "Pitwall cannot tell where this server will answer: "),
         ({"argv": ("true",)}, {"base_url": "localhost:80"}, "'localhost:80' is not the address of a server: "),
+        ({"argv": ("true", "$NOWHERE_SET/model")}, {}, "The command names $NOWHERE_SET, which is not set: "),
         ({"argv": ("true", "--api-key", "<secret>")}, {}, "The value of --api-key is a secret that Pitwall does not"),
     ],
 )
@@ -77,3 +78,10 @@ def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_pat
         supervisor.launch(request_for())
     supervisor.close()
     assert store.saved == []
+
+
+def test_words_are_filled_in_as_a_shell_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/driver")
+    config = Config(argv=("true", "~/models", "$WHERE/m.gguf", "$HF_TOKEN"), env={"WHERE": "/data"})
+    words = with_words_filled_in(LaunchRequest(config)).config.argv
+    assert words == ("true", "/home/driver/models", "/data/m.gguf", "$HF_TOKEN")
