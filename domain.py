@@ -358,3 +358,32 @@ class Batch:
 
     samples: tuple[Sample, ...] = ()
     positions: tuple[TailPosition, ...] = ()
+
+
+class Share(BaseModel):
+    """A view-only link to some runs, as the store keeps it: what it opens and how long, never its token."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    run_ids: tuple[str, ...]
+    page: str  # which page the link opens: 'live' | 'compare' | 'run'
+    created_at: datetime
+    created_by: str  # the role that made it
+    expires_at: datetime
+    revoked_at: datetime | None = None
+    note: str | None = None  # for whom, in the maker's words
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether the link still opens anything."""
+        return self.revoked_at is None and now < self.expires_at
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One change that somebody made, to one run or to none."""
+
+    ts: datetime
+    role: str
+    action: str  # launch | stop | cancel | attach | share | revoke | ...
+    run_id: str | None = None
+    detail: str = ""

@@ -10,11 +10,12 @@ from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
-from domain import Batch, Run, RunState, TailPosition
+from domain import AuditEntry, Batch, Run, RunState, Share, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
 from storage.database import Database
 from storage.publish import Publisher
+from storage.records import audit_table, share_of, share_table
 from storage.rows import run_of, run_table, tables_of
 from storage.seal import Sealer
 from storage.writer import CommitCallback, Pending, Writer
@@ -122,6 +123,19 @@ class Store:
         rows = [{name: getattr(row, name) for name in columns} for row in definitions]
         table = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in columns]))
         self._writer.submit(Pending({"metric_definitions": table}, frozenset(), urgent=True)).result()
+
+    def save_share(self, share: Share) -> None:
+        """Store a share as it now stands; durable when it returns."""
+        self._writer.submit(Pending({"shares": share_table(share)}, frozenset(), urgent=True)).result()
+
+    def shares(self) -> list[Share]:
+        """All shares that were ever made, the newest first."""
+        rows = self.query("SELECT * FROM raw.shares ORDER BY created_at DESC, id").to_pylist()
+        return [share_of(row) for row in rows]
+
+    def record(self, entries: Iterable[AuditEntry]) -> Future[None]:
+        """Queue what somebody did for the audit; the future is done when it is durable."""
+        return self._writer.submit(Pending({"audit": audit_table(entries)}, frozenset()))
 
     def run(self, run_id: str) -> Run | None:
         return next(iter(self._runs("WHERE id = ?", [run_id])), None)

@@ -22,6 +22,7 @@ KEYS: Mapping[str, str] = {
     "runs": "id",
     "tail_positions": "run_id, path",
     "metric_definitions": "definition",
+    "shares": "id",
 }  # rows that replace the ones with the same key
 STORE_FAILURES = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException, StoreError)
 
