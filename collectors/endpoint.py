@@ -49,7 +49,7 @@ class EndpointCollector(Collector):
         self._connections: dict[str, _Connection] = {}
 
     def collect(self, run: Run) -> Iterable[Batch]:
-        """A raw sample per engine and slot. Nothing while the server starts.
+        """A raw sample per engine and slot. Nothing while the server starts, or when it has been stopped.
 
         Raises Outage when it answers no more, Unreadable for an answer that is no metrics, Unavailable when this
         server has no counters or has them switched off.
@@ -63,7 +63,7 @@ class EndpointCollector(Collector):
         try:
             samples = self._look(run, engine, engine.counters, connection)
         except (httpx.TransportError, Outage) as problem:
-            if not connection.answered and run.state in (RunState.QUEUED, RunState.STARTING):
+            if _may_be_silent(run.state, connection.answered):
                 return []
             if isinstance(problem, Outage):
                 raise
@@ -144,6 +144,13 @@ class EndpointCollector(Collector):
 
     def _scrape(self, run: Run, points: list[MetricPoint]) -> Scrape:
         return Scrape(run.id, self._clock.utc(), self._clock.mono_s(), points)
+
+
+def _may_be_silent(state: RunState, has_answered: bool) -> bool:
+    """Whether no answer is what was to be expected."""
+    if state is RunState.STOPPING or state.is_final:
+        return True
+    return not has_answered and state in (RunState.QUEUED, RunState.STARTING)
 
 
 def _points(answer: httpx.Response, engine: Engine, counters: CounterMap) -> list[MetricPoint]:

@@ -117,6 +117,7 @@ def test_a_server_that_dies_after_its_first_answer_is_an_outage(
     server.answers = {"/metrics": (500, b"")}
     with pytest.raises(Outage, match="500 Internal Server Error"):
         samples(collector, run)
+    assert samples(collector, make_run(base_url=server.url, state=RunState.STOPPING)) == [], "it was stopped"
 
 
 def test_a_starting_server_may_say_503(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
