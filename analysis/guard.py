@@ -76,10 +76,15 @@ def _measures(a: Subject, b: Subject) -> list[str]:
         return []
     sentences = []
     if a.summary.window_s != b.summary.window_s:
-        sentences.append(f"different windows: {a.summary.window_s:g} s and {b.summary.window_s:g} s")
+        sentences.append(f"different windows: {window_words(a.summary)} and {window_words(b.summary)}")
     if a.measure is None or a.measure != b.measure:
         sentences.append(f"decode speed is defined differently: {a.summary.definition} and {b.summary.definition}")
     return sentences
+
+
+def window_words(summary: SpeedSummary) -> str:
+    """What its numbers are taken over: '2 s', or that a log gives each line a time of its own."""
+    return "each log line's own time" if summary.window_s is None else f"{summary.window_s:g} s"
 
 
 def _concurrency(a: Subject, b: Subject) -> list[str]:

@@ -48,7 +48,7 @@ class Factors:
 class SpeedSummary:
     """What a run's active windows say; every number in decode tok/s. None with `reason` when they say nothing."""
 
-    window_s: float
+    window_s: float | None  # None: each line of a log has its own
     definition: str | None
     active_windows: int
     excluded_windows: int
@@ -83,14 +83,14 @@ def speed_factors(windows: Sequence[Window]) -> Factors | None:
     seconds = sum(w.dt_s for w in counted)
     tokens = sum(w.tokens or 0.0 for w in counted)
     if any(w.steps is None for w in counted):
-        return Factors(tokens / seconds, None, None, "the engine exports no step counter")
+        return Factors(tokens / seconds, None, None, "there is no step counter")
     steps = sum(w.steps or 0.0 for w in counted)
     if steps <= 0:
         return Factors(tokens / seconds, None, None, "no step was counted")
     return Factors(tokens / seconds, steps / seconds, tokens / steps)
 
 
-def summarize(windows: Sequence[Window], window_s: float) -> SpeedSummary:
+def summarize(windows: Sequence[Window], window_s: float | None) -> SpeedSummary:
     """Peak, typical and floor of one run's windows, all of one definition."""
     ranked = active(windows)
     definition = windows[0].definition if windows else None

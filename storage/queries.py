@@ -22,6 +22,7 @@ class WindowRow(NamedTuple):
 
     run_id: str
     since_ready_s: float
+    window_s: float | None  # of the cut, or as the log line states it
     dt_s: float
     tokens: float | None
     steps: float | None
@@ -63,17 +64,25 @@ NOT_COUNTED = "the engine told no drafts"
 
 
 def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, list[WindowRow]]:
-    """The windows of each run, in order, by the one definition that tells decoding from other work."""
+    """The windows of each run, in order, by the one definition that tells decoding from other work.
+
+    Counters and slots are cut into windows of `window_s`. A run known only by its log has the windows of its lines.
+    """
     sql = """
-        WITH cut AS (FROM run_windows(?) WHERE list_contains(?, run_id) AND since_ready_s > 0),
-        best AS (
-            SELECT run_id, arg_max(definition, told) AS definition
-            FROM (SELECT run_id, definition, count(activity) AS told FROM cut GROUP BY ALL)
+        WITH cut AS (
+            FROM run_windows(?) UNION ALL BY NAME FROM run_log_rates(NULL::TIMESTAMPTZ)
+        ), known AS (
+            SELECT *, coalesce(decode_s, covered_s) AS known_s FROM cut
+            WHERE list_contains(?, run_id) AND since_ready_s > 0
+        ), best AS (
+            SELECT run_id, arg_max(definition, (source <> 'log', told)) AS definition
+            FROM (SELECT run_id, source, definition, count(activity) AS told FROM known GROUP BY ALL)
             WHERE told > 0 GROUP BY run_id
         )
-        SELECT run_id, since_ready_s, coalesce(decode_s, covered_s) AS dt_s, decode_tokens AS tokens, steps,
+        SELECT run_id, since_ready_s, window_s, known_s AS dt_s, decode_tokens AS tokens, steps,
             decode_tps, tokens_per_step, steps_per_s, acceptance_length, activity, definition, requests_running
-        FROM cut SEMI JOIN best USING (run_id, definition)
+        FROM known SEMI JOIN best USING (run_id, definition)
+        WHERE known_s IS NOT NULL
         ORDER BY run_id, since_ready_s
     """
     found: dict[str, list[WindowRow]] = {run_id: [] for run_id in run_ids}
@@ -138,59 +147,11 @@ def recent_speed(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[s
     """Decode tok/s of the last seconds of each run, oldest first; None where it is not known."""
     sql = """
         SELECT run_id, decode_tps FROM run_samples_since(now() - to_seconds(?))
-        WHERE list_contains(?, run_id) AND activity IS NOT NULL ORDER BY run_id, ts
+        WHERE list_contains(?, run_id) AND activity IS NOT NULL
+        QUALIFY source <> 'log' OR bool_and(source = 'log') OVER (PARTITION BY run_id)
+        ORDER BY run_id, ts
     """
     found: dict[str, list[float | None]] = {run_id: [] for run_id in run_ids}
     for row in store.query(sql, [seconds, list(run_ids)]).to_pylist():
         found[row["run_id"]].append(row["decode_tps"])
     return found
-
-
-def live_points(store: Asked, run_id: str, since: datetime | None) -> list[dict[str, JsonValue]]:
-    """What the engine showed after `since` (all of it for None), oldest first, ranks summed; `t` in epoch seconds."""
-    sql = """
-        SELECT ts, epoch(ts) AS t, source, definition, decode_tps, tokens_per_step, steps_per_s, acceptance_length,
-            per_position, requests_running, requests_waiting, kv_usage_ratio, activity, reason
-        FROM run_samples_since(?::TIMESTAMPTZ) WHERE run_id = ? ORDER BY ts
-    """
-    return _dicts(store, sql, [since, run_id])
-
-
-def host_points(store: Asked, run_id: str, since: datetime | None) -> list[dict[str, JsonValue]]:
-    """CPU and memory of the server's process tree and of the host after `since`."""
-    sql = """
-        SELECT ts, epoch(ts) AS t, process_count, cpu_ratio, rss_bytes, host_cpu_ratio, host_cores,
-            host_memory_used_bytes
-        FROM host_samples WHERE run_id = ? AND (?::TIMESTAMPTZ IS NULL OR ts > ?) ORDER BY ts
-    """
-    return _dicts(store, sql, [run_id, since, since])
-
-
-def gpu_points(store: Asked, run_id: str, since: datetime | None) -> list[dict[str, JsonValue]]:
-    """Power and clock of the run's GPUs after `since`: watts summed, the slowest clock."""
-    sql = """
-        SELECT ts, epoch(ts) AS t, CASE WHEN count(power_w) = count(*) THEN sum(power_w) END AS power_w,
-            min(sm_clock_mhz) AS sm_clock_mhz, bit_or(throttle_reasons) AS throttle_reasons
-        FROM gpu_samples WHERE run_id = ? AND (?::TIMESTAMPTZ IS NULL OR ts > ?) GROUP BY ts ORDER BY ts
-    """
-    return _dicts(store, sql, [run_id, since, since])
-
-
-def collector_errors(store: Asked, run_id: str) -> dict[str, str]:
-    """Collector -> why it has nothing for this run, for those whose last turn failed."""
-    sql = """
-        SELECT collector, arg_max(error, ts) AS error FROM collector_health WHERE run_id = ?
-        GROUP BY collector HAVING NOT arg_max(ok, ts)
-    """
-    return {row["collector"]: row["error"] for row in _dicts(store, sql, [run_id]) if row["error"]}
-
-
-def unknown_metrics(store: Asked, definition: str) -> dict[str, str]:
-    """Metric -> why it is never known under this definition."""
-    sql = "SELECT metric, null_reason FROM metric_definitions WHERE definition = ? AND null_reason IS NOT NULL"
-    return {row["metric"]: row["null_reason"] for row in _dicts(store, sql, [definition])}
-
-
-def _dicts(store: Asked, sql: str, params: Sequence[JsonValue]) -> list[dict[str, JsonValue]]:
-    rows: list[dict[str, JsonValue]] = store.query(sql, params).to_pylist()
-    return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from analysis.config_diff import differing_fields
+from analysis.guard import window_words
 from web import markup
 from web.facts import Facts
 from web.theme import DASH, byte_size, duration, three_digits
@@ -15,7 +16,7 @@ Cell = tuple[float | None, str, str | None]  # value, unit, why it is unknown
 def number_table(facts: Sequence[Facts]) -> str:
     """One column a run, one row a number; the change against the baseline beside each."""
     rows: list[tuple[str, Callable[[Facts], Cell]]] = [
-        ("Peak decode speed (p99 of 2 s windows)", lambda f: (f.summary.peak_tps, "tok/s", f.summary.reason)),
+        ("Peak decode speed (p99 of windows)", lambda f: (f.summary.peak_tps, "tok/s", f.summary.reason)),
         ("Typical decode speed (median)", lambda f: (f.summary.typical_tps, "tok/s", f.summary.reason)),
         ("Floor (p10)", lambda f: (f.summary.floor_tps, "tok/s", f.summary.reason)),
         ("Tokens per step", lambda f: _factor(f, "tokens_per_step", "tok/step")),
@@ -27,7 +28,7 @@ def number_table(facts: Sequence[Facts]) -> str:
     head = ["", *(f.run.name for f in facts)]
     body = [[markup.text(title), *_cells(value, facts)] for title, value in rows]
     body.append(["Typical range (p25 to p75)", *(_range(f) for f in facts)])
-    body.append(["Active windows / all", *(_windows(f) for f in facts)])
+    body.append(["Active windows / all, of what length", *(_windows(f) for f in facts)])
     body.append(["Time to ready", *(markup.number(duration(f.time_to_ready_s)) for f in facts)])
     body.append(["Requests, failed among them", *(_requests(f) for f in facts)])
     body.append(["Workload", *(markup.text(f.subject.workload or DASH) for f in facts)])
@@ -66,7 +67,10 @@ def _range(facts: Facts) -> str:
 
 def _windows(facts: Facts) -> str:
     said = facts.summary
-    return f"{said.active_windows} / {said.active_windows + said.excluded_windows}"
+    if said.definition is None:
+        return markup.number(DASH, why=said.reason)
+    counts = f"{said.active_windows} / {said.active_windows + said.excluded_windows}"
+    return markup.number(counts, f"of {window_words(said)}")
 
 
 def _requests(facts: Facts) -> str:

@@ -55,13 +55,14 @@ def facts_of(runs: Sequence[Run]) -> list[Facts]:
     windows = queries.windows(store, ids, PEAK_WINDOW_S)
     acceptance = queries.acceptance(store, ids)
     requests = queries.request_totals(store, ids)
-    return [
-        _facts(run, [_window(row) for row in windows[run.id]], acceptance[run.id], requests[run.id]) for run in runs
-    ]
+    return [_facts(run, windows[run.id], acceptance[run.id], requests[run.id]) for run in runs]
 
 
-def _facts(run: Run, windows: list[Window], acceptance: queries.Acceptance, requests: queries.RequestTotals) -> Facts:
-    summary = summarize(windows, PEAK_WINDOW_S)
+def _facts(
+    run: Run, rows: Sequence[queries.WindowRow], acceptance: queries.Acceptance, requests: queries.RequestTotals
+) -> Facts:
+    windows = [_window(row) for row in rows]
+    summary = summarize(windows, _common_window_s(rows))
     workload = run.workload
     subject = Subject(
         run_id=run.id,
@@ -79,7 +80,13 @@ def _facts(run: Run, windows: list[Window], acceptance: queries.Acceptance, requ
     return Facts(run, windows, summary, subject, acceptance, requests)
 
 
+def _common_window_s(rows: Sequence[queries.WindowRow]) -> float | None:
+    """The length that all windows share; log lines may each have their own."""
+    lengths = {row.window_s for row in rows}
+    return lengths.pop() if len(lengths) == 1 else None
+
+
 def _window(row: queries.WindowRow) -> Window:
     told = row._asdict()
-    del told["run_id"]
+    del told["run_id"], told["window_s"]
     return Window(running=told.pop("requests_running"), **told)

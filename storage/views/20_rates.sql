@@ -76,8 +76,39 @@ SELECT
 FROM summed
 WHERE since IS NULL OR ts > since;
 
+-- Whether a log line's window held decoding and nothing else, as far as the lines themselves tell it.
+-- A finished request's own time is decoding. SGLang's decode line after a prefill line, or after a silence, has that time
+-- in it. vLLM books prompt tokens when their first token comes, so without any there was none of either.
+CREATE OR REPLACE MACRO log_activity(kind, kind_before, broken, tokens, fresh, running_before, running) AS CASE
+    WHEN kind = 'prefill' THEN 'prefill'
+    WHEN kind = 'request' AND tokens IS NOT NULL THEN 'active'
+    WHEN kind = 'decode' AND tokens IS NOT NULL THEN
+        CASE WHEN kind_before = 'decode' AND broken IS NULL THEN 'active' ELSE 'mixed' END
+    WHEN kind IS NULL THEN activity_of(tokens, fresh, CASE WHEN broken IS NULL THEN running_before END, running)
+END;
+
 -- A log line is already a rate over a window of its engine's own; it cannot be cut anew.
 CREATE OR REPLACE MACRO log_rates(since) AS TABLE
+WITH lines AS (
+    SELECT
+        *,
+        epoch(ts) - lag(epoch(ts)) OVER printed AS dt_s,
+        lag(kind) OVER printed AS kind_before,
+        lag(requests_running) OVER printed AS running_before
+    FROM log_samples
+    WHERE since IS NULL OR ts >= since - INTERVAL 1 MINUTE
+    WINDOW printed AS (
+        PARTITION BY run_id, definition, engine_index, rank, kind IS NULL AND generation_tps IS NULL
+        ORDER BY ts, "offset"
+    )
+), judged AS (
+    SELECT
+        *,
+        -- SGLang prints no window: a line speaks of the time since the line before it.
+        CASE WHEN kind = 'decode' THEN dt_s ELSE window_s END AS decode_s,
+        break_reason(false, dt_s, median(dt_s) OVER (PARTITION BY run_id, definition, engine_index)) AS broken
+    FROM lines
+)
 SELECT
     l.run_id, l.ts,
     epoch(l.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s,
@@ -89,20 +120,23 @@ SELECT
     NULL::DOUBLE AS steps_per_s,
     acceptance_length, acceptance_rate, per_position, prompt_tps,
     requests_running, requests_waiting, kv_usage_ratio, NULL::DOUBLE AS preemptions,
-    CASE l.kind WHEN 'prefill' THEN 'prefill' END AS activity,
+    log_activity(l.kind, kind_before, broken, generation_tps, prompt_tps, running_before, requests_running) AS activity,
     'the log has no step counter' AS reason,
-    NULL::DOUBLE AS decode_tokens, NULL::DOUBLE AS decode_s, NULL::DOUBLE AS steps
-FROM log_samples l LEFT JOIN raw.runs r ON r.id = l.run_id
+    generation_tps * decode_s AS decode_tokens,
+    CASE WHEN generation_tps IS NOT NULL THEN decode_s END AS decode_s,
+    NULL::DOUBLE AS steps
+FROM judged l LEFT JOIN raw.runs r ON r.id = l.run_id
 WHERE since IS NULL OR l.ts > since;
+
+-- Ranks print their lines each at its own time, so lines of several ranks have no sum.
+CREATE OR REPLACE MACRO run_log_rates(since) AS TABLE
+FROM log_rates(since) WHERE run_id NOT IN (SELECT run_id FROM log_samples WHERE engine_index > 0);
 
 CREATE OR REPLACE MACRO engine_samples_since(since) AS TABLE
 FROM engine_rates(NULL::DOUBLE, true, since) UNION ALL BY NAME FROM log_rates(since);
 
 CREATE OR REPLACE MACRO run_samples_since(since) AS TABLE
-FROM engine_rates(NULL::DOUBLE, false, since)
-UNION ALL BY NAME
--- Ranks print their lines each at its own time, so lines of several ranks have no sum.
-FROM log_rates(since) WHERE run_id NOT IN (SELECT run_id FROM log_samples WHERE engine_index > 0);
+FROM engine_rates(NULL::DOUBLE, false, since) UNION ALL BY NAME FROM run_log_rates(since);
 
 CREATE OR REPLACE VIEW engine_samples AS FROM engine_samples_since(NULL::TIMESTAMPTZ);
 CREATE OR REPLACE VIEW run_samples AS FROM run_samples_since(NULL::TIMESTAMPTZ);
