@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := engines storage collectors launcher workloads analysis demo web
+ROOMS := engines storage reference collectors launcher workloads analysis demo web
 MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m domain -m settings -m app && $(BIN)/mypy pages
 
-.PHONY: run check format test soak clean
+.PHONY: run check format test test-vllm soak clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -41,6 +41,12 @@ node_modules/axe-core: package.json
 # The long versions: minutes to hours, numbers for benchmarks/README.md.
 soak: $(VENV)/.dev
 	$(BIN)/pytest -m slow
+
+# A real vLLM on the CPU (2 GB into .build, minutes): do its log, its counters and its client agree?
+test-vllm: $(VENV)/.dev
+	scripts/install_vllm.sh .build/vllm
+	PYTHONPATH=. .build/vllm/bin/python scripts/make_tiny_llama.py .build/tiny-llama
+	$(BIN)/python -m scripts.check_vllm .build/vllm .build/tiny-llama
 
 clean:
 	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
