@@ -164,11 +164,15 @@ def _identity(index: int, handle: Any) -> dict[str, Any]:
     mig, _ = _asked(pynvml.nvmlDeviceGetMigMode, handle)
     persistence, _ = _asked(pynvml.nvmlDeviceGetPersistenceMode, handle)
     instant, _ = _field(handle, pynvml.NVML_FI_DEV_POWER_INSTANT)
+    capability, _ = _asked(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
     reading = _read(index, handle)
     return {
         "index": index,
         "uuid": reading.values.get("gpu_uuid"),
         "name": reading.values.get("gpu_name"),
+        "compute_capability": None if capability is None else f"{capability[0]}.{capability[1]}",
+        "memory_total_bytes": reading.values.get("memory_total_bytes"),
+        "memory_used_bytes": reading.values.get("memory_used_bytes"),
         "vbios": _text(_asked(pynvml.nvmlDeviceGetVbiosVersion, handle)[0]),
         "pci_bus_id": None if pci is None else _text(pci.busId),
         "ecc": None if ecc is None else bool(ecc[0]),

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -42,14 +42,22 @@ def list_containers() -> list[Container]:
 
 def containers_of(tool: str) -> list[Container]:
     """The running containers of one tool; none when it refuses (no daemon, no permission)."""
-    ids = _ask(tool, "ps", "--quiet", "--no-trunc")
-    inspected = _ask(tool, "inspect", *ids.split()) if ids else None
+    ids = ask([tool, "ps", "--quiet", "--no-trunc"])
+    inspected = ask([tool, "inspect", *ids.split()]) if ids else None
     return [read_inspection(tool, one) for one in json.loads(inspected)] if inspected else []
 
 
-def _ask(tool: str, *words: str) -> str | None:
+def has_image(tool: str, image: str) -> bool | None:
+    """Whether the tool has this image here; None where the tool does not answer."""
+    if ask([tool, "version"]) is None:
+        return None
+    return ask([tool, "image", "inspect", image]) is not None
+
+
+def ask(argv: Sequence[str], timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None) -> str | None:
+    """What a runtime prints; None when it refuses or does not answer in time."""
     try:
-        answer = subprocess.run([tool, *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        answer = subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, env=environ, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return answer.stdout if answer.returncode == 0 else None

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     {"domain", "settings"},
-    {"engines", "analysis", "storage"},
+    {"engines", "analysis", "storage", "reference"},
     {"collectors", "launcher", "workloads", "demo"},
     {"web"},
     {"pages"},

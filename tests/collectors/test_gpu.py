@@ -156,6 +156,7 @@ class FakeDriver:
             "nvmlDeviceGetMemoryInfo": SimpleNamespace(total=100, used=40, free=60),
             "nvmlDeviceGetTemperature": 45,
             "nvmlDeviceGetComputeRunningProcesses": [SimpleNamespace(pid=7, usedGpuMemory=30)],
+            "nvmlDeviceGetCudaComputeCapability": (9, 0),
             "nvmlDeviceGetVbiosVersion": "96.00",
             "nvmlDeviceGetPciInfo": SimpleNamespace(busId=b"0000:01:00.0"),
             "nvmlDeviceGetEccMode": [1, 1],
@@ -262,6 +263,7 @@ def test_the_probe_says_who_the_gpus_are(driver: FakeDriver) -> None:
         True,
         "instant",
     )
+    assert (gpu["compute_capability"], gpu["memory_total_bytes"], gpu["memory_used_bytes"]) == ("9.0", 100, 40)
 
 
 def test_a_machine_without_a_gpu_says_so(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:

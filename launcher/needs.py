@@ -1,0 +1,117 @@
+"""What a machine lacks for a configuration, told before the launch: tools, images, paths, GPUs and their memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from domain import Config
+from launcher.command import complete_words
+from launcher.containers import has_image
+from launcher.preflight import CONTAINER_LAUNCHERS, LaunchRefused, LaunchRequest, check_executable, check_model
+from launcher.presets import Needs
+
+GIB = 2**30
+
+
+class Gpu(NamedTuple):
+    """One GPU as its driver tells it; None where it does not."""
+
+    name: str | None = None
+    compute_capability: str | None = None
+    memory_total_bytes: int | None = None
+    memory_used_bytes: int | None = None
+
+
+class GpuFacts(NamedTuple):
+    """The machine's GPUs, or why they are not known."""
+
+    gpus: Sequence[Gpu] = ()
+    reason: str | None = None
+
+
+def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> list[str]:
+    """One sentence for each thing that is not there; what cannot be known says nothing."""
+    return [*_software(config, cwd), *_gpus(config, needs, facts)]
+
+
+def _software(config: Config, cwd: Path) -> Iterator[str]:
+    words, unset = complete_words(config.argv, {**os.environ, **config.env})
+    for name in unset:
+        yield f"The command refers to ${name}, which is not set."
+    filled = config.model_copy(update={"argv": tuple(words)})
+    try:
+        if words:
+            check_executable(filled, cwd)
+            check_model(LaunchRequest(filled), cwd)
+    except LaunchRefused as refusal:
+        yield str(refusal)
+        return
+    if config.launcher in CONTAINER_LAUNCHERS and words:
+        yield from _container(config, Path(words[0]).name)
+
+
+def _container(config: Config, tool: str) -> Iterator[str]:
+    held = has_image(tool, config.image) if config.image else True
+    if held is None:
+        yield f"{tool} does not answer: is its service running, and may this user speak to it?"
+    elif not held:
+        yield f"The image {config.image} is not on this machine: {tool} will try to pull it."
+    volumes = [volume.split(":") for volume in config.volumes]
+    given = {parts[1]: Path(parts[0]).expanduser() for parts in volumes if len(parts) > 1 and parts[0][:1] in "/~."}
+    for inside, outside in given.items():
+        if not outside.exists():
+            yield f"The folder {outside}, which the container is to see as {inside}, does not exist."
+    drafter = config.speculative.model if config.speculative else None
+    for model in (config.model, drafter):
+        if model and model.startswith("/"):
+            yield from _model_in(model, given, [parts[0] for parts in volumes if len(parts) == 1])
+
+
+def _model_in(model: str, given: dict[str, Path], empty: Sequence[str]) -> Iterator[str]:
+    for inside, outside in given.items():
+        if model.startswith(inside.rstrip("/") + "/"):
+            path = outside / model.removeprefix(inside).lstrip("/")
+            if outside.exists() and not path.exists():
+                yield f"The model {model} would be {path} on this machine, which does not exist."
+            return
+    for inside in empty:
+        if model.startswith(inside.rstrip("/") + "/"):
+            yield f"The volume {inside} names no folder of this machine: it starts empty, without the model {model}."
+
+
+def _gpus(config: Config, needs: Needs, facts: GpuFacts) -> Iterator[str]:
+    wanted = needs.gpu or "a GPU"
+    if not facts.gpus:
+        if needs.gpu_count or config.gpus:
+            yield f"It needs {wanted}; here is none: {facts.reason or 'none was found'}."
+        return
+    if len(facts.gpus) < needs.gpu_count:
+        yield f"It needs {needs.gpu_count} GPUs; here are {len(facts.gpus)}."
+    best = max((_version(gpu.compute_capability) for gpu in facts.gpus if gpu.compute_capability), default=None)
+    if needs.compute_capability and best and best < _version(needs.compute_capability):
+        held = ".".join(map(str, best))
+        yield f"It needs compute capability {needs.compute_capability} or newer ({wanted}); the GPU here has {held}."
+    totals = [gpu.memory_total_bytes for gpu in facts.gpus if gpu.memory_total_bytes is not None]
+    if needs.gpu_memory_gib and totals and max(totals) < needs.gpu_memory_gib * GIB:
+        yield f"It needs {needs.gpu_memory_gib:g} GiB of GPU memory; the GPU here has {max(totals) / GIB:.1f} GiB."
+    yield from _free_memory(config, facts)
+
+
+def _free_memory(config: Config, facts: GpuFacts) -> Iterator[str]:
+    """vLLM refuses to start where less is free than the share of the whole memory that it is told to take."""
+    share = config.gpu_memory_fraction
+    if config.engine != "vllm" or share is None or len(facts.gpus) != 1:
+        return
+    gpu = facts.gpus[0]
+    if gpu.memory_total_bytes is None or gpu.memory_used_bytes is None:
+        return
+    free, asked = gpu.memory_total_bytes - gpu.memory_used_bytes, share * gpu.memory_total_bytes
+    if free < asked:
+        yield f"It asks for {asked / GIB:.1f} GiB of GPU memory ({share:g} of all); {free / GIB:.1f} GiB are free now."
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))

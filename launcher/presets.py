@@ -1,0 +1,174 @@
+"""Presets: one launchable configuration a TOML file, read strictly; a mistake in one names its file and line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from domain import Config
+from launcher.command import command_of
+
+SHIPPED = Path(__file__).resolve().parent.parent / "presets"
+WRONG_TYPES = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "string_type": "a text in quotes",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+}
+_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+(?:\.[\w-]+)*)\s*=""")
+_SYNTAX = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column \d+\)$")
+
+
+class PresetError(ValueError):
+    """A preset that cannot be read or written; the message is one sentence."""
+
+
+class Needs(BaseModel):
+    """What a machine must have for a preset, beyond what its command names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    gpu: str | None = None  # what it was published on, in words
+    gpu_count: int = 0
+    compute_capability: str | None = None  # the least, as '12.0'
+    gpu_memory_gib: float | None = None  # the least, a GPU
+
+
+class Preset(BaseModel):
+    """One configuration to start from.
+
+    `frame` holds the words around the fields: the runtime's own flags, a script before the server.
+    `inferred` and `required` give a reason by field or flag: not stated by the source but chosen, and left for the
+    user to state.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str
+    about: str = ""
+    published: str | None = None  # the configuration of reference/ that this is
+    frame: list[str] = Field(default_factory=list)
+    config: Config
+    needs: Needs = Field(default_factory=Needs)
+    inferred: dict[str, str] = Field(default_factory=dict)
+    required: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("inferred", "required")
+    @classmethod
+    def _names_fields(cls, reasons: dict[str, str]) -> dict[str, str]:
+        for name in reasons:
+            if not name.startswith("--") and name.split(".")[0] not in Config.model_fields:
+                raise ValueError(f"{name!r} is no field of a configuration")
+        return reasons
+
+    @property
+    def launchable(self) -> Config:
+        """The configuration with the command that starts it."""
+        framed = self.config.model_copy(update={"argv": tuple(self.frame)})
+        return framed.model_copy(update={"argv": tuple(command_of(framed))})
+
+
+class Shelf(NamedTuple):
+    """The presets of some folders by their file's stem, and what is wrong with the files that are none."""
+
+    presets: dict[str, Preset]
+    problems: list[str]
+
+
+def read_preset(path: Path) -> Preset:
+    """One file; raises PresetError that names the file, the line and what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return Preset.model_validate(tomllib.loads(text), strict=True)
+    except OSError as error:
+        raise PresetError(f"{path}: it cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise PresetError(f"{path}: it is not UTF-8 text.") from error
+    except tomllib.TOMLDecodeError as error:
+        found = _SYNTAX.match(str(error))
+        where = f"{path}:{found['line']}" if found else str(path)
+        raise PresetError(f"{where}: this is not TOML: {found['what'] if found else error}.") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        location = [str(part) for part in first["loc"]]
+        raise PresetError(f"{path}:{line_of(text, location)}: {_what_is_wrong(first, location)}.") from error
+
+
+def _what_is_wrong(error: Mapping[str, Any], location: Sequence[str]) -> str:
+    key = ".".join(location)
+    kind = error["type"]
+    if kind == "missing":
+        return f"the key {key} is missing"
+    if kind == "extra_forbidden":
+        return f"{key} is not a key of a preset"
+    if kind in WRONG_TYPES:
+        return f"{key} must be {WRONG_TYPES[kind]}, not {error['input']!r}"
+    return f"{key}: {str(error['msg']).removeprefix('Value error, ')}"
+
+
+def line_of(text: str, location: Sequence[str]) -> int:
+    """The line where a key stands (1-based), else that of the nearest table around it, else 1."""
+    wanted = list(location)
+    table: list[str] = []
+    best_length, best_line = 0, 1
+    for number, line in enumerate(text.splitlines(), 1):
+        header, key = _HEADER.match(line), _KEY.match(line)
+        if header:
+            table = header[1].split(".")
+        path = table if header else [*table, *_key_parts(key[1])] if key else []
+        if len(path) > best_length and path == wanted[: len(path)]:
+            best_length, best_line = len(path), number
+    return best_line
+
+
+def _key_parts(key: str) -> list[str]:
+    return [key[1:-1]] if key[0] in "\"'" else key.split(".")
+
+
+def read_presets(folders: Iterable[Path]) -> Shelf:
+    """Every preset of the folders; a later folder's file wins over an earlier one's of the same name."""
+    shelf = Shelf({}, [])
+    for path in [path for folder in folders for path in sorted(folder.glob("*.toml"))]:
+        try:
+            shelf.presets[path.stem] = read_preset(path)
+        except PresetError as problem:
+            shelf.problems.append(str(problem))
+    return shelf
+
+
+def preset_text(preset: Preset) -> str:
+    """The preset as a file holds it; what is not stated is left out."""
+    stated = preset.model_dump(mode="json", exclude_defaults=True)
+    return tomli_w.dumps({key: value for key, value in stated.items() if key == "config" or value})
+
+
+def preset_of(name: str, config: Config) -> Preset:
+    """A preset of a configuration and its words; its secrets are masked in it, as everywhere."""
+    stated = config.model_dump(exclude_none=True, exclude={"argv"})
+    return Preset(name=name, frame=list(config.argv), config=Config.model_validate(stated))
+
+
+def save_preset(folder: Path, name: str, config: Config) -> Path:
+    """Write a new preset; raises PresetError where the name is empty or taken, or the folder cannot be written."""
+    stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    if not stem:
+        raise PresetError("A preset needs a name with letters or digits in it.")
+    path = folder / f"{stem}.toml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(preset_text(preset_of(name, config)))
+    except FileExistsError as error:
+        raise PresetError(f"There is a preset of this name already ({path}): give another name.") from error
+    except OSError as error:
+        raise PresetError(f"The preset cannot be written: {error.strerror} ({path}).") from error
+    return path

@@ -1,0 +1,161 @@
+"""Configurations and numbers that others published: data with source and line, never measured here, never ranked."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+DIMENSIONS = {
+    "concurrency": "{} at once",
+    "pp": "{} prompt tokens",
+    "tg": "{} generated",
+    "depth": "depth {}",
+    "prompt": "{}",
+    "run": "run {}",
+    "phase": "{}",
+    "request": "request {}",
+    "node": "node {}",
+    "band": "{} band",
+    "workload": "{}",
+}
+WORDS = {
+    "accept": "acceptance",
+    "tps": "speed",
+    "kv": "KV",
+    "ttft": "time to first token",
+    "ttfr": "time to first response",
+    "tg": "generation",
+    "pp": "prompt",
+    "req": "per request",
+    "e2e": "end-to-end",
+    "vram": "VRAM",
+    "gpu": "GPU",
+    "mmlu": "MMLU",
+    "gpqa": "GPQA",
+    "est": "estimated",
+    "ppt": "prompt time",
+    "bf16": "BF16",
+    "swa": "SWA",
+    "v1": "/v1",
+    "models": "models",
+}
+UNIT_ENDINGS = ("_ms", "_mb", "_s")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One published document."""
+
+    id: str
+    title: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One printed number; `value` is the text as printed, `doubts` say where its source contradicts itself."""
+
+    metric: str
+    value: str
+    unit: str
+    approximate: bool
+    conditions: Mapping[str, str]  # of DIMENSIONS
+    line: int
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The metric in words: 'Decode speed peak'."""
+        metric = self.metric
+        for ending in UNIT_ENDINGS:
+            metric = metric.removesuffix(ending)
+        words = " ".join(WORDS.get(word, word) for word in metric.split("_"))
+        return words[:1].upper() + words[1:]
+
+    @property
+    def condition(self) -> str:
+        """Under what it was measured: '4 at once, 128 generated'; empty where the source does not say."""
+        return ", ".join(DIMENSIONS[name].format(value) for name, value in self.conditions.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One configuration of a source, as stated there, with every number printed of it."""
+
+    id: str
+    source: Source
+    label: str
+    hardware: str
+    fields: Mapping[str, tuple[str, int]]  # name -> value and line
+    numbers: tuple[Number, ...]
+
+    def find(self, *metrics: str) -> Number | None:
+        """The first number of the first of these metrics that the source prints."""
+        return next((number for metric in metrics for number in self.numbers if number.metric == metric), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A launch command that a source prints in full, and the preset that generates it."""
+
+    id: str
+    source: str
+    lines: tuple[int, int]
+    config: str
+    preset: str
+    text: str
+
+
+@cache
+def load_published() -> dict[str, Published]:
+    """Every configuration by its id, in the order of the sources."""
+    sources = {one["id"]: Source(**one) for one in _json("sources.json")}
+    numbers: dict[str, list[Number]] = {}
+    doubts = _json("doubts.json")
+    for row in _rows("measurements.csv"):
+        numbers.setdefault(row["config"], []).append(_number(row, doubts))
+    found: dict[str, Published] = {}
+    for row in _rows("configurations.csv"):
+        key = row["config"]
+        if key not in found:
+            of_it = tuple(numbers.get(key, ()))
+            found[key] = Published(key, sources[row["source"]], row["label"], row["hardware"], {}, of_it)
+        fields = found[key].fields
+        assert isinstance(fields, dict)
+        fields[row["field"]] = (row["value"], int(row["line"]))
+    return found
+
+
+@cache
+def load_commands() -> tuple[Command, ...]:
+    """The launch commands that the sources print in full."""
+    return tuple(Command(**{**one, "lines": tuple(one["lines"])}) for one in _json("commands.json"))
+
+
+def _number(row: Mapping[str, str], doubts: list[dict[str, Any]]) -> Number:
+    about = tuple(doubt["says"] for doubt in doubts if _is_about(doubt, row))
+    conditions = {name: row[name] for name in DIMENSIONS if row[name]}
+    return Number(
+        row["metric"], row["value"], row["unit"], row["approximate"] == "true", conditions, int(row["line"]), about
+    )
+
+
+def _is_about(doubt: Mapping[str, Any], row: Mapping[str, str]) -> bool:
+    is_named = row["config"] in doubt["configs"] and row["metric"] in doubt["metrics"]
+    return is_named and all(row[name] == value for name, value in doubt["where"].items())
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    with (FOLDER / name).open(newline="", encoding="utf-8") as file:
+        yield from csv.DictReader(file)
+
+
+def _json(name: str) -> list[dict[str, Any]]:
+    answer: list[dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    return answer

@@ -1,0 +1,91 @@
+"""What a machine lacks is said before the launch; the GPUs are facts passed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from domain import Config
+from launcher.containers import has_image
+from launcher.explain import explain
+from launcher.needs import GIB, Gpu, GpuFacts, find_lacks
+from launcher.presets import SHIPPED, Needs, read_preset
+
+NONE = GpuFacts(reason="no NVIDIA driver on this machine")
+BIG = Gpu("NVIDIA B200", "10.0", 180 * GIB, 2 * GIB)
+
+
+def config_of(paste: str) -> Config:
+    config = explain(paste).config
+    assert config
+    return config
+
+
+def lacks(paste: str, needs: Needs | None = None, facts: GpuFacts = NONE) -> list[str]:
+    return find_lacks(config_of(paste), needs or Needs(), facts, Path.cwd())
+
+
+def test_a_missing_program_and_model_are_told() -> None:
+    assert lacks("vllm-is-not-here/vllm serve o/m")[0].endswith("does not exist.")
+    (said,) = lacks("python3 -m demo serve -m /no/such/model.gguf --port 1")
+    assert said == "The model /no/such/model.gguf does not exist."
+
+
+def test_a_variable_without_value_is_told() -> None:
+    assert "The command refers to $NOWHERE_SET, which is not set." in lacks("vllm serve $NOWHERE_SET/m")
+
+
+def test_podman_is_asked_for_the_image() -> None:
+    if has_image("podman", "localhost/none:1") is None:
+        pytest.skip("podman does not answer here")
+    assert has_image("podman", "localhost/none:1") is False
+    said = lacks("podman run -v /no/such/models:/m localhost/vllm/none:1 --model /m/x --port 80")
+    assert "The image localhost/vllm/none:1 is not on this machine: podman will try to pull it." in said
+    assert "The folder /no/such/models, which the container is to see as /m, does not exist." in said
+
+
+def test_a_tool_that_is_not_there_is_not_asked() -> None:
+    assert has_image("no-such-tool", "x") is None
+
+
+@pytest.mark.skipif(has_image("podman", "x") is None, reason="podman does not answer here")
+def test_a_model_is_looked_for_where_the_volume_leads(tmp_path: Path) -> None:
+    start = f"podman run -v {tmp_path}:/m -v /empty vllm/x:1 --port 80"
+    assert f"The model /m/a would be {tmp_path}/a on this machine, which does not exist." in lacks(
+        f"{start} --model /m/a"
+    )
+    (tmp_path / "a").mkdir()
+    assert not [one for one in lacks(f"{start} --model /m/a") if "model" in one]
+    assert any("it starts empty" in one for one in lacks(f"{start} --model /empty/a"))
+
+
+def test_gpus_are_held_against_the_needs() -> None:
+    config = Config(engine="vllm")
+    needs = Needs(gpu="NVIDIA Blackwell", gpu_count=2, compute_capability="12.0", gpu_memory_gib=190)
+    assert find_lacks(config, needs, NONE, Path.cwd()) == [
+        "It needs NVIDIA Blackwell; here is none: no NVIDIA driver on this machine."
+    ]
+    said = find_lacks(config, needs, GpuFacts([BIG]), Path.cwd())
+    assert [one.split(";")[0] for one in said] == [
+        "It needs 2 GPUs",
+        "It needs compute capability 12.0 or newer (NVIDIA Blackwell)",
+        "It needs 190 GiB of GPU memory",
+    ]
+    enough = Needs(gpu_count=1, compute_capability="9.0", gpu_memory_gib=170)
+    assert find_lacks(config, enough, GpuFacts([BIG]), Path.cwd()) == []
+    assert find_lacks(config, enough, GpuFacts([Gpu()]), Path.cwd()) == [], "what is not known says nothing"
+
+
+def test_memory_that_is_taken_is_told_before_vllm_refuses() -> None:
+    config = Config(engine="vllm", gpu_memory_fraction=0.9)
+    taken = GpuFacts([Gpu("x", "9.0", 100 * GIB, 30 * GIB)])
+    assert find_lacks(config, Needs(), taken, Path.cwd()) == [
+        "It asks for 90.0 GiB of GPU memory (0.9 of all); 70.0 GiB are free now."
+    ]
+
+
+def test_a_shipped_preset_says_what_this_machine_lacks() -> None:
+    preset = read_preset(SHIPPED / "gemma4-31b-turbo-pip.toml")
+    said = find_lacks(preset.launchable, preset.needs, NONE, Path.cwd())
+    assert any("no NVIDIA driver" in one for one in said)

@@ -1,0 +1,56 @@
+"""What others published is data with its line, and its contradictions stand beside the numbers."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import pytest
+
+from reference.published import load_commands, load_published
+
+CORPUS = os.environ.get("PITWALL_CORPUS")
+
+
+def test_every_number_has_its_configuration_source_and_line() -> None:
+    published = load_published()
+    assert len(published) == 23
+    numbers = [number for one in published.values() for number in one.numbers]
+    assert len(numbers) == 417
+    assert all(number.line > 0 and number.value for number in numbers)
+
+
+def test_a_known_number_says_what_it_is() -> None:
+    b = load_published()["s000.B"]
+    peak = b.find("decode_tps_peak")
+    assert peak and (peak.value, peak.unit, peak.line, peak.title) == ("115.3", "tok/s", 14, "Decode speed peak")
+    assert b.source.title.startswith("Gemma 4 31B on vLLM/SGLang")
+    assert b.fields["context_len"] == ("262144", 114)
+    assert b.find("no such metric") is None
+
+
+def test_a_contradiction_stands_beside_its_number_and_nowhere_else() -> None:
+    published = load_published()
+    doubted = {(key, n.metric) for key, one in published.items() for n in one.numbers if n.doubts}
+    assert ("s000.B", "kv_capacity_tokens") in doubted and ("s004.turbo", "decode_tps_batched") in doubted
+    assert ("s000.B", "decode_tps_peak") not in doubted
+    tests = [n.conditions for n in published["s001.fp8_tp1"].numbers if n.metric == "tg_tps" and n.doubts]
+    assert tests and all(one["pp"] == "2048" and one["depth"] == "0" for one in tests)
+
+
+def test_seven_commands_are_printed_in_full() -> None:
+    assert len(load_commands()) == 7 and {one.config for one in load_commands()} <= load_published().keys()
+
+
+@pytest.mark.skipif(not CORPUS, reason="PITWALL_CORPUS names no folder to compare with")
+def test_nothing_was_lost_or_changed_on_the_way() -> None:
+    facts = Path(str(CORPUS)).parent / "reference/facts"
+    if not facts.is_dir():
+        pytest.skip("the facts do not lie beside the corpus")
+    with (facts / "all_measurements.csv").open(newline="") as file:
+        theirs = sorted(
+            (r["config"], r["metric"], r["value"], r["unit"], int(r["src_line"])) for r in csv.DictReader(file)
+        )
+    ours = [(key, n.metric, n.value, n.unit, n.line) for key, one in load_published().items() for n in one.numbers]
+    assert sorted(ours) == theirs
