@@ -54,12 +54,24 @@ class Timings(BaseModel):
     draft_n_accepted: int | None = None
 
 
+class SpeculationCounts(BaseModel):
+    num_draft_tokens: int | None = None
+    num_accepted_draft_tokens: int | None = None
+
+
+class RequestMetrics(BaseModel):
+    """vLLM's of the whole request, in its last event; from 0.32 on, with --per-request-spec-decode-metrics."""
+
+    speculative_decoding: SpeculationCounts | None = None
+
+
 class StreamEvent(BaseModel):
     """One `data:` event; what we do not use is ignored, what we use must have its type."""
 
     choices: list[Choice] | None = None
     usage: Usage | None = None
     timings: Timings | None = None
+    metrics: RequestMetrics | None = None
     error: JsonValue = None
 
 
@@ -126,6 +138,8 @@ class StreamReading:
         if timings and timings.predicted_n is not None:
             self.completion_tokens, self.token_source = timings.predicted_n, "timings"
             self.draft_tokens, self.accepted_tokens = timings.draft_n, timings.draft_n_accepted
+        if event.metrics and (drafted := event.metrics.speculative_decoding):
+            self.draft_tokens, self.accepted_tokens = drafted.num_draft_tokens, drafted.num_accepted_draft_tokens
         if usage and usage.completion_tokens is not None:
             self.completion_tokens, self.token_source = usage.completion_tokens, "usage"
             self.prompt_tokens = usage.prompt_tokens

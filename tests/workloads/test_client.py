@@ -134,6 +134,14 @@ def test_a_failed_stream_keeps_what_was_counted() -> None:
     assert (record.draft_tokens, record.accepted_tokens) == (8, 3)
 
 
+def test_vllm_tells_a_requests_drafts_in_its_last_event() -> None:
+    told = {"num_draft_tokens": 12, "num_accepted_draft_tokens": 9, "num_spec_steps": 3}
+    usage = {"prompt_tokens": 4, "completion_tokens": 20}
+    last = event(choices=[], usage=usage, metrics={"speculative_decoding": told})
+    record = send_to_fake(HEAD, text_event("a", finish_reason="stop"), last, DONE)
+    assert (record.draft_tokens, record.accepted_tokens, record.completion_tokens) == (12, 9, 20)
+
+
 def test_a_stream_that_never_ends_is_cut_at_the_limit() -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD)
