@@ -6,6 +6,7 @@ Engine packages import domain and this module, nothing else of Pitwall.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -156,6 +157,16 @@ class LogGrammar(Protocol):
         ...
 
 
+class ArgumentLines(Protocol):
+    """engines/<name>/arguments.py: where its log says how it was started."""
+
+    NEEDLES: re.Pattern[bytes]  # lines without it state nothing; re2's syntax
+
+    def read_arguments(self, texts: Sequence[str]) -> list[str]:
+        """The words of a command (for `read_command`) that would say what these lines state; empty for nothing."""
+        ...
+
+
 class CounterMap(Protocol):
     """engines/<name>/counters.py: what its endpoints export and what that means."""
 
@@ -198,6 +209,7 @@ class Engine:
     log: LogGrammar | None = None
     counters: CounterMap | None = None
     commands: CommandLine | None = None
+    arguments: ArgumentLines | None = None
 
 
 def first_match(engines: Iterable[Engine], text: str) -> Engine | None:

@@ -1,7 +1,7 @@
 """llama.cpp: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.llamacpp import counters, flags, log
+from engines.llamacpp import arguments, counters, flags, log
 
 ENGINE = Engine(
     name="llamacpp",
@@ -14,4 +14,5 @@ ENGINE = Engine(
     log=log,
     counters=counters,
     commands=flags,
+    arguments=arguments,
 )

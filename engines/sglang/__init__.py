@@ -1,7 +1,7 @@
 """SGLang: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.sglang import counters, flags, log
+from engines.sglang import arguments, counters, flags, log
 
 ENGINE = Engine(
     name="sglang",
@@ -13,4 +13,5 @@ ENGINE = Engine(
     log=log,
     counters=counters,
     commands=flags,
+    arguments=arguments,
 )

@@ -1,7 +1,7 @@
 """vLLM: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.vllm import counters, flags, log
+from engines.vllm import arguments, counters, flags, log
 
 ENGINE = Engine(
     name="vllm",
@@ -12,4 +12,5 @@ ENGINE = Engine(
     counters=counters,
     commands=flags,
     log=log,
+    arguments=arguments,
 )

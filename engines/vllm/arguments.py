@@ -1,0 +1,67 @@
+"""How vLLM was started, as its log says it: the arguments that are no defaults (0.9 on), all of them (before),
+or, where neither was kept, the engine's own configuration line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from domain import JsonValue
+from engines.arguments import argument_name, read_dict, read_pairs, words_of
+from engines.vllm.flags import KEYS
+
+NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|LLM engine \(v")
+_CHANGED = re.compile(r"non-default args: (?P<dict>\{.*\})")
+_ALL = re.compile(r"\bargs: Namespace\(")
+_ENGINE = re.compile(r"LLM engine \(v[^)]*\) with config: ")
+_SPECULATION = re.compile(r"\bspeculative_config=(?P<dict>\{[^{}]*\})")
+_ENGINE_SPECULATION = re.compile(r"\bspeculative_config=SpeculativeConfig\((?P<pairs>[^()]*)\)")
+_NAMES = frozenset(argument_name(flag) for flag in KEYS)
+_ENGINE_NAMES = _NAMES & {
+    "model", "quantization", "dtype", "kv_cache_dtype", "tensor_parallel_size", "pipeline_parallel_size",
+    "data_parallel_size", "enforce_eager", "served_model_name",
+} | {"max_seq_len"}  # fmt: skip
+
+
+def read_arguments(texts: Sequence[str]) -> list[str]:
+    """The words that the last start's arguments line states; empty when no line of `texts` states any."""
+    for reader in (_read_changed, _read_all, _read_engine):
+        found = [arguments for text in texts if (arguments := reader(text))]
+        if found:
+            return words_of(found[-1])
+    return []
+
+
+def _read_changed(text: str) -> dict[str, JsonValue] | None:
+    found = _CHANGED.search(text)
+    arguments = read_dict(found["dict"]) if found else None
+    if arguments and "model_tag" in arguments:
+        arguments.setdefault("model", arguments.pop("model_tag"))
+        arguments.pop("model_tag", None)
+    return arguments
+
+
+def _read_all(text: str) -> dict[str, JsonValue] | None:
+    found = _ALL.search(text)
+    if found is None:
+        return None
+    speculation = _SPECULATION.search(text)
+    stated = read_dict(speculation["dict"]) if speculation else None
+    return {**read_pairs(text[found.end() :], _NAMES), "speculative_config": stated}
+
+
+def _read_engine(text: str) -> dict[str, JsonValue] | None:
+    found = _ENGINE.search(text)
+    if found is None:
+        return None
+    drafting = _ENGINE_SPECULATION.search(text)
+    plain = _ENGINE_SPECULATION.sub("", text)
+    arguments = read_pairs(plain[found.end() :], _ENGINE_NAMES)
+    arguments["max_model_len"] = arguments.pop("max_seq_len", None)
+    if isinstance(arguments.get("dtype"), str):
+        arguments["dtype"] = arguments["dtype"].removeprefix("torch.")
+    if drafting:
+        said = read_pairs(drafting["pairs"], {"method", "model", "num_spec_tokens"})
+        tokens = said.pop("num_spec_tokens", None)
+        arguments["speculative_config"] = said | ({"num_speculative_tokens": tokens} if tokens else {})
+    return arguments

@@ -1,0 +1,83 @@
+"""How a server was started, read from its log's own lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain import Config
+from engines import BY_NAME, ENGINES
+from engines.base import Engine
+from engines.lines import LineSplitter
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+
+
+def stated(engine: str, log: bytes) -> Config:
+    """The config that a log's argument lines say."""
+    known = BY_NAME[engine]
+    assert known.arguments and known.commands
+    splitter = LineSplitter(known.arguments.NEEDLES)
+    words = known.arguments.read_arguments([line.text for line in [*splitter.feed(log), *splitter.close()]])
+    return Config(engine=engine, **known.commands.read_command(words, {}).fields)
+
+
+def test_vllm_says_what_is_no_default() -> None:
+    config = stated("vllm", (FIXTURES / "vllm/0.32-ngram.log").read_bytes())
+    assert (config.model, config.port, config.max_model_len) == ("/srv/lab/model", 18202, 2048)
+    assert config.speculative and (config.speculative.method, config.speculative.num_tokens) == ("ngram", 4)
+    assert config.dtype is None, "a default that the line leaves out is not known"
+
+
+def test_vllm_before_0_9_prints_them_all() -> None:
+    line = (
+        b"INFO 02-11 10:00:00 api.py:840] args: Namespace(subparser='serve', model_tag='m', host=None, port=8000,"
+        b" uvicorn_log_level='info', api_key='sk-hidden', model='org/m', max_model_len=4096, tensor_parallel_size=2,"
+        b" enforce_eager=False, quantization=None, num_speculative_tokens=5, speculative_model='[ngram]',"
+        b" dispatch_function=<function serve at 0x7f>)\n"
+    )
+    config = stated("vllm", line)
+    assert (config.model, config.tensor_parallel, config.max_model_len) == ("org/m", 2, 4096)
+    assert (config.enforce_eager, config.quantization, config.host) == (False, None, None)
+    assert config.speculative and config.speculative.model == "[ngram]" and config.speculative.num_tokens == 5
+
+
+def test_the_engines_own_line_speaks_where_no_arguments_were_kept() -> None:
+    log = (FIXTURES / "vllm/0.32-ngram.log").read_bytes().replace(b"non-default args", b"lost")
+    config = stated("vllm", log)
+    assert (config.model, config.max_model_len, config.dtype) == ("/srv/lab/model", 2048, "bfloat16")
+    assert config.speculative and (config.speculative.method, config.speculative.num_tokens) == ("ngram", 4)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[2026-11-20 19:09:17] server_args=ServerArgs(model_path='org/m', dtype='auto', quantization=None, tp_size=2,"
+        b" served_model_name='m', disable_cuda_graph=False, speculative_algorithm='EAGLE', api_key=None)\n",
+        b"[2026-11-20 19:09:17] server_args={'model_path': 'org/m', 'dtype': 'auto', 'quantization': None,"
+        b" 'tp_size': 2, 'served_model_name': 'm', 'disable_cuda_graph': False, 'speculative_algorithm': 'EAGLE'}\n",
+    ],
+)
+def test_sglang_says_them_as_a_dataclass_or_a_dict(line: bytes) -> None:
+    config = stated("sglang", line)
+    assert (config.model, config.tensor_parallel, config.quantization) == ("org/m", 2, None)
+    assert config.enforce_eager is None
+    assert config.speculative and config.speculative.method == "EAGLE"
+
+
+def test_llamacpp_shows_what_its_arguments_led_to() -> None:
+    config = stated("llamacpp", (FIXTURES / "llamacpp/draft.log").read_bytes())
+    assert config.model == "models/tiny-f16.gguf" and config.max_num_seqs == 2
+    assert config.speculative and config.speculative.model == "models/tiny-draft-f16.gguf"
+
+
+@given(st.sampled_from([engine for engine in ENGINES if engine.arguments]), st.lists(st.text(max_size=200), max_size=5))
+def test_no_line_is_too_strange(engine: Engine, texts: list[str]) -> None:
+    assert engine.arguments and engine.commands
+    starts = ["", "non-default args: {", "args: Namespace(", "server_args=", "loading model '"]
+    for start in starts:
+        words = engine.arguments.read_arguments([start + text for text in texts])
+        Config(engine=engine.name, **engine.commands.read_command(words, {}).fields)
