@@ -29,14 +29,9 @@ check: $(VENV)/.dev
 	$(MYPY)
 	$(BIN)/pytest -m "not engine and not browser and not slow"
 
-test: $(VENV)/.dev node_modules/axe-core
+test: $(VENV)/.dev
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(BIN)/pytest -m "not slow"
-
-# The accessibility rules that the browser tests run inside the page.
-node_modules/axe-core: package.json
-	npm install --silent --no-audit --no-fund --no-package-lock
-	touch $@
 
 # The long versions: minutes to hours, numbers for benchmarks/README.md.
 soak: $(VENV)/.dev
@@ -49,4 +44,4 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.check_vllm .build/vllm .build/tiny-llama
 
 clean:
-	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

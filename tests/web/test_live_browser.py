@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from web.assets import assets_url
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(str(files("axe_playwright_python") / "axe.min.js"))
 ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 ARGS += ["--disable-background-networking", "--disable-component-update"]
 DECODE = "document.querySelector('.lv-wide .lv-plot')"
@@ -206,8 +207,6 @@ def test_the_theme_changes_in_place(page: Page, harness: Harness) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_no_rule_of_wcag_aa_is_broken(page: Page, harness: Harness, scheme: str, width: int) -> None:
-    if not AXE.exists():
-        pytest.fail("axe-core is missing: run `npm install` in the root (make test does)")
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 2600})
     open_live(page, harness, "live-1", "ghost-0", "failed", "silent", "nobody")
