@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from domain import Run, RunState
@@ -12,19 +13,22 @@ from launcher.life import Means
 from launcher.process import same_process
 from launcher.readiness import ReadinessPoll, accepts_connections
 
-GONE_AFTER = 3  # connections refused in a row: one may be a listen queue that was full
+GONE_AFTER = timedelta(minutes=1)  # of refused connections: a server that is restarted is the same run, with a gap
 WENT_AWAY = "The server went away."
 
 
 @dataclass
 class Watch:
-    """One attached run: ready when its endpoint says so, finished when its server is gone."""
+    """One attached run: ready when its endpoint says so, finished when its server is gone.
+
+    Of a server whose process is known, that process is the run. One known by its URL alone may be away for a while.
+    """
 
     run: Run
     means: Means
     _poll: ReadinessPoll | None = None
     _contact: Future[bool] | None = None
-    _refusals: int = 0
+    _refused_since: datetime | None = None
 
     def step(self) -> None:
         """Look once, and do what is due."""
@@ -35,7 +39,7 @@ class Watch:
 
     def end(self, note: str) -> None:
         """Stop watching; the server, if it lives, is left alone."""
-        self._change(note, state=RunState.FINISHED, ended_at=self.means.ledger.clock(), note=note)
+        self._change(note, state=RunState.FINISHED, ended_at=self._now(), note=note)
 
     def _change(self, text: str, **updates: Any) -> None:
         ledger: Ledger = self.means.ledger
@@ -45,14 +49,17 @@ class Watch:
         if self.run.pid is not None:
             return same_process(self.run.pid, self.run.pid_started_at) is None
         if self._contact and self._contact.done():
-            self._refusals = 0 if self._contact.result() else self._refusals + 1
+            self._refused_since = None if self._contact.result() else self._refused_since or self._now()
             self._contact = None
         if self._contact is None and self.run.base_url:
             # A bare connection: an HTTP request each time would fill the server's access log.
             self._contact = self.means.pool.submit(accepts_connections, self.run.base_url)
-        return self._refusals >= GONE_AFTER
+        return self._refused_since is not None and self._now() - self._refused_since >= GONE_AFTER
+
+    def _now(self) -> datetime:
+        return self.means.ledger.clock()
 
     def _step_starting(self) -> None:
         self._poll = self._poll or ReadinessPoll(self.means.pool, f"{self.run.base_url}{self.run.ready_path}")
         if self._poll.is_ready():
-            self._change("ready", state=RunState.READY, ready_at=self.means.ledger.clock())
+            self._change("ready", state=RunState.READY, ready_at=self._now())
