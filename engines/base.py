@@ -206,6 +206,7 @@ class Engine:
     metrics_path: str | None
     slots_path: str | None = None
     switches: Mapping[str, str] = field(default_factory=dict)  # a path above -> the flag without which it is off
+    sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
     log: LogGrammar | None = None
     counters: CounterMap | None = None
     commands: CommandLine | None = None

@@ -15,4 +15,5 @@ ENGINE = Engine(
     counters=counters,
     commands=flags,
     arguments=arguments,
+    sampling_flags=("--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--presence-penalty", "--seed"),
 )

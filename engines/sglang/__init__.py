@@ -14,4 +14,5 @@ ENGINE = Engine(
     counters=counters,
     commands=flags,
     arguments=arguments,
+    sampling_flags=("--sampling-defaults", "--preferred-sampling-params"),
 )

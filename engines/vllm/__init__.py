@@ -13,4 +13,5 @@ ENGINE = Engine(
     commands=flags,
     log=log,
     arguments=arguments,
+    sampling_flags=("--override-generation-config", "--generation-config"),
 )
