@@ -9,9 +9,10 @@ from analysis.config_diff import chips
 from domain import Run
 from storage import queries
 from web import markup
+from web.charts import ground
 from web.context import services
 from web.facts import engine_title
-from web.theme import duration, three_digits
+from web.theme import duration, run_color, three_digits
 
 SPARK_S = 120.0
 
@@ -27,12 +28,13 @@ def _card(run: Run, speeds: Sequence[float | None]) -> str:
     big = markup.number(three_digits(known[-1] if known else None), "tok/s", "no decode speed seen yet")
     state = f"{run.state}: {run.phase}" if run.phase else str(run.state)
     words = markup.chips(chips(run.config.model_dump(), engine_title(run)))
+    line = markup.sparkline(speeds, run_color(run.color, ground()))
     return (
         f'<a class="pw-card" style="--pw-run:{markup.run_css_color(run.color)}" target="_self" '
         f'href="{markup.run_link("live", [run.id])}">'
         f'<div><span class="pw-name">{markup.text(run.name)}</span> '
         f'<span class="pw-muted">{markup.text(state)} {_elapsed(run)}</span></div>'
-        f'<div class="pw-big">{big}</div>{markup.sparkline(speeds, run.color)}<div>{words}</div></a>'
+        f'<div class="pw-big">{big}</div>{line}<div>{words}</div></a>'
     )
 
 

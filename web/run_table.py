@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from datetime import UTC
 
@@ -10,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from analysis.config_diff import chips
-from web import places
+from web import markup, places
 from web.charts import ground
 from web.facts import Facts
-from web.theme import run_color
+from web.theme import DASH, run_color
 
 COLUMNS = {
     "color": st.column_config.ImageColumn("", width=30),
@@ -34,7 +33,13 @@ def pick_from_table(facts: Sequence[Facts]) -> None:
     """Show the runs; a selection of two or more can be compared, any can be laid under the live ones."""
     rows = pd.DataFrame([_row(one) for one in facts])
     chosen = st.dataframe(
-        rows, hide_index=True, column_config=COLUMNS, on_select="rerun", selection_mode="multi-row", key="ended-runs"
+        rows,
+        hide_index=True,
+        column_config=COLUMNS,
+        on_select="rerun",
+        selection_mode="multi-row",
+        key="ended-runs",
+        placeholder=DASH,
     )
     picked = [facts[i].run.id for i in chosen["selection"]["rows"]]
     with st.container(horizontal=True):
@@ -62,6 +67,4 @@ def _row(facts: Facts) -> dict[str, object]:
 
 
 def _square(color: str) -> str:
-    square = f'<rect width="16" height="16" rx="3" fill="{color}"/>'
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16">{square}</svg>'
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    return markup.svg_url('width="16" height="16"', f'<rect width="16" height="16" rx="3" fill="{color}"/>')
