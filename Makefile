@@ -27,11 +27,15 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(MYPY)
-	$(BIN)/pytest -m "not engine and not browser and not slow"
+	$(BIN)/pytest -m "not engine and not browser and not podman and not slow"
 
 test: $(VENV)/.dev
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(BIN)/pytest -m "not slow"
+
+# Servers in real containers; needs podman, asks no registry.
+test-podman: $(VENV)/.dev
+	$(BIN)/pytest -m podman
 
 # The long versions: minutes to hours, numbers for benchmarks/README.md.
 soak: $(VENV)/.dev

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import Run, RunState
+from launcher.backends import Backend, ContainerFacts, ProcessBackend, backend_of
 from launcher.exits import describe_exit, log_tail
 from launcher.ledger import Ledger
 from launcher.ports import describe_busy_port, is_port_free
@@ -21,11 +22,12 @@ from launcher.preflight import port_of
 from launcher.process import ROOT, WORKLOAD, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
 from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
-from launcher.stopping import StopReport, stop_process
+from launcher.stopping import StopReport, join, see_port, stop_process
 
 WORKLOAD_GRACE_S = 10.0
 UNSEEN = ProcessExit(None, None, None, None)
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
+OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
 WATCH_ONLY = "watch"  # the workload that is no load of ours
 
 
@@ -50,8 +52,13 @@ class Life:
     was_adopted: bool = False  # from an earlier Pitwall
     _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
     _poll: ReadinessPoll | None = None
-    _stop: Future[StopReport] | None = None
+    _stop: Future[tuple[StopReport, ContainerFacts | None]] | None = None
+    _look: Future[ContainerFacts | None] | None = None
     _was_warned: bool = False
+
+    @property
+    def backend(self) -> Backend:
+        return backend_of(self.run.config, self.run.id)
 
     @property
     def directory(self) -> Path:
@@ -97,6 +104,7 @@ class Life:
             self._note_process(sight)
         if self.run.state is RunState.STARTING:
             return self._step_starting()
+        self._note_container()
         return self._step_workload()
 
     def end(self, cause: str | None = None, note: str | None = None, cause_line: str | None = None) -> None:
@@ -122,6 +130,21 @@ class Life:
             self._was_warned = True
             text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
             self.means.ledger.tell(self.run.id, "warning", text)
+
+    def _note_container(self) -> None:
+        """Once it is ready: which image it runs, and its own process in place of the client's."""
+        if self._look is None:
+            self._look = self.means.pool.submit(self.backend.look)
+        facts = self._look.result() if self._look.done() else None
+        if facts and "container" not in (self.run.provenance or {}):
+            server = {"pid": facts.pid, "pid_started_at": facts.pid_started_at} if facts.pid else {}
+            words = f"container {facts.name}, image {facts.image_digest or facts.image_id}"
+            self._change(words, **server, **self._with_container(facts))
+
+    def _with_container(self, facts: ContainerFacts | None) -> dict[str, Any]:
+        if facts is None:
+            return {}
+        return {"provenance": {**(self.run.provenance or {}), "container": facts.as_provenance()}}
 
     def _start_again(self) -> None:
         """Pitwall was ended between its word that the server starts and the start."""
@@ -194,31 +217,43 @@ class Life:
 
     # --- the end ----------------------------------------------------------------------------------------------------
     def _server_ended(self, end: ProcessExit, was_started: bool) -> None:
-        words = describe_exit(end)
+        is_client = not isinstance(self.backend, ProcessBackend) and end.signal is not None
+        words = self._client_words(end) or describe_exit(end, "The container's client" if is_client else "The server")
         if self.run.state is RunState.STARTING:
             return self._fail(words.rstrip(".") + " before it was ready." if was_started else words)
         if end.exit_code == 0:
             return self.end(note="The server ended by itself.")
         return self._fail(words)
 
+    def _client_words(self, end: ProcessExit) -> str | None:
+        lines = log_tail(Path(self.run.log_path), self.secrets.values()) if self.run.log_path else []
+        return self.backend.describe_client_exit(end.exit_code, lines[-1]) if lines and end.exit_code else None
+
     def _step_stopping(self) -> None:
         if self._stop is None:
             self._stop = self.means.pool.submit(self._stop_all)
         elif self._stop.done():
-            self._conclude(self.run.cause, self._stop.result())
+            self._conclude(self.run.cause, *self._stop.result())
 
-    def _stop_all(self) -> StopReport:
-        """Workload first, so that its requests end as cancelled and not as broken."""
+    def _stop_all(self) -> tuple[StopReport, ContainerFacts | None]:
+        """Workload first, so that its requests end as cancelled and not as broken; a container before its client."""
         assert self.run.base_url
         workload = stop_process(self.workload_directory, WORKLOAD_GRACE_S)
         port, host = port_of(self.run.base_url), self.run.config.host
-        server = stop_process(self.directory, self.means.stop_grace_s, port, host)
-        return StopReport(workload.actions + server.actions, workload.leftovers + server.leftovers)
+        contained, facts = self.backend.end(self.means.stop_grace_s)
+        client = stop_process(self.directory, self.means.stop_grace_s)
+        late, late_facts = self.backend.end(0.0)  # what the client still made meanwhile
+        free = StopReport(leftovers=see_port(port, host))
+        return join([workload, contained, client, late, free]), facts or late_facts
 
-    def _conclude(self, cause: str | None, report: StopReport | None = None) -> None:
+    def _conclude(
+        self, cause: str | None, report: StopReport | None = None, facts: ContainerFacts | None = None
+    ) -> None:
         report = report or StopReport()
         sight = look_at(self.directory)
         ended = sight.exit or UNSEEN
+        if facts and facts.is_oom_killed:
+            cause = f"{cause or 'The container was stopped.'} {OUT_OF_MEMORY}"
         if report.leftovers:
             cause = " ".join([cause or "The server was stopped, but not everything is as before.", *report.leftovers])
         note = self.run.note
@@ -227,8 +262,9 @@ class Life:
         tail = log_tail(Path(self.run.log_path), self.secrets.values()) if cause and self.run.log_path else []
         update = {
             "state": RunState.FAILED if cause else RunState.FINISHED,
-            "exit_code": ended.exit_code,
-            "exit_signal": ended.signal,
+            "exit_code": ended.exit_code if facts is None else facts.exit_code,
+            "exit_signal": ended.signal if facts is None else None,  # the client's own is not the server's
+            **self._with_container(facts),
             "ended_at": ended.ended_at or self.means.ledger.clock(),
             "cause": cause,
             "note": note,

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 from domain import Config, Run, RunState, new_run_id
+from launcher.backends import backend_of
 from launcher.naming import choose_color, choose_name
 from launcher.preflight import LaunchRefused, LaunchRequest, working_directory
 from launcher.process import ProcessSpec, write_spec
@@ -79,7 +80,8 @@ def mask_config(config: Config) -> Config:
 def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     """Write the run's spec.json; the secrets that its start needs, by environment variable."""
     assert run.run_dir
-    argv, hidden = hide_secrets(request.config.argv, {**os.environ, **request.secrets})
+    words = backend_of(request.config, run.id).words(request.config.argv)
+    argv, hidden = hide_secrets(words, {**os.environ, **request.secrets})
     concealed = {name: value for name, value in request.config.env.items() if is_secret_name(name)}
     plain = {name: value for name, value in request.config.env.items() if name not in concealed}
     write_spec(ProcessSpec(argv, str(working_directory(request)), plain), Path(run.run_dir))

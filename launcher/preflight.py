@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from domain import Config, Run, WorkloadSpec
+from launcher.backends import backend_of
 from launcher.command import complete_words
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.readiness import default_base_url
@@ -65,6 +66,7 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
     port = port_of(base_url)
     if starts_now:
         check_port(port, config.host, live)
+        check_container(config)
 
 
 def with_words_filled_in(request: LaunchRequest) -> LaunchRequest:
@@ -114,6 +116,12 @@ def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
             raise LaunchRefused(f"Port {port} belongs to the run '{run.name}', which is {run.state.value}.")
     if not is_port_free(port, host):
         raise LaunchRefused(describe_busy_port(port))
+
+
+def check_container(config: Config) -> None:
+    """A container's name must be free."""
+    if obstacle := backend_of(config, "").obstacle(config.argv):
+        raise LaunchRefused(obstacle)
 
 
 def port_of(base_url: str) -> int:

@@ -33,7 +33,16 @@ class StopReport:
         return not self.leftovers
 
 
-def stop_process(directory: Path, grace_s: float, port: int | None = None, host: str | None = None) -> StopReport:
+def join(reports: Iterable[StopReport]) -> StopReport:
+    """What several stops did, in their order; what two of them say is said once."""
+    actions, leftovers = dict[str, None](), dict[str, None]()
+    for report in reports:
+        actions.update(dict.fromkeys(report.actions))
+        leftovers.update(dict.fromkeys(report.leftovers))
+    return StopReport(tuple(actions), tuple(leftovers))
+
+
+def stop_process(directory: Path, grace_s: float) -> StopReport:
     """End the process of this directory with all it started: SIGTERM, `grace_s`, SIGKILL; blocks until it is over."""
     if look_at(directory).state == "absent":
         return StopReport()
@@ -52,7 +61,9 @@ def stop_process(directory: Path, grace_s: float, port: int | None = None, host:
     if killed:
         actions.append(f"ended {_names(killed)} by SIGKILL")
     wait_until(lambda: shim_process(directory) is None, KILL_WAIT_S)  # it has the exit code to write
-    return StopReport(tuple(actions), _leftovers(_living(known), port, host))
+    living = _living(known)
+    left = (f"Still there: {_names(living)}, which could not be ended.",) if living else ()
+    return StopReport(tuple(actions), left)
 
 
 def wait_until(is_so: Callable[[], bool], timeout_s: float) -> bool:
@@ -116,8 +127,6 @@ def _names(processes: Iterable[psutil.Process]) -> str:
     return ", ".join(f"pid {process.pid}" for process in sorted(processes, key=lambda p: p.pid))
 
 
-def _leftovers(living: list[psutil.Process], port: int | None, host: str | None) -> tuple[str, ...]:
-    found = [f"Still there: {_names(living)}, which could not be ended."] if living else []
-    if port is not None and not wait_until(lambda: is_port_free(port, host), PORT_WAIT_S):
-        found.append(describe_busy_port(port))
-    return tuple(found)
+def see_port(port: int, host: str | None) -> tuple[str, ...]:
+    """The sentence about a port that is still taken after a while; none when it is free."""
+    return () if wait_until(lambda: is_port_free(port, host), PORT_WAIT_S) else (describe_busy_port(port),)

@@ -59,7 +59,7 @@ def read_container(words: Sequence[Arg]) -> Container | None:
         container.flags.append(verb)
     entrypoint: Arg | None = None
     rest = list(words[start:])
-    options = _options(rest)
+    options = read_options(rest)
     at = 0
     for name, value, length in options:
         written = " ".join(word.raw for word in rest[at : at + length])
@@ -79,7 +79,7 @@ def read_container(words: Sequence[Arg]) -> Container | None:
     return container
 
 
-def _options(words: Sequence[Arg]) -> Iterator[tuple[str, Arg | None, int]]:
+def read_options(words: Sequence[Arg]) -> Iterator[tuple[str, Arg | None, int]]:
     """Each option with its value and the number of words it takes, up to the image."""
     at = 0
     while at < len(words) and words[at].text.startswith("-") and len(words[at].text) > 1:

@@ -1,0 +1,224 @@
+"""What a server runs in: a bare process, or a container of podman or docker; one interface for all of them.
+
+The shim holds the foreground client of a container exactly as it holds a bare server. A container outlives its
+client, though, so it bears our label, is ended by the runtime, and is removed only after it was looked into.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import psutil
+
+from domain import Config, JsonValue
+from launcher.containers import TIMEOUT_S, ask
+from launcher.paste.containers import find_runtime, read_options
+from launcher.paste.servers import basename
+from launcher.paste.variables import arg
+from launcher.shim import MARKER
+from launcher.stopping import StopReport
+
+LABEL = "pitwall.run"
+DROPPED = frozenset({"--rm", "--rmi", "--detach", "--interactive", "--tty", "--replace", "--restart"})
+PASSING = frozenset({"is_running", "exit_code", "pid", "pid_started_at"})
+CLIENT_VARIABLES = ("DOCKER_", "CONTAINER")  # they say which engine a client speaks to
+CLIENT_WORDS = {
+    125: "{tool} could not start the container",
+    126: "The command in the image may not be executed",
+    127: "The command was not found in the image",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerFacts:
+    """One container of ours as its runtime shows it; None is not known."""
+
+    tool: str
+    name: str
+    id: str
+    image: str | None
+    image_id: str | None
+    image_digest: str | None
+    is_running: bool
+    exit_code: int | None
+    is_oom_killed: bool | None
+    pid: int | None  # of its first process on this machine; None where that cannot be told
+    pid_started_at: float | None
+
+    def as_provenance(self) -> dict[str, JsonValue]:
+        """What of it is frozen with the run."""
+        return {name: value for name, value in asdict(self).items() if name not in PASSING}
+
+
+class Backend(Protocol):
+    """How the servers of one kind are started and ended, beyond the process that the shim holds."""
+
+    def words(self, argv: Sequence[str]) -> list[str]:
+        """The argv that the shim is to run."""
+        ...
+
+    def obstacle(self, argv: Sequence[str]) -> str | None:
+        """What stands in the way of this start now, in one sentence."""
+        ...
+
+    def look(self) -> ContainerFacts | None:
+        """The container of the run now; asks the runtime, which may take its time."""
+        ...
+
+    def end(self, grace_s: float) -> tuple[StopReport, ContainerFacts | None]:
+        """End and remove the container, and how it was before it was removed."""
+        ...
+
+    def describe_client_exit(self, exit_code: int, last_line: str) -> str | None:
+        """Why the client ended, where its code is not the server's own."""
+        ...
+
+
+class ProcessBackend:
+    """A bare process: all there is to do is done with the process itself."""
+
+    def words(self, argv: Sequence[str]) -> list[str]:
+        return list(argv)
+
+    def obstacle(self, argv: Sequence[str]) -> str | None:
+        return None
+
+    def look(self) -> ContainerFacts | None:
+        return None
+
+    def end(self, grace_s: float) -> tuple[StopReport, ContainerFacts | None]:
+        return StopReport(), None
+
+    def describe_client_exit(self, exit_code: int, last_line: str) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class ContainerBackend:
+    """`podman run` or `docker run`; `runtime` are the words that reach it ('sudo', 'podman')."""
+
+    runtime: tuple[str, ...]
+    run_id: str
+    environ: Mapping[str, str]
+
+    @property
+    def tool(self) -> str:
+        return next(basename(word) for word in self.runtime if find_runtime([arg(word), arg("run")]))
+
+    def words(self, argv: Sequence[str]) -> list[str]:
+        """The command in the foreground, its container named, labelled, marked and kept for a last look."""
+        start = len(self.runtime) + 1
+        options = list(read_options([arg(word) for word in argv[start:]]))
+        kept, at = list[str](), start
+        for name, _, length in options:
+            kept += _kept(name, argv[at : at + length])
+            at += length
+        is_named = any(name == "--name" for name, _, _ in options)
+        ours = [] if is_named else ["--name", f"pitwall-{self.run_id}"]
+        ours += ["--label", f"{LABEL}={self.run_id}", "--env", f"{MARKER}={self.run_id}"]
+        return [*argv[:start], *ours, *kept, *argv[at:]]
+
+    def obstacle(self, argv: Sequence[str]) -> str | None:
+        options = read_options([arg(word) for word in argv[len(self.runtime) + 1 :]])
+        name = next((value.text for option, value, _ in options if option == "--name" and value), None)
+        if name is None or self._ask("container", "inspect", name) is None:
+            return None
+        return f"There is a {self.tool} container named {name} already: remove it, or choose another --name."
+
+    def look(self) -> ContainerFacts | None:
+        found = self._ids()
+        return self._inspect(found[0]) if found else None
+
+    def end(self, grace_s: float) -> tuple[StopReport, ContainerFacts | None]:
+        found = self._ids()
+        if found is None:
+            words = f"{self.tool} does not answer: whether a container of this run is left is not known."
+            return StopReport(leftovers=(words,)), None
+        actions, leftovers, facts = list[str](), list[str](), None
+        for container in found:
+            facts = self._inspect(container)
+            if facts and facts.is_running:
+                self._ask("stop", "-t", f"{max(grace_s, 1):.0f}", container, timeout_s=grace_s + TIMEOUT_S)
+                actions.append(f"asked the container {facts.name} to end ({self.tool} stop)")
+            facts = self._inspect(container) or facts
+            self._ask("rm", "-f", "-v", container, timeout_s=3 * TIMEOUT_S)
+        if self._ids():
+            leftovers.append(f"Still there: {self.tool} container {', '.join(found)}, which could not be removed.")
+        return StopReport(tuple(actions), tuple(leftovers)), facts
+
+    def describe_client_exit(self, exit_code: int, last_line: str) -> str | None:
+        words = CLIENT_WORDS.get(exit_code)
+        return f"{words.format(tool=self.tool)}: {last_line}." if words and last_line else None
+
+    def _ids(self) -> list[str] | None:
+        """The containers that bear our label; None when the runtime does not answer."""
+        told = self._ask("ps", "-a", "-q", "--no-trunc", "--filter", f"label={LABEL}={self.run_id}")
+        return None if told is None else told.split()
+
+    def _inspect(self, container: str) -> ContainerFacts | None:
+        told = self._ask("inspect", "--type", "container", container)
+        return read_facts(self.tool, json.loads(told)[0], self._image_digest) if told else None
+
+    def _image_digest(self, image_id: str) -> str | None:
+        """Docker tells the digest of an image that came from a registry, and only there."""
+        told = self._ask("image", "inspect", image_id)
+        digests = json.loads(told)[0].get("RepoDigests") if told else None
+        return digests[0].partition("@")[2] if digests else None
+
+    def _ask(self, *words: str, timeout_s: float = TIMEOUT_S) -> str | None:
+        return ask([*self.runtime, *words], timeout_s, {**os.environ, **self.environ})
+
+
+def backend_of(config: Config, run_id: str) -> Backend:
+    """The backend that the config's own words call for."""
+    found = find_runtime([arg(word) for word in config.argv])
+    if found is None or found[2] != "run":
+        return ProcessBackend()
+    steering = {name: value for name, value in config.env.items() if name.startswith(CLIENT_VARIABLES)}
+    return ContainerBackend(tuple(config.argv[: found[1] - 1]), run_id, steering)
+
+
+def read_facts(tool: str, one: Mapping[str, Any], digest_of: Callable[[str], str | None]) -> ContainerFacts:
+    """One element of what `inspect` prints, in the terms that podman and docker share."""
+    state, image_id = one.get("State") or {}, one.get("Image") or None
+    is_running = bool(state.get("Running"))
+    pid, pid_started_at = _process_here(state.get("Pid"), str(one["Id"]))
+    return ContainerFacts(
+        tool=tool,
+        name=str(one.get("Name", "")).lstrip("/"),
+        id=str(one["Id"]),
+        image=(one.get("Config") or {}).get("Image") or one.get("ImageName"),
+        image_id=image_id,
+        image_digest=one.get("ImageDigest") or (digest_of(image_id) if image_id else None),
+        is_running=is_running,
+        exit_code=None if is_running else state.get("ExitCode"),
+        is_oom_killed=state.get("OOMKilled"),
+        pid=pid,
+        pid_started_at=pid_started_at,
+    )
+
+
+def _process_here(pid: int | None, container: str) -> tuple[int | None, float | None]:
+    """The pid and its start if it is one of this machine's: a runtime in a virtual machine has numbers of its own."""
+    try:
+        if pid and container in Path(f"/proc/{pid}/cgroup").read_text():
+            return pid, psutil.Process(pid).create_time()
+    except (OSError, psutil.Error):
+        return None, None
+    return None, None
+
+
+def _kept(name: str, words: Sequence[str]) -> Sequence[str]:
+    """An option's words without what would detach the container, remove it, bring it back or want a terminal."""
+    first = words[0]
+    if name in DROPPED:
+        return ()
+    if first.startswith("--"):
+        return words
+    rest = first[1:].lstrip("dit")
+    return words if rest == first[1:] else [f"-{rest}", *words[1:]] if rest and rest[0] != "=" else ()
