@@ -64,7 +64,8 @@ def _lines(title: str, facts: Sequence[Facts], value: Callable[[Window], float |
         ends += [End(x, y, one.run.name, color) for x, y in zip(xs, ys, strict=True) if y is not None][-1:]
     if len(facts) <= MOST_LABELLED:
         _label_ends(figure, ends)
-    return _styled(figure, title, on, legend=len(facts) > MOST_LABELLED)
+    last = max((w.since_ready_s for one in facts for w in one.windows), default=1.0)
+    return _styled(figure, title, on, last, legend=len(facts) > MOST_LABELLED)
 
 
 def _label_ends(figure: go.Figure, ends: Sequence[End]) -> None:
@@ -80,7 +81,7 @@ def _label_ends(figure: go.Figure, ends: Sequence[End]) -> None:
         )  # fmt: skip
 
 
-def _styled(figure: go.Figure, title: str, on: Ground, legend: bool) -> go.Figure:
+def _styled(figure: go.Figure, title: str, on: Ground, last_s: float, legend: bool) -> go.Figure:
     axis = {"gridcolor": GRID[on], "zeroline": False, "color": MUTED[on]}
     figure.update_layout(
         title={"text": title, "font": {"size": 14, "color": TEXT[on]}, "x": 0, "xanchor": "left"},
@@ -89,7 +90,7 @@ def _styled(figure: go.Figure, title: str, on: Ground, legend: bool) -> go.Figur
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": MUTED[on]},
-        xaxis={**axis, "title": {"text": "seconds since ready"}},
+        xaxis={**axis, "title": {"text": "seconds since ready"}, "range": [0, last_s * 1.01]},
         yaxis={**axis, "rangemode": "tozero"},
         showlegend=legend,
         hovermode="closest",
