@@ -45,6 +45,22 @@ class Acceptance(NamedTuple):
     reason: str | None = None
 
 
+class SourceRow(NamedTuple):
+    """Who spoke of a run, under which definition; `meaning`: metric -> its formula, or why it is unknown there."""
+
+    source: str
+    definition: str
+    samples: int
+    meaning: dict[str, str]
+
+
+class Crosscheck(NamedTuple):
+    """A run's log held against its counters over the same seconds."""
+
+    windows: int = 0
+    difference: float | None = None  # median of |counters - log| / log
+
+
 class RequestTotals(NamedTuple):
     """Our own load on a run, warm-up left out."""
 
@@ -115,6 +131,42 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
         found[row["run_id"]] = Acceptance(
             row["length"], row["rate"], row["per_position"] if row["drafts"] else None, row["definition"], reason
         )
+    return found
+
+
+def sources(store: Asked, run_ids: Sequence[str]) -> dict[str, list[SourceRow]]:
+    """The sources that gave a run its speed, those of the engine first."""
+    sql = """
+        WITH spoken AS (
+            SELECT 1 AS place, run_id, 'counter' AS source, definition FROM counter_samples
+            UNION ALL SELECT 2, run_id, 'slots', 'llamacpp.slots' FROM slot_samples
+            UNION ALL SELECT 3, run_id, 'log', definition FROM log_samples WHERE generation_tps IS NOT NULL
+            UNION ALL SELECT 4, run_id, 'client', 'client.requests' FROM requests
+        ), meanings AS (
+            SELECT definition,
+                map_from_entries(list((metric, coalesce(formula, 'unknown: ' || null_reason)))) AS meaning
+            FROM metric_definitions GROUP BY definition
+        )
+        SELECT run_id, source, s.definition, count(*) AS samples, any_value(meaning) AS meaning
+        FROM spoken s LEFT JOIN meanings USING (definition) WHERE list_contains(?, run_id)
+        GROUP BY place, run_id, source, s.definition ORDER BY place, s.definition
+    """
+    found: dict[str, list[SourceRow]] = {run_id: [] for run_id in run_ids}
+    for row in store.query(sql, [list(run_ids)]).to_pylist():
+        meaning = dict(row["meaning"] or ())
+        found[row["run_id"]].append(SourceRow(row["source"], row["definition"], row["samples"], meaning))
+    return found
+
+
+def crosschecks(store: Asked, run_ids: Sequence[str]) -> dict[str, Crosscheck]:
+    """Per run, how far its log and its counters are apart where both speak of the same tokens and seconds."""
+    sql = """
+        SELECT run_id, count(*) AS windows, median(abs(relative_difference)) AS difference
+        FROM samples_crosscheck WHERE list_contains(?, run_id) AND relative_difference IS NOT NULL GROUP BY run_id
+    """
+    found = dict.fromkeys(run_ids, Crosscheck())
+    for row in store.query(sql, [list(run_ids)]).to_pylist():
+        found[row["run_id"]] = Crosscheck(row["windows"], row["difference"])
     return found
 
 

@@ -15,6 +15,7 @@ from web import markup
 from web.actions import stop_buttons
 from web.comparison import number_table
 from web.context import services
+from web.evidence import evidence_of, source_line
 from web.facts import Facts, engine_title
 from web.markup import markdown_text
 from web.theme import duration
@@ -50,8 +51,9 @@ def cause(run: Run) -> None:
 
 
 def numbers(facts: Facts) -> None:
-    """What was measured."""
+    """What was measured, and who said so."""
     st.html(number_table([facts]))
+    st.html(source_line(evidence_of([facts.run])[0]))
 
 
 def timeline(run: Run) -> None:

@@ -1,0 +1,105 @@
+"""What a page says of the sources behind a run's numbers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domain import Batch, Config, CounterSample, LogSample, Run, Sample, SlotSample
+from engines.vllm.definitions import COUNTER, LOG
+from settings import Settings
+from storage import queries
+from storage.store import Store
+from web.evidence import Evidence, agreement, agreement_lines, source_line
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+RUN = Run(id="r1", name="<b>r1</b>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    opened = Store.open(Settings(data_dir=tmp_path))
+    opened.set_definitions([*COUNTER, *LOG])
+    yield opened
+    opened.close()
+
+
+def counters(seconds: int) -> list[Sample]:
+    """100 tok/s, scraped once a second."""
+    return [
+        CounterSample("r1", NOW + timedelta(seconds=s), float(s), "vllm.counter", generation_tokens_total=100.0 * s,
+                      first_tokens_total=1.0, requests_running=1.0)
+        for s in range(seconds)
+    ]  # fmt: skip
+
+
+def lines(*rates: float) -> list[Sample]:
+    """A line after each 10 s."""
+    return [
+        LogSample("r1", NOW + timedelta(seconds=10 * i), i, i, "vllm.log", window_s=10.0, generation_tps=rate)
+        for i, rate in enumerate(rates, 1)
+    ]
+
+
+def evidence(store: Store, *samples: Sample, run: Run = RUN, no_counters: str | None = None) -> Evidence:
+    store.write(Batch(samples))
+    store.save_run(run)
+    return Evidence(run, queries.sources(store, ["r1"])["r1"], queries.crosschecks(store, ["r1"])["r1"], no_counters)
+
+
+@pytest.mark.parametrize(
+    ("rates", "disagrees", "sentence"),
+    [
+        ((100.0, 98.0, 50.0), False, "log and counters agree within 2.1 % (median of 3 windows)"),
+        ((100.0, 80.0, 50.0), True, "log and counters disagree by 25% (median of 3 windows)"),
+        ((95.0,), True, "log and counters disagree by 5% (1 window)"),
+        ((100.0,), False, "log and counters agree within 0.1 % (1 window)"),
+    ],
+)
+def test_log_and_counters_of_the_same_windows(
+    store: Store, rates: tuple[float, ...], disagrees: bool, sentence: str
+) -> None:
+    found = evidence(store, *counters(60), *lines(*rates))
+    assert (agreement(found), found.disagrees) == (sentence, disagrees)
+    assert ('class="pw-doubt"' in source_line(found)) is disagrees
+
+
+def test_what_no_counters_cover_is_not_held_against_them(store: Store) -> None:
+    found = evidence(store, *counters(5), *lines(100.0))
+    assert agreement(found).startswith("log and counters cannot be held against each other")
+
+
+@pytest.mark.parametrize(
+    ("log_path", "sentence"),
+    [
+        (None, "known by its counters: it has no log that Pitwall can read"),
+        ("/var/log/x", "known by its counters: its log has told no speed"),
+    ],
+)
+def test_counters_alone(store: Store, log_path: str | None, sentence: str) -> None:
+    assert agreement(evidence(store, *counters(5), run=RUN.model_copy(update={"log_path": log_path}))) == sentence
+
+
+def test_counters_and_slots_are_both_named(store: Store) -> None:
+    slot = SlotSample("r1", NOW, 1.0, 0, 1, True, 5, 9, 100)
+    assert agreement(evidence(store, *counters(5), slot)).startswith("known by its counters and slots: ")
+
+
+def test_a_log_alone_says_why(store: Store) -> None:
+    found = evidence(store, *lines(100.0), no_counters="/metrics is switched off")
+    assert agreement(found) == "known only by its log: /metrics is switched off"
+
+
+def test_nothing_at_all(store: Store) -> None:
+    assert agreement(evidence(store)) == "neither counters nor a log have told its speed"
+
+
+def test_definitions_come_with_their_formulas_and_names_are_text(store: Store) -> None:
+    found = evidence(store, *counters(60), *lines(100.0))
+    line = source_line(found)
+    assert line.startswith('<p class="pw-muted">Sources: counters <abbr title="') and ">vllm.log</abbr>" in line
+    assert "decode_tps: (Δ generation tokens" in line and "tokens_per_step: unknown: the log has no step" in line
+    assert "&lt;b&gt;r1&lt;/b&gt;: log and counters agree" in agreement_lines([found, found])
