@@ -1,0 +1,82 @@
+"""Container commands as they are run; docker is a labelled fake here, for no Docker engine runs in a test."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from domain import Config, RunState
+from launcher.backends import ProcessBackend, backend_of
+from launcher.preflight import LaunchRequest
+from launcher.supervisor import Supervisor
+from tests.launcher.servers import DictStore, server_argv, wait_for_state
+
+OURS = ["--name", "pitwall-r1", "--label", "pitwall.run=r1", "--env", "PITWALL_RUN_ID=r1"]
+FAKE_DOCKER = """#!/bin/sh
+# FAKE: keeps what it is asked; 'run' becomes the server itself, as the foreground client would stand for it.
+for word in "$@"; do printf '%s\\n' "$word" >> "$DOCKER_FAKE/$$"; done
+case "$1" in
+run) while [ "$1" != image:1 ]; do shift; done; shift; touch "$DOCKER_FAKE/there"; exec "$@" ;;
+ps) [ -e "$DOCKER_FAKE/there" ] && echo c0ffee; exit 0 ;;
+inspect) cat "$DOCKER_FAKE/inspect.json" ;;
+image) echo '[{"RepoDigests": ["image@sha256:abc"]}]' ;;
+rm) rm "$DOCKER_FAKE/there" ;;
+esac
+"""
+INSPECTED = {
+    "Id": "c0ffee",
+    "Name": "/pitwall-r1",
+    "Image": "sha256:1d",
+    "Config": {"Image": "image:1"},
+    "State": {"Running": False, "ExitCode": 137, "OOMKilled": True, "Pid": 0},
+}
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ("docker run --rm -d image:1 serve --rm", ["docker", "run", *OURS, "image:1", "serve", "--rm"]),
+        ("podman run -dit -p 80:80 image:1", ["podman", "run", *OURS, "-p", "80:80", "image:1"]),
+        ("podman run -itp 80:80 image:1", ["podman", "run", *OURS, "-p", "80:80", "image:1"]),
+        ("podman run -d=true --restart always image:1", ["podman", "run", *OURS, "image:1"]),
+        ("sudo docker run --name mine image:1", ["sudo", "docker", "run", *OURS[2:], "--name", "mine", "image:1"]),
+        ("podman exec -it box vllm serve m", ["podman", "exec", "-it", "box", "vllm", "serve", "m"]),
+        ("./launch-cluster.sh -d exec vllm serve m", ["./launch-cluster.sh", "-d", "exec", "vllm", "serve", "m"]),
+    ],
+)
+def test_a_command_is_run_in_the_foreground_and_marked(argv: str, words: list[str]) -> None:
+    assert backend_of(Config(argv=tuple(argv.split())), "r1").words(argv.split()) == words
+
+
+def test_only_a_container_that_is_run_has_a_runtime() -> None:
+    assert isinstance(backend_of(Config(argv=("vllm", "serve", "podman")), "r1"), ProcessBackend)
+
+
+def test_docker_goes_the_same_way_and_out_of_memory_is_told(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "bin" / "docker"
+    fake.parent.mkdir()
+    fake.write_text(FAKE_DOCKER)
+    fake.chmod(0o755)
+    asked = tmp_path / "asked"
+    asked.mkdir()
+    (asked / "inspect.json").write_text(json.dumps([INSPECTED]))
+    monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("DOCKER_FAKE", str(asked))
+    argv = ("docker", "run", "--rm", "--gpus", "all", "image:1", *server_argv(1, "exits"))
+    config = Config(argv=argv, launcher="docker", image="image:1", port=18097)
+    run = supervisor.launch(LaunchRequest(config=config, name="d"))
+    ended = wait_for_state(store, run.id, RunState.FINISHED, RunState.FAILED)
+    calls = [path.read_text().splitlines() for path in asked.iterdir() if path.name.isdigit()]
+    verbs = [call[0] for call in calls]
+    (ran,) = [call for call in calls if call[0] == "run"]
+    assert ran[1:7] == ["--name", f"pitwall-{run.id}", "--label", f"pitwall.run={run.id}", "--env", ran[6]]
+    assert ran[7:10] == ["--gpus", "all", "image:1"]
+    assert ["rm", "-f", "-v", "c0ffee"] in calls and "stop" not in verbs, "it had ended by itself"
+    assert ended.state is RunState.FAILED and ended.exit_code == 137
+    assert ended.cause and ended.cause.endswith("The kernel ended it for want of memory (OOM).")
+    assert ended.provenance and ended.provenance["container"]["image_digest"] == "sha256:abc"
