@@ -30,6 +30,7 @@ from web.context import Services, provide, services
 from web.live import LiveHub
 from web.live_reader import StoreReader
 from web.routes import build_routes
+from web.shares import ShareBook, share_url
 from web.signing_key import load_secret
 from web.warm_up import import_and_freeze
 from web.workload_command import prepare_workload
@@ -42,6 +43,7 @@ except SettingsError as error:
     sys.exit(f"Pitwall cannot start: {error}")
 base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
 access = access_for(settings, load_secret(settings.secret_path), base_path)
+shares = ShareBook(access.secret, share_url(settings, base_path))
 hub = LiveHub(StoreReader(lambda: services().store))
 
 
@@ -54,6 +56,7 @@ def opened() -> Iterator[Services]:
             [*(row for engine in ENGINES if engine.counters for row in engine.counters.DEFINITIONS), *CLIENT]
         )
         store.on_commit(hub.on_commit)
+        shares.load(store)
         supervisor = Supervisor(
             store,
             settings.runs_dir,
@@ -69,7 +72,7 @@ def opened() -> Iterator[Services]:
         supervisor.adopt_all()
         supervisor.start()
         loop.start()
-        yield Services(settings, store, supervisor, hub)
+        yield Services(settings, store, supervisor, hub, shares)
         supervisor.close()
         loop.stop(STOP_TIMEOUT_S)
     finally:
@@ -102,7 +105,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         with opened() as ours:
             async with hub:
                 provide(ours)
-                sys.stdout.write(f"Open {settings.url}{base_path}/?token={access.token}\n")
+                sys.stdout.write(f"Open {access.url}/?token={access.token}\n")
                 sys.stdout.flush()
                 yield
                 provide(None)
@@ -124,5 +127,5 @@ app = st.App(
     "web/shell.py",
     lifespan=lifespan,
     routes=build_routes(hub, count_live_runs, VERSION, base_path),
-    middleware=[Middleware(Gate, access=access)],
+    middleware=[Middleware(Gate, access=access, shares=shares)],
 )

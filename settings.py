@@ -38,6 +38,10 @@ class Settings(BaseModel):
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
+    def url_under(self, base_path: str) -> str:
+        """`url` for what is served below '/base' or '': a public URL may say the base path already."""
+        return self.url if self.public_url and self.url.endswith(base_path) else self.url + base_path
+
     @property
     def store_path(self) -> Path:
         """The owner's own file: locked while Pitwall runs."""
@@ -55,6 +59,11 @@ class Settings(BaseModel):
     @property
     def parquet_dir(self) -> Path:
         return self.data_dir / "parquet"
+
+    @property
+    def presets_dir(self) -> Path:
+        """The user's own presets."""
+        return self.data_dir / "presets"
 
     @property
     def secret_path(self) -> Path:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import streamlit as st
 
 from web import places
-from web.actions import stop_buttons
-from web.context import services
+from web.actions import is_operator, stop_buttons
 from web.live_plot import live_plot
 from web.picker import pick_runs, tell_unknown
+from web.share_dialog import share_button
+from web.visible import visible_runs
 
 NEWEST = 200
 GHOSTS_BY_DEFAULT = 3
 
-runs = services().store.runs(limit=NEWEST)
+runs = visible_runs(NEWEST)
 live = [run.id for run in runs if run.state.is_live]
 ghosts = [run.id for run in runs if run.state == "finished"][:GHOSTS_BY_DEFAULT][::-1]
 picked = pick_runs(runs, live or ghosts, "Runs to watch; finished ones are laid under the live ones", key="live-runs")
 tell_unknown(picked)
 if picked.runs:
-    stop_buttons(picked.runs)
+    with st.container(horizontal=True):
+        stop_buttons(picked.runs)
+        share_button(picked.runs, "live")
     live_plot([run.id for run in picked.runs])
-elif not runs:
+elif not runs and is_operator():
     st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")
     st.page_link(places.RUNS, label="Runs")
 else:

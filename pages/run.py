@@ -5,18 +5,27 @@ from __future__ import annotations
 import streamlit as st
 
 from web import places, run_page
-from web.context import services
+from web.actions import is_operator
 from web.facts import facts_of
+from web.markup import markdown_text
+from web.share_dialog import share_button
+from web.visible import visible_run, visible_runs
 
 run_id = next(iter(st.query_params.get_all("run")), "")
-run = services().store.run(run_id) if run_id else None
+run = visible_run(run_id) if run_id else None
+if run is None and not run_id and not is_operator():
+    run = next(iter(visible_runs(newest=1)), None)
 if run is None:
-    st.warning(f"No run has the id `{run_id}`." if run_id else "The address names no run: `/run?run=<id>`.")
-    st.page_link(places.RUNS, label="All runs")
+    st.warning(
+        f"No run has the id {markdown_text(run_id)}." if run_id else "The address names no run: `/run?run=<id>`."
+    )
+    if is_operator():
+        st.page_link(places.RUNS, label="All runs")
     st.stop()
 
 facts = facts_of([run])[0]
 run_page.header(facts)
+share_button([run], "run")
 run_page.cause(run)
 run_page.numbers(facts)
 left, right = st.columns([1, 1])

@@ -6,6 +6,7 @@ import streamlit as st
 
 from web import markup
 from web.actions import demo_buttons
+from web.change_list import links_and_changes
 from web.context import services
 from web.facts import facts_of
 from web.run_cards import live_cards
@@ -46,3 +47,5 @@ if ended:
     pick_from_table(facts_of(ended))
 else:
     st.info("No run has ended yet. Run the demo: three configurations of a real server, about two minutes.")
+
+links_and_changes()

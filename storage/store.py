@@ -133,6 +133,11 @@ class Store:
         rows = self.query("SELECT * FROM raw.shares ORDER BY created_at DESC, id").to_pylist()
         return [share_of(row) for row in rows]
 
+    def audit(self, newest: int) -> list[AuditEntry]:
+        """The newest audit entries, the newest first."""
+        rows = self.query("SELECT * FROM raw.audit ORDER BY ts DESC LIMIT ?", [newest]).to_pylist()
+        return [AuditEntry(**row) for row in rows]
+
     def record(self, entries: Iterable[AuditEntry]) -> Future[None]:
         """Queue what somebody did for the audit; the future is done when it is durable."""
         return self._writer.submit(Pending({"audit": audit_table(entries)}, frozenset()))

@@ -9,9 +9,10 @@ import streamlit as st
 from demo.presets import demo_configs
 from domain import Run
 from launcher.preflight import LaunchRefused, LaunchRequest
-from web import places
+from web import audit, places
 from web.auth import current_role
 from web.context import services
+from web.markup import markdown_text
 from workloads import spec_for
 
 DEMO_WORKLOAD = "demo-stream"
@@ -52,10 +53,12 @@ def start_demo(one_after_the_other: bool) -> list[Run]:
         for one in demo_configs(services().settings.data_dir)
     ]
     try:
-        return services().supervisor.launch_batch(requests, one_after_the_other)
+        runs = services().supervisor.launch_batch(requests, one_after_the_other)
     except LaunchRefused as refusal:
-        st.error(str(refusal))
+        st.error(markdown_text(str(refusal)))
         return []
+    audit.record("launch", [run.id for run in runs], "the demo")
+    return runs
 
 
 def stop_buttons(runs: Sequence[Run]) -> None:
@@ -66,9 +69,10 @@ def stop_buttons(runs: Sequence[Run]) -> None:
     with st.container(horizontal=True):
         for run in stoppable:
             word = "Stop watching" if run.kind == "attached" else "Cancel" if run.state == "queued" else "Stop"
-            st.button(f"{word} {run.name}", key=f"stop-{run.id}", on_click=_stop, args=(run.id,))
+            st.button(f"{word} {markdown_text(run.name)}", key=f"stop-{run.id}", on_click=_stop, args=(run.id,))
 
 
 def _stop(run_id: str) -> None:
     require_operator()
-    services().supervisor.stop(run_id)
+    run = services().supervisor.stop(run_id)
+    audit.record("cancel" if run.kind == "launched" and run.started_at is None else "stop", [run_id])

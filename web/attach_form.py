@@ -11,7 +11,7 @@ from collectors.identify import Identity, NotServing, identify
 from domain import Config
 from launcher.discover import FoundServer, find_servers
 from launcher.preflight import LaunchRefused
-from web import markup, places
+from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services
 from web.facts import engine_title_of
@@ -84,4 +84,5 @@ def _watch(base_url: str, config: Config, name: str | None, log_path: Path | Non
     except LaunchRefused as refusal:
         st.error(markdown_text(str(refusal)))
         return
+    audit.record("attach", [run.id], base_url)
     st.switch_page(places.LIVE, query_params={"run": [run.id]})

@@ -2,16 +2,18 @@
 
 Pure ASGI, so that WebSockets pass through it as HTTP does. Order of the checks: `/healthz` is open;
 a Host that is not ours is DNS rebinding (403); a foreign Origin on a WebSocket or a change is
-cross-site (403); the operator's token becomes a signed cookie (303); without a valid cookie, 401.
+cross-site (403); the operator's token or a share's link becomes a signed cookie (303); without a valid cookie, 401.
+A viewer passes only where VIEWER_DOORS say so, changes nothing, and is put out when the share ends.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import secrets
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -20,20 +22,35 @@ import streamlit as st
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from domain import Share
 from settings import Settings
-from web.signin_page import signin_page
+from web.refusals import LINK_IS_OVER, WRONG_TOKEN, forbidden, over, unknown
+from web.shares import ShareBook
+from web.socket_until import SocketUntil
 
 Role = Literal["operator", "viewer"]
 ROLES: tuple[Role, ...] = ("operator", "viewer")
 ROLE_KEY = "pitwall.role"  # in the ASGI scope
+SHARE_KEY = "pitwall.share"  # in the ASGI scope: the share of a viewer
 ROLE_HEADER = "x-pitwall-role"  # how a page script learns it: only the gate can set it
+SHARE_HEADER = "x-pitwall-share"
 SIGN_IN_SECONDS = 30 * 24 * 3600
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-HOW_TO_SIGN_IN = "Open the URL that Pitwall printed at its start once; it carries the token and leaves a cookie."
+VIEWER_DOORS = {"", "live", "compare", "run", "_stcore", "static", "assets", "media", "component"}  # first in the path
+VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
+ONLY_LOOK = "A link that was shared is for looking only."
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks, as the cookies prove it."""
+
+    role: Role
+    share: Share | None = None  # of a viewer, always
 
 
 @dataclass(frozen=True)
@@ -46,10 +63,15 @@ class Access:
     any_address: bool = False  # listens on every interface: any IP literal may name us
     public_origin: str | None = None
     base_path: str = ""
+    url: str = ""  # where we are reached, for links
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     def signer(self) -> URLSafeTimedSerializer:
         return URLSafeTimedSerializer(self.secret, salt=f"sign-in {self.cookie_name}")
+
+    @property
+    def share_cookie_name(self) -> str:
+        return f"{self.cookie_name}-share"
 
 
 def access_for(settings: Settings, secret: bytes, base_path: str = "") -> Access:
@@ -68,6 +90,7 @@ def access_for(settings: Settings, secret: bytes, base_path: str = "") -> Access
         any_address=wildcard,
         public_origin=_origin(str(public)) if public else None,
         base_path=base_path,
+        url=settings.url_under(base_path),
     )
 
 
@@ -76,80 +99,149 @@ def current_role() -> Role | None:
     return _as_role(st.context.headers.get(ROLE_HEADER))
 
 
+def current_share_id() -> str | None:
+    """The share that let the browser behind the running page script in; None for the operator."""
+    return st.context.headers.get(SHARE_HEADER)
+
+
+def may_see(scope: Scope, run_ids: Iterable[str]) -> bool:
+    """Whether whoever sent this request, as the gate found, may see all of these runs."""
+    share: Share | None = scope[SHARE_KEY]
+    return scope[ROLE_KEY] == "operator" or (share is not None and set(run_ids) <= set(share.run_ids))
+
+
 def _as_role(said: object) -> Role | None:
     return next((role for role in ROLES if role == said), None)
 
 
 class Gate:
-    """ASGI middleware: `Middleware(Gate, access=access_for(settings, load_secret(settings.secret_path)))`."""
+    """ASGI middleware: `Middleware(Gate, access=access_for(settings, secret), shares=ShareBook(secret, url))`."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, shares: ShareBook) -> None:
         self._app = app
         self._access = access
+        self._shares = shares
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        role = self._role(headers)
-        answer = None if self._is_open(scope) else self._refusal(scope, headers, role)
+        visitor = self._visitor(headers)
+        answer = None if self._is_open(scope) else self._refusal(scope, headers, visitor)
         if answer is None:
-            await self._app(_with_role(scope, role), receive, send)
+            await self._let_in(_with_visitor(scope, visitor), receive, send, visitor)
         elif scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
             await send({"type": "websocket.close", "code": 1008, "reason": ""})
         else:
             await answer(scope, receive, send)
 
-    def _is_open(self, scope: Scope) -> bool:
-        path: str = scope["path"]
-        return scope["type"] == "http" and path == f"{self._access.base_path}/healthz"
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor | None) -> None:
+        """Pass the request on; a viewer's WebSocket lasts no longer than the share."""
+        if scope["type"] == "http" or visitor is None or visitor.share is None:
+            await self._app(scope, receive, send)
+            return
+        end = asyncio.create_task(self._shares.wait_for_end(visitor.share.id))
+        socket = SocketUntil(end, receive, send)
+        try:
+            await self._app(scope, socket.receive, socket.send)
+        finally:
+            end.cancel()
 
-    def _refusal(self, scope: Scope, headers: Headers, role: Role | None) -> Response | None:
+    def _is_open(self, scope: Scope) -> bool:
+        return scope["type"] == "http" and self._path(scope) == "/healthz"
+
+    def _path(self, scope: Scope) -> str:
+        """The path as the routes know it, below the base path."""
+        path: str = scope["path"]
+        return path.removeprefix(self._access.base_path) if path.startswith(f"{self._access.base_path}/") else "/"
+
+    def _refusal(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> Response | None:
         """The answer of the gate itself, or None for whoever may pass."""
         if not _host_is_ours(headers.get("host"), self._access):
-            return _forbidden(headers, "This Host name is not one that Pitwall is reached by; set PITWALL_PUBLIC_URL.")
+            return forbidden(headers, "This Host name is not one that Pitwall is reached by; set PITWALL_PUBLIC_URL.")
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
         if changes and not _origin_is_ours(headers, self._access):
-            return _forbidden(headers, "This request comes from another site.")
+            return forbidden(headers, "This request comes from another site.")
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in query if name == "token"]
         if given and scope["type"] == "http" and any(_same(value, self._access.token) for value in given):
-            return self._signed_in(scope, query)
-        return None if role else _unknown(headers, query, wrong_token=bool(given))
+            return self._signed_in(scope, headers, query)
+        if scope["type"] == "http" and self._path(scope).startswith("/share/"):
+            return self._shared(scope, headers)
+        if visitor is None:
+            return unknown(headers, query, WRONG_TOKEN if given else self._ended_share(headers))
+        return None if visitor.role == "operator" or self._is_for_viewers(scope) else forbidden(headers, ONLY_LOOK)
 
-    def _role(self, headers: Headers) -> Role | None:
-        cookie = cookie_parser(headers.get("cookie", "")).get(self._access.cookie_name, "")
+    def _is_for_viewers(self, scope: Scope) -> bool:
+        """Whether a viewer may pass here: what is not named stays closed, later doors too."""
+        path = self._path(scope)
+        if scope["type"] == "websocket":
+            return path in VIEWER_SOCKETS
+        return scope["method"] in SAFE_METHODS and path.removeprefix("/").split("/")[0] in VIEWER_DOORS
+
+    def _ended_share(self, headers: Headers) -> str:
+        """What to tell a browser whose share is over; nothing to one that never had any."""
+        return LINK_IS_OVER if self._access.share_cookie_name in cookie_parser(headers.get("cookie", "")) else ""
+
+    def _visitor(self, headers: Headers) -> Visitor | None:
+        """The operator where a cookie proves it, else the viewer of an open share."""
+        cookies = cookie_parser(headers.get("cookie", ""))
         try:
-            return _as_role(self._access.signer().loads(cookie, max_age=SIGN_IN_SECONDS))
+            signed = self._access.signer().loads(cookies.get(self._access.cookie_name, ""), max_age=SIGN_IN_SECONDS)
         except BadSignature:
-            return None
+            signed = None
+        if signed == "operator":
+            return Visitor("operator")
+        share = self._shares.read_token(cookies.get(self._access.share_cookie_name, ""))
+        return Visitor("viewer", share) if share else None
 
-    def _signed_in(self, scope: Scope, query: Iterable[tuple[str, str]]) -> Response:
-        kept = urlencode([(name, value) for name, value in query if name != "token"])
+    def _signed_in(self, scope: Scope, headers: Headers, query: Iterable[tuple[str, str]]) -> Response:
+        kept = [(name, value) for name, value in query if name != "token"]
         # A path of two leading slashes would be read as another host.
         path = "/" + quote(scope["path"].lstrip("/\\"), safe="/")
-        answer = RedirectResponse(path + (f"?{kept}" if kept else ""), status_code=303)
-        answer.set_cookie(
-            self._access.cookie_name,
-            str(self._access.signer().dumps("operator")),
-            max_age=SIGN_IN_SECONDS,
-            path="/",
-            secure=scope["scheme"] == "https",
-            httponly=True,
-            samesite="lax",
-        )
+        cookie = (self._access.cookie_name, str(self._access.signer().dumps("operator")))
+        return self._moved(path, kept, cookie, SIGN_IN_SECONDS, self._is_https(scope, headers))
+
+    def _shared(self, scope: Scope, headers: Headers) -> Response:
+        """A link that was shared becomes a viewer's cookie and the page it was made on."""
+        token = self._path(scope).removeprefix("/share/")
+        share = self._shares.read_token(token)
+        if share is None:
+            return over(headers)
+        path = f"{self._access.base_path}/{share.page}"
+        shown = [("run", run_id) for run_id in share.run_ids]
+        cookie = (self._access.share_cookie_name, token)
+        return self._moved(path, shown, cookie, self._shares.seconds_left(share), self._is_https(scope, headers))
+
+    def _moved(
+        self, path: str, query: Sequence[tuple[str, str]], cookie: tuple[str, str], lasts_s: int, secure: bool
+    ) -> Response:
+        answer = RedirectResponse(path + (f"?{urlencode(query)}" if query else ""), status_code=303)
+        name, value = cookie
+        answer.set_cookie(name, value, max_age=lasts_s, path="/", secure=secure, httponly=True, samesite="lax")
         answer.headers["cache-control"] = "no-store"
         answer.headers["referrer-policy"] = "no-referrer"
         return answer
 
+    def _is_https(self, scope: Scope, headers: Headers) -> bool:
+        """Whether the browser came by TLS, which a proxy in front of us may have ended."""
+        return scope["scheme"] == "https" or self._access.public_origin == f"https://{headers.get('host', '').lower()}"
 
-def _with_role(scope: Scope, role: Role | None) -> Scope:
-    """The scope with the role we found, and none that the client claimed."""
+
+def _with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
+    """The scope with the role and share we found, and none that the client claimed."""
     ours = [(name, value) for name, value in scope["headers"] if not name.lower().startswith(b"x-pitwall-")]
-    if role:
-        ours.append((ROLE_HEADER.encode(), role.encode()))
-    return {**scope, "headers": ours, ROLE_KEY: role}
+    if visitor:
+        ours.append((ROLE_HEADER.encode(), visitor.role.encode()))
+    if visitor and visitor.share:
+        ours.append((SHARE_HEADER.encode(), visitor.share.id.encode()))
+    return {
+        **scope,
+        "headers": ours,
+        ROLE_KEY: visitor.role if visitor else None,
+        SHARE_KEY: visitor.share if visitor else None,
+    }
 
 
 def _same(given: str, expected: str) -> bool:
@@ -188,24 +280,3 @@ def _origin(url: str) -> str:
     parts = urlsplit(url)
     usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
     return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}" if usual else url
-
-
-def _wants_page(headers: Headers) -> bool:
-    return "text/html" in headers.get("accept", "")
-
-
-def _forbidden(headers: Headers, reason: str) -> Response:
-    if _wants_page(headers):
-        return HTMLResponse(signin_page("Not from here", reason, form=None), status_code=403)
-    return JSONResponse({"error": reason}, status_code=403)
-
-
-def _unknown(headers: Headers, query: list[tuple[str, str]], wrong_token: bool) -> Response:
-    reason = "This token is not the one of this start. " if wrong_token else ""
-    if _wants_page(headers):
-        kept = [(name, value) for name, value in query if name != "token"]
-        answer: Response = HTMLResponse(signin_page("Sign in to Pitwall", reason + HOW_TO_SIGN_IN, form=kept), 401)
-    else:
-        answer = JSONResponse({"error": reason + HOW_TO_SIGN_IN}, status_code=401)
-    answer.headers["cache-control"] = "no-store"
-    return answer

@@ -8,6 +8,7 @@ from launcher.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from web.live import LiveHub
+from web.shares import ShareBook
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Services:
     store: Store
     supervisor: Supervisor
     hub: LiveHub
+    shares: ShareBook
 
 
 _provided: list[Services] = []

@@ -20,6 +20,7 @@ from typing import Self, TypeVar, TypeVarTuple
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from web.auth import may_see
 from web.decimation import decimate_part
 from web.live_protocol import LivePart, LiveReader, encode, is_empty
 
@@ -101,6 +102,9 @@ class LiveHub:
         run_ids = list(dict.fromkeys(websocket.query_params.getlist("run")))
         if not 0 < len(run_ids) <= RUNS_PER_BROWSER:
             await websocket.close(1008, f"name 1 to {RUNS_PER_BROWSER} runs as ?run=<id>")
+            return
+        if not may_see(websocket.scope, run_ids):
+            await websocket.close(1008, "this link does not show all of these runs")
             return
         try:
             cursors = _read_cursors(await websocket.receive_text())

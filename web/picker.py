@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from domain import Run
+from web.markup import markdown_text
 from web.theme import DASH
 
 STATE_WORDS = {"finished": "", "failed": " (failed)"}
@@ -53,4 +54,6 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
 def tell_unknown(picked: Picked) -> None:
     """Say which ids of the address no run has."""
     for run_id in picked.unknown:
-        st.warning(f"No run has the id `{run_id}`. It may belong to another Pitwall, or the link was cut short.")
+        st.warning(
+            f"No run has the id {markdown_text(run_id)}. It may belong to another Pitwall, or the link was cut short."
+        )

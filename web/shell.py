@@ -7,19 +7,27 @@ from pathlib import Path
 import streamlit as st
 
 from web import places
+from web.actions import is_operator
 
 STATIC = Path(__file__).resolve().parent / "static"
 
 st.set_page_config(page_title="Pitwall", page_icon=str(STATIC / "icon.svg"), layout="wide")
 st.html("<style>" + (STATIC / "pitwall.css").read_text() + "</style>")
 
-st.navigation(
-    [
-        st.Page(places.RUNS, title="Runs", url_path="runs", default=True),
-        st.Page(places.LIVE, title="Live", url_path="live"),
-        st.Page(places.LAUNCH, title="Launch", url_path="launch"),
-        st.Page(places.COMPARE, title="Compare", url_path="compare"),
-        st.Page(places.RUN, title="Run", url_path="run", visibility="hidden"),
-    ],
-    position="top",
-).run()
+live = st.Page(places.LIVE, title="Live", url_path="live")
+compare = st.Page(places.COMPARE, title="Compare", url_path="compare")
+OPERATOR_PAGES = [
+    st.Page(places.RUNS, title="Runs", url_path="runs", default=True),
+    live,
+    st.Page(places.LAUNCH, title="Launch", url_path="launch"),
+    compare,
+    st.Page(places.RUN, title="Run", url_path="run", visibility="hidden"),
+]
+VIEWER_PAGES = [
+    st.Page(places.SHARED, title="Shared", url_path="shared", default=True, visibility="hidden"),
+    live,
+    compare,
+    st.Page(places.RUN, title="Run", url_path="run"),
+]
+
+st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top").run()

@@ -18,6 +18,7 @@ from storage.store import Store
 from web.context import Services, provide
 from web.facts import PEAK_WINDOW_S, facts_of
 from web.live import LiveHub
+from web.shares import ShareBook
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -113,7 +114,7 @@ def test_a_log_alone_gives_a_speed_and_says_over_what(
     store: Store, settings: Settings, provided: Callable[[Services], None]
 ) -> None:
     put(store, "vllm", *(vllm(10 * i, 40.0 + i) for i in range(1, 7)))
-    provided(Services(settings, store, cast(Supervisor, None), cast(LiveHub, None)))
+    provided(Services(settings, store, cast(Supervisor, None), cast(LiveHub, None), cast(ShareBook, None)))
     said = facts_of(store.runs())[0].summary
     assert (said.window_s, said.definition, said.active_windows, said.excluded_windows) == (10, "vllm.log", 5, 1)
     assert said.typical_tps == 44

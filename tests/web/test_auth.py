@@ -21,6 +21,7 @@ from websockets.sync.client import connect
 
 from settings import Settings
 from web.auth import ROLE_KEY, Access, Gate, access_for
+from web.shares import ShareBook
 from web.signing_key import load_secret
 
 
@@ -35,13 +36,15 @@ async def tell_socket(websocket: WebSocket) -> None:
     await websocket.close()
 
 
-def guarded(access: Access) -> Starlette:
+def guarded(access: Access, shares: ShareBook | None = None) -> Starlette:
     routes = [
         Route("/healthz", tell),
         Route("/{rest:path}", tell, methods=["GET", "POST"]),
         WebSocketRoute("/ws/live", tell_socket),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(Gate, access=access)])
+    return Starlette(
+        routes=routes, middleware=[Middleware(Gate, access=access, shares=shares or ShareBook(access.secret, ""))]
+    )
 
 
 @pytest.fixture

@@ -7,14 +7,19 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from domain import Share
+from web.auth import ROLE_KEY, SHARE_KEY
 from web.decimation import decimate
 from web.live import RUNS_PER_BROWSER, WAITING_MESSAGES, LiveHub
 from web.live_protocol import LivePart, Series, is_empty
@@ -47,6 +52,17 @@ class ScriptedReader:
         return {"cursor": str(start + len(series["t"])), "series": {"decode_tps": series}}
 
 
+class LetIn:
+    """Stands in for the gate: what it would say of whoever connects."""
+
+    def __init__(self, app: ASGIApp, room: Room) -> None:
+        self.app, self.room = app, room
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        share = self.room.share
+        await self.app({**scope, ROLE_KEY: "viewer" if share else "operator", SHARE_KEY: share}, receive, send)
+
+
 class Room:
     """A hub under a real server, and the clients that the test connects to it."""
 
@@ -56,8 +72,10 @@ class Room:
         self.app = Starlette(
             routes=build_routes(self.hub, count_live_runs=lambda: len(reader.points), version="0"),
             lifespan=self._lifespan,
+            middleware=[Middleware(LetIn, room=self)],
         )
         self.address = ""
+        self.share: Share | None = None  # of whoever connects next
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -108,6 +126,16 @@ def test_snapshot_then_deltas_in_sequence(room: Room) -> None:
             room.commit("a", number)
             delta = receive(socket)
             assert (delta["type"], delta["run"], delta["seq"], values(delta)) == ("delta", "a", number - 2, [number])
+
+
+def test_a_viewer_is_sent_the_shared_runs_and_no_other(room: Room) -> None:
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    room.share = Share(id="s", run_ids=("a",), page="live", created_at=at, created_by="operator", expires_at=at)
+    with room.watch("a") as socket:
+        assert [receive(socket)["type"] for _ in range(2)] == ["hello", "snapshot"]
+    for runs in (["b"], ["a", "b"], ["a", "none"]):
+        with pytest.raises(ConnectionClosed, match="does not show all of these"), room.watch(*runs) as socket:
+            receive(socket)
 
 
 def test_one_read_serves_all_viewers(room: Room) -> None:

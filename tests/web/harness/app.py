@@ -23,6 +23,7 @@ from web.auth import Gate, access_for
 from web.live import LiveHub
 from web.live_protocol import LiveMeta, LivePart, LogLine, Series, Tile
 from web.routes import build_routes
+from web.shares import ShareBook
 from web.signing_key import load_secret
 
 T0 = float(os.environ.get("HARNESS_T0") or time.time())
@@ -166,5 +167,5 @@ app = st.App(
     Path(__file__).with_name("page.py"),
     lifespan=lifespan,
     routes=build_routes(hub, count_live_runs=lambda: 9, version="harness"),
-    middleware=[Middleware(Gate, access=access)],
+    middleware=[Middleware(Gate, access=access, shares=ShareBook(access.secret, access.url))],
 )

@@ -1,0 +1,33 @@
+"""Shared: what a viewer may see, for whoever opens the bare address."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from web import markup
+from web.share_dialog import moment
+from web.visible import current_share, visible_runs
+
+share = current_share()
+if share is None:
+    st.info("The link that brought you here is over: ask whoever sent it for a new one.")
+    st.stop()
+
+runs = visible_runs(newest=len(share.run_ids))
+ids = [run.id for run in runs]
+rows = [
+    [
+        f'{markup.swatch(run.color)}<a href="{markup.run_link("run", [run.id])}" target="_self">'
+        f"{markup.text(run.name)}</a>",
+        markup.text(run.state),
+    ]
+    for run in runs
+]
+st.html(
+    '<h1 style="font-size:1.35rem;margin:0 0 .2rem">Shared runs</h1>'
+    f'<p class="pw-lead pw-muted">To look at, until {moment(share.expires_at)}.</p>'
+    f"{markup.table(['run', 'state'], rows)}"
+    f'<p><a href="{markup.run_link("live", ids)}" target="_self">Watch side by side</a>'
+    + (f' · <a href="{markup.run_link("compare", ids)}" target="_self">Compare</a>' if len(ids) > 1 else "")
+    + "</p>"
+)

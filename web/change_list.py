@@ -1,0 +1,26 @@
+"""What was given out and who changed what, for the operator."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from web import markup
+from web.actions import is_operator
+from web.context import services
+from web.share_dialog import moment, share_list
+
+NEWEST = 50
+
+
+def links_and_changes() -> None:
+    """A closed section: the links that are open, and the newest changes."""
+    if not is_operator():
+        return
+    with st.expander("Links and changes"):
+        share_list(services().shares.all())
+        entries = services().store.audit(NEWEST)
+        rows = [[moment(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
+        if rows:
+            st.html(markup.table(["when", "what", "who", "run", ""], rows))
+        else:
+            st.caption("Nothing has been changed yet.")

@@ -1,0 +1,44 @@
+"""What the gate answers instead of passing a request on: a page to a browser, JSON to a program."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from web.signin_page import signin_page
+
+LINK_IS_OVER = "This link has been revoked, is past its end, or was cut short: ask whoever sent it for a new one."
+WRONG_TOKEN = "This token is not the one of this start."
+HOW_TO_SIGN_IN = "Open the URL that Pitwall printed at its start once; it carries the token and leaves a cookie."
+
+
+def _wants_page(headers: Headers) -> bool:
+    return "text/html" in headers.get("accept", "")
+
+
+def forbidden(headers: Headers, reason: str) -> Response:
+    if _wants_page(headers):
+        return HTMLResponse(signin_page("Not from here", reason, form=None), status_code=403)
+    return JSONResponse({"error": reason}, status_code=403)
+
+
+def over(headers: Headers) -> Response:
+    """The answer to a link that opens nothing."""
+    if _wants_page(headers):
+        answer: Response = HTMLResponse(signin_page("This link is over", LINK_IS_OVER, form=None), 410)
+    else:
+        answer = JSONResponse({"error": LINK_IS_OVER}, status_code=410)
+    answer.headers["cache-control"] = "no-store"
+    return answer
+
+
+def unknown(headers: Headers, query: list[tuple[str, str]], reason: str) -> Response:
+    """The answer to whoever must sign in; `reason` says what was wrong with what they brought."""
+    words = f"{reason} {HOW_TO_SIGN_IN}".strip()
+    if _wants_page(headers):
+        kept = [(name, value) for name, value in query if name != "token"]
+        answer: Response = HTMLResponse(signin_page("Sign in to Pitwall", words, form=kept), 401)
+    else:
+        answer = JSONResponse({"error": words}, status_code=401)
+    answer.headers["cache-control"] = "no-store"
+    return answer

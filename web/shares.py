@@ -1,0 +1,106 @@
+"""The view-only links that were given out: made, signed, looked up at every request, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from itsdangerous import BadSignature, URLSafeSerializer
+
+from domain import Share
+from settings import Settings
+from storage.store import Store
+
+LOOK_EVERY_S = 1.0
+
+
+def share_url(settings: Settings, base_path: str) -> str:
+    """The address that links begin with: the public one, else by which others can reach this machine."""
+    everywhere = settings.public_url is None and settings.host in ("0.0.0.0", "::")
+    reached = settings.model_copy(update={"host": socket.gethostname()}) if everywhere else settings
+    return reached.url_under(base_path)
+
+
+class ShareBook:
+    """All shares, in memory because the gate asks at every request, and in the store because they outlive us.
+
+    A link's token is the share's id, signed; only the id is stored. `url` is where Pitwall is reached, without a
+    slash at its end.
+    """
+
+    def __init__(self, secret: bytes, url: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._signer = URLSafeSerializer(secret, salt="share")
+        self._url = url
+        self._clock = clock
+        self._store: Store | None = None
+        self._shares: dict[str, Share] = {}
+
+    def load(self, store: Store) -> None:
+        """Take up what the store holds; until then no link opens anything."""
+        self._store = store
+        self._shares = {share.id: share for share in store.shares()}
+
+    def all(self) -> list[Share]:
+        """Every share that was ever made, the newest first."""
+        return sorted(self._shares.values(), key=lambda share: share.created_at, reverse=True)
+
+    def is_open(self, share: Share) -> bool:
+        return share.is_open(self._clock())
+
+    def find_open(self, share_id: str) -> Share | None:
+        """The share of this id while it opens anything."""
+        share = self._shares.get(share_id)
+        return share if share and self.is_open(share) else None
+
+    def read_token(self, token: str) -> Share | None:
+        """The share that a token opens; None when it is forged, revoked or past its end."""
+        try:
+            return self.find_open(str(self._signer.loads(token)))
+        except BadSignature:
+            return None
+
+    def token(self, share: Share) -> str:
+        return str(self._signer.dumps(share.id))
+
+    def link(self, share: Share) -> str:
+        """What to give to a teammate."""
+        return f"{self._url}/share/{self.token(share)}"
+
+    def seconds_left(self, share: Share) -> int:
+        return max(0, int((share.expires_at - self._clock()).total_seconds()))
+
+    def make(self, run_ids: Sequence[str], page: str, lasts: timedelta, by: str, note: str | None = None) -> Share:
+        """A new share of exactly these runs; durable when it returns. Raises ValueError without a run."""
+        if not run_ids:
+            raise ValueError("A link needs at least one run to show.")
+        now = self._clock()
+        share = Share(
+            id=secrets.token_urlsafe(9),
+            run_ids=tuple(dict.fromkeys(run_ids)),
+            page=page,
+            created_at=now,
+            created_by=by,
+            expires_at=now + lasts,
+            note=note,
+        )
+        return self._keep(share)
+
+    def revoke(self, share_id: str) -> Share:
+        """End a share now; open pages of it are closed within about a second. Raises KeyError for an unknown one."""
+        share = self._shares[share_id]
+        return share if share.revoked_at else self._keep(share.model_copy(update={"revoked_at": self._clock()}))
+
+    def _keep(self, share: Share) -> Share:
+        if self._store is None:
+            raise RuntimeError("The shares have not been loaded: app.py does that when it opens the store.")
+        self._store.save_share(share)
+        self._shares = {**self._shares, share.id: share}
+        return share
+
+    async def wait_for_end(self, share_id: str) -> None:
+        """Return once the share opens nothing any more."""
+        while self.find_open(share_id):
+            await asyncio.sleep(LOOK_EVERY_S)

@@ -1,0 +1,34 @@
+"""A WebSocket that ends when something else does."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import Message, Receive, Send
+
+REASON = "This link is over."
+
+
+class SocketUntil:
+    """A WebSocket's two ends, which close when `end` is done: for the browser and for the app behind."""
+
+    def __init__(self, end: asyncio.Task[None], receive: Receive, send: Send) -> None:
+        self._end = end
+        self._receive = receive
+        self._send = send
+
+    async def receive(self) -> Message:
+        arriving = asyncio.ensure_future(self._receive())
+        try:
+            await asyncio.wait({arriving, self._end}, return_when=asyncio.FIRST_COMPLETED)
+            if not self._end.done():
+                return arriving.result()
+        finally:
+            arriving.cancel()
+        await self._send({"type": "websocket.close", "code": 1008, "reason": REASON})
+        return {"type": "websocket.disconnect", "code": 1008, "reason": REASON}
+
+    async def send(self, message: Message) -> None:
+        if self._end.done():
+            raise OSError("the share has ended")  # what Starlette takes for a browser that has left
+        await self._send(message)
