@@ -1,24 +1,31 @@
-"""Launch: paste any command, see how it is read, put it under a workload; or watch a server that already runs."""
+"""Launch: a preset, a pasted command or an earlier run, edited and put under a workload; or a server that runs."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from web import attach_form, launch_form
+from web import attach_form, editor, launch_check, launch_form, source_picker
 from web.actions import is_operator
 
 if not is_operator():
     st.info("Only the operator may launch or attach.")
     st.stop()
 
-paste, attach = st.tabs(["Paste a command", "Watch a running server"])
-with paste:
-    left, right = st.columns([3, 2])
+configure, attach = st.tabs(["Configure and launch", "Watch a running server"])
+with configure:
+    source_picker.follow_address()
+    left, right = st.columns([3, 2], gap="large")
     with left:
-        explanation = launch_form.paste_box()
+        source_picker.pick_source()
+        editor.command_box()
+        editor.notes()
+        editor.form()
     with right:
-        launch_form.reading(explanation)
-    launch_form.launch(explanation)
+        launch_check.exact_command()
+        launch_check.lacks()
+        launch_form.launch()
+        launch_check.changes()
+        launch_check.keep_as_preset()
 with attach:
     st.subheader("Running on this machine")
     attach_form.found_servers()

@@ -1,0 +1,161 @@
+"""The configuration being edited on the Launch page: one Config behind two views, the command's text and the form."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass, field, replace
+
+import streamlit as st
+
+from domain import Config, Run
+from launcher.command import command_of, shell_text
+from launcher.explain import Explanation, explain
+from launcher.preflight import CONTAINER_LAUNCHERS
+from launcher.presets import Needs, Preset
+from launcher.secrets import MASK, is_reference, is_secret_name, missing_secrets
+from web.config_fields import Field, Value, value_of, with_value
+
+TEXT_KEY = "pasted"
+AS_IS_KEY = "as-is"
+DEMO = ["-m", "demo", "serve"]  # makes its model file itself
+
+
+@dataclass
+class Draft:
+    """What is edited in this browser session; secrets are held here in memory and go nowhere but into the launch."""
+
+    config: Config | None = None
+    text: str = ""
+    explanation: Explanation = field(default_factory=Explanation)
+    origin: str | None = None  # 'the preset A', 'the run X'
+    about: str = ""  # what the preset says of itself
+    base: Config | None = None  # the configuration as it was taken from there
+    needs: Needs = field(default_factory=Needs)
+    inferred: dict[str, str] = field(default_factory=dict)
+    required: dict[str, str] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
+    problem: str | None = None  # what is wrong with the last edit
+    generation: int = 0  # the form's widgets are made anew with each
+
+    @property
+    def makes_model(self) -> bool:
+        return self.config is not None and list(self.config.argv[1:4]) == DEMO
+
+    @property
+    def is_as_it_is(self) -> bool:
+        """The words are run without being understood."""
+        return self.config is not None and self.config.engine == "other"
+
+    @property
+    def missing_secrets(self) -> list[str]:
+        """The secrets whose value has to be given with the launch."""
+        if self.config is None:
+            return []
+        masked = missing_secrets(self.config.argv, self.config.env, self.secrets)
+        named = [name for name in self.explanation.secret_names if name not in {*self.secrets, *os.environ}]
+        return sorted({*masked, *named})
+
+    @property
+    def still_required(self) -> dict[str, str]:
+        """What the preset leaves to the user and is not stated yet."""
+        config = self.config
+        return {
+            path: why
+            for path, why in self.required.items()
+            if config and value_of(config, Field(path, path)) in (None, "")
+        }
+
+
+def current() -> Draft:
+    """This session's draft; its text is put back into the box when the page is come back to."""
+    draft: Draft = st.session_state.setdefault("draft", Draft())
+    st.session_state.setdefault(TEXT_KEY, draft.text)
+    st.session_state.setdefault(AS_IS_KEY, draft.is_as_it_is)
+    return draft
+
+
+def text_of(config: Config) -> str:
+    """The command as a person would paste it: a process's environment stands before it."""
+    env = {} if config.launcher in CONTAINER_LAUNCHERS or config.image else config.env
+    return shell_text(config.argv, env)
+
+
+def read_text() -> None:
+    """The text box was edited: read it, and make the form say it."""
+    text = st.session_state[TEXT_KEY]
+    explanation = explain(text) if text.strip() else Explanation()
+    draft = current() if _is_edit_of(current().base, explanation.config) else Draft(generation=current().generation)
+    _put(replace(draft, config=explanation.config, text=text, explanation=explanation, secrets={}, problem=None))
+
+
+def _is_edit_of(base: Config | None, config: Config | None) -> bool:
+    """Whether a text is still that of the source, edited, and not another command pasted over it."""
+    return base is not None and config is not None and (base.engine, base.launcher) == (config.engine, config.launcher)
+
+
+def read_as_it_is() -> None:
+    """Any program at all, its words split as a shell would and never given to one."""
+    if not st.session_state[AS_IS_KEY]:
+        read_text()
+        return
+    draft = current()
+    try:
+        words = shlex.split(draft.text.replace("\\\n", " "))
+    except ValueError as problem:
+        draft.problem = f"The words cannot be told apart: {problem}."
+        return
+    draft.config = Config(engine="other", executable=words[0], argv=tuple(words))
+    draft.generation += 1
+
+
+def take(config: Config, origin: str, preset: Preset | None = None) -> None:
+    """Start from a configuration that is there already."""
+    new = Draft(config, text_of(config), origin=origin, base=config)
+    if preset:
+        new.about, new.needs = preset.about, preset.needs
+        new.inferred, new.required = dict(preset.inferred), dict(preset.required)
+    _put(new)
+
+
+def take_run(run: Run) -> None:
+    take(run.config, f"the run {run.name}")
+
+
+def _put(draft: Draft) -> None:
+    draft.generation = current().generation + 1
+    st.session_state["draft"] = draft
+    st.session_state[TEXT_KEY] = draft.text
+    st.session_state[AS_IS_KEY] = draft.is_as_it_is
+
+
+def edit(field: Field, value: Value) -> None:
+    """One field was edited in the form: say it in the command, and show that in the text box."""
+    draft = current()
+    assert draft.config
+    draft.problem = None
+    try:
+        config = with_value(draft.config, field, read_variables(draft, value) if field.kind == "variables" else value)
+        draft.config = config.model_copy(update={"argv": tuple(command_of(config))})
+    except ValueError as problem:
+        draft.problem = str(problem)
+        return
+    draft.text = st.session_state[TEXT_KEY] = text_of(draft.config)
+
+
+def read_variables(draft: Draft, text: Value) -> dict[str, str]:
+    """NAME=value lines, literal secrets taken out of them into the draft."""
+    found = read_environment(str(text or ""))
+    hidden = {k: v for k, v in found.items() if is_secret_name(k) and not is_reference(v) and v != MASK}
+    draft.secrets |= hidden
+    return {name: MASK if name in hidden else value for name, value in found.items()}
+
+
+def read_environment(text: str) -> dict[str, str]:
+    """NAME=value lines; raises ValueError that names the line which is none."""
+    lines = [line.strip().removeprefix("export ") for line in text.splitlines()]
+    pairs = [line.partition("=") for line in lines if line and not line.startswith("#")]
+    for name, equals, _ in pairs:
+        if not equals or not name.isidentifier():
+            raise ValueError(f"'{name}' is no NAME=value line of an environment.")
+    return {name: value.strip("\"'") for name, _, value in pairs}

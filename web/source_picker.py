@@ -1,0 +1,105 @@
+"""What the Launch page starts from: a paste, a preset, an earlier run, or a server that runs here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from demo.presets import demo_configs
+from launcher.discover import find_servers
+from launcher.presets import SHIPPED, Preset, Shelf, read_presets
+from web import draft
+from web.context import services
+from web.facts import engine_title_of
+from web.markup import markdown_text
+from web.picker import label
+
+KINDS = ("Paste", "Preset", "Earlier run", "Running server")
+RUN_PARAMETER = "run"
+PRESET_PARAMETER = "preset"
+NEWEST = 100
+Taker = Callable[[], None]
+
+
+def shelf() -> Shelf:
+    """Shipped and own presets; the demo's are made when they are asked for."""
+    return read_presets([SHIPPED, services().settings.presets_dir])
+
+
+def follow_address() -> None:
+    """`/launch?run=<id>` and `/launch?preset=<name>` fill the form once, and leave the address as it was."""
+    asked = (st.query_params.get(RUN_PARAMETER), st.query_params.get(PRESET_PARAMETER))
+    if asked == (None, None) or st.session_state.get("launch-address") == asked:
+        return
+    st.session_state["launch-address"] = asked
+    run = services().store.run(asked[0]) if asked[0] else None
+    if run:
+        draft.take_run(run)
+    elif asked[1] in (presets := shelf().presets):
+        _take_preset(presets[asked[1]])
+    else:
+        st.warning(f"There is no {'run' if asked[0] else 'preset'} `{markdown_text(str(asked[0] or asked[1]))}`.")
+
+
+def pick_source() -> None:
+    """The kind of source, and one of that kind."""
+    kind = st.segmented_control("Start from", KINDS, default=KINDS[0], key="source-kind")
+    if kind == "Preset":
+        found = shelf()
+        _pick("Preset", {preset.name: _preset_taker(preset) for preset in found.presets.values()} | _demo())
+        for problem in found.problems:
+            st.warning(markdown_text(problem))
+    elif kind == "Earlier run":
+        _pick("Run", {label(run): _run_taker(run.id) for run in services().store.runs(limit=NEWEST)})
+    elif kind == "Running server":
+        _pick("Server", _servers())
+
+
+def _pick(title: str, choices: Mapping[str, Taker]) -> None:
+    """A list whose choice fills the form as soon as it is made."""
+    if not choices:
+        st.caption("There is none now.")
+        return
+    key = f"source-{title}"
+
+    def chosen() -> None:
+        name = st.session_state[key]
+        if name in choices:
+            choices[name]()
+
+    st.selectbox(
+        title, list(choices), index=None, key=key, on_change=chosen, placeholder=f"{len(choices)} to choose from"
+    )
+
+
+def _preset_taker(preset: Preset) -> Taker:
+    return lambda: _take_preset(preset)
+
+
+def _take_preset(preset: Preset) -> None:
+    draft.take(preset.launchable, f"the preset {preset.name}", preset)
+
+
+def _run_taker(run_id: str) -> Taker:
+    def taken() -> None:
+        run = services().store.run(run_id)
+        if run:
+            draft.take_run(run)
+
+    return taken
+
+
+def _demo() -> dict[str, Taker]:
+    configs = demo_configs(services().settings.data_dir)
+    return {one.name: lambda one=one: draft.take(one.config, f"the preset {one.name}") for one in configs}  # type: ignore[misc]
+
+
+def _servers() -> dict[str, Taker]:
+    found = [server for server in find_servers() if server.config.argv]
+    return {
+        f"{engine_title_of(one.engine)} {one.model or ''} {one.base_url or ''}".strip(): lambda one=one: draft.take(  # type: ignore[misc]
+            one.config, f"the server at {one.base_url or one.pid}"
+        )
+        for one in found
+    }
