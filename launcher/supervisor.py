@@ -18,11 +18,13 @@ from launcher.machine import machine_id
 from launcher.making import attached_run, identity, lay_down, new_run
 from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
 from launcher.process import shim_secrets
+from launcher.queue import RunQueue
 from launcher.readiness import accepts_connections
 from launcher.secrets import SERVER_API_KEY
 
 TURN_S = 0.25
 CANCELLED = "Cancelled before it started."
+SKIPPED = "Skipped: it was stopped so that the queue goes on."
 OTHER_MACHINE = "It was live on another machine when this store was last used: its end is unknown."
 
 
@@ -62,7 +64,7 @@ class Supervisor:
         ledger = Ledger(store, events, clock)
         self._means = Means(ledger, self._pool, stop_grace_s, prepare_workload, explain_failure)
         self._lives: dict[str, Life | Watch] = {}
-        self._queued: dict[str, Life] = {}
+        self._queue = RunQueue(runs_dir)
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._is_closing = False
@@ -87,7 +89,10 @@ class Supervisor:
             return run
         assert run.run_dir
         life = Life(run, self._means, shim_secrets(Path(run.run_dir)), was_adopted=True)
-        (self._queued if run.state is RunState.QUEUED else self._lives)[run.id] = life
+        if run.state is RunState.QUEUED:
+            self._queue.add(life)
+        else:
+            self._lives[run.id] = life
         return run
 
     def close(self, stop_servers: bool = False) -> None:
@@ -104,8 +109,8 @@ class Supervisor:
 
     def _stop_all(self) -> None:
         with self._lock:
-            for run_id in list(self._queued):
-                self.cancel(run_id)
+            for life in self._queue.lives():
+                self.cancel(life.run.id)
             launched = [life for life in self._lives.values() if isinstance(life, Life)]
             for life in launched:
                 life.end()
@@ -124,19 +129,11 @@ class Supervisor:
         with self._lock:
             for life in list(self._lives.values()):
                 life.step()
-            for life in self._due():
-                del self._queued[life.run.id]
+            for life in self._queue.due(self.live_runs()):
+                self._queue.take(life.run.id)
                 self._lives[life.run.id] = life
                 life.begin()
             self._lives = {run_id: life for run_id, life in self._lives.items() if not life.run.state.is_final}
-
-    def _due(self) -> list[Life]:
-        """Queued runs whose time has come: those without a place at once, of the queue one at a time."""
-        at_once = [life for life in self._queued.values() if life.run.queue_position is None]
-        waiting = [life for life in self._queued.values() if life.run.queue_position is not None]
-        is_busy = any(life.run.queue_position is not None for life in self._lives.values())
-        first = min(waiting, key=lambda life: life.run.queue_position or 0.0, default=None)
-        return at_once if is_busy or first is None else [*at_once, first]
 
     # --- what pages ask of it ---------------------------------------------------------------------------------------
     def launch(self, request: LaunchRequest) -> Run:
@@ -156,14 +153,18 @@ class Supervisor:
         with self._lock:
             known, made = list(self._store.runs()), list[Run]()
             for request in map(with_words_filled_in, requests):
-                promised = [] if one_after_the_other else [*self.live_runs(), *self._starting_soon(), *made]
+                promised = (
+                    []
+                    if one_after_the_other
+                    else [*self.live_runs(), *(life.run for life in self._queue.starting_soon()), *made]
+                )
                 check_request(request, promised, starts_now=not one_after_the_other)
-                place = self._next_place() + len(made) if one_after_the_other else None
+                place = self._queue.next_place(self.live_runs()) + len(made) if one_after_the_other else None
                 run = new_run(request, self._runs_dir, self._clock(), self._machine, [*known, *made])
                 made.append(run.model_copy(update={"batch_id": batch_id, "queue_position": place}))
             lives = [self._lay_down(run, request) for run, request in zip(made, requests, strict=True)]
             for life in lives:
-                self._queued[life.run.id] = life
+                self._queue.add(life)
                 self._means.ledger.save(life.run, "queued")
         self._wake.set()
         return made
@@ -174,13 +175,6 @@ class Supervisor:
         except OSError as error:
             reason = f"{error.strerror} ({error.filename})"
             raise LaunchRefused(f"The run directory cannot be written: {reason}.") from error
-
-    def _starting_soon(self) -> list[Run]:
-        return [life.run for life in self._queued.values() if life.run.queue_position is None]
-
-    def _next_place(self) -> float:
-        lives = [*self._queued.values(), *self._lives.values()]
-        return max((life.run.queue_position or 0.0 for life in lives), default=0.0) + 1.0
 
     def attach(
         self,
@@ -210,21 +204,21 @@ class Supervisor:
     def stop(self, run_id: str) -> Run:
         """Begin to end a run: a launched server is stopped, an attached one only no longer watched."""
         with self._lock:
-            if run_id in self._queued:
-                return self.cancel(run_id)
             life = self._lives.get(run_id)
+            if life is None:
+                return self.cancel(run_id)
             if isinstance(life, Watch):
                 life.end("No longer watched.")
                 del self._lives[run_id]
-            elif life:
+            else:
                 life.end()
                 self._wake.set()
-            return life.run if life else self._stored(run_id)
+            return life.run
 
     def cancel(self, run_id: str) -> Run:
         """Take a queued run off the queue; a run that has started is left as it is."""
         with self._lock:
-            life = self._queued.pop(run_id, None)
+            life = self._queue.take(run_id)
             if not life:
                 return self._stored(run_id)
             update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
@@ -253,7 +247,33 @@ class Supervisor:
         """The runs that have, or may have, a server now; never waits for the store."""
         return [life.run for life in list(self._lives.values())]
 
+    # --- the queue --------------------------------------------------------------------------------------------------
     def queued_runs(self) -> list[Run]:
         """The runs that wait, in the order of their start."""
-        runs = [life.run for life in list(self._queued.values())]
-        return sorted(runs, key=lambda run: (run.queue_position or 0.0, run.id))
+        return [life.run for life in self._queue.lives()]
+
+    @property
+    def is_queue_on_hold(self) -> bool:
+        return self._queue.is_on_hold
+
+    def hold_queue(self, is_on_hold: bool) -> None:
+        """Pause or go on with the queue; what runs already is left alone. Raises OSError when it cannot be kept."""
+        with self._lock:
+            self._queue.hold(is_on_hold)
+        self._wake.set()
+
+    def reorder_queue(self, run_ids: Sequence[str]) -> None:
+        """Start the named runs first, in this order; those that do not wait any more are passed over."""
+        with self._lock:
+            for life in self._queue.reorder(run_ids):
+                self._means.ledger.save(life.run, "moved in the queue")
+
+    def skip(self, run_id: str) -> Run:
+        """End a run of the queue before its workload is through, with what it has measured; the next one starts."""
+        with self._lock:
+            life = self._lives.get(run_id)
+            if not isinstance(life, Life):
+                return self._stored(run_id)
+            life.end(note=SKIPPED)
+            self._wake.set()
+            return life.run

@@ -1,0 +1,77 @@
+"""The queue: runs that wait, each started when the one before it is over; on hold or not, over restarts too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from domain import Run
+from launcher.life import Life
+from launcher.shim import write_json
+
+FILE = "queue.json"
+
+
+class RunQueue:
+    """Lives that have not begun; only the supervisor uses it, under its lock.
+
+    A run without a `queue_position` starts at once, on hold or not. The others start one at a time for the whole
+    machine: two servers that run at the same time on one machine cannot be ranked against each other.
+    """
+
+    def __init__(self, runs_dir: Path) -> None:
+        self._path = runs_dir / FILE
+        self._lives: dict[str, Life] = {}
+        self.is_on_hold = bool(json.loads(self._path.read_text())["is_on_hold"]) if self._path.exists() else False
+
+    def hold(self, is_on_hold: bool) -> None:
+        """Start nothing more from the queue until it is released; what runs goes on."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(self._path, {"is_on_hold": is_on_hold})
+        self.is_on_hold = is_on_hold
+
+    def add(self, life: Life) -> None:
+        self._lives[life.run.id] = life
+
+    def take(self, run_id: str) -> Life | None:
+        """Take a run off the queue."""
+        return self._lives.pop(run_id, None)
+
+    def lives(self) -> list[Life]:
+        """All that wait, in the order of their start."""
+        # A page may ask while the supervisor adds: sorted() copies before it asks for keys.
+        return sorted(self._lives.values(), key=lambda life: (life.run.queue_position or 0.0, life.run.id))
+
+    def starting_soon(self) -> list[Life]:
+        """Those that wait for nothing but the next turn."""
+        return [life for life in self.lives() if life.run.queue_position is None]
+
+    def waiting(self) -> list[Life]:
+        """Those that wait for others, the next one first."""
+        return [life for life in self.lives() if life.run.queue_position is not None]
+
+    def due(self, live: Iterable[Run]) -> list[Life]:
+        """Those whose time has come."""
+        is_busy = any(run.queue_position is not None for run in live)
+        first = [] if is_busy or self.is_on_hold else self.waiting()[:1]
+        return [*self.starting_soon(), *first]
+
+    def next_place(self, live: Iterable[Run]) -> float:
+        """A place behind everything that is queued or runs from the queue."""
+        runs = [*(life.run for life in self.lives()), *live]
+        return max((run.queue_position or 0.0 for run in runs), default=0.0) + 1.0
+
+    def reorder(self, run_ids: Sequence[str]) -> list[Life]:
+        """Put the named runs first, in this order, the others behind them as they were; those that moved.
+
+        Names that do not wait any more are passed over: a page may be a moment behind.
+        """
+        waiting = self.waiting()
+        places = [life.run.queue_position for life in waiting]
+        rank = {run_id: at for at, run_id in enumerate(run_ids)}
+        wanted = sorted(waiting, key=lambda life: rank.get(life.run.id, len(rank)))
+        moved = [(life, place) for life, place in zip(wanted, places, strict=True) if life.run.queue_position != place]
+        for life, place in moved:
+            life.run = life.run.model_copy(update={"queue_position": place})
+        return [life for life, _ in moved]
