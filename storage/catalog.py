@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 
 from storage.database import StoreError
+from storage.literals import quoted
 from storage.rows import TIME_COLUMNS
 
 HERE = Path(__file__).parent
@@ -65,10 +66,6 @@ def _union_view(connection: duckdb.DuckDBPyConnection, table: str, parquet_dir: 
 def _scan(parquet_dir: Path, paths: list[str]) -> str:
     files = ", ".join(quoted(str(parquet_dir / path)) for path in paths)
     return f"SELECT * FROM read_parquet([{files}], hive_partitioning = true, hive_types = {{'run_id': VARCHAR}})"
-
-
-def quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager

@@ -1,0 +1,78 @@
+"""Asking a statement of anybody's: a sandboxed process for each, so many at once, killed when its time is up."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from settings import Settings
+from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefused, decode_answer, memory_spent
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 10.0  # for Python to come up, on a machine whose cores are busy serving
+
+
+class Ended(Protocol):
+    """How a process ended; `returncode` None: it was killed because its time was up."""
+
+    @property
+    def returncode(self) -> int | None: ...
+    @property
+    def stdout(self) -> bytes: ...
+    @property
+    def stderr(self) -> bytes: ...
+
+
+class RunProcess(Protocol):
+    """Runs a process to its end or to the end of its time (launcher.bounded.run_bounded)."""
+
+    def __call__(
+        self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes, timeout_s: float
+    ) -> Ended: ...
+
+
+class Sandbox:
+    """`ask` may be called from any thread."""
+
+    def __init__(self, settings: Settings, run: RunProcess, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._settings = settings
+        self._run = run
+        self._turns = threading.BoundedSemaphore(self.limits.at_once)
+
+    def ask(self, sql: str) -> Answer:
+        """The rows of one SELECT over the published file; raises SqlRefused with one sentence."""
+        if not self._settings.published_path.exists():
+            raise SqlRefused(Fault.UNAVAILABLE, "Nothing has been published yet: try again in a few seconds.")
+        if not self._turns.acquire(timeout=self.limits.wait_s):
+            raise SqlRefused(
+                Fault.BUSY, f"{self.limits.at_once} other queries are being answered: try again when they are done."
+            )
+        try:
+            return self._answer(sql)
+        finally:
+            self._turns.release()
+
+    def _answer(self, sql: str) -> Answer:
+        published, parquet_dir = self._settings.published_path.absolute(), self._settings.parquet_dir.absolute()
+        job = Job(sql, str(published), str(parquet_dir), self.limits)
+        # No environment: what is not there cannot be told.
+        ended = self._run(
+            [sys.executable, "-m", "storage.sandbox"], ROOT, {}, job.encode(), self.limits.seconds + START_S
+        )
+        if ended.returncode == 0:
+            return decode_answer(ended.stdout)
+        raise _why(ended, self.limits)
+
+
+def _why(ended: Ended, limits: Limits) -> SqlRefused:
+    """What a process died of that gave no answer; raises RuntimeError when it was a bug of ours."""
+    if ended.returncode in (None, -signal.SIGALRM, -signal.SIGXCPU):
+        return SqlRefused(Fault.LIMIT, f"The query was ended after {limits.seconds:g} s, the most one may take.")
+    if ended.returncode in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV):
+        return SqlRefused(Fault.LIMIT, memory_spent(limits))
+    raise RuntimeError(f"The sandboxed query ended with {ended.returncode}: {ended.stderr.decode(errors='replace')}")

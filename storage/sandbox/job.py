@@ -1,0 +1,94 @@
+"""What the asking process tells the sandboxed one, and what it hears back: JSON one way, a line and Arrow the other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Self
+
+import pyarrow as pa
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one query may use; `most_bytes` counts the answer, `memory_bytes` what DuckDB works with."""
+
+    seconds: float = 20.0
+    memory_bytes: int = 512 * MIB
+    most_rows: int = 100_000
+    most_bytes: int = 64 * MIB
+    at_once: int = 2
+    wait_s: float = 10.0  # for a turn, while as many others are being answered
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One statement for the file at `published`, whose sealed rows are below `parquet_dir`."""
+
+    sql: str
+    published: str
+    parquet_dir: str
+    limits: Limits
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        said = json.loads(data)
+        return cls(**{**said, "limits": Limits(**said["limits"])})
+
+
+class Fault(StrEnum):
+    """Why there is no answer."""
+
+    STATEMENT = "statement"  # it may not be run, or DuckDB found a mistake in it
+    LIMIT = "limit"  # time, memory or size
+    BUSY = "busy"  # too many others ask
+    UNAVAILABLE = "unavailable"  # nothing is published
+
+
+class SqlRefused(Exception):
+    """No answer; the message is one sentence for a person."""
+
+    def __init__(self, fault: Fault, sentence: str) -> None:
+        super().__init__(sentence)
+        self.fault = fault
+
+
+def memory_spent(limits: Limits) -> str:
+    return f"The query needed more memory than it may use ({limits.memory_bytes // MIB} MiB): filter or aggregate more."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows of a statement; `truncated` says that there were more than the limits let through."""
+
+    table: pa.Table
+    elapsed_ms: float
+    truncated: bool
+
+
+def encode_answer(answer: Answer) -> list[bytes | pa.Buffer]:
+    """One line of JSON, then the rows as an Arrow stream."""
+    head = {"elapsed_ms": answer.elapsed_ms, "truncated": answer.truncated}
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, answer.table.schema) as stream:
+        stream.write_table(answer.table)
+    return [json.dumps(head).encode() + b"\n", sink.getvalue()]
+
+
+def encode_refusal(refusal: SqlRefused) -> list[bytes | pa.Buffer]:
+    return [json.dumps({"fault": refusal.fault, "sentence": str(refusal)}).encode() + b"\n"]
+
+
+def decode_answer(output: bytes) -> Answer:
+    """The answer that the sandboxed process gave; raises the SqlRefused that it wrote."""
+    head, _, rows = output.partition(b"\n")
+    said = json.loads(head)
+    if "fault" in said:
+        raise SqlRefused(Fault(said["fault"]), said["sentence"])
+    return Answer(pa.ipc.open_stream(rows).read_all(), said["elapsed_ms"], said["truncated"])

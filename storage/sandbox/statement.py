@@ -1,0 +1,91 @@
+"""Which statements may be run: exactly one, made of SELECTs, calling nothing that reaches beyond the rows.
+
+The first of three walls: DuckDB's own settings and the kernel's confinement stand behind it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+
+from storage.literals import quoted
+from storage.sandbox.job import Fault, SqlRefused
+
+NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
+TABLE_FUNCTIONS = {
+    "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_schemas", "duckdb_tables", "duckdb_types",
+    "duckdb_views", "generate_series", "histogram", "histogram_values", "json_each", "json_tree", "pragma_table_info",
+    "pragma_version", "range", "repeat", "repeat_row", "summary", "unnest",
+}  # fmt: skip
+DENIED = {
+    "currval", "getenv", "getvariable", "glob", "json_execute_serialized_sql", "json_serialize_plan", "nextval",
+    "pg_sleep", "query", "query_table", "sleep_ms", "sniff_csv", "write_log",
+}  # fmt: skip
+DENIED_PREFIXES = ("read_", "parquet_")
+
+
+def check_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Raise SqlRefused unless `sql` is one SELECT over the views; nothing of it is run."""
+    statement = _parse(connection, sql)
+    ours = connection.execute(
+        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal"
+    ).fetchall()
+    allowed = TABLE_FUNCTIONS | {name for (name,) in ours}
+    for node in _nodes(statement):
+        _check_node(node, allowed)
+
+
+def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
+    """The statement as DuckDB's own parser sees it."""
+    # Not as a parameter: the first one of a process imports pandas, which takes longer than most queries.
+    found = connection.execute(f"SELECT json_serialize_sql({quoted(sql)})").fetchone()
+    assert found is not None
+    try:
+        parsed = json.loads(found[0])
+    except RecursionError:
+        raise SqlRefused(Fault.STATEMENT, "The statement is nested too deeply.") from None
+    if parsed["error"]:
+        raise SqlRefused(Fault.STATEMENT, _parse_error(parsed))
+    statements: list[dict[str, Any]] = parsed["statements"]
+    if len(statements) != 1:
+        raise SqlRefused(Fault.STATEMENT, f"One statement at a time: {len(statements) or 'none'} found.")
+    return statements[0]
+
+
+def _parse_error(parsed: dict[str, Any]) -> str:
+    if parsed["error_type"] == "not implemented":
+        return "Only a SELECT can be asked here: the store is read, never changed."
+    return f"This is not SQL that DuckDB understands: {parsed['error_message'].splitlines()[0]}"
+
+
+def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every object of the tree; not recursive, for the tree is as deep as a stranger likes."""
+    waiting: list[Any] = [tree]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            yield one
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+
+
+def _check_node(node: dict[str, Any], allowed: set[str]) -> None:
+    kind = str(node.get("type", ""))
+    if kind.endswith("_NODE") and kind not in NODES:
+        raise SqlRefused(Fault.STATEMENT, f"Only SELECTs can be asked here, not {kind.removesuffix('_NODE')}.")
+    if kind == "BASE_TABLE" and set(str(node.get("table_name"))) & set("/\\.*:"):
+        raise SqlRefused(Fault.STATEMENT, "Files cannot be read here: ask the views.")
+    if kind == "TABLE_FUNCTION":
+        _check_function(str(node["function"].get("function_name", "")).lower(), allowed)
+    name = str(node.get("function_name", "")).lower()
+    if name in DENIED or name.startswith(DENIED_PREFIXES):
+        raise SqlRefused(Fault.STATEMENT, f"The function {name} is not available here.")
+
+
+def _check_function(name: str, allowed: set[str]) -> None:
+    if name not in allowed:
+        raise SqlRefused(Fault.STATEMENT, f"The table function {name} is not available here.")

@@ -1,0 +1,336 @@
+"""What strangers try with SQL: every attempt ends with one clear sentence, and the store is as it was.
+
+Each of the three walls is attacked by itself too: the statement's check, DuckDB's settings and the kernel's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from domain import Batch, Config, Event, Run
+from launcher.bounded import run_bounded
+from settings import Settings
+from storage.sandbox.client import ROOT, Sandbox
+from storage.sandbox.job import MIB, Fault, Job, Limits, SqlRefused
+from storage.sandbox.statement import check_statement
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+SECRET = "do not read me"
+ENDLESS = "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"
+LIMITS = Limits(seconds=3.0, memory_bytes=128 * MIB, most_rows=1000, most_bytes=4 * MIB)
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A closed store: five events of r1 sealed, three of r2 not, and a secret beside them."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("attacked") / "data")
+    store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+    run = Run(id="r1", name="one", color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=NOW)
+    store.save_run(run)
+    store.write(Batch(tuple(Event("r1", NOW, "state", str(i)) for i in range(5)))).result()
+    assert store.seal() == 1
+    store.write(Batch(tuple(Event("r2", NOW, "state", str(i)) for i in range(3)))).result()
+    store.close()
+    settings.secret_path.write_text(SECRET)
+    return settings
+
+
+@pytest.fixture
+def sandbox(settings: Settings) -> Sandbox:
+    return Sandbox(settings, run_bounded, LIMITS)
+
+
+def sums(settings: Settings) -> dict[str, str]:
+    """Every file of the data folder by its content."""
+    files = [path for path in settings.data_dir.rglob("*") if path.is_file()]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture(autouse=True)
+def untouched(settings: Settings) -> Iterator[None]:
+    before = sums(settings)
+    yield
+    assert sums(settings) == before
+
+
+def refusal(sandbox: Sandbox, sql: str) -> SqlRefused:
+    with pytest.raises(SqlRefused) as caught:
+        sandbox.ask(sql)
+    assert str(caught.value).count("\n") == 0
+    return caught.value
+
+
+def placed(sql: str, settings: Settings) -> str:
+    """An attack with this store's paths in it."""
+    sealed = next(settings.parquet_dir.rglob("*.parquet"))
+    return sql.format(
+        secret=settings.secret_path, store=settings.store_path, published=settings.published_path,
+        sealed=sealed, beside=sealed.with_name("2.parquet"), folder=settings.data_dir,
+    )  # fmt: skip
+
+
+def test_honest_questions_are_answered_from_the_file_and_the_sealed_rows(sandbox: Sandbox) -> None:
+    answer = sandbox.ask("SELECT run_id, count(*) AS n FROM events GROUP BY run_id ORDER BY run_id")
+    assert answer.table.to_pylist() == [{"run_id": "r1", "n": 5}, {"run_id": "r2", "n": 3}]
+    assert not answer.truncated
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "FROM runs",
+        "DESCRIBE runs",
+        "SUMMARIZE events",
+        "FROM run_windows(2)",
+        "FROM run_samples_since(NULL::TIMESTAMPTZ)",
+        "WITH a AS (SELECT 1 AS x), b AS MATERIALIZED (FROM a) SELECT * FROM a JOIN b USING (x)",
+        "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t WHERE x < 5) FROM t",
+        "SELECT list_transform([1, 2], lambda x: x + 1), now(), {{'a': 1}}",
+        "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal",
+        "SELECT text, row_number() OVER (ORDER BY ts) FROM events UNION ALL (SELECT 'x', 1) ORDER BY 1 LIMIT 3;",
+        "FROM events PIVOT (count(*) FOR kind IN ('state'))",
+        "-- a comment\nSELECT 1 /* and another */",
+    ],
+)
+def test_what_analysts_write_is_let_through(sandbox: Sandbox, sql: str) -> None:
+    assert sandbox.ask(sql.replace("{{", "{").replace("}}", "}")).table.num_columns > 0
+
+
+STATEMENTS = [
+    "COPY (SELECT 1) TO '{folder}/x.csv'",
+    "COPY (SELECT 1) TO '{published}'",
+    "COPY (SELECT 1) TO '{sealed}' (USE_TMP_FILE false)",
+    "COPY runs FROM '{secret}'",
+    "ATTACH '{store}' AS s",
+    "ATTACH ':memory:' AS m",
+    "EXPORT DATABASE '{folder}/export'",
+    "IMPORT DATABASE '{folder}/export'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "SET memory_limit = '100GB'",
+    "SET lock_configuration = false",
+    "RESET ALL",
+    "PRAGMA database_list",
+    "PRAGMA enable_profiling",
+    "CALL pragma_version()",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{folder}/x.csv'",
+    "EXPLAIN ANALYZE DELETE FROM raw.runs",
+    "DELETE FROM raw.runs",
+    "UPDATE raw.runs SET name = 'x'",
+    "INSERT INTO raw.runs SELECT * FROM raw.runs",
+    "CREATE TABLE t AS SELECT 1",
+    "CREATE TEMP MACRO r(x) AS TABLE FROM read_text(x)",
+    "DROP VIEW runs",
+    "CHECKPOINT",
+    "VACUUM",
+    "BEGIN",
+    "USE memory",
+    "PREPARE p AS SELECT 1",
+    "WITH d AS (COPY (SELECT 1) TO '{published}') FROM d",
+    "WITH d AS (DELETE FROM raw.runs RETURNING *) FROM d",
+    "SELECT 1; SELECT 2",
+    "SELECT 1; COPY (SELECT 1) TO '{folder}/x.csv'",
+    "",
+    "-- nothing",
+]  # fmt: skip
+READERS = [
+    "SELECT * FROM read_text('{secret}')",
+    "SELECT * FROM READ_TEXT('{secret}')",
+    'SELECT * FROM main."read_text"(\'{secret}\')',
+    "SELECT * FROM read_blob('{secret}')",
+    "SELECT * FROM read_csv('{secret}')",
+    "SELECT * FROM read_csv_auto('{secret}')",
+    "SELECT * FROM read_json('{secret}')",
+    "SELECT * FROM read_parquet('{sealed}')",
+    "SELECT * FROM parquet_scan('{sealed}')",
+    "SELECT * FROM parquet_metadata('{sealed}')",
+    "SELECT * FROM sniff_csv('{secret}')",
+    "SELECT * FROM glob('{folder}/*')",
+    "SELECT * FROM '{sealed}'",
+    "SELECT * FROM '{secret}'",
+    "SELECT (SELECT content FROM read_text('{secret}'))",
+    "WITH a AS (FROM read_text('{secret}')) FROM a",
+    "SELECT * FROM (SUMMARIZE FROM read_text('{secret}'))",
+    "SELECT * FROM runs JOIN read_text('{secret}') ON true",
+    "SELECT 1 UNION ALL SELECT content FROM read_text('{secret}')",
+    "SELECT getenv('HOME')",
+    "SELECT [getenv(x) for x in ['HOME']]",
+    "SELECT * FROM json_execute_serialized_sql('{{}}')",
+    "SELECT json_serialize_plan('SELECT * FROM read_text(''{secret}'')')",
+    "SELECT * FROM query('SELECT 1')",
+    "SELECT * FROM query_table('runs')",
+    "SELECT * FROM duckdb_secrets()",
+    "SELECT * FROM duckdb_settings()",
+    "SELECT * FROM read_duckdb('{store}')",
+    "SELECT sleep_ms(100000)",
+    "SELECT write_log('x')",
+    "SELECT * FROM checkpoint()",
+    "SELECT * FROM enable_logging('QueryLog')",
+    "SELECT * FROM python_map_function()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", [*STATEMENTS, *READERS])
+def test_the_check_refuses_it(settings: Settings, sql: str) -> None:
+    """The first wall alone: nothing is run."""
+    with duckdb.connect(str(settings.published_path), read_only=True) as connection, pytest.raises(SqlRefused):
+        check_statement(connection, placed(sql, settings))
+
+
+@pytest.mark.parametrize(
+    "sql", ["COPY (SELECT 1) TO '{published}'", "FROM read_text('{secret}')", "SELECT 1; SELECT 2"]
+)
+def test_a_refusal_says_what_is_refused(sandbox: Sandbox, settings: Settings, sql: str) -> None:
+    said = refusal(sandbox, placed(sql, settings))
+    assert said.fault is Fault.STATEMENT
+    assert any(word in str(said) for word in ("Only a SELECT", "read_text is not available", "One statement"))
+
+
+BEHIND_THE_CHECK = """
+import sys
+import storage.sandbox.__main__ as child
+if sys.argv[1] == "no kernel":
+    child.confine_files = lambda paths: False
+if sys.argv[1] == "no settings":
+    import duckdb
+    def connect(path, **_):
+        return Deaf(duckdb.connect(path, read_only=True, config={"threads": 1}))
+    child.duckdb = type("Duckdb", (), {"connect": connect})
+class Deaf:
+    def __init__(self, connection): self.connection = connection
+    def execute(self, sql): return self.connection.execute("SELECT 1" if sql.startswith("SET ") else sql)
+job = child.Job.decode(sys.stdin.buffer.read())
+child.limit_resources(job.limits)
+connection = child.open_locked(job)
+try:
+    print("DONE", connection.execute(job.sql).fetchall())
+except Exception as error:
+    print("REFUSED", error)
+"""
+HARMFUL = [
+    "SELECT content FROM read_text('{secret}')",
+    "COPY (SELECT 1) TO '{folder}/x.csv'",
+    "COPY (SELECT 1) TO '{published}'",
+    "COPY (SELECT 1) TO '{sealed}'",
+    "COPY (SELECT 1) TO '{beside}' (USE_TMP_FILE false)",
+    "ATTACH '{store}' AS s",
+    "EXPORT DATABASE '{folder}/export'",
+]  # fmt: skip
+
+
+def behind_the_check(settings: Settings, missing: str, sql: str) -> str:
+    """What becomes of a statement that got past the check, with another wall missing too."""
+    job = Job(placed(sql, settings), str(settings.published_path), str(settings.parquet_dir), LIMITS)
+    argv = [sys.executable, "-c", BEHIND_THE_CHECK, missing]
+    return subprocess.run(argv, cwd=ROOT, input=job.encode(), capture_output=True, check=True).stdout.decode()
+
+
+@pytest.mark.parametrize("sql", HARMFUL)
+def test_duckdb_s_settings_hold_by_themselves(settings: Settings, sql: str) -> None:
+    assert behind_the_check(settings, "no kernel", sql).startswith("REFUSED")
+
+
+# DuckDB always allows the database's own file, and its mode stops everybody but root: the kernel is what stops these.
+OVERWRITES = [
+    "COPY (SELECT 1) TO '{published}' (USE_TMP_FILE false)",
+    "COPY (SELECT 1) TO '{sealed}' (USE_TMP_FILE false)",
+]
+
+
+@pytest.mark.parametrize("sql", [*HARMFUL, *OVERWRITES])
+def test_the_kernel_holds_by_itself(settings: Settings, sql: str) -> None:
+    assert behind_the_check(settings, "no settings", sql).startswith("REFUSED")
+
+
+def test_settings_cannot_be_changed_back(settings: Settings) -> None:
+    said = behind_the_check(settings, "no kernel", "SET allowed_paths = ['{secret}']")
+    assert "configuration has been locked" in said
+
+
+def test_the_sandboxed_process_has_no_environment_to_tell(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", SECRET)
+    told: list[dict[str, str]] = []
+
+    def run(argv, cwd, environ, stdin, timeout_s):  # type: ignore[no-untyped-def]
+        told.append(dict(environ))
+        return run_bounded(argv, cwd, environ, stdin, timeout_s)
+
+    Sandbox(settings, run, LIMITS).ask("SELECT 1")
+    assert told == [{}]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7",
+        ENDLESS,
+        "SELECT repeat('a', 2000000000)",
+        "SELECT sum(length(repeat('a', 2000000000 + range))) FROM range(1000)",
+        "SELECT list(range) FROM range(1000000000)",
+        "SELECT string_agg(repeat('a', 1000), '') FROM range(10000000)",
+        "SELECT sum(len(regexp_replace(repeat('ab', 99999) || range, '(.{1,50}){1,20}b?', 'c', 'g'))) FROM range(9999)",
+        "SELECT array_agg(a ORDER BY hash(a)) FROM range(1000000000) t(a)",
+        "SELECT repeat('x', 1000000) FROM range(10000)",
+    ],
+)
+def test_a_bomb_ends_with_a_sentence(sandbox: Sandbox, sql: str) -> None:
+    said = refusal(sandbox, sql)
+    assert said.fault is Fault.LIMIT
+    assert "The query" in str(said)
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT " + "(" * 100_000, "SELECT " + "1+" * 50_000 + "1", "SELECT " + "[" * 5_000 + "]" * 5_000]
+)
+def test_deep_nesting_is_refused(sandbox: Sandbox, sql: str) -> None:
+    assert refusal(sandbox, sql).fault in (Fault.STATEMENT, Fault.LIMIT)
+
+
+def test_long_answers_are_cut_and_say_so(sandbox: Sandbox) -> None:
+    by_rows = sandbox.ask("SELECT range AS i FROM range(100000)")
+    assert (by_rows.table.num_rows, by_rows.truncated) == (LIMITS.most_rows, True)
+    exactly = sandbox.ask(f"SELECT range AS i FROM range({LIMITS.most_rows})")
+    assert (exactly.table.num_rows, exactly.truncated) == (LIMITS.most_rows, False)
+
+
+def test_many_at_once_wait_their_turn_or_are_told(settings: Settings) -> None:
+    limits = Limits(seconds=2.0, memory_bytes=64 * MIB, at_once=2, wait_s=0.1)
+    sandbox = Sandbox(settings, run_bounded, limits)
+    faults: list[Fault] = []
+
+    def attack() -> None:
+        try:
+            sandbox.ask(ENDLESS)
+        except SqlRefused as said:
+            faults.append(said.fault)
+
+    threads = [threading.Thread(target=attack) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(faults) == sorted([Fault.LIMIT] * 2 + [Fault.BUSY] * 10)
+    assert sandbox.ask("SELECT 1 AS one").table.to_pylist() == [{"one": 1}], "the turns are given back"
+
+
+def test_a_query_that_outlives_its_asker_ends_by_itself(settings: Settings) -> None:
+    """Whoever asked is gone: nobody kills it, the kernel's alarm does."""
+    job = Job(ENDLESS, str(settings.published_path), str(settings.parquet_dir), Limits(seconds=1.0))
+    ended = run_bounded([sys.executable, "-m", "storage.sandbox"], ROOT, {}, job.encode(), 60.0)
+    assert ended.returncode is not None
+    assert ended.returncode < 0
+
+
+def test_without_a_published_file_it_is_told(tmp_path: Path) -> None:
+    said = refusal(Sandbox(Settings(data_dir=tmp_path), run_bounded), "SELECT 1")
+    assert said.fault is Fault.UNAVAILABLE
