@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from domain import Run, Source
 from storage import live_queries, queries
@@ -38,26 +39,34 @@ def evidence_of(runs: Sequence[Run]) -> list[Evidence]:
     return [Evidence(run, sources[run.id], checks[run.id], errors[run.id].get("endpoint")) for run in runs]
 
 
-def agreement(evidence: Evidence) -> str:
-    """One sentence: which sources the engine's own numbers have, and whether two of them agree."""
+class Standing(NamedTuple):
+    """Which sources the engine's own numbers have and whether they agree, in a few words; and why there are no more."""
+
+    words: str
+    why: str | None = None
+
+
+def standing(evidence: Evidence) -> Standing:
+    """How the numbers that the engine itself told stand."""
     own = [row for row in evidence.sources if row.source in OF_ENGINE]
     logged = [row for row in evidence.sources if row.source == Source.LOG]
     if own and logged:
         return _compared(evidence.crosscheck)
     if own:
-        return f"known by its {_titles(own)}: {_no_log(evidence.run)}"
+        return Standing(f"known by its {_titles(own)}", _no_log(evidence.run))
     if logged:
-        return f"known only by its log: {evidence.no_counters or 'its endpoints told no counters'}"
-    return "neither counters nor a log have told its speed"
+        return Standing("known only by its log", evidence.no_counters or "its endpoints told no counters")
+    return Standing("neither counters nor a log have told its speed")
 
 
-def _compared(check: queries.Crosscheck) -> str:
+def _compared(check: queries.Crosscheck) -> Standing:
     if check.difference is None:
-        return "log and counters cannot be held against each other: no line has counters of the same tokens and seconds"
+        why = "no line of the log has counters of the same tokens and seconds"
+        return Standing("log and counters cannot be held against each other", why)
     over = f"median of {check.windows} windows" if check.windows > 1 else "1 window"
     if check.difference > TOLERANCE:
-        return f"log and counters disagree by {check.difference:.0%} ({over})"
-    return f"log and counters agree within {max(0.1, math.ceil(1000 * check.difference) / 10):g} % ({over})"
+        return Standing(f"log and counters disagree by {check.difference:.0%} ({over})")
+    return Standing(f"log and counters agree within {max(0.1, math.ceil(1000 * check.difference) / 10):g} % ({over})")
 
 
 def _no_log(run: Run) -> str:
@@ -70,16 +79,23 @@ def _titles(rows: Sequence[queries.SourceRow]) -> str:
 
 def source_line(evidence: Evidence) -> str:
     """Every source with its definition id, what that means on hover, and whether they agree."""
-    named = [_source(row) for row in evidence.sources]
-    sources = f"Sources: {', '.join(named)}. " if named else ""
-    return f'<p class="{_tone(evidence)}">{sources}{markup.text(_sentence(agreement(evidence)))}</p>'
+    named = ", ".join(_source(row) for row in evidence.sources)
+    stands = standing(evidence)
+    words = stands.words[:1].upper() + stands.words[1:] + (f": {stands.why}." if stands.why else ".")
+    sources = f"Sources: {named}. " if named else ""
+    return f'<p class="pw-muted">{sources}<span class="{_tone(evidence)}">{markup.text(words)}</span></p>'
 
 
-def agreement_lines(several: Sequence[Evidence]) -> str:
-    """One line for several runs."""
-    said = "; ".join(f"{one.run.name}: {agreement(one)}" for one in several)
-    tone = next((_tone(one) for one in several if one.disagrees), "pw-muted")
-    return f'<p class="{tone}">{markup.text(_sentence(said))}</p>'
+def agreement_line(several: Sequence[Evidence]) -> str:
+    """One line for several runs, each with its colour."""
+    return f'<p class="pw-muted">{" · ".join(_of_run(one) for one in several)}</p>'
+
+
+def _of_run(evidence: Evidence) -> str:
+    stands = standing(evidence)
+    title = f' title="{markup.text(stands.why)}"' if stands.why else ""
+    words = f'<span class="{_tone(evidence)}"{title}>{markup.text(stands.words)}</span>'
+    return f"{markup.swatch(evidence.run.color)}{markup.text(evidence.run.name)}: {words}"
 
 
 def _tone(evidence: Evidence) -> str:
@@ -90,7 +106,3 @@ def _source(row: queries.SourceRow) -> str:
     meaning = "\n".join(f"{metric}: {words}" for metric, words in row.meaning.items())
     title = f' title="{markup.text(meaning)}"' if meaning else ""
     return f"{TITLES[Source(row.source)]} <abbr{title}>{markup.text(row.definition)}</abbr>"
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:] + "."

@@ -13,7 +13,7 @@ from engines.vllm.definitions import COUNTER, LOG
 from settings import Settings
 from storage import queries
 from storage.store import Store
-from web.evidence import Evidence, agreement, agreement_lines, source_line
+from web.evidence import Evidence, Standing, agreement_line, source_line, standing
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN = Run(id="r1", name="<b>r1</b>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW)
@@ -63,38 +63,40 @@ def test_log_and_counters_of_the_same_windows(
     store: Store, rates: tuple[float, ...], disagrees: bool, sentence: str
 ) -> None:
     found = evidence(store, *counters(60), *lines(*rates))
-    assert (agreement(found), found.disagrees) == (sentence, disagrees)
+    assert (standing(found), found.disagrees) == (Standing(sentence), disagrees)
     assert ('class="pw-doubt"' in source_line(found)) is disagrees
 
 
 def test_what_no_counters_cover_is_not_held_against_them(store: Store) -> None:
     found = evidence(store, *counters(5), *lines(100.0))
-    assert agreement(found).startswith("log and counters cannot be held against each other")
+    assert standing(found).words == "log and counters cannot be held against each other"
 
 
 @pytest.mark.parametrize(
-    ("log_path", "sentence"),
+    ("log_path", "why"),
     [
-        (None, "known by its counters: it has no log that Pitwall can read"),
-        ("/var/log/x", "known by its counters: its log has told no speed"),
+        (None, "it has no log that Pitwall can read"),
+        ("/var/log/x", "its log has told no speed"),
     ],
 )
-def test_counters_alone(store: Store, log_path: str | None, sentence: str) -> None:
-    assert agreement(evidence(store, *counters(5), run=RUN.model_copy(update={"log_path": log_path}))) == sentence
+def test_counters_alone(store: Store, log_path: str | None, why: str) -> None:
+    found = evidence(store, *counters(5), run=RUN.model_copy(update={"log_path": log_path}))
+    assert standing(found) == Standing("known by its counters", why)
 
 
 def test_counters_and_slots_are_both_named(store: Store) -> None:
     slot = SlotSample("r1", NOW, 1.0, 0, 1, True, 5, 9, 100)
-    assert agreement(evidence(store, *counters(5), slot)).startswith("known by its counters and slots: ")
+    assert standing(evidence(store, *counters(5), slot)).words == "known by its counters and slots"
 
 
 def test_a_log_alone_says_why(store: Store) -> None:
     found = evidence(store, *lines(100.0), no_counters="/metrics is switched off")
-    assert agreement(found) == "known only by its log: /metrics is switched off"
+    assert standing(found) == Standing("known only by its log", "/metrics is switched off")
+    assert "Known only by its log: /metrics is switched off." in source_line(found)
 
 
 def test_nothing_at_all(store: Store) -> None:
-    assert agreement(evidence(store)) == "neither counters nor a log have told its speed"
+    assert standing(evidence(store)) == Standing("neither counters nor a log have told its speed")
 
 
 def test_definitions_come_with_their_formulas_and_names_are_text(store: Store) -> None:
@@ -102,4 +104,4 @@ def test_definitions_come_with_their_formulas_and_names_are_text(store: Store) -
     line = source_line(found)
     assert line.startswith('<p class="pw-muted">Sources: counters <abbr title="') and ">vllm.log</abbr>" in line
     assert "decode_tps: (Δ generation tokens" in line and "tokens_per_step: unknown: the log has no step" in line
-    assert "&lt;b&gt;r1&lt;/b&gt;: log and counters agree" in agreement_lines([found, found])
+    assert agreement_line([found, found]).count("&lt;b&gt;r1&lt;/b&gt;: <span") == 2
