@@ -8,7 +8,7 @@ from analysis.compare import compare
 from web import charts, markup
 from web.comparison import config_table, number_table
 from web.context import services
-from web.evidence import agreement_lines, evidence_of
+from web.evidence import agreement_line, evidence_of
 from web.facts import facts_of
 from web.picker import pick_runs, tell_unknown
 
@@ -29,7 +29,7 @@ for other in others:
     st.html(markup.verdict(compare(baseline.subject, baseline.windows, other.subject, other.windows)))
 
 st.html(number_table(facts))
-st.html(agreement_lines(evidence_of(picked.runs)))
+st.html(agreement_line(evidence_of(picked.runs)))
 st.subheader("What differs in the configuration")
 st.html(config_table(facts))
 st.subheader("Over time since ready")
