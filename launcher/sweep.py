@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -132,10 +132,11 @@ def interleaved(items: Sequence[T], repeats: int) -> list[T]:
     return [item for _ in range(repeats) for item in items]
 
 
-def estimate(count: int, workload: str, earlier: Sequence[Run], like: Callable[[Run], bool]) -> Estimate:
+def estimate(count: int, workload: str, earlier: Sequence[Run], config: Config) -> Estimate:
     """The time for `count` runs of a workload: the median of those like them that went through, else of any."""
     ended = [r for r in earlier if r.state is RunState.FINISHED and r.workload and r.workload.name == workload]
-    for known, words in (([r for r in ended if like(r)], "of this engine and model"), (ended, "of any model")):
+    alike = [r for r in ended if (r.config.engine, r.config.model) == (config.engine, config.model)]
+    for known, words in ((alike, "of this engine and model"), (ended, "of any model")):
         seconds = [(r.ended_at - r.started_at).total_seconds() for r in known if r.started_at and r.ended_at]
         if seconds:
             basis = f"median of {len(seconds)} finished run{'s' * (len(seconds) > 1)} of this workload {words}"

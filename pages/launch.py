@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import attach_form, editor, launch_check, launch_form, source_picker
+from web import attach_form, editor, launch_check, launch_form, source_picker, sweep_form
 from web.actions import is_operator
 
 if not is_operator():
     st.info("Only the operator may launch or attach.")
     st.stop()
 
-configure, attach = st.tabs(["Configure and launch", "Watch a running server"])
+configure, sweep, attach = st.tabs(["Configure and launch", "Sweep", "Watch a running server"])
 with configure:
     source_picker.follow_address()
     left, right = st.columns([3, 2], gap="large")
@@ -26,6 +26,8 @@ with configure:
         launch_form.launch()
         launch_check.changes()
         launch_check.keep_as_preset()
+with sweep:
+    sweep_form.sweep()
 with attach:
     st.subheader("Running on this machine")
     attach_form.found_servers()

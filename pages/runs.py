@@ -9,6 +9,7 @@ from web.actions import demo_buttons
 from web.change_list import links_and_changes
 from web.context import services
 from web.facts import facts_of
+from web.queue_panel import queue
 from web.run_cards import live_cards
 from web.run_table import pick_from_table
 
@@ -37,6 +38,7 @@ def live_now() -> None:
         st.session_state["live-count"] = len(runs)
         st.rerun()
     st.session_state["live-count"] = len(runs)
+    queue()
 
 
 live_now()

@@ -102,10 +102,8 @@ def finished(engine: str, seconds: float, workload: str = "five", state: RunStat
 def test_an_estimate_says_what_it_rests_on_and_is_none_without_evidence() -> None:
     runs = [finished("vllm", 10), finished("vllm", 20), finished("vllm", 60), finished("sglang", 500)]
     runs += [finished("vllm", 1, state=RunState.FAILED), finished("vllm", 1, workload="watch")]
-    known = estimate(4, "five", runs, lambda run: run.config.engine == "vllm")
+    known = estimate(4, "five", runs, Config(engine="vllm"))
     assert known.seconds == 80 and known.basis == "median of 3 finished runs of this workload of this engine and model"
-    assert estimate(1, "five", runs[3:4], lambda run: False).basis.endswith(
-        "1 finished run of this workload of any model"
-    )
-    unknown = estimate(4, "ladder", runs, lambda run: True)
+    assert estimate(1, "five", runs[3:4], Config()).basis.endswith("1 finished run of this workload of any model")
+    unknown = estimate(4, "ladder", runs, Config(engine="vllm"))
     assert unknown.seconds is None and unknown.basis == "no run of this workload has finished yet"

@@ -1,0 +1,103 @@
+"""The queue on the Runs page: what waits and in which order, and what may be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from domain import Run
+from launcher.sweep import estimate
+from web import audit
+from web.actions import is_operator, require_operator
+from web.context import services
+from web.markup import markdown_text
+from web.theme import duration
+
+KNOWN_RUNS = 200  # the newest, from which the time still to go is estimated
+
+
+def queue() -> None:
+    """Nothing at all while no run waits and none that came from the queue is under way."""
+    supervisor = services().supervisor
+    waiting = [run for run in supervisor.queued_runs() if run.queue_position is not None]
+    under_way = [run for run in supervisor.live_runs() if run.queue_position is not None]
+    if not waiting and not under_way and not supervisor.is_queue_on_hold:
+        return
+    st.subheader("Queue")
+    st.caption(_summary(waiting, under_way, supervisor.is_queue_on_hold))
+    if is_operator():
+        _controls(waiting, under_way, supervisor.is_queue_on_hold)
+    for at, run in enumerate(waiting):
+        _row(waiting, at, run)
+
+
+def _summary(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool) -> str:
+    words = [f"{markdown_text(run.name)} is {run.state.value}" for run in under_way]
+    words.append(f"{len(waiting)} waiting, one after the other")
+    if waiting:
+        words.append(_time_to_go(waiting))
+    if is_on_hold:
+        words.append("**on hold: nothing more is started**")
+    return "; ".join(words) + "."
+
+
+def _time_to_go(waiting: Sequence[Run]) -> str:
+    """The sum of what each run is likely to take; not known as soon as one of them is not."""
+    earlier = services().store.runs(limit=KNOWN_RUNS)
+    each = [estimate(1, run.workload.name if run.workload else "watch", earlier, run.config) for run in waiting]
+    unknown = next((one.basis for one in each if one.seconds is None), None)
+    if unknown:
+        return f"time to go not known: {unknown}"
+    return f"about {duration(sum(one.seconds or 0.0 for one in each))} to go ({each[0].basis})"
+
+
+def _controls(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool) -> None:
+    with st.container(horizontal=True):
+        word = "Go on with the queue" if is_on_hold else "Pause the queue"
+        st.button(word, key="queue-hold", on_click=_hold, args=(not is_on_hold,))
+        for run in under_way:
+            st.button(f"Skip {markdown_text(run.name)}", key=f"skip-{run.id}", on_click=_skip, args=(run.id,))
+        if waiting:
+            ids = [run.id for run in waiting]
+            st.button("Cancel all that wait", key="queue-cancel", on_click=_cancel, args=(ids,))
+
+
+def _row(waiting: Sequence[Run], at: int, run: Run) -> None:
+    ids = [one.id for one in waiting]
+    rest = [run_id for run_id in ids if run_id != run.id]
+    workload = run.workload.name if run.workload else "watch"
+    with st.container(horizontal=True, vertical_alignment="center", key=f"queued-{run.id}"):
+        st.markdown(f"{at + 1}. **{markdown_text(run.name)}** under {markdown_text(workload)}")
+        if not is_operator():
+            return
+        earlier = [*rest[: max(at - 1, 0)], run.id, *rest[max(at - 1, 0) :]]
+        name = markdown_text(run.name)
+        st.button("First", key=f"first-{run.id}", on_click=_reorder, args=([run.id],), disabled=at == 0, help=name)
+        st.button("Earlier", key=f"up-{run.id}", on_click=_reorder, args=(earlier,), disabled=at == 0, help=name)
+        st.button("Cancel", key=f"cancel-{run.id}", on_click=_cancel, args=([run.id],), help=name)
+
+
+def _hold(is_on_hold: bool) -> None:
+    require_operator()
+    services().supervisor.hold_queue(is_on_hold)
+    audit.record("pause the queue" if is_on_hold else "go on with the queue")
+
+
+def _reorder(run_ids: Sequence[str]) -> None:
+    require_operator()
+    services().supervisor.reorder_queue(run_ids)
+    audit.record("reorder the queue", run_ids[:1])
+
+
+def _skip(run_id: str) -> None:
+    require_operator()
+    services().supervisor.skip(run_id)
+    audit.record("skip", [run_id])
+
+
+def _cancel(run_ids: Sequence[str]) -> None:
+    require_operator()
+    for run_id in run_ids:
+        services().supervisor.cancel(run_id)
+    audit.record("cancel", run_ids)

@@ -1,0 +1,133 @@
+"""The part of the Launch page that fills the queue: the edited configuration, varied in one or two fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from analysis.config_diff import differing_fields
+from domain import Config
+from launcher.command import shell_text
+from launcher.preflight import LaunchRefused, LaunchRequest
+from launcher.sweep import Axis, Variant, estimate, interleaved, read_values, sweep_configs
+from web import audit, draft, markup, places
+from web.actions import require_operator
+from web.config_fields import groups_of, label_of
+from web.context import services
+from web.draft import Draft
+from web.markup import markdown_text
+from web.theme import duration
+from workloads import REGISTRY, spec_for
+
+KNOWN_RUNS = 200
+MOST_RUNS = 128
+SWEPT_KINDS = ("text", "integer", "number", "switch")
+NOT_SWEPT = ("host", "port", "served_model_name", "image")
+
+
+def sweep() -> None:
+    """Fields and values, the plan, and the button; nothing starts before the plan was shown."""
+    edited = draft.current()
+    if edited.config is None:
+        st.info("A sweep varies the configuration under **Configure and launch**: choose or paste one there first.")
+        return
+    st.caption(f"Varied is what stands under Configure and launch: {markdown_text(_title(edited))}.")
+    try:
+        axes = _axes(edited.config)
+        variants = sweep_configs(edited.config, axes) if axes else []
+    except ValueError as problem:
+        st.error(markdown_text(str(problem)))
+        return
+    left, right = st.columns(2)
+    workload = left.selectbox("Workload of every run", list(REGISTRY), format_func=_workload_title, key="sweep-load")
+    repeats = int(right.number_input("Repeats, interleaved (A B A B)", 1, 20, 1, key="sweep-repeats"))
+    given = {n: st.text_input(f"{n} (secret, not stored) ", type="password") for n in edited.missing_secrets}
+    if not variants:
+        st.caption("The plan appears here: every run with its command, before anything starts.")
+        return
+    _plan(edited.config, variants, repeats, workload)
+    count = len(variants) * repeats
+    if count > MOST_RUNS:
+        st.error(f"{count} runs are more than a sweep takes ({MOST_RUNS}).")
+        return
+    if st.button(f"Queue these {count} runs", type="primary", disabled=bool(edited.still_required)):
+        _queue(edited, variants, repeats, workload, {**edited.secrets, **given})
+
+
+def _title(edited: Draft) -> str:
+    return edited.origin or (edited.config.model if edited.config and edited.config.model else "the pasted command")
+
+
+def _axes(config: Config) -> list[Axis]:
+    """The fields that were chosen, with their values; raises ValueError for values that are none."""
+    labels = {
+        field.path: label_of(config, field)
+        for fields in groups_of(config).values()
+        for field in fields
+        if field.kind in SWEPT_KINDS and field.path not in NOT_SWEPT
+    }
+    axes = []
+    for number, example in enumerate(("0..7", "auto, fp8")):
+        left, right = st.columns([2, 3])
+        word = "Vary" if number == 0 else "and"
+        path = left.selectbox(
+            word,
+            list(labels),
+            index=None,
+            format_func=lambda path: labels[path].replace("`", ""),
+            placeholder="a field",
+            key=f"sweep-field-{number}",
+        )
+        text = right.text_input(
+            f"over the values{'' if number == 0 else ' too'}",
+            placeholder=f"{example}; none: not said",
+            key=f"sweep-values-{number}",
+        )
+        if path and text.strip():
+            axes.append(Axis(path, read_values(path, text)))
+    return axes
+
+
+def _plan(base: Config, variants: Sequence[Variant], repeats: int, workload: str) -> None:
+    st.subheader("The plan")
+    count = len(variants) * repeats
+    like = estimate(count, workload, services().store.runs(limit=KNOWN_RUNS), base)
+    took = f"about {duration(like.seconds)}" if like.seconds is not None else "time not known"
+    st.markdown(f"{len(variants)} configurations, {repeats} × each: **{count} runs**, {took} ({like.basis}).")
+    rows = [[str(at), markup.text(one.name), _changes(base, one.config)] for at, one in enumerate(variants, start=1)]
+    st.html(markup.table(["", "run", "differs from the edited one in"], rows))
+    with st.expander("Every command"):
+        for one in variants:
+            st.caption(markdown_text(one.name))
+            st.code(shell_text(one.config.argv), language="bash", wrap_lines=True)
+
+
+def _changes(base: Config, config: Config) -> str:
+    changed = differing_fields([one.model_dump(mode="json", exclude={"argv"}) for one in (base, config)])
+    return markup.text(", ".join(changed) or "nothing")
+
+
+def _queue(edited: Draft, variants: Sequence[Variant], repeats: int, workload: str, secrets: dict[str, str]) -> None:
+    require_operator()
+    requests = [
+        LaunchRequest(
+            config=one.config,
+            name=one.name,
+            workload=spec_for(workload),
+            secrets={name: value for name, value in secrets.items() if value},
+            makes_model=edited.makes_model,
+        )
+        for one in interleaved(variants, repeats)
+    ]
+    try:
+        runs = services().supervisor.launch_batch(requests, one_after_the_other=True)
+    except LaunchRefused as refusal:
+        st.error(markdown_text(str(refusal)))
+        return
+    audit.record("launch", [run.id for run in runs], "a sweep")
+    st.switch_page(places.RUNS)
+
+
+def _workload_title(name: str) -> str:
+    return REGISTRY[name].title
