@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from domain import Run
@@ -21,12 +22,18 @@ def failure_of(run: Run) -> tuple[str, str | None] | None:
         marks = _failures(Path(run.log_path), parser)
     except OSError:
         return None
-    errors = parser.reading().errors
+    return first_cause(parser.reading().errors, {mark.text: mark.evidence for mark in marks})
+
+
+def first_cause(errors: Sequence[str], evidence: Mapping[str, str | None]) -> tuple[str, str | None] | None:
+    """The true cause, which a reading puts before its echoes, and its line as it stands in the log, if that is known.
+
+    `evidence` is the failure marks' texts with their lines; a mark's text may be the cause or an explanation of it.
+    """
     if not errors:
         return None
-    # The reading puts the true cause before its echoes; its mark has the line as it stands in the log.
-    mark = next((m for m in marks if m.text == errors[0]), None)
-    return errors[0], mark.evidence if mark else None
+    cause = errors[0]
+    return cause, evidence.get(cause) or next((line for line in evidence.values() if line and cause in line), None)
 
 
 def _failures(path: Path, parser: LogParser) -> list[Mark]:

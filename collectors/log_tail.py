@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -11,10 +11,11 @@ from collectors.follow import FollowCollector, Placed, Reader
 from collectors.line_time import line_time
 from domain import Event, Run
 from engines import BY_NAME
-from engines.base import LogEvent, LogGrammar, Mark, ParsedSample, StartupFact
+from engines.base import LogEvent, LogGrammar, LogReading, Mark, ParsedSample, StartupFact
 
 EVENT_KINDS = {"phase": "phase", "ready": "phase", "warning": "warning", "failure": "failure"}
 MOST_TOLD = 1000  # different warnings of one log
+TimeOf = Callable[[datetime | None, float | None, Run, datetime], tuple[datetime, str]]  # as line_time
 
 
 def log_collector(positions: Positions, clock: Clock | None = None) -> FollowCollector:
@@ -55,8 +56,9 @@ class ByteCounter:
 class LogReader:
     """An engine's parser with its events in the store's terms; a warning that repeats is told once."""
 
-    def __init__(self, grammar: LogGrammar) -> None:
+    def __init__(self, grammar: LogGrammar, time_of: TimeOf = line_time) -> None:
         self._grammar = grammar
+        self._time_of = time_of
         self._parser = grammar.log_parser()
         self._told: set[tuple[str, str]] = set()
 
@@ -72,14 +74,22 @@ class LogReader:
     def settled_offset(self) -> int:
         return self._parser.settled_offset()
 
+    def reading(self) -> LogReading:
+        """Everything the log has said so far, beside its samples."""
+        return self._parser.reading()
+
     def _placed(self, events: Iterable[LogEvent], run: Run, now: datetime) -> list[Placed]:
         return [placed for event in events if (placed := self._place(event, run, now))]
 
     def _place(self, event: LogEvent, run: Run, now: datetime) -> Placed | None:
         if isinstance(event, ParsedSample):
-            ts, source = line_time(event.stamp, event.elapsed_s, run, now)
+            ts, source = self._time_of(event.stamp, event.elapsed_s, run, now)
             return Placed(event.offset, self._grammar.log_sample(run.id, event, ts, source))
-        told = _startup_event(event, run, now) if isinstance(event, StartupFact) else self._mark_event(event, run, now)
+        told = (
+            self._startup_event(event, run, now)
+            if isinstance(event, StartupFact)
+            else self._mark_event(event, run, now)
+        )
         return Placed(event.offset, told) if told else None
 
     def _mark_event(self, mark: Mark, run: Run, now: datetime) -> Event | None:
@@ -90,7 +100,7 @@ class LogReader:
             self._told.add((mark.kind, mark.text))
         return Event(
             run_id=run.id,
-            ts=line_time(mark.stamp, None, run, now)[0],
+            ts=self._time_of(mark.stamp, None, run, now)[0],
             kind=kind,
             text=mark.text,
             line=mark.line,
@@ -98,14 +108,13 @@ class LogReader:
             data={"mark": mark.kind, "evidence": mark.evidence},
         )
 
-
-def _startup_event(fact: StartupFact, run: Run, now: datetime) -> Event:
-    return Event(
-        run_id=run.id,
-        ts=line_time(fact.stamp, None, run, now)[0],
-        kind="startup",
-        text=f"{fact.key}: {fact.value}",
-        line=fact.line,
-        offset=fact.offset,
-        data={"key": fact.key, "value": fact.value},
-    )
+    def _startup_event(self, fact: StartupFact, run: Run, now: datetime) -> Event:
+        return Event(
+            run_id=run.id,
+            ts=self._time_of(fact.stamp, None, run, now)[0],
+            kind="startup",
+            text=f"{fact.key}: {fact.value}",
+            line=fact.line,
+            offset=fact.offset,
+            data={"key": fact.key, "value": fact.value},
+        )

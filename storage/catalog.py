@@ -35,6 +35,11 @@ def migrate(connection: duckdb.DuckDBPyConnection, folder: Path = HERE / "migrat
         _apply(connection, number, known[number])
 
 
+def latest_schema(folder: Path = HERE / "migrations") -> int:
+    """The number of the newest migration that this Pitwall knows."""
+    return max(int(path.name[:4]) for path in folder.glob("[0-9]*.sql"))
+
+
 def _apply(connection: duckdb.DuckDBPyConnection, number: int, path: Path) -> None:
     connection.begin()
     connection.execute(path.read_text())

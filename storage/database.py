@@ -15,21 +15,25 @@ class StoreError(Exception):
     """The store cannot do what was asked; the message is one sentence for a person."""
 
 
+class StoreInUse(StoreError):
+    """Another process owns the store."""
+
+
 def connect(path: Path) -> duckdb.DuckDBPyConnection:
     """A read-write connection that speaks UTC; raises StoreError when the file cannot be opened."""
     try:
         connection = duckdb.connect(str(path))
     except duckdb.Error as error:
-        raise StoreError(_refusal(path, str(error))) from error
+        raise _refusal(path, str(error)) from error
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
 
 
-def _refusal(path: Path, text: str) -> str:
+def _refusal(path: Path, text: str) -> StoreError:
     holder = re.search(r"PID (\d+)", text)
     if "lock" in text.lower() and holder:
-        return f"Another Pitwall (pid {holder[1]}) uses this store: {path.parent}."
-    return f"The store {path} cannot be opened: {text.splitlines()[0]}"
+        return StoreInUse(f"Another Pitwall (pid {holder[1]}) uses this store: {path.parent}.")
+    return StoreError(f"The store {path} cannot be opened: {text.splitlines()[0]}")
 
 
 class Database:

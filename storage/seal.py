@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -37,6 +37,15 @@ class Portion(NamedTuple):
     table: str
     run_id: str | None
     until: datetime
+
+
+class SealedDraft(NamedTuple):
+    """A finished Parquet file of one table and one run that waits to be taken in."""
+
+    table: str
+    run_id: str | None
+    path: Path
+    rows: int
 
 
 class Sealer:
@@ -88,7 +97,7 @@ class Sealer:
             ]
 
     def _seal(self, cursor: duckdb.DuckDBPyConnection, portion: Portion) -> None:
-        path = self._new_path(cursor, portion)
+        path = _new_path(cursor, self._parquet_dir, portion.table, portion.run_id)
         draft = path.with_suffix(".draft")
         try:
             rows = _copy(cursor, portion, draft)
@@ -96,18 +105,20 @@ class Sealer:
         finally:
             draft.unlink(missing_ok=True)
         _delete(cursor, portion)
-        record = [str(path.relative_to(self._parquet_dir)), portion.table, portion.run_id, rows, self._clock()]
+        self._record(cursor, path, portion.table, portion.run_id, rows)
+
+    def take(self, cursor: duckdb.DuckDBPyConnection, drafts: Iterable[SealedDraft]) -> None:
+        """Record files made elsewhere, in the caller's transaction."""
+        for draft in drafts:
+            path = _new_path(cursor, self._parquet_dir, draft.table, draft.run_id)
+            _settle_on_disk(draft.path, path)
+            self._record(cursor, path, draft.table, draft.run_id, draft.rows)
+        define_views(cursor, self._parquet_dir)
+
+    def _record(self, cursor: duckdb.DuckDBPyConnection, path: Path, table: str, run_id: str | None, rows: int) -> None:
+        record = [str(path.relative_to(self._parquet_dir)), table, run_id, rows, self._clock()]
         schema = "(SELECT max(number) FROM raw.migrations)"
         cursor.execute(f"INSERT INTO raw.sealed_files VALUES (?, ?, ?, ?, ?, {schema})", record)
-
-    def _new_path(self, cursor: duckdb.DuckDBPyConnection, portion: Portion) -> Path:
-        """The next free number; a file of that name was never recorded, so it may be overwritten."""
-        folder = self._parquet_dir / portion.table / f"run_id={portion.run_id or NO_RUN}"
-        folder.mkdir(parents=True, exist_ok=True)
-        sql = "SELECT count(*) FROM raw.sealed_files WHERE table_name = ? AND run_id IS NOT DISTINCT FROM ?"
-        found = cursor.execute(sql, [portion.table, portion.run_id]).fetchone()
-        assert found is not None
-        return folder / f"{found[0] + 1}.parquet"
 
     def remove_orphans(self) -> int:
         """Delete files that a kill left unrecorded; younger ones may be read by somebody right now."""
@@ -118,6 +129,16 @@ class Sealer:
         for path in orphans:
             path.unlink()
         return len(orphans)
+
+
+def _new_path(cursor: duckdb.DuckDBPyConnection, parquet_dir: Path, table: str, run_id: str | None) -> Path:
+    """The next free number; a file of that name was never recorded, so it may be overwritten."""
+    folder = parquet_dir / table / f"run_id={run_id or NO_RUN}"
+    folder.mkdir(parents=True, exist_ok=True)
+    sql = "SELECT count(*) FROM raw.sealed_files WHERE table_name = ? AND run_id IS NOT DISTINCT FROM ?"
+    found = cursor.execute(sql, [table, run_id]).fetchone()
+    assert found is not None
+    return folder / f"{found[0] + 1}.parquet"
 
 
 def _due_sql(table: str, column: str) -> str:

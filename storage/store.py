@@ -17,8 +17,8 @@ from storage.database import Database
 from storage.publish import Publisher
 from storage.records import audit_table, share_of, share_table
 from storage.rows import run_of, run_table, tables_of
-from storage.seal import Sealer
-from storage.writer import CommitCallback, Pending, Writer
+from storage.seal import SealedDraft, Sealer
+from storage.writer import CommitCallback, Pending, Writer, replace_rows
 
 CLOSE_TIMEOUT_S = 3.0
 
@@ -141,6 +141,16 @@ class Store:
     def record(self, entries: Iterable[AuditEntry]) -> Future[None]:
         """Queue what somebody did for the audit; the future is done when it is durable."""
         return self._writer.submit(Pending({"audit": audit_table(entries)}, frozenset()))
+
+    def take_sealed(self, runs: Sequence[Run], drafts: Sequence[SealedDraft]) -> None:
+        """Take runs whose samples lie in finished Parquet files, which are moved: all of it or nothing."""
+        if not runs:
+            return
+        with self._database.transaction() as cursor:
+            self._sealer.take(cursor, drafts)
+            for run in runs:
+                replace_rows(cursor, "runs", run_table(run))
+        self._publisher.changed()
 
     def run(self, run_id: str) -> Run | None:
         return next(iter(self._runs("WHERE id = ?", [run_id])), None)

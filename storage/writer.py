@@ -191,12 +191,13 @@ def _insert(cursor: duckdb.DuckDBPyConnection, batch: Sequence[Pending]) -> None
         tables = [item.tables[name] for item in batch if name in item.tables]
         if name in KEYS:
             for table in tables:
-                _replace(cursor, name, table)
+                replace_rows(cursor, name, table)
         else:
             _append(cursor, name, pa.concat_tables(tables))
 
 
-def _replace(cursor: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+def replace_rows(cursor: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    """Put rows in the place of those with the same key, in the caller's transaction."""
     with _registered(cursor, table):
         cursor.execute(f"DELETE FROM raw.{name} WHERE ({KEYS[name]}) IN (SELECT ({KEYS[name]}) FROM incoming)")
     _append(cursor, name, table)

@@ -1,0 +1,189 @@
+"""Files to be imported, handed to whoever owns the store through a folder of the data folder.
+
+A file's job lies there until its outcome does, so that a Pitwall that is killed takes it up again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from collectors.importing import LogImporter, Outcome, Wish
+from collectors.log_file import ImportRefused, Tell
+from domain import new_run_id
+
+LOOK_EVERY_S = 0.5
+ZIP_MAGIC = b"PK\x03\x04"
+TELL_STEP = 0.01  # of the work, between two words about it
+_OURS = "An error of Pitwall's own ended this import; the server's output tells it."
+
+
+def inbox_folder(data_dir: Path) -> Path:
+    return data_dir / "inbox"
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether a file is a bundle of Pitwall's, whole or not, and no log."""
+    with path.open("rb") as file:
+        return file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
+
+
+class Job(BaseModel):
+    """One file to be imported; `is_upload` files are ours and deleted afterwards."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    path: Path
+    shown_name: str
+    name: str | None = None
+    zone: str | None = None
+    dated: datetime | None = None
+    is_upload: bool = False
+
+
+class Status(BaseModel):
+    """How far a job is; `share` of the work, 0..1."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    state: Literal["waiting", "reading", "done", "refused"] = "waiting"
+    share: float = 0.0
+    text: str = ""
+    run_ids: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ("done", "refused")
+
+
+def drop(folder: Path, job: Job) -> None:
+    """Hand a job in; whoever owns the store finds it within a second."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(_job_path(folder, job.id), job)
+
+
+def new_job_id(now: datetime) -> str:
+    """Sorts by time, so that what came first is done first."""
+    return new_run_id(now)
+
+
+def status_of(folder: Path, job_id: str) -> Status:
+    """How far a job is; one that nobody has looked at is waiting."""
+    try:
+        return Status.model_validate_json(_status_path(folder, job_id).read_bytes())
+    except FileNotFoundError:
+        return Status()
+
+
+def forget(folder: Path, job_id: str) -> None:
+    """Its outcome has been read."""
+    _status_path(folder, job_id).unlink(missing_ok=True)
+
+
+class Inbox:
+    """Works off the jobs of a folder, one after the other; a thread looks for new ones."""
+
+    def __init__(
+        self,
+        folder: Path,
+        logs: LogImporter,
+        bundles: Callable[[Path, Tell], tuple[tuple[str, ...], str]],
+        refusals: tuple[type[Exception], ...] = (),
+    ) -> None:
+        """`refusals` are what `bundles` and the store raise with a sentence for a person."""
+        self._folder = folder
+        self._logs = logs
+        self._bundles = bundles
+        self._refusals: tuple[type[Exception], ...] = (ImportRefused, OSError, *refusals)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look; returns at once."""
+        self._thread.start()
+
+    def close(self, timeout_s: float | None = None) -> None:
+        """Take no further job; one that is being read goes on at the next start if it does not end in time."""
+        self._closing.set()
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        while not self._closing.wait(LOOK_EVERY_S):
+            for path in self._waiting():
+                # In a thread of its own: an error of ours is told with its trace and ends that job alone.
+                one = threading.Thread(target=self._work, args=(path,), name="import", daemon=True)
+                one.start()
+                one.join()
+
+    def _waiting(self) -> list[Path]:
+        return sorted(self._folder.glob("*.job.json"))
+
+    def _work(self, path: Path) -> None:
+        status = Status(state="refused", text=_OURS)
+        try:
+            job = Job.model_validate_json(path.read_bytes())
+            status = self._done(job)
+            if job.is_upload:
+                job.path.unlink(missing_ok=True)
+        except ValidationError:
+            status = Status(state="refused", text=f"{path.name} is no job of Pitwall's.")
+        finally:
+            if not self._closing.is_set() or status.state == "done":
+                _write(_status_path(self._folder, _job_id(path)), status)
+                path.unlink(missing_ok=True)
+
+    def _done(self, job: Job) -> Status:
+        tell = _Progress(_status_path(self._folder, job.id))
+        tell(0.0)
+        try:
+            outcome = self._take(job, tell)
+        except self._refusals as refusal:
+            return Status(state="refused", text=_sentence(refusal))
+        return Status(state="done", share=1.0, text=outcome.text, run_ids=outcome.run_ids)
+
+    def _take(self, job: Job, tell: Tell) -> Outcome:
+        if is_bundle(job.path):
+            return Outcome(*self._bundles(job.path, tell))
+        return self._logs.take(job.path, Wish(job.shown_name, job.name, job.zone, job.dated), tell)
+
+
+class _Progress:
+    """Writes down how far a job is, now and then."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._told = -1.0
+
+    def __call__(self, share: float) -> None:
+        if share - self._told >= TELL_STEP:
+            self._told = share
+            _write(self._path, Status(state="reading", share=share))
+
+
+def _sentence(refusal: Exception) -> str:
+    if isinstance(refusal, OSError) and refusal.strerror:
+        return f"{Path(str(refusal.filename)).name if refusal.filename else 'The file'}: {refusal.strerror}."
+    return str(refusal)
+
+
+def _job_path(folder: Path, job_id: str) -> Path:
+    return folder / f"{job_id}.job.json"
+
+
+def _status_path(folder: Path, job_id: str) -> Path:
+    return folder / f"{job_id}.status.json"
+
+
+def _job_id(path: Path) -> str:
+    return path.name.removesuffix(".job.json")
+
+
+def _write(path: Path, content: BaseModel) -> None:
+    """Whole or not at all."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(content.model_dump_json())
+    draft.replace(path)

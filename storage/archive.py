@@ -1,0 +1,239 @@
+"""One file that carries evidence elsewhere: a zip with a manifest that names every member, its size and its SHA-256.
+
+What is read may have been made by anybody: nothing is unpacked before the whole table of contents has been held
+against the manifest, nothing under a name that the reader did not ask for, and nothing beyond its stated size.
+The hashes show damage; they are no signature, and prove nothing of who made the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import stat
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+from zlib import error as ZlibError
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from settings import VERSION
+from storage.database import StoreError
+
+CHUNK_BYTES = 1 << 20
+FORMAT = 1
+MANIFEST = "manifest.json"
+MANIFEST_BYTES = 16 << 20
+MOST_MEMBERS = 200_000
+MOST_BYTES = 64 << 30  # unpacked
+RATIO = 300  # of the unpacked to the packed bytes; text logs stay below 100
+RATIO_FREE_BYTES = 64 << 20  # so little may be packed as tightly as it likes
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+Kind = Literal["bundle", "backup"]
+
+
+class ArchiveError(StoreError):
+    """A bundle or backup that cannot be made or read; the message is one sentence for a person."""
+
+
+class Member(BaseModel):
+    """One file of an archive."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    sha256: str
+    size: int
+
+
+class Manifest(BaseModel):
+    """What an archive holds; `schema_number` is that of the store it was taken from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    pitwall: Kind
+    format: int
+    version: str
+    schema_number: int
+    made_at: datetime
+    runs: tuple[str, ...] = ()  # in the order of the comparison
+    data_dir: str | None = None  # of a backup: where the paths in it lead
+    members: dict[str, Member]
+
+
+class ArchiveWriter:
+    """Adds members, each hashed as it is written."""
+
+    def __init__(self, file: zipfile.ZipFile) -> None:
+        self._file = file
+        self.members: dict[str, Member] = {}
+
+    def add(self, name: str, data: bytes) -> None:
+        self.add_chunks(name, [data])
+
+    def add_file(self, name: str, path: Path) -> None:
+        """A file as it is now; one that grows meanwhile is taken as far as it was read."""
+        with path.open("rb") as source:
+            self.add_chunks(name, iter(lambda: source.read(CHUNK_BYTES), b""))
+
+    def add_chunks(self, name: str, chunks: Iterable[bytes]) -> None:
+        digest, size = hashlib.sha256(), 0
+        info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # the same content is the same file
+        info.external_attr = (stat.S_IFREG | 0o600) << 16
+        info.compress_type = zipfile.ZIP_STORED if name.endswith(".parquet") else zipfile.ZIP_DEFLATED
+        with self._file.open(info, "w", force_zip64=True) as out:
+            for data in chunks:
+                digest.update(data)
+                size += out.write(data)
+        self.members[name] = Member(sha256=digest.hexdigest(), size=size)
+
+
+@contextmanager
+def written_archive(
+    target: Path,
+    kind: Kind,
+    schema_number: int,
+    made_at: datetime,
+    runs: Iterable[str] = (),
+    data_dir: str | None = None,
+) -> Iterator[ArchiveWriter]:
+    """An archive in the making, at `target` only once it is whole; readable by its owner alone."""
+    draft = target.with_name(f".{target.name}.draft")
+    draft.unlink(missing_ok=True)
+    draft.touch(mode=0o600)
+    try:
+        with zipfile.ZipFile(draft, "w") as file:
+            writer = ArchiveWriter(file)
+            yield writer
+            manifest = Manifest(
+                pitwall=kind,
+                format=FORMAT,
+                version=VERSION,
+                schema_number=schema_number,
+                made_at=made_at,
+                runs=tuple(runs),
+                data_dir=data_dir,
+                members=dict(writer.members),
+            )
+            writer.add(MANIFEST, manifest.model_dump_json(indent=1).encode())
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class Archive:
+    """An archive whose table of contents is sound; every member is checked when it is read."""
+
+    def __init__(self, file: zipfile.ZipFile, manifest: Manifest, name: str) -> None:
+        self._file = file
+        self.manifest = manifest
+        self.name = name
+
+    def read(self, member: str, most: int = MANIFEST_BYTES) -> bytes:
+        """A small member; raises ArchiveError when it is damaged or larger than `most`."""
+        if self.manifest.members[member].size > most:
+            raise ArchiveError(f"{self.name} is no sound archive: {member} is larger than it can be.")
+        return b"".join(self.chunks(member))
+
+    def extract(self, member: str, target: Path) -> None:
+        """Unpack a member to a path of the caller's choice."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as out:
+            for data in self.chunks(member):
+                out.write(data)
+
+    def chunks(self, member: str) -> Iterator[bytes]:
+        """A member's bytes, checked to the end; raises ArchiveError."""
+        stated, digest, size = self.manifest.members[member], hashlib.sha256(), 0
+        try:
+            with self._file.open(member) as source:
+                while data := source.read(CHUNK_BYTES):
+                    size += len(data)
+                    digest.update(data)
+                    if size > stated.size:
+                        break
+                    yield data
+        except (zipfile.BadZipFile, ZlibError, EOFError) as error:
+            raise ArchiveError(f"{self.name} is damaged: {member} cannot be unpacked ({error}).") from error
+        if size != stated.size or digest.hexdigest() != stated.sha256:
+            raise ArchiveError(f"{self.name} is damaged: {member} is not what the manifest says.")
+
+
+@contextmanager
+def opened_archive(path: Path, kind: Kind, schema_number: int, names: re.Pattern[str], room: Path) -> Iterator[Archive]:
+    """An archive whose members are all named as `names` allows; raises ArchiveError for any other.
+
+    `schema_number` is what this Pitwall knows; `room` the folder whose disk would have to hold the members.
+    """
+    try:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as file:
+            _check_contents(path, file, names)
+            manifest = _read_manifest(path, file)
+            _check_manifest(path, file, manifest, kind, schema_number)
+            _check_room(path, manifest, room)
+            yield Archive(file, manifest, path.name)
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise ArchiveError(f"{path.name} is cut or no {kind} of Pitwall's: {error}.") from error
+
+
+def _check_contents(path: Path, file: zipfile.ZipFile, names: re.Pattern[str]) -> None:
+    infos = file.infolist()
+    listed = [info.filename for info in infos]
+    if len(infos) > MOST_MEMBERS or len(set(listed)) != len(listed):
+        raise ArchiveError(f"{path.name} is no sound archive: too many members, or two of one name.")
+    for info in infos:
+        mode = info.external_attr >> 16
+        if info.filename != MANIFEST and not names.fullmatch(info.filename):
+            raise ArchiveError(f"{path.name} is refused: it has a member {info.filename!r}, which is none of ours.")
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+            raise ArchiveError(f"{path.name} is refused: {info.filename} is a link or no plain file.")
+        if info.flag_bits & 1 or info.compress_type not in _PACKINGS:
+            raise ArchiveError(f"{path.name} is refused: {info.filename} is packed in a way that is not ours.")
+    _check_bomb(path, sum(info.file_size for info in infos))
+
+
+def _check_bomb(path: Path, unpacked: int) -> None:
+    if unpacked > MOST_BYTES or unpacked > max(RATIO * path.stat().st_size, RATIO_FREE_BYTES):
+        raise ArchiveError(
+            f"{path.name} is refused: its {path.stat().st_size:,} bytes would unpack to {unpacked:,}, "
+            "as no evidence of ours does."
+        )
+
+
+def _read_manifest(path: Path, file: zipfile.ZipFile) -> Manifest:
+    try:
+        if file.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
+            raise ArchiveError(f"{path.name} is refused: its manifest is larger than any of ours.")
+        with file.open(MANIFEST) as source:
+            return Manifest.model_validate_json(source.read(MANIFEST_BYTES))
+    except (KeyError, ValidationError, ZlibError, EOFError) as error:
+        raise ArchiveError(f"{path.name} has no manifest of Pitwall's that can be read.") from error
+
+
+def _check_manifest(path: Path, file: zipfile.ZipFile, manifest: Manifest, kind: Kind, schema_number: int) -> None:
+    if manifest.pitwall != kind:
+        raise ArchiveError(f"{path.name} is a {manifest.pitwall} of Pitwall's, not a {kind}.")
+    if manifest.format > FORMAT or manifest.schema_number > schema_number:
+        raise ArchiveError(
+            f"{path.name} was made by a newer Pitwall ({manifest.version}, schema {manifest.schema_number}; "
+            f"this one knows {schema_number}): take it with that version or a later one."
+        )
+    found = {info.filename: info.file_size for info in file.infolist() if info.filename != MANIFEST}
+    if found != {name: member.size for name, member in manifest.members.items()}:
+        raise ArchiveError(f"{path.name} is damaged or forged: its members are not those of its manifest.")
+
+
+def _check_room(path: Path, manifest: Manifest, room: Path) -> None:
+    needed, free = sum(member.size for member in manifest.members.values()), shutil.disk_usage(room).free
+    if needed > free:
+        raise ArchiveError(f"{path.name} needs {needed:,} bytes on the disk, where {free:,} are free.")
+
+
+def check_members(archive: Archive) -> int:
+    """Read every member to its end and hold it against the manifest; how many there are."""
+    for member in archive.manifest.members:
+        for _ in archive.chunks(member):
+            pass
+    return len(archive.manifest.members)

@@ -1,0 +1,154 @@
+"""A bundle from anywhere becomes runs of this store, or nothing at all; who made it is not believed in anything.
+
+Each table is written anew, column by column in this store's own types, and taken in as sealed files in the
+transaction that brings the runs.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from domain import Run
+from settings import Settings
+from storage.archive import Archive, ArchiveError, opened_archive
+from storage.bundle import LOCAL, NAMES, RUN_ID
+from storage.catalog import latest_schema
+from storage.literals import quoted
+from storage.rows import TIME_COLUMNS
+from storage.seal import SealedDraft
+from storage.store import Store
+
+MOST_ROWS = 50_000_000  # of one table of one run: a year of four samples a second is 126 million, a day 345,600
+MOST_TABLE_BYTES = 8 << 30  # unpacked
+SAME = ("created_at", "started_at", "ended_at", "state", "kind")  # what makes two records one run
+
+Tell = Callable[[float], None]
+
+
+class Taken(NamedTuple):
+    """Which runs a bundle holds, and what was done in one sentence."""
+
+    run_ids: tuple[str, ...]
+    text: str
+
+
+def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lambda share: None) -> Taken:
+    """Take a bundle's runs, those that are known already left as they are. Raises ArchiveError or OSError."""
+    with (
+        opened_archive(path, "bundle", latest_schema(), NAMES, settings.data_dir) as archive,
+        tempfile.TemporaryDirectory(prefix=".bundle-", dir=settings.data_dir) as folder,
+    ):
+        runs = _runs_of(archive)
+        new = [run for run in runs if not _is_known(store, run, archive.name)]
+        drafts, placed = [], []
+        for number, run in enumerate(new):
+            drafts += _tables_of(store, archive, run, Path(folder) / run.id)
+            placed.append(_with_log(archive, run, settings.runs_dir))
+            tell((number + 1) / (len(new) + 1))
+        store.take_sealed(placed, drafts)
+    return Taken(tuple(run.id for run in runs), _words(path.name, runs, new))
+
+
+def _words(name: str, runs: list[Run], new: list[Run]) -> str:
+    told = ", ".join(f"{run.name} ({run.id})" for run in new or runs)
+    if not new:
+        return f"{name} is known: it holds {told}; nothing in it is new."
+    rest = f"; {len(runs) - len(new)} of its runs were known" if len(new) < len(runs) else ""
+    return f"{name} was verified and brought {told}{rest}."
+
+
+def _runs_of(archive: Archive) -> list[Run]:
+    """The runs' records, in the order of the comparison."""
+    ids = archive.manifest.runs
+    owners = {match["run_id"] for name in archive.manifest.members if (match := NAMES.fullmatch(name))}
+    if set(ids) != owners or len(set(ids)) != len(ids) or not all(RUN_ID.fullmatch(run_id) for run_id in ids):
+        raise ArchiveError(f"{archive.name} is damaged or forged: its runs are not those of its manifest.")
+    return [_run_of(archive, run_id) for run_id in ids]
+
+
+def _run_of(archive: Archive, run_id: str) -> Run:
+    member = f"runs/{run_id}/run.json"
+    if member not in archive.manifest.members:
+        raise ArchiveError(f"{archive.name} is damaged or forged: the run {run_id} has no record.")
+    try:
+        run = Run.model_validate_json(archive.read(member))
+    except ValidationError as error:
+        raise ArchiveError(f"{archive.name} is damaged or forged: {member} is no record of a run.") from error
+    if run.id != run_id or not run.state.is_final:
+        raise ArchiveError(f"{archive.name} is damaged or forged: {member} is of another run, or of one not over.")
+    return run.model_copy(update=LOCAL)
+
+
+def _is_known(store: Store, run: Run, name: str) -> bool:
+    known = store.run(run.id)
+    if known is None:
+        return False
+    if any(getattr(known, field) != getattr(run, field) for field in SAME):
+        raise ArchiveError(f"{name} is refused: this Pitwall has another run of the id {run.id}.")
+    return True
+
+
+def _tables_of(store: Store, archive: Archive, run: Run, folder: Path) -> list[SealedDraft]:
+    drafts = []
+    for table in TIME_COLUMNS:
+        member = f"runs/{run.id}/{table}.parquet"
+        if member in archive.manifest.members:
+            given, made = folder / f"{table}.given", folder / f"{table}.parquet"
+            archive.extract(member, given)
+            try:
+                rows = _rewrite(given, made, table, run.id, _columns(store, table))
+            except (pa.ArrowException, duckdb.Error, OSError, ValueError) as error:
+                said = str(error).splitlines()[0]
+                raise ArchiveError(f"{archive.name} is damaged or forged: {member} ({said}).") from error
+            given.unlink()
+            drafts.append(SealedDraft(table, run.id, made, rows))
+    return drafts
+
+
+def _columns(store: Store, table: str) -> dict[str, str]:
+    """Name -> type of a raw table, in order."""
+    sql = "SELECT column_name, data_type FROM duckdb_columns() WHERE schema_name = 'raw' AND table_name = ? "
+    rows = store.query(sql + "ORDER BY column_index", [table]).to_pylist()
+    return {row["column_name"]: row["data_type"] for row in rows}
+
+
+def _rewrite(given: Path, made: Path, table: str, run_id: str, columns: Mapping[str, str]) -> int:
+    """Write a foreign table in our own types; the number of rows. Raises ValueError for what cannot be ours."""
+    metadata = pq.read_metadata(given)
+    size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    if metadata.num_rows > MOST_ROWS or size > MOST_TABLE_BYTES:
+        raise ValueError(f"{metadata.num_rows:,} rows of {size:,} bytes are more than a run can have")
+    stated = set(pq.read_schema(given).names)
+    if strange := stated - columns.keys():
+        raise ValueError(f"no table of ours has a column {min(strange)!r}")
+    picked = ", ".join(
+        f'"{c}"::{kind} AS "{c}"' if c in stated else f'NULL::{kind} AS "{c}"' for c, kind in columns.items()
+    )
+    source = f"read_parquet({quoted(str(given))}, hive_partitioning = false)"
+    with duckdb.connect() as scratch:
+        scratch.execute("SET TimeZone = 'UTC'; SET memory_limit = '2GB'; SET threads = 1")
+        foreign = scratch.execute(f"SELECT count(*) FROM {source} WHERE run_id IS DISTINCT FROM ?", [run_id]).fetchone()
+        if foreign != (0,):
+            raise ValueError("it holds rows of another run")
+        copy = f"COPY (SELECT {picked} FROM {source} ORDER BY {TIME_COLUMNS[table]})"
+        done = scratch.execute(f"{copy} TO {quoted(str(made))} (FORMAT parquet, COMPRESSION zstd)").fetchone()
+    assert done is not None
+    return int(done[0])
+
+
+def _with_log(archive: Archive, run: Run, runs_dir: Path) -> Run:
+    """The run with its log where this Pitwall keeps logs."""
+    member = f"runs/{run.id}/server.log"
+    if member not in archive.manifest.members:
+        return run
+    log = runs_dir / run.id / "server.log"
+    archive.extract(member, log)
+    return run.model_copy(update={"log_path": str(log)})
