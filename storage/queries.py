@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -73,6 +74,12 @@ class EventRow(NamedTuple):
     ts: datetime
     kind: str
     text: str
+
+
+class StartupRow(NamedTuple):
+    key: str
+    value: JsonValue
+    line: int | None
 
 
 NO_DRAFTS = "no draft was made"
@@ -193,6 +200,17 @@ def events(store: Asked, run_id: str, most: int = 500) -> list[EventRow]:
     """What happened to a run, oldest first."""
     sql = 'SELECT ts, kind, text FROM events WHERE run_id = ? ORDER BY ts, "offset" LIMIT ?'
     return [EventRow(**row) for row in store.query(sql, [run_id, most]).to_pylist()]
+
+
+def startup_facts(store: Asked, run_id: str) -> list[StartupRow]:
+    """What the log said once while the server started, in its order; a later row of a key is the truer one."""
+    sql = """
+        SELECT data->>'key' AS key, data->'value' AS value, line FROM events
+        WHERE run_id = ? AND kind = 'startup' ORDER BY ts, "offset"
+    """
+    return [
+        StartupRow(row["key"], json.loads(row["value"]), row["line"]) for row in store.query(sql, [run_id]).to_pylist()
+    ]
 
 
 def recent_speed(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[str, list[float | None]]:

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.config_diff import chips, flatten
+from analysis.config_diff import chips
 from collectors.log_view import LogTailView
 from domain import Run
 from launcher.command import shell_text
 from storage import queries
 from web import markup
-from web.actions import stop_buttons
+from web.actions import is_operator, stop_buttons
 from web.comparison import number_table
 from web.context import services
+from web.effective_config import asked_and_effective
 from web.evidence import evidence_of, source_line
 from web.facts import Facts, engine_title
 from web.markup import markdown_text
@@ -37,6 +38,8 @@ def header(facts: Facts) -> None:
     )
     with st.container(horizontal=True):
         st.html(f'<a href="{markup.run_link("live", [run.id])}" target="_self">Live view</a>')
+        if run.config.argv and is_operator():
+            st.html(f'<a href="{markup.run_link("launch", [run.id])}" target="_self">Relaunch with one change</a>')
     stop_buttons([run])
 
 
@@ -83,8 +86,7 @@ def requests(facts: Facts) -> None:
 def configuration(run: Run) -> None:
     """What was asked for: fields, environment and the very command."""
     st.subheader("Configuration")
-    config = flatten(run.config.model_dump(mode="json", exclude={"argv"}))
-    st.html(markup.table(["field", "value"], [[markup.text(k), markup.text(v)] for k, v in config.items()]))
+    asked_and_effective(run)
     if run.config.argv:
         st.code(shell_text(list(run.config.argv)), language="bash")
 
