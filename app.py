@@ -15,6 +15,8 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from collectors.failures import failure_of
+from collectors.importing import LogImporter
+from collectors.inbox import Inbox, inbox_folder
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
 from domain import Batch, Event, RunState
@@ -23,8 +25,9 @@ from engines.definitions import CLIENT
 from launcher.machine import machine_id
 from launcher.supervisor import Supervisor
 from settings import VERSION, SettingsError, load_settings
+from storage.bundle_import import import_bundle
 from storage.database import StoreError
-from storage.store import Store
+from storage.store import Store, utc_now
 from web.auth import Gate, access_for
 from web.context import Services, provide, services
 from web.live import LiveHub
@@ -36,6 +39,7 @@ from web.warm_up import import_and_freeze
 from web.workload_command import prepare_workload
 
 STOP_TIMEOUT_S = 2.0
+INBOX_TIMEOUT_S = 0.5  # an import that takes longer goes on at the next start
 
 try:
     settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
@@ -71,10 +75,18 @@ def opened() -> Iterator[Services]:
         )
         supervisor.adopt_all()
         supervisor.start()
+        inbox = Inbox(
+            inbox_folder(settings.data_dir),
+            LogImporter(store, settings.runs_dir, utc_now),
+            lambda path, tell: import_bundle(store, settings, path, tell),
+            (StoreError,),
+        )
         loop.start()
+        inbox.start()
         yield Services(settings, store, supervisor, hub, shares)
         supervisor.close()
         loop.stop(STOP_TIMEOUT_S)
+        inbox.close(INBOX_TIMEOUT_S)
     finally:
         store.close()
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from analysis.compare import compare
 from web import charts, markup
+from web.bundle_button import bundle_button
 from web.comparison import config_table, number_table
 from web.context import services
 from web.evidence import agreement_line, evidence_of
@@ -28,6 +29,7 @@ baseline, *others = facts
 for other in others:
     st.html(markup.verdict(compare(baseline.subject, baseline.windows, other.subject, other.windows)))
 
+bundle_button(picked.runs, "compare")
 st.html(number_table(facts))
 st.html(agreement_line(evidence_of(picked.runs)))
 st.subheader("What differs in the configuration")

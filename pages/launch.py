@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import attach_form, editor, launch_check, launch_form, source_picker, sweep_form
+from web import attach_form, editor, import_form, launch_check, launch_form, source_picker, sweep_form
 from web.actions import is_operator
 
 if not is_operator():
     st.info("Only the operator may launch or attach.")
     st.stop()
 
-configure, sweep, attach = st.tabs(["Configure and launch", "Sweep", "Watch a running server"])
+configure, sweep, attach, imports = st.tabs(["Configure and launch", "Sweep", "Watch a running server", "Import"])
 with configure:
     source_picker.follow_address()
     left, right = st.columns([3, 2], gap="large")
@@ -33,3 +33,5 @@ with attach:
     attach_form.found_servers()
     st.subheader("Anywhere else")
     attach_form.by_url()
+with imports:
+    import_form.import_form()

@@ -6,6 +6,7 @@ import streamlit as st
 
 from web import places, run_page
 from web.actions import is_operator
+from web.bundle_button import bundle_button
 from web.facts import facts_of
 from web.markup import markdown_text
 from web.share_dialog import share_button
@@ -26,6 +27,7 @@ if run is None:
 facts = facts_of([run])[0]
 run_page.header(facts)
 share_button([run], "run")
+bundle_button([run], "run")
 run_page.cause(run)
 run_page.numbers(facts)
 left, right = st.columns([1, 1])

@@ -49,7 +49,7 @@ def cause(run: Run) -> None:
         st.error(markdown_text(run.cause))
         if run.cause_line:
             st.code(run.cause_line, language=None)
-    elif run.note:
+    if run.note:
         st.info(markdown_text(run.note))
 
 

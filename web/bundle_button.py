@@ -1,0 +1,54 @@
+"""The button that gives runs away as one file."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import streamlit as st
+
+from domain import Run
+from launcher.secrets import mask_text
+from storage.bundle import SUFFIX, export_runs
+from web.actions import is_operator
+from web.context import services
+
+ABOUT = (
+    "Samples, records and logs of these runs in one file, secrets masked; another Pitwall imports it as the same runs."
+)
+
+
+def bundle_button(runs: Sequence[Run], page: str) -> None:
+    """Download these runs; the file is made when the button is pressed. A run that goes on has none yet."""
+    if not runs or not is_operator() or not all(run.state.is_final for run in runs):
+        return
+    ids = [run.id for run in runs]
+    st.download_button(
+        "Download as a bundle",
+        data=lambda: _bundle(ids),
+        file_name=_file_name(runs),
+        mime="application/zip",
+        on_click="ignore",
+        help=ABOUT,
+        icon=":material/download:",
+        key=f"bundle-{page}",
+    )
+
+
+def _bundle(run_ids: Sequence[str]) -> BinaryIO:
+    """The bundle, open; its place on the disk goes with it."""
+    with tempfile.TemporaryDirectory(prefix=".bundle-", dir=services().settings.data_dir) as folder:
+        path = Path(folder) / f"made{SUFFIX}"
+        export_runs(services().store.query, run_ids, path, datetime.now(UTC), mask_text)
+        return path.open("rb")
+
+
+def _file_name(runs: Sequence[Run]) -> str:
+    """'pitwall-vLLM-tiny-20261120-….pitwall.zip'."""
+    words = re.sub(r"[^A-Za-z0-9]+", "-", runs[0].name).strip("-")[:40]
+    count = f"-and-{len(runs) - 1}" if len(runs) > 1 else ""
+    return f"{words or 'run'}{count}-{runs[0].id}{SUFFIX}"
