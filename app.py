@@ -15,6 +15,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from collectors.failures import failure_of
+from collectors.gpu_now import look_at_gpus
 from collectors.importing import LogImporter
 from collectors.inbox import Inbox, inbox_folder
 from collectors.loop import CollectorLoop
@@ -22,11 +23,13 @@ from collectors.standard import standard_collectors
 from domain import Batch, Event, RunState
 from engines import ENGINES
 from engines.definitions import CLIENT
+from launcher.bounded import run_bounded
 from launcher.machine import machine_id
 from launcher.supervisor import Supervisor
 from settings import VERSION, SettingsError, load_settings
 from storage.bundle_import import import_bundle
 from storage.database import StoreError
+from storage.sandbox.client import Sandbox
 from storage.store import Store, utc_now
 from web.auth import Gate, access_for
 from web.context import Services, provide, services
@@ -34,7 +37,8 @@ from web.live import LiveHub
 from web.live_reader import StoreReader
 from web.routes import build_routes
 from web.shares import ShareBook, share_url
-from web.signing_key import load_secret
+from web.signing_key import load_api_token, load_secret
+from web.sql_api import sql_route
 from web.warm_up import import_and_freeze
 from web.workload_command import prepare_workload
 
@@ -46,9 +50,10 @@ try:
 except SettingsError as error:
     sys.exit(f"Pitwall cannot start: {error}")
 base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
-access = access_for(settings, load_secret(settings.secret_path), base_path)
+access = access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path), base_path)
 shares = ShareBook(access.secret, share_url(settings, base_path))
 hub = LiveHub(StoreReader(lambda: services().store))
+sandbox = Sandbox(settings, run_bounded)
 
 
 @contextmanager
@@ -67,6 +72,7 @@ def opened() -> Iterator[Services]:
             events=lambda batch: tell(store, loop, batch),
             prepare_workload=prepare_workload,
             explain_failure=failure_of,
+            gpus=look_at_gpus,
         )
         loop = CollectorLoop(
             lambda batch: take(store, supervisor, batch),
@@ -83,7 +89,7 @@ def opened() -> Iterator[Services]:
         )
         loop.start()
         inbox.start()
-        yield Services(settings, store, supervisor, hub, shares)
+        yield Services(settings, store, supervisor, hub, shares, sandbox)
         supervisor.close()
         loop.stop(STOP_TIMEOUT_S)
         inbox.close(INBOX_TIMEOUT_S)
@@ -138,6 +144,6 @@ def count_live_runs() -> int:
 app = st.App(
     "web/shell.py",
     lifespan=lifespan,
-    routes=build_routes(hub, count_live_runs, VERSION, base_path),
+    routes=[*build_routes(hub, count_live_runs, VERSION, base_path), sql_route(sandbox.ask, base_path)],
     middleware=[Middleware(Gate, access=access, shares=shares)],
 )

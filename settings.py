@@ -69,6 +69,14 @@ class Settings(BaseModel):
     def secret_path(self) -> Path:
         return self.data_dir / "signing.key"
 
+    @property
+    def api_token_path(self) -> Path:
+        return self.data_dir / "api.token"
+
+    @property
+    def queries_dir(self) -> Path:
+        return self.data_dir / "queries"
+
 
 def default_data_dir(environ: Mapping[str, str]) -> Path:
     """The user's data directory after the XDG base directory specification."""

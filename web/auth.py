@@ -3,6 +3,7 @@
 Pure ASGI, so that WebSockets pass through it as HTTP does. Order of the checks: `/healthz` is open;
 a Host that is not ours is DNS rebinding (403); a foreign Origin on a WebSocket or a change is
 cross-site (403); the operator's token or a share's link becomes a signed cookie (303); without a valid cookie, 401.
+Programs bring the API token as a bearer token instead, which opens `/api/` alone.
 A viewer passes only where VIEWER_DOORS say so, changes nothing, and is put out when the share ends.
 """
 
@@ -27,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import Share
 from settings import Settings
-from web.refusals import LINK_IS_OVER, WRONG_TOKEN, forbidden, over, unknown
+from web.refusals import HOW_PROGRAMS_SIGN_IN, LINK_IS_OVER, WRONG_TOKEN, forbidden, over, unknown
 from web.shares import ShareBook
 from web.socket_until import SocketUntil
 
@@ -42,6 +43,7 @@ SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 VIEWER_DOORS = {"", "live", "compare", "run", "_stcore", "static", "assets", "media", "component"}  # first in the path
 VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
+API_DOORS = "/api/"
 ONLY_LOOK = "A link that was shared is for looking only."
 
 
@@ -58,6 +60,7 @@ class Access:
     """What the gate goes by: the token of this start, the signing secret, and the names we are reached by."""
 
     secret: bytes = field(repr=False)
+    api_token: str = field(repr=False)  # of programs; outlives this start
     cookie_name: str
     hosts: frozenset[str]
     any_address: bool = False  # listens on every interface: any IP literal may name us
@@ -74,7 +77,7 @@ class Access:
         return f"{self.cookie_name}-share"
 
 
-def access_for(settings: Settings, secret: bytes, base_path: str = "") -> Access:
+def access_for(settings: Settings, secret: bytes, api_token: str, base_path: str = "") -> Access:
     """The access rules that these settings mean, with a fresh operator token."""
     public = settings.public_url
     wildcard = settings.host in {"0.0.0.0", "::"}
@@ -85,6 +88,7 @@ def access_for(settings: Settings, secret: bytes, base_path: str = "") -> Access
         hosts.add(public.host.strip("[]").lower())
     return Access(
         secret=secret,
+        api_token=api_token,
         cookie_name=f"pitwall-{settings.port}",
         hosts=frozenset(hosts),
         any_address=wildcard,
@@ -127,7 +131,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        visitor = self._visitor(headers)
+        visitor = self._visitor(scope, headers)
         answer = None if self._is_open(scope) else self._refusal(scope, headers, visitor)
         if answer is None:
             await self._let_in(_with_visitor(scope, visitor), receive, send, visitor)
@@ -170,7 +174,7 @@ class Gate:
         if scope["type"] == "http" and self._path(scope).startswith("/share/"):
             return self._shared(scope, headers)
         if visitor is None:
-            return unknown(headers, query, WRONG_TOKEN if given else self._ended_share(headers))
+            return unknown(headers, query, self._what_is_wrong(scope, headers, bool(given)))
         return None if visitor.role == "operator" or self._is_for_viewers(scope) else forbidden(headers, ONLY_LOOK)
 
     def _is_for_viewers(self, scope: Scope) -> bool:
@@ -180,12 +184,18 @@ class Gate:
             return path in VIEWER_SOCKETS
         return scope["method"] in SAFE_METHODS and path.removeprefix("/").split("/")[0] in VIEWER_DOORS
 
-    def _ended_share(self, headers: Headers) -> str:
-        """What to tell a browser whose share is over; nothing to one that never had any."""
+    def _what_is_wrong(self, scope: Scope, headers: Headers, has_token: bool) -> str:
+        """What to tell a stranger: which token is wrong, that the share is over, or nothing."""
+        if self._path(scope).startswith(API_DOORS):
+            return HOW_PROGRAMS_SIGN_IN
+        if has_token:
+            return WRONG_TOKEN
         return LINK_IS_OVER if self._access.share_cookie_name in cookie_parser(headers.get("cookie", "")) else ""
 
-    def _visitor(self, headers: Headers) -> Visitor | None:
-        """The operator where a cookie proves it, else the viewer of an open share."""
+    def _visitor(self, scope: Scope, headers: Headers) -> Visitor | None:
+        """The operator where a cookie or a program's token proves it, else the viewer of an open share."""
+        if self._brings_api_token(scope, headers):
+            return Visitor("operator")
         cookies = cookie_parser(headers.get("cookie", ""))
         try:
             signed = self._access.signer().loads(cookies.get(self._access.cookie_name, ""), max_age=SIGN_IN_SECONDS)
@@ -195,6 +205,15 @@ class Gate:
             return Visitor("operator")
         share = self._shares.read_token(cookies.get(self._access.share_cookie_name, ""))
         return Visitor("viewer", share) if share else None
+
+    def _brings_api_token(self, scope: Scope, headers: Headers) -> bool:
+        """Whether a program shows its token at a door for programs; elsewhere the token opens nothing."""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        return (
+            self._path(scope).startswith(API_DOORS)
+            and scheme.lower() == "bearer"
+            and _same(given.strip(), self._access.api_token)
+        )
 
     def _signed_in(self, scope: Scope, headers: Headers, query: Iterable[tuple[str, str]]) -> Response:
         kept = [(name, value) for name, value in query if name != "token"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from launcher.supervisor import Supervisor
 from settings import Settings
+from storage.sandbox.client import Sandbox
 from storage.store import Store
 from web.live import LiveHub
 from web.shares import ShareBook
@@ -20,6 +21,7 @@ class Services:
     supervisor: Supervisor
     hub: LiveHub
     shares: ShareBook
+    sandbox: Sandbox
 
 
 _provided: list[Services] = []

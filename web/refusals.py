@@ -9,6 +9,7 @@ from web.signin_page import signin_page
 
 LINK_IS_OVER = "This link has been revoked, is past its end, or was cut short: ask whoever sent it for a new one."
 WRONG_TOKEN = "This token is not the one of this start."
+HOW_PROGRAMS_SIGN_IN = "Programs send 'Authorization: Bearer <token>' with the token in api.token in the data folder."
 HOW_TO_SIGN_IN = "Open the URL that Pitwall printed at its start once; it carries the token and leaves a cookie."
 
 

@@ -1,4 +1,4 @@
-"""The secret that signs cookies: made once, kept in the data folder, readable by its owner alone."""
+"""The secrets in the data folder: made once, kept, readable by their owner alone."""
 
 from __future__ import annotations
 
@@ -14,24 +14,40 @@ def load_secret(path: Path) -> bytes:
 
     Raises OSError when the folder cannot be written and ValueError when the file is not such a secret.
     """
-    if not path.exists():
-        _make(path)
-    if path.stat().st_mode & 0o077:
-        path.chmod(0o600)
-    secret = path.read_bytes()
+    secret = _kept(path, secrets.token_bytes(KEY_BYTES))
     if len(secret) < KEY_BYTES:
         raise ValueError(f"{path} is not a signing key: delete it to have a new one made (everybody signs in again)")
     return secret
 
 
-def _make(path: Path) -> None:
+def load_api_token(path: Path) -> str:
+    """What programs send as `Authorization: Bearer <token>`; text, so that `$(cat api.token)` is enough.
+
+    Raises OSError when the folder cannot be written and ValueError when the file is too short for a token.
+    """
+    token = _kept(path, secrets.token_urlsafe(KEY_BYTES).encode()).decode("ascii").strip()
+    if len(token) < KEY_BYTES:
+        raise ValueError(f"{path} is not an API token: delete it to have a new one made")
+    return token
+
+
+def _kept(path: Path, fresh: bytes) -> bytes:
+    """What stands in the file; `fresh` where there is none yet."""
+    if not path.exists():
+        _make(path, fresh)
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+    return path.read_bytes()
+
+
+def _make(path: Path, fresh: bytes) -> None:
     """Write the key whole and then give it its name, so that nobody ever reads half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
+            file.write(fresh)
             file.flush()
             os.fsync(file.fileno())
         # A link, not a rename: of two that start at once, the first one's key stays.

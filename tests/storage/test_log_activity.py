@@ -14,6 +14,7 @@ from domain import Batch, Config, CounterSample, LogSample, Run
 from launcher.supervisor import Supervisor
 from settings import Settings
 from storage import queries
+from storage.sandbox.client import Sandbox
 from storage.store import Store
 from web.context import Services, provide
 from web.facts import PEAK_WINDOW_S, facts_of
@@ -114,7 +115,11 @@ def test_a_log_alone_gives_a_speed_and_says_over_what(
     store: Store, settings: Settings, provided: Callable[[Services], None]
 ) -> None:
     put(store, "vllm", *(vllm(10 * i, 40.0 + i) for i in range(1, 7)))
-    provided(Services(settings, store, cast(Supervisor, None), cast(LiveHub, None), cast(ShareBook, None)))
+    provided(
+        Services(
+            settings, store, cast(Supervisor, None), cast(LiveHub, None), cast(ShareBook, None), cast(Sandbox, None)
+        )
+    )
     said = facts_of(store.runs())[0].summary
     assert (said.window_s, said.definition, said.active_windows, said.excluded_windows) == (10, "vllm.log", 5, 1)
     assert said.typical_tps == 44

@@ -22,7 +22,7 @@ from websockets.sync.client import connect
 from settings import Settings
 from web.auth import ROLE_KEY, Access, Gate, access_for
 from web.shares import ShareBook
-from web.signing_key import load_secret
+from web.signing_key import load_api_token, load_secret
 
 
 async def tell(request: Request) -> JSONResponse:
@@ -54,7 +54,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def access(settings: Settings) -> Access:
-    return access_for(settings, load_secret(settings.secret_path))
+    return access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path))
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_wrong_token_is_refused_in_the_clients_language(client: httpx.Client) 
 def test_sign_ins_outlive_a_restart_but_tokens_do_not(serve, settings: Settings, access: Access) -> None:
     with serve(guarded(access)) as address:
         cookies = httpx.get(f"http://{address}/?token={access.token}").cookies
-    again = access_for(settings, load_secret(settings.secret_path))
+    again = access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path))
     with serve(guarded(again)) as address:
         assert httpx.get(f"http://{address}/", cookies=cookies).status_code == 200
         assert httpx.get(f"http://{address}/?token={access.token}").status_code == 401
@@ -144,7 +144,7 @@ def test_only_our_own_names_are_answered(client: httpx.Client, host: str, status
 
 def test_the_public_name_and_the_bound_addresses_are_ours(serve, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, host="0.0.0.0", public_url="https://gpu.example/pit")
-    access = access_for(settings, load_secret(settings.secret_path))
+    access = access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path))
     with serve(guarded(access)) as address, httpx.Client(base_url=f"http://{address}") as client:
         status = {host: client.get("/", headers={"host": host}).status_code for host in ("gpu.example", "192.0.2.1")}
         assert status == {"gpu.example": 401, "192.0.2.1": 401}

@@ -24,7 +24,7 @@ from web.live import LiveHub
 from web.live_protocol import LiveMeta, LivePart, LogLine, Series, Tile
 from web.routes import build_routes
 from web.shares import ShareBook
-from web.signing_key import load_secret
+from web.signing_key import load_api_token, load_secret
 
 T0 = float(os.environ.get("HARNESS_T0") or time.time())
 LOG = [
@@ -144,7 +144,7 @@ class HarnessReader:
 reader = HarnessReader()
 hub = LiveHub(reader)
 settings = load_settings()
-access = access_for(settings, load_secret(settings.secret_path))
+access = access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path))
 
 
 async def commit_every(seconds: float) -> None:

@@ -1,0 +1,91 @@
+"""An answer as bytes: JSON, CSV, an Arrow stream or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from storage.sandbox.job import Answer
+
+
+def as_json(answer: Answer) -> bytes:
+    """{"columns": [{"name", "type"}], "rows": [{...}], "row_count", "truncated", "elapsed_ms"}; times in ISO 8601."""
+    table = answer.table
+    said = {
+        "columns": [{"name": field.name, "type": str(field.type)} for field in table.schema],
+        "rows": table.to_pylist(),
+        "row_count": table.num_rows,
+        "truncated": answer.truncated,
+        "elapsed_ms": round(answer.elapsed_ms, 1),
+    }
+    return orjson.dumps(said, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+
+
+def as_csv(answer: Answer) -> bytes:
+    """With a head; lists and structs as JSON within their cell, null as nothing, an empty text as ""."""
+    columns = [_flat(column) for column in answer.table.columns]
+    flat = pa.Table.from_arrays(columns, names=answer.table.column_names)
+    sink = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(flat, sink)
+    return bytes(sink.getvalue())
+
+
+def as_arrow(answer: Answer) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, answer.table.schema) as stream:
+        stream.write_table(answer.table)
+    return bytes(sink.getvalue())
+
+
+def as_parquet(answer: Answer) -> bytes:
+    """Intervals as text, for which Parquet's own kind is not written by Arrow."""
+    table = answer.table
+    for place, field in enumerate(table.schema):
+        if pa.types.is_interval(field.type):
+            table = table.set_column(place, field.name, _flat(table.column(place)))
+    sink = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+FORMATS: Mapping[str, Callable[[Answer], bytes]] = {
+    "application/json": as_json,
+    "text/csv": as_csv,
+    "application/vnd.apache.arrow.stream": as_arrow,
+    "application/vnd.apache.parquet": as_parquet,
+}
+
+
+def _flat(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """A column that CSV can hold."""
+    kind = column.type
+    if pa.types.is_nested(kind):
+        return pa.array([None if v is None else _json(v) for v in column.to_pylist()], pa.string())
+    if pa.types.is_temporal(kind) or pa.types.is_binary(kind) or isinstance(kind, pa.BaseExtensionType):
+        return pa.array([None if v is None else _text(v) for v in column.to_pylist()], pa.string())
+    return column
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _text(value: Any) -> str:
+    """As it reads in JSON, without the quotes."""
+    said: str = orjson.loads(_json(value))
+    return said
+
+
+def _plain(value: object) -> object:
+    """What JSON has no kind for: decimals as numbers, bytes in hex, intervals after ISO 8601."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() and abs(value) < 2**53 else float(value)
+    if isinstance(value, pa.MonthDayNano):
+        return f"P{value.months}M{value.days}DT{value.nanoseconds / 1e9:g}S"
+    return value.hex() if isinstance(value, bytes) else str(value)
