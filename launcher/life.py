@@ -19,10 +19,21 @@ from launcher.exits import describe_exit, log_tail
 from launcher.ledger import Ledger
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.preflight import port_of
-from launcher.process import ROOT, WORKLOAD, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
+from launcher.process import (
+    ROOT,
+    WORKLOAD,
+    ProcessExit,
+    ProcessSight,
+    ProcessSpec,
+    look_at,
+    processes_of,
+    start_shim,
+    write_spec,
+)
+from launcher.provenance import GpusNow, freeze
 from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
-from launcher.stopping import StopReport, join, see_port, stop_process
+from launcher.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
 
 WORKLOAD_GRACE_S = 10.0
 UNSEEN = ProcessExit(None, None, None, None)
@@ -40,6 +51,7 @@ class Means:
     stop_grace_s: float
     prepare_workload: Callable[[Run, Path], list[str]] | None
     explain_failure: Callable[[Run], tuple[str, str | None] | None]
+    gpus: Callable[[], GpusNow]
 
 
 @dataclass
@@ -53,6 +65,7 @@ class Life:
     _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
     _poll: ReadinessPoll | None = None
     _stop: Future[tuple[StopReport, ContainerFacts | None]] | None = None
+    _frozen: Future[dict[str, Any]] | None = None
     _look: Future[ContainerFacts | None] | None = None
     _was_warned: bool = False
 
@@ -83,6 +96,7 @@ class Life:
         # After a restart only what Pitwall's own environment holds is left of the secrets.
         _, inherited = hide_secrets(run.config.argv, os.environ)
         self.secrets = {**inherited, **self.secrets}
+        self._frozen = self.means.pool.submit(lambda: freeze(run, self.means.gpus()))
         try:
             self._shims[self.directory] = start_shim(self.directory, self.secrets)
         except OSError as error:
@@ -93,6 +107,7 @@ class Life:
         """Look once, and do what is due."""
         for shim in self._shims.values():
             shim.poll()
+        self._note_provenance()
         if self.run.state is RunState.STOPPING:
             return self._step_stopping()
         sight = look_at(self.directory)
@@ -130,6 +145,11 @@ class Life:
             self._was_warned = True
             text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
             self.means.ledger.tell(self.run.id, "warning", text)
+
+    def _note_provenance(self) -> None:
+        if self._frozen and self._frozen.done():
+            frozen, self._frozen = self._frozen.result(), None
+            self._change("what it runs on is noted", provenance={**frozen, **(self.run.provenance or {})})
 
     def _note_container(self) -> None:
         """Once it is ready: which image it runs, and its own process in place of the client's."""
@@ -240,10 +260,12 @@ class Life:
         assert self.run.base_url
         workload = stop_process(self.workload_directory, WORKLOAD_GRACE_S)
         port, host = port_of(self.run.base_url), self.run.config.host
+        pids = {process.pid for process in processes_of(self.directory)}
         contained, facts = self.backend.end(self.means.stop_grace_s)
         client = stop_process(self.directory, self.means.stop_grace_s)
         late, late_facts = self.backend.end(0.0)  # what the client still made meanwhile
-        free = StopReport(leftovers=see_port(port, host))
+        memory = see_gpu_memory(pids, lambda: self.means.gpus().memory_by_pid)
+        free = StopReport(leftovers=(*see_port(port, host), *memory))
         return join([workload, contained, client, late, free]), facts or late_facts
 
     def _conclude(

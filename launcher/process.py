@@ -67,6 +67,12 @@ def write_spec(spec: ProcessSpec, directory: Path) -> None:
     write_json(directory / "spec.json", {"marker": marker_of(directory), **asdict(spec)})
 
 
+def read_spec(directory: Path) -> dict[str, Any]:
+    """spec.json as it was laid down."""
+    written: dict[str, Any] = json.loads((directory / "spec.json").read_text())
+    return written
+
+
 def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a shim on the directory's spec.json; the Popen is only there to be reaped."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PITWALL_")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ POLL_S = 0.05
 ORPHAN_GRACE_S = 2.0  # for what the server leaves behind
 KILL_WAIT_S = 5.0
 PORT_WAIT_S = 3.0
+GPU_WAIT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +131,21 @@ def _names(processes: Iterable[psutil.Process]) -> str:
 def see_port(port: int, host: str | None) -> tuple[str, ...]:
     """The sentence about a port that is still taken after a while; none when it is free."""
     return () if wait_until(lambda: is_port_free(port, host), PORT_WAIT_S) else (describe_busy_port(port),)
+
+
+def see_gpu_memory(pids: Collection[int], memory_by_pid: Callable[[], Mapping[int, int | None]]) -> tuple[str, ...]:
+    """The sentence about processes of a run that the driver still counts after a while; none when it counts none."""
+    held: dict[int, int | None] = {}
+
+    def is_free() -> bool:
+        held.clear()
+        held.update({pid: size for pid, size in memory_by_pid().items() if pid in pids})
+        return not held
+
+    if wait_until(is_free, GPU_WAIT_S):
+        return ()
+    return (f"GPU memory is still held for {', '.join(_held_words(pid, size) for pid, size in sorted(held.items()))}.",)
+
+
+def _held_words(pid: int, size: int | None) -> str:
+    return f"pid {pid}" + (f" ({size / 2**30:.1f} GiB)" if size is not None else "")

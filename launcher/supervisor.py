@@ -18,6 +18,7 @@ from launcher.machine import machine_id
 from launcher.making import attached_run, identity, lay_down, new_run
 from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
 from launcher.process import shim_secrets
+from launcher.provenance import GpusNow, NotAsked
 from launcher.queue import RunQueue
 from launcher.readiness import accepts_connections
 from launcher.secrets import SERVER_API_KEY
@@ -41,7 +42,8 @@ class Supervisor:
 
     Each change of state is saved (`store.save_run`, durable) and told (`events`). Do not call it from within
     `save_run` or `events`. `prepare_workload(run, directory)` returns the argv of the run's load generator;
-    `explain_failure(run)` a better cause than the exit code, with the log line that shows it.
+    `explain_failure(run)` a better cause than the exit code, with the log line that shows it; `gpus()` what the driver
+    tells now: frozen with each run, and asked at its end whether the memory was let go.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Supervisor:
         machine: str | None = None,
         prepare_workload: Callable[[Run, Path], list[str]] | None = None,
         explain_failure: Callable[[Run], tuple[str, str | None] | None] = lambda run: None,
+        gpus: Callable[[], GpusNow] = NotAsked,
         stop_grace_s: float = 30.0,
     ) -> None:
         self._store = store
@@ -62,7 +65,7 @@ class Supervisor:
         self._machine = machine or machine_id()
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="launcher")
         ledger = Ledger(store, events, clock)
-        self._means = Means(ledger, self._pool, stop_grace_s, prepare_workload, explain_failure)
+        self._means = Means(ledger, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus)
         self._lives: dict[str, Life | Watch] = {}
         self._queue = RunQueue(runs_dir)
         self._lock = threading.RLock()
