@@ -65,7 +65,7 @@ def _compared(check: queries.Crosscheck) -> Standing:
         return Standing("log and counters cannot be held against each other", why)
     over = f"median of {check.windows} windows" if check.windows > 1 else "1 window"
     if check.difference > TOLERANCE:
-        return Standing(f"log and counters disagree by {check.difference:.0%} ({over})")
+        return Standing(f"log and counters disagree by {100 * check.difference:.1f} % ({over})")
     return Standing(f"log and counters agree within {max(0.1, math.ceil(1000 * check.difference) / 10):g} % ({over})")
 
 

@@ -153,16 +153,33 @@ WITH pairs AS (
     FROM log_samples l
     LEFT JOIN progress p ON p.run_id = l.run_id AND p.engine_index = l.engine_index AND p.source = 'counter'
         AND p.ts > l.ts - to_seconds(l.window_s) AND p.ts < l.ts + to_seconds(l.window_s)
-    WHERE l.generation_tps IS NOT NULL
+    WHERE l.generation_tps IS NOT NULL AND l.definition <> 'llamacpp.log'
 ), summed AS (
     SELECT
         run_id, engine_index, ts, definition, window_s, log_tps,
         sum(shared_s) FILTER (printed_tokens IS NOT NULL) AS shared_s,
         ratio(sum(printed_tokens * shared_s / covered_s), sum(shared_s) FILTER (printed_tokens IS NOT NULL)) AS tps
     FROM pairs GROUP BY ALL
+), finished AS (
+    -- llama.cpp speaks of finished requests on both sides, each at its own moment: only all of them can be compared.
+    SELECT
+        run_id, engine_index, min(ts - to_seconds(dt_s)) AS began, max(ts) AS ended,
+        ratio(sum(decode_tokens), sum(decode_s)) AS tps
+    FROM progress WHERE definition = 'llamacpp.counter' AND decode_tokens IS NOT NULL GROUP BY ALL
+), compared AS (
+    SELECT
+        run_id, ts, definition, engine_index, window_s, log_tps,
+        CASE WHEN shared_s >= 0.9 * window_s THEN tps END AS counter_tps
+    FROM summed
+    UNION ALL BY NAME
+    SELECT
+        l.run_id, f.ended AS ts, l.definition, l.engine_index, epoch(f.ended) - epoch(f.began) AS window_s,
+        ratio(sum(l.generated_tokens), sum(l.window_s)) AS log_tps, f.tps AS counter_tps
+    FROM log_samples l JOIN finished f USING (run_id, engine_index)
+    WHERE l.definition = 'llamacpp.log' AND l.generation_tps IS NOT NULL AND l.ts BETWEEN f.began AND f.ended
+    GROUP BY ALL
 )
 SELECT
-    run_id, ts, definition, engine_index, window_s, log_tps,
-    CASE WHEN shared_s >= 0.9 * window_s THEN tps END AS counter_tps,
+    run_id, ts, definition, engine_index, window_s, log_tps, counter_tps,
     ratio(counter_tps - log_tps, log_tps) AS relative_difference
-FROM summed;
+FROM compared;

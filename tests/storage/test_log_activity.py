@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from collectors.log_tail import log_reader
 from domain import Batch, Config, CounterSample, LogSample, Run
-from launcher.supervisor import Supervisor
-from settings import Settings
 from storage import queries
-from storage.sandbox.client import Sandbox
 from storage.store import Store
 from web.context import Services, provide
 from web.facts import PEAK_WINDOW_S, facts_of
-from web.live import LiveHub
-from web.shares import ShareBook
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -111,15 +107,9 @@ def test_a_window_of_a_log_is_the_lines_own(store: Store) -> None:
     assert (third.dt_s, third.tokens, third.activity, third.definition) == (3, 240, "active", "sglang.log")
 
 
-def test_a_log_alone_gives_a_speed_and_says_over_what(
-    store: Store, settings: Settings, provided: Callable[[Services], None]
-) -> None:
+def test_a_log_alone_gives_a_speed_and_says_over_what(store: Store, provided: Callable[[Services], None]) -> None:
     put(store, "vllm", *(vllm(10 * i, 40.0 + i) for i in range(1, 7)))
-    provided(
-        Services(
-            settings, store, cast(Supervisor, None), cast(LiveHub, None), cast(ShareBook, None), cast(Sandbox, None)
-        )
-    )
+    provided(cast(Services, SimpleNamespace(store=store)))
     said = facts_of(store.runs())[0].summary
     assert (said.window_s, said.definition, said.active_windows, said.excluded_windows) == (10, "vllm.log", 5, 1)
     assert said.typical_tps == 44

@@ -315,6 +315,21 @@ def test_the_log_is_checked_against_the_counters_of_the_same_seconds(store: Stor
     assert after["counter_tps"] is after["relative_difference"] is None
 
 
+def test_finished_requests_of_a_log_are_checked_against_the_counters_of_all_of_them(store: Store) -> None:
+    """Two requests of 100 tokens: in 1 s and in 3 s by the log, in 5 s together by the counters."""
+    request = {"definition": "llamacpp.log", "kind": "request", "generated_tokens": 100.0}
+    put(
+        store,
+        *(at(s, "llamacpp.counter", generation_tokens_total=tokens, decode_seconds_total=seconds)
+          for s, tokens, seconds in ((0, 0.0, 0.0), (2, 100.0, 1.5), (4, 100.0, 1.5), (6, 200.0, 5.0))),
+        *(LogSample("r1", NOW + timedelta(seconds=s), s, s, window_s=took, generation_tps=100 / took, **request)
+          for s, took in ((1, 1.0), (5, 3.0), (9, 50.0))),
+    )  # fmt: skip
+    row = only(store, "FROM samples_crosscheck")
+    assert (row["log_tps"], row["counter_tps"], row["window_s"]) == (50, 40, 6)
+    assert row["relative_difference"] == pytest.approx(-0.2)
+
+
 def test_since_gives_what_all_gives(store: Store) -> None:
     put(store, *(vllm(s, 50 * s) for s in range(200)))
     since = NOW + timedelta(seconds=150)

@@ -54,8 +54,8 @@ def evidence(store: Store, *samples: Sample, run: Run = RUN, no_counters: str | 
     ("rates", "disagrees", "sentence"),
     [
         ((100.0, 98.0, 50.0), False, "log and counters agree within 2.1 % (median of 3 windows)"),
-        ((100.0, 80.0, 50.0), True, "log and counters disagree by 25% (median of 3 windows)"),
-        ((95.0,), True, "log and counters disagree by 5% (1 window)"),
+        ((100.0, 80.0, 50.0), True, "log and counters disagree by 25.0 % (median of 3 windows)"),
+        ((95.0,), True, "log and counters disagree by 5.3 % (1 window)"),
         ((100.0,), False, "log and counters agree within 0.1 % (1 window)"),
     ],
 )
