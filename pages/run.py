@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import places, run_page
+from web import places, provenance_panel, run_page
 from web.actions import is_operator
 from web.bundle_button import bundle_button
 from web.facts import facts_of
@@ -36,4 +36,6 @@ with left:
     run_page.requests(facts)
 with right:
     run_page.configuration(run)
+    provenance_panel.provenance(run)
+    provenance_panel.reproduce(run)
 run_page.log(run)

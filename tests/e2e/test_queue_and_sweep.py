@@ -1,0 +1,96 @@
+"""A 2 x 2 sweep with 2 repeats, planned, queued, held, moved, skipped and ranked, in a real browser."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.model import Shape, make_model
+from demo.presets import demo_configs
+from launcher.supervisor import CANCELLED, SKIPPED
+from tests.e2e.pitwall_process import Pitwall, wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(900)]
+RUNS_S = 420.0
+SMALL = Shape(layers=8, width=256, ff_width=512, heads=4)  # seconds a run, enough windows to rank
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The demo engine with a draft model."""
+    (_, drafting, _) = demo_configs(tmp_path_factory.mktemp("model"), shape=SMALL)
+    make_model(Path(drafting.config.model or "").parent, SMALL)
+    return shlex.join(drafting.argv)
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    page.get_by_label(label, exact=True).click()
+    page.get_by_role("option", name=option).first.click()
+
+
+def plan(page: Page, pitwall: Pitwall, command: str, repeats: int) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    page.get_by_label("Command").fill(command)
+    page.get_by_label("Command").press("Control+Enter")
+    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    page.get_by_role("tab", name="Sweep").click()
+    choose(page, "Vary", "Draft tokens")
+    page.get_by_label("over the values", exact=True).fill("0, 3")
+    page.get_by_label("over the values", exact=True).press("Enter")
+    choose(page, "and", "Most sequences at once")
+    page.get_by_label("over the values too").fill("1..2")
+    page.get_by_label("over the values too").press("Enter")
+    page.get_by_label("Repeats, interleaved (A B A B)").fill(str(repeats))
+    page.get_by_label("Repeats, interleaved (A B A B)").press("Enter")
+
+
+def test_a_sweep_shows_its_plan_first_and_what_is_no_value_is_told(page: Page, pitwall: Pitwall, command: str) -> None:
+    plan(page, pitwall, command, repeats=2)
+    expect(page.get_by_text(re.compile(r"4 configurations, 2 × each: 8 runs"))).to_be_visible()
+    expect(page.get_by_text("time not known (no run of this workload has finished yet)")).to_be_visible()
+    expect(page.get_by_role("cell", name="num_tokens 0, max_num_seqs 1")).to_be_visible()
+    assert pitwall.sql("SELECT count(*) FROM runs") == [(0,)], "nothing starts before the button"
+    page.get_by_label("over the values too").fill("many")
+    page.get_by_label("over the values too").press("Enter")
+    expect(page.get_by_text("many is not a value for max_num_seqs.")).to_be_visible()
+
+
+def test_a_sweep_runs_unattended_through_pause_reorder_skip_and_cancel(
+    page: Page, pitwall: Pitwall, command: str
+) -> None:
+    plan(page, pitwall, command, repeats=2)
+    page.get_by_role("button", name="Queue these 8 runs").click()
+    page.wait_for_url(re.compile("/runs|/$"))
+    page.get_by_role("button", name="Pause the queue").click()
+    expect(page.get_by_text("on hold: nothing more is started")).to_be_visible()
+    waiting = page.locator("[class*='st-key-queued-']")
+    last = waiting.last.inner_text().split(" under ")[0].partition(". ")[2]
+    before = waiting.count()
+    waiting.last.get_by_role("button", name="First").click()
+    expect(waiting.first).to_contain_text(last)
+    waiting.last.get_by_role("button", name="Cancel").click()
+    expect(waiting).to_have_count(before - 1)
+    page.get_by_role("button", name="Go on with the queue").click()
+    wait_until(lambda: pitwall.sql("SELECT 1 FROM runs WHERE state = 'running'"), 120)
+    page.get_by_role("button", name=re.compile("Skip .+")).first.click()
+    wait_until(lambda: set(pitwall.states().values()) == {"finished"}, RUNS_S, every_s=1.0)
+    notes = [note for (note,) in pitwall.sql("SELECT note FROM runs WHERE note IS NOT NULL ORDER BY note")]
+    assert notes == [CANCELLED, SKIPPED]
+    started = pitwall.sql("SELECT name, started_at, ended_at FROM runs WHERE started_at IS NOT NULL ORDER BY 2")
+    assert len(started) == 7
+    assert all(one[2] <= following[1] for one, following in itertools.pairwise(started)), "one at a time"
+
+
+def test_compare_ranks_what_the_sweep_measured(page: Page, pitwall: Pitwall) -> None:
+    rows = pitwall.sql("SELECT run_id, name FROM runs WHERE note IS NULL ORDER BY run_id")
+    without = next(run_id for run_id, name in rows if name.startswith("num_tokens 0, max_num_seqs 2"))
+    drafting = next(run_id for run_id, name in rows if name.startswith("num_tokens 3, max_num_seqs 2"))
+    page.goto(f"{pitwall.url}/compare?run={without}&run={drafting}")
+    expect(page.locator(".pw-verdict")).to_have_count(1)
+    said = page.locator(".pw-verdict").inner_text()
+    assert re.search(r"faster|slower|No difference shown", said), said
