@@ -8,6 +8,7 @@ from pathlib import Path
 from domain import Run
 from engines import BY_NAME
 from engines.base import LogParser, Mark
+from launcher.secrets import mask_text
 
 _CHUNK_BYTES = 1 << 20
 
@@ -33,7 +34,8 @@ def first_cause(errors: Sequence[str], evidence: Mapping[str, str | None]) -> tu
     if not errors:
         return None
     cause = errors[0]
-    return cause, evidence.get(cause) or next((line for line in evidence.values() if line and cause in line), None)
+    line = evidence.get(cause) or next((line for line in evidence.values() if line and cause in line), None)
+    return mask_text(cause), mask_text(line) if line else None
 
 
 def _failures(path: Path, parser: LogParser) -> list[Mark]:

@@ -12,6 +12,7 @@ from collectors.line_time import line_time
 from domain import Event, Run
 from engines import BY_NAME
 from engines.base import LogEvent, LogGrammar, LogReading, Mark, ParsedSample, StartupFact
+from launcher.secrets import mask_json, mask_text
 
 EVENT_KINDS = {"phase": "phase", "ready": "phase", "warning": "warning", "failure": "failure"}
 MOST_TOLD = 1000  # different warnings of one log
@@ -102,19 +103,20 @@ class LogReader:
             run_id=run.id,
             ts=self._time_of(mark.stamp, None, run, now)[0],
             kind=kind,
-            text=mark.text,
+            text=mask_text(mark.text),
             line=mark.line,
             offset=mark.offset,
-            data={"mark": mark.kind, "evidence": mark.evidence},
+            data={"mark": mark.kind, "evidence": mask_json(mark.evidence)},
         )
 
     def _startup_event(self, fact: StartupFact, run: Run, now: datetime) -> Event:
+        value = mask_json(fact.value, fact.key)
         return Event(
             run_id=run.id,
             ts=self._time_of(fact.stamp, None, run, now)[0],
             kind="startup",
-            text=f"{fact.key}: {fact.value}",
+            text=f"{fact.key}: {value}",
             line=fact.line,
             offset=fact.offset,
-            data={"key": fact.key, "value": fact.value},
+            data={"key": fact.key, "value": value},
         )

@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from engines import BY_NAME
 from engines.base import Mark
+from launcher.secrets import mask_text
 
 WINDOW_BYTES = 1 << 17
 LONGEST_LINE = 2000  # characters shown of one line
@@ -85,6 +86,6 @@ class LogTailView:
 
 
 def _plain(raw: bytes) -> str:
-    """A line without colours, as the terminal would leave it after a progress bar's carriage returns."""
+    """A line without colours or secrets, as the terminal would leave it after a progress bar's carriage returns."""
     text = _ANSI.sub("", raw.decode("utf-8", "replace")).rstrip("\r")
-    return text.rpartition("\r")[2][:LONGEST_LINE]
+    return mask_text(text.rpartition("\r")[2][:LONGEST_LINE])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from domain import JsonValue
+
 MASK = "<secret>"
 HIDDEN_PREFIX = "PITWALL_SECRET_"
 SERVER_API_KEY = "SERVER_API_KEY"  # the variable in which a workload finds the key of its server
@@ -12,7 +14,7 @@ SERVER_API_KEY = "SERVER_API_KEY"  # the variable in which a workload finds the 
 # 'HF_TOKEN', 'VLLM_API_KEY', 'PGPASSWORD' and 'AWS_ACCESS_KEY_ID', but not 'MAX_TOKENS' or 'PASSWORD_FILE'.
 _SECRET_NAME = re.compile(r"(TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)([_-]?(ID|\d+))?$", re.IGNORECASE)
 _SECRET_FLAG = re.compile(
-    r"--?(hft|(\w+[-_])*(api[-_]?key|hf[-_]token|auth[-_]token|access[-_]token|bearer[-_]token|password|secret)|token)$",
+    r"--?(hft|([\w-]*[-_])?(api[-_]?key|hf[-_]token|auth[-_]token|access[-_]token|bearer[-_]token|password|secret)|token)$",
     re.IGNORECASE,
 )
 _API_KEY_NAME = re.compile(r"--?api[-_]key|(VLLM|SGLANG|LLAMA)_API_KEY")
@@ -20,12 +22,17 @@ _ASSIGNMENT = re.compile(r"(?P<flag>--?[\w-]+=)?(?P<name>[A-Za-z_]\w*)=(?P<value
 _REFERENCE = re.compile(r"\$(\w+|\{\w+(:?[-?+=][^}]*)?\}|env:\w+)$|%\w+%$")
 _POINTED = re.compile(r"\$\{?(env:)?(?P<name>\w+)(:?-(?P<default>[^}]*))?")
 _IN_TEXT = re.compile(
-    r"""(?P<head>\b[\w-]*(?:api[-_]key|hf[-_]token|_TOKEN|_SECRET|password)['"]?\s*[:=]\s*\[?['"]?)(?P<value>[^\s'",\])}]+)""",
+    r"""(?P<head>(?<![\w-])[\w-]*(?:api[-_]key|hf[-_]token|_TOKEN|_SECRET|password)['"]?\s*[:=]\s*\[?['"]?)(?P<value>[^\s'",\])}]+)""",
     re.IGNORECASE,
 )
 _TOKEN_SHAPES = re.compile(
     r"\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|nvapi-[\w-]{16,})|(?<=Bearer )[\w.~+/-]{8,}=*"
 )
+_FLAG_IN_TEXT = re.compile(
+    r"(?P<head>(?<!\S)--?[\w-]*(?:api[-_]?key|hf[-_]token|auth[-_]token|password|secret)\s+)(?P<value>[^\s-]\S*)",
+    re.IGNORECASE,
+)
+_URL_PASSWORD = re.compile(r"(?P<head>://[^\s/:@]+:)(?P<value>[^\s/@]+)(?=@)")
 _SHORTEST_IN_TEXT = 4  # a shorter value would blot out innocent text
 
 
@@ -77,11 +84,24 @@ def mask_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def mask_text(text: str, secrets: Iterable[str] = ()) -> str:
-    """Text without the given secret values, and without what looks like one ('api_key: ...', 'Bearer ...')."""
+    """Text without the given secrets, and without what looks like one ('api_key: x', '--api-key x', 'Bearer x')."""
     for secret in sorted((s for s in secrets if len(s) >= _SHORTEST_IN_TEXT), key=len, reverse=True):
         text = text.replace(secret, MASK)
     text = _TOKEN_SHAPES.sub(MASK, text)
-    return _IN_TEXT.sub(lambda m: m[0] if m["value"] in ("None", "null", MASK) else m["head"] + MASK, text)
+    for pattern in (_IN_TEXT, _FLAG_IN_TEXT, _URL_PASSWORD):
+        text = pattern.sub(lambda m: m[0] if m["value"] in ("None", "null", MASK) else m["head"] + MASK, text)
+    return text
+
+
+def mask_json(value: JsonValue, name: str = "") -> JsonValue:
+    """JSON without secrets: known by the name that a value stands under, or by what its text looks like."""
+    if isinstance(value, dict):
+        return {key: mask_json(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [mask_json(item, name) for item in value]
+    if not isinstance(value, str):
+        return value
+    return MASK if is_secret_flag(f"--{name}") and not is_reference(value) else mask_text(value)
 
 
 def hide_secrets(argv: Sequence[str], given: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:

@@ -10,6 +10,7 @@ from launcher.secrets import (
     is_secret_name,
     mask_argv,
     mask_env,
+    mask_json,
     mask_text,
     missing_secrets,
 )
@@ -94,6 +95,13 @@ def test_text_is_masked_by_value_by_name_and_by_shape() -> None:
     assert mask_text("Authorization: Bearer abcdef123456") == f"Authorization: Bearer {MASK}"
     innocent = "api_key=None, max_num_batched_tokens=2048 tokens: 12"
     assert mask_text(innocent, ["a"]) == innocent
+
+
+def test_command_lines_urls_and_json_are_masked_in_text() -> None:
+    assert mask_text(f"argv: serve m --api-key {SECRET} --port 1") == f"argv: serve m --api-key {MASK} --port 1"
+    assert mask_text(f"GET https://user:{SECRET}@host/x") == f"GET https://user:{MASK}@host/x"
+    stated = {"api_key": [SECRET], "hf_token": None, "args": [f"X-API-Key: {SECRET}"], "eos_token": "</s>", "port": 1}
+    assert mask_json(stated) == stated | {"api_key": [MASK], "args": [f"X-API-Key: {MASK}"]}
 
 
 def test_hidden_secrets_are_completed_by_the_shim_alone() -> None:
