@@ -13,7 +13,7 @@ from domain import Config
 from launcher.needs import Gpu, GpuFacts, find_lacks
 from launcher.presets import Needs, PresetError, save_preset
 from storage.store import Store
-from web import draft, markup
+from web import audit, draft, markup
 from web.actions import require_operator
 from web.context import services
 from web.draft import Draft
@@ -111,4 +111,5 @@ def keep_as_preset() -> None:
     except PresetError as problem:
         st.error(markdown_text(str(problem)))
         return
+    audit.record("save a preset", detail=name)
     st.success(markdown_text(f"Saved as {path}."))

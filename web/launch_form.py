@@ -9,7 +9,7 @@ import streamlit as st
 from domain import Config
 from engines import BY_NAME
 from launcher.preflight import LaunchRefused, LaunchRequest
-from web import draft, places
+from web import audit, draft, places
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
@@ -73,4 +73,5 @@ def _start(request: LaunchRequest, in_queue: bool) -> None:
     except LaunchRefused as refusal:
         st.error(markdown_text(str(refusal)))
         return
+    audit.record("launch", [run.id for run in runs])
     st.switch_page(places.LIVE, query_params={"run": [runs[0].id]})
