@@ -8,14 +8,15 @@ from analysis.compare import compare
 from web import charts, markup
 from web.bundle_button import bundle_button
 from web.comparison import config_table, number_table
-from web.context import services
 from web.evidence import agreement_line, evidence_of
 from web.facts import facts_of
 from web.picker import pick_runs, tell_unknown
+from web.share_dialog import share_button
+from web.visible import visible_runs
 
 NEWEST = 200
 
-runs = services().store.runs(limit=NEWEST)
+runs = visible_runs(NEWEST)
 finished = [run.id for run in runs if run.state == "finished"]
 picked = pick_runs(runs, list(reversed(finished[:3])), "Runs to compare; the first is the baseline", key="compare-runs")
 tell_unknown(picked)
@@ -30,6 +31,7 @@ for other in others:
     st.html(markup.verdict(compare(baseline.subject, baseline.windows, other.subject, other.windows)))
 
 bundle_button(picked.runs, "compare")
+share_button(picked.runs, "compare")
 st.html(number_table(facts))
 st.html(agreement_line(evidence_of(picked.runs)))
 st.subheader("What differs in the configuration")
