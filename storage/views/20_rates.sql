@@ -163,9 +163,17 @@ WITH pairs AS (
 ), finished AS (
     -- llama.cpp speaks of finished requests on both sides, each at its own moment: only all of them can be compared.
     SELECT
-        run_id, engine_index, min(ts - to_seconds(dt_s)) AS began, max(ts) AS ended,
-        ratio(sum(decode_tokens), sum(decode_s)) AS tps
+        run_id, engine_index, max(ts) AS ended, sum(decode_tokens) AS tokens, ratio(sum(decode_tokens), sum(decode_s)) AS tps
     FROM progress WHERE definition = 'llamacpp.counter' AND decode_tokens IS NOT NULL GROUP BY ALL
+), logged AS (
+    SELECT
+        run_id, engine_index, definition, min(began) AS began, sum(generated_tokens) AS tokens,
+        ratio(sum(generated_tokens), sum(window_s)) AS tps
+    FROM log_samples l JOIN (
+        SELECT run_id, engine_index, min(ts) AS began FROM counter_samples GROUP BY ALL
+    ) USING (run_id, engine_index)
+    WHERE definition = 'llamacpp.log' AND generation_tps IS NOT NULL AND ts >= began
+    GROUP BY ALL
 ), compared AS (
     SELECT
         run_id, ts, definition, engine_index, window_s, log_tps,
@@ -173,11 +181,9 @@ WITH pairs AS (
     FROM summed
     UNION ALL BY NAME
     SELECT
-        l.run_id, f.ended AS ts, l.definition, l.engine_index, epoch(f.ended) - epoch(f.began) AS window_s,
-        ratio(sum(l.generated_tokens), sum(l.window_s)) AS log_tps, f.tps AS counter_tps
-    FROM log_samples l JOIN finished f USING (run_id, engine_index)
-    WHERE l.definition = 'llamacpp.log' AND l.generation_tps IS NOT NULL AND l.ts BETWEEN f.began AND f.ended
-    GROUP BY ALL
+        l.run_id, f.ended AS ts, l.definition, l.engine_index, epoch(f.ended) - epoch(l.began) AS window_s,
+        l.tps AS log_tps, CASE WHEN abs(l.tokens - f.tokens) <= 0.05 * f.tokens THEN f.tps END AS counter_tps
+    FROM logged l JOIN finished f USING (run_id, engine_index)
 )
 SELECT
     run_id, ts, definition, engine_index, window_s, log_tps, counter_tps,

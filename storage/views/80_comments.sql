@@ -97,9 +97,9 @@ COMMENT ON COLUMN samples_crosscheck.run_id IS 'the run''s id';
 COMMENT ON COLUMN samples_crosscheck.ts IS 'end of the log''s window';
 COMMENT ON COLUMN samples_crosscheck.definition IS 'the log''s definition';
 COMMENT ON COLUMN samples_crosscheck.engine_index IS 'data-parallel rank';
-COMMENT ON COLUMN samples_crosscheck.window_s IS 'seconds the log line stands for; of llama.cpp the whole time in which requests finished';
+COMMENT ON COLUMN samples_crosscheck.window_s IS 'seconds the log line stands for; of llama.cpp the whole time that it was watched';
 COMMENT ON COLUMN samples_crosscheck.log_tps IS 'tokens per second as printed';
-COMMENT ON COLUMN samples_crosscheck.counter_tps IS 'the same tokens from the counters; null when they do not cover nine tenths of the window';
+COMMENT ON COLUMN samples_crosscheck.counter_tps IS 'the same tokens from the counters; null when they do not cover nine tenths of the window, or 95 % of the log''s tokens';
 COMMENT ON COLUMN samples_crosscheck.relative_difference IS '(counter_tps - log_tps) / log_tps';
 
 COMMENT ON VIEW progress IS 'Increments between two looks at an engine rank, from which every rate is made; all null in an interval with a reset or a gap.';

@@ -323,11 +323,13 @@ def test_finished_requests_of_a_log_are_checked_against_the_counters_of_all_of_t
         *(at(s, "llamacpp.counter", generation_tokens_total=tokens, decode_seconds_total=seconds)
           for s, tokens, seconds in ((0, 0.0, 0.0), (2, 100.0, 1.5), (4, 100.0, 1.5), (6, 200.0, 5.0))),
         *(LogSample("r1", NOW + timedelta(seconds=s), s, s, window_s=took, generation_tps=100 / took, **request)
-          for s, took in ((1, 1.0), (5, 3.0), (9, 50.0))),
+          for s, took in ((-9, 50.0), (1, 1.0), (5, 3.0))),
     )  # fmt: skip
     row = only(store, "FROM samples_crosscheck")
     assert (row["log_tps"], row["counter_tps"], row["window_s"]) == (50, 40, 6)
     assert row["relative_difference"] == pytest.approx(-0.2)
+    put(store, LogSample("r1", NOW + timedelta(seconds=6), 6, 6, window_s=1.0, generation_tps=100.0, **request))
+    assert only(store, "FROM samples_crosscheck")["counter_tps"] is None, "not the same requests"
 
 
 def test_since_gives_what_all_gives(store: Store) -> None:
