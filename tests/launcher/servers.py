@@ -25,6 +25,11 @@ if kind == "never-ready":
     time.sleep(600)
 if kind == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if kind == "engine-core":  # as vLLM: an engine process with workers of its own, deaf to the death of the API server
+    worker = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    core = f"import subprocess, sys, time; a = [sys.executable, '-c', {worker!r}]"
+    core += "; [subprocess.Popen([*a, f'Worker_TP{i}']) for i in range(2)]; time.sleep(600)"
+    subprocess.Popen([sys.executable, "-c", core, "EngineCore"])
 if kind == "hides":  # and takes the marker off
     if os.fork() == 0:
         os.setsid()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +16,10 @@ import pytest
 from domain import Run, RunState, WorkloadSpec
 from launcher.ports import is_port_free
 from launcher.process import server_process, shim_process
+from launcher.stopping import is_living
 from launcher.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
+from tests.launcher.test_adoption import FileStore
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 VICTIMS: dict[str, Callable[[Path], psutil.Process | None]] = {
@@ -67,11 +71,119 @@ def test_whatever_is_killed_nothing_is_left_and_the_cause_is_told(
         check(victim, run)
 
 
-@pytest.mark.slow
-def test_many_times(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
-    supervisor = make_supervisor(prepare_workload=load_argv, stop_grace_s=3.0)
-    chance = random.Random(2)
-    for _ in range(10):
-        victims = chance.choices(list(VICTIMS), k=4)
-        for victim, run in zip(victims, strike(supervisor, store, victims, chance), strict=True):
-            check(victim, run)
+def test_orphans_of_an_api_server_killed_with_signal_9_are_found_and_ended(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    supervisor = make_supervisor()
+    run = supervisor.launch(request_for("engine-core"))
+    ready = wait_for_state(store, run.id, RunState.READY)
+    family = wait_for(lambda: len(found := marked(run.id)) == 4 and found)
+    roles = {word for process in family for word in process.cmdline()[-1:]}
+    assert roles == {"EngineCore", "Worker_TP0", "Worker_TP1", "engine-core"}
+    psutil.Process(ready.pid).kill()
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FAILED and ended.cause and "SIGKILL" in ended.cause
+    assert marked(run.id) == [] and not any(is_living(process) for process in family)
+
+
+# --- Pitwall itself among the victims --------------------------------------------------------------------------------
+PITWALL = """
+import pathlib, sys
+from domain import WorkloadSpec
+from tests.launcher.servers import request_for
+from tests.launcher.test_adoption import make_supervisor
+supervisor = make_supervisor(pathlib.Path(sys.argv[1]))
+supervisor.adopt_all()
+supervisor.start()
+print("up", flush=True)
+for line in sys.stdin:
+    requests = [request_for("engine-core", workload=WorkloadSpec(name="load")) for _ in range(int(line))]
+    supervisor.launch_batch(requests, one_after_the_other=False)
+    print("launched", flush=True)
+"""
+AT_ONCE = 4
+
+
+class Holder:
+    """A Pitwall in a process of its own: killed like the others, and started again."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self.store = FileStore(place / "store")
+        self.start()
+
+    def start(self) -> None:
+        argv = [sys.executable, "-c", PITWALL, str(self._place)]
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._say(None, b"up\n")
+
+    def launch(self, count: int) -> list[Run]:
+        known = {run.id for run in self.store.runs()}
+        self._say(count, b"launched\n")
+        return [run for run in self.store.runs() if run.id not in known]
+
+    def _say(self, count: int | None, answer: bytes) -> None:
+        assert self._process.stdin and self._process.stdout
+        if count is not None:
+            self._process.stdin.write(f"{count}\n".encode())
+            self._process.stdin.flush()
+        assert self._process.stdout.readline() == answer
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+ANYBODY: dict[str, Callable[[Path], psutil.Process | None]] = {
+    **{name: VICTIMS[name] for name in ("server", "shim", "workload", "workload shim")},
+    "worker": lambda directory: next((p for p in marked(directory.name) if "Worker_TP1" in p.cmdline()), None),
+    "engine core": lambda directory: next((p for p in marked(directory.name) if "EngineCore" in p.cmdline()), None),
+}
+
+
+def storm(pitwall: Holder, launches: int, chance: random.Random) -> Counter[str]:
+    """Launch four at a time and kill one victim for each at a random moment; how often each was hit."""
+    hits: Counter[str] = Counter()
+    for _ in range(launches // AT_ONCE):
+        runs = pitwall.launch(AT_ONCE)
+        for run in runs:
+            time.sleep(chance.uniform(0.0, 0.8))
+            victim = chance.choice([*ANYBODY, "pitwall"])
+            hits[victim if hit(pitwall, run, victim) else "nobody: it was not there"] += 1
+        for ended in [wait_for_state(pitwall.store, run.id, *FINAL) for run in runs]:
+            assert ended.state is RunState.FINISHED or ended.cause, ended
+            assert marked(ended.id) == [], ended
+            assert ended.config.port and is_port_free(ended.config.port)
+            assert all(find(Path(ended.run_dir or "")) is None for find in (shim_process, VICTIMS["workload shim"]))
+    return hits
+
+
+def hit(pitwall: Holder, run: Run, victim: str) -> bool:
+    if victim == "pitwall":
+        pitwall.kill()
+        pitwall.start()
+        return True
+    try:
+        process = ANYBODY[victim](Path(run.run_dir or ""))
+        if process:
+            process.kill()
+    except psutil.NoSuchProcess:
+        return False
+    return process is not None
+
+
+@pytest.mark.parametrize("launches", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
+def test_a_storm_of_kill_9_leaves_nothing_and_every_run_has_an_end(
+    tmp_path: Path, launches: int, record_property: Callable[[str, object], None]
+) -> None:
+    pitwall = Holder(tmp_path)
+    try:
+        hits = storm(pitwall, launches, random.Random(launches))
+    finally:
+        pitwall.kill()
+        for process in [process for run in pitwall.store.runs() for process in marked(run.id)]:
+            process.kill()
+    runs = pitwall.store.runs()
+    assert len(runs) == launches and hits.total() == launches
+    record_property("hits", dict(hits))
+    record_property("states", dict(Counter(run.state.value for run in runs)))
