@@ -48,7 +48,7 @@ def cause(run: Run) -> None:
     if run.cause:
         st.error(markdown_text(run.cause))
         if run.cause_line:
-            st.code(run.cause_line, language=None)
+            st.code(run.cause_line, language=None, wrap_lines=True)
     if run.note:
         st.info(markdown_text(run.note))
 
@@ -88,7 +88,7 @@ def configuration(run: Run) -> None:
     st.subheader("Configuration")
     asked_and_effective(run)
     if run.config.argv:
-        st.code(shell_text(list(run.config.argv)), language="bash")
+        st.code(shell_text(list(run.config.argv)), language="bash", wrap_lines=True)
 
 
 def log(run: Run) -> None:

@@ -37,7 +37,7 @@ def _dialog(runs: Sequence[tuple[str, str]], page: str) -> None:
         pressed = st.form_submit_button("Make a link", type="primary")
     if pressed:
         share = give([run_id for run_id, _ in runs], page, int(days), note.strip() or None)
-        st.code(services().shares.link(share), language=None)
+        st.code(services().shares.link(share), language=None, wrap_lines=True)
         st.caption(f"Until {moment(share.expires_at)}. {how_to_reach(services().settings)}")
     ids = {run_id for run_id, _ in runs}
     share_list([share for share in services().shares.all() if ids & set(share.run_ids)])
@@ -68,7 +68,7 @@ def share_list(shares: Sequence[Share]) -> None:
             st.markdown(_described(share))
             st.button("Revoke", key=f"revoke-{share.id}", on_click=_revoke, args=(share.id,))
             with st.popover("Link"):
-                st.code(book.link(share), language=None)
+                st.code(book.link(share), language=None, wrap_lines=True)
 
 
 def _described(share: Share) -> str:

@@ -8,6 +8,7 @@ export class PositionChart {
     this.page = page;
     this.frame = new Frame("Accepted of each draft position, now", "%", "");
     this.frame.plot.setAttribute("role", "img");
+    this.frame.plot.setAttribute("aria-label", "Accepted of each draft position, now: not drawn yet");
     this.isInSight = false;
     this.isDrawn = false;
   }
