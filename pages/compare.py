@@ -12,6 +12,7 @@ from web.evidence import agreement_line, evidence_of
 from web.facts import facts_of
 from web.picker import pick_runs, tell_unknown
 from web.share_dialog import share_button
+from web.shown_sql import show_the_sql
 from web.visible import visible_runs
 
 NEWEST = 200
@@ -34,6 +35,7 @@ bundle_button(picked.runs, "compare")
 share_button(picked.runs, "compare")
 st.html(number_table(facts))
 st.html(agreement_line(evidence_of(picked.runs)))
+show_the_sql([run.id for run in picked.runs])
 st.subheader("What differs in the configuration")
 st.html(config_table(facts))
 st.subheader("Over time since ready")

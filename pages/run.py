@@ -10,6 +10,7 @@ from web.bundle_button import bundle_button
 from web.facts import facts_of
 from web.markup import markdown_text
 from web.share_dialog import share_button
+from web.shown_sql import show_the_sql
 from web.visible import visible_run, visible_runs
 
 run_id = next(iter(st.query_params.get_all("run")), "")
@@ -30,6 +31,7 @@ share_button([run], "run")
 bundle_button([run], "run")
 run_page.cause(run)
 run_page.numbers(facts)
+show_the_sql([run.id])
 left, right = st.columns([1, 1])
 with left:
     run_page.timeline(run)

@@ -17,14 +17,19 @@ CONTRACT = ("runs", "engine_samples", "run_samples", "requests", "events", "gpu_
 
 def describe_schema(query: Query) -> str:
     """All views with their columns, and the table macros, as Markdown."""
+    views = read_views(query)
+    return "\n".join([HEAD, *(_view_section(rows) for rows in views.values()), _macro_section(query)])
+
+
+def read_views(query: Query) -> dict[str, list[dict[str, Any]]]:
+    """View -> its columns as {view, about, name, type, meaning}; the views for users first."""
     columns = query(
         "SELECT view_name AS view, v.comment AS about, column_name AS name, data_type AS type, c.comment AS meaning "
         "FROM duckdb_views() v JOIN duckdb_columns() c ON c.table_name = v.view_name AND c.schema_name = v.schema_name "
         "WHERE NOT v.internal AND v.schema_name = 'main' ORDER BY view_name, column_index"
     ).to_pylist()
     views = sorted({row["view"] for row in columns}, key=_contract_first)
-    sections = [_view_section([row for row in columns if row["view"] == view]) for view in views]
-    return "\n".join([HEAD, *sections, _macro_section(query)])
+    return {view: [row for row in columns if row["view"] == view] for view in views}
 
 
 def _contract_first(view: str) -> tuple[int, str]:
@@ -38,8 +43,12 @@ def _view_section(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def read_macros(query: Query) -> list[str]:
+    """The table macros, one line each."""
+    sql = "SELECT DISTINCT comment FROM duckdb_functions() WHERE NOT internal AND comment IS NOT NULL ORDER BY comment"
+    told: list[str] = query(sql)["comment"].to_pylist()
+    return told
+
+
 def _macro_section(query: Query) -> str:
-    macros = query(
-        "SELECT DISTINCT comment FROM duckdb_functions() WHERE NOT internal AND comment IS NOT NULL ORDER BY comment"
-    )["comment"].to_pylist()
-    return "\n".join(["## Table macros", *(f"- {text}" for text in macros), ""])
+    return "\n".join(["## Table macros", *(f"- {text}" for text in read_macros(query)), ""])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import plotly.graph_objects as go
@@ -59,13 +59,14 @@ def _lines(title: str, facts: Sequence[Facts], value: Callable[[Window], float |
         figure.add_scatter(
             x=xs, y=ys, mode="lines+markers", name=one.run.name, connectgaps=False,
             line={"color": color, "width": 2}, marker={"color": color, "size": 4},
-            hovertemplate="%{y:.3g} at %{x:.0f} s<extra>" + _plain(one.run.name) + "</extra>",
+            hovertemplate="%{y:.3g} at %{x:.0f} s<extra>" + plain(one.run.name) + "</extra>",
         )  # fmt: skip
         ends += [End(x, y, one.run.name, color) for x, y in zip(xs, ys, strict=True) if y is not None][-1:]
     if len(facts) <= MOST_LABELLED:
         _label_ends(figure, ends)
     last = max((w.since_ready_s for one in facts for w in one.windows), default=1.0)
-    return _styled(figure, title, on, last, legend=len(facts) > MOST_LABELLED)
+    x = {"title": {"text": "seconds since ready"}, "range": [0, last * 1.01]}
+    return styled(figure, title, on, x, legend=len(facts) > MOST_LABELLED)
 
 
 def _label_ends(figure: go.Figure, ends: Sequence[End]) -> None:
@@ -76,12 +77,13 @@ def _label_ends(figure: go.Figure, ends: Sequence[End]) -> None:
         height_px = max(end.y / span * PLOT_PX, below + LABEL_PX)
         below = height_px
         figure.add_annotation(
-            x=end.x, y=end.y, text=_plain(end.name), showarrow=False, xanchor="left", xshift=6,
+            x=end.x, y=end.y, text=plain(end.name), showarrow=False, xanchor="left", xshift=6,
             yshift=height_px - end.y / span * PLOT_PX, font={"color": end.color, "size": 12},
         )  # fmt: skip
 
 
-def _styled(figure: go.Figure, title: str, on: Ground, last_s: float, legend: bool) -> go.Figure:
+def styled(figure: go.Figure, title: str, on: Ground, x: Mapping[str, object], legend: bool) -> go.Figure:
+    """The look of all still charts; `x` is what Plotly is told of the horizontal axis."""
     axis = {"gridcolor": GRID[on], "zeroline": False, "color": MUTED[on]}
     figure.update_layout(
         title={"text": title, "font": {"size": 14, "color": TEXT[on]}, "x": 0, "xanchor": "left"},
@@ -90,7 +92,7 @@ def _styled(figure: go.Figure, title: str, on: Ground, last_s: float, legend: bo
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": MUTED[on]},
-        xaxis={**axis, "title": {"text": "seconds since ready"}, "range": [0, last_s * 1.01]},
+        xaxis={**axis, **x},
         yaxis={**axis, "rangemode": "tozero"},
         showlegend=legend,
         hovermode="closest",
@@ -99,6 +101,6 @@ def _styled(figure: go.Figure, title: str, on: Ground, last_s: float, legend: bo
     return figure
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Plotly reads a little markup in texts: a run's name has none."""
     return name.replace("&", "&amp;").replace("<", "&lt;")

@@ -21,6 +21,7 @@ OPERATOR_PAGES = [
     live,
     st.Page(places.LAUNCH, title="Launch", url_path="launch"),
     compare,
+    st.Page(places.SQL, title="SQL", url_path="sql"),
     st.Page(places.RUN, title="Run", url_path="run", visibility="hidden"),
 ]
 VIEWER_PAGES = [

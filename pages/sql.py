@@ -1,0 +1,21 @@
+"""SQL: one SELECT over everything that is published, its rows as a table, a chart or a file."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from web import sql_page
+from web.actions import is_operator
+
+if not is_operator():
+    st.info("Only the operator may ask SQL.")
+    st.stop()
+
+sql_page.take_address()
+left, right = st.columns([3, 1])
+with left:
+    sql_page.editor()
+    sql_page.answer()
+with right:
+    sql_page.saved()
+    sql_page.schema()

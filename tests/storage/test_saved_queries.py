@@ -1,0 +1,50 @@
+"""Queries that are kept, and names that would lead elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storage.literals import literal, with_values
+from storage.saved_queries import SavedQueries
+
+
+def test_what_is_saved_is_read_listed_replaced_and_deleted(tmp_path: Path) -> None:
+    saved = SavedQueries(tmp_path / "queries")
+    assert saved.names() == []
+    saved.save("zeta", "SELECT 1")
+    saved.save("Alpha 2", "SELECT 2")
+    saved.save("zeta", "SELECT 'ä'")
+    assert saved.names() == ["Alpha 2", "zeta"]
+    assert saved.read("zeta") == "SELECT 'ä'"
+    saved.delete("zeta")
+    assert saved.read("zeta") is None
+    assert [path.name for path in (tmp_path / "queries").iterdir()] == ["Alpha 2.sql"], "no draft is left"
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a\\b", "x" * 61, "a\n", "a.sql", "é"])
+def test_a_name_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+    saved = SavedQueries(tmp_path / "queries")
+    (tmp_path / "x.sql").write_text("secret")
+    with pytest.raises(ValueError, match="A name has letters"):
+        saved.save(name, "SELECT 1")
+    assert saved.read(name) is None
+    saved.delete(name)
+    assert (tmp_path / "x.sql").exists()
+
+
+def test_a_file_that_others_put_there_is_a_query_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.sql").write_text("SELECT 3")
+    (tmp_path / "no name of ours!.sql").write_text("SELECT 4")
+    (tmp_path / "notes.txt").write_text("x")
+    assert SavedQueries(tmp_path).names() == ["mine"]
+
+
+def test_parameters_are_written_in_as_literals() -> None:
+    sql = with_values("\n    SELECT ?\n    WHERE x = ? AND y IN ?\n", [None, "it's", ["a", 2.5, True]])
+    assert sql == "SELECT NULL\nWHERE x = 'it''s' AND y IN ['a', 2.5, true]"
+    with pytest.raises(ValueError, match="longer"):
+        with_values("SELECT ?, ?", [1])
+    with pytest.raises(TypeError, match="no SQL literal for object"):
+        literal(object())
