@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,8 @@ from engines.prefixes import Peeled, find_glued_record, peel, read_stamp
 
 KEPT_BYTES = 1 << 16  # of a longer line the first and the last half of this are kept
 _LF = 10
+_ANYTHING = re.compile(b"")
+Flags = np.ndarray[tuple[int], np.dtype[np.uint8]]
 _HALF = KEPT_BYTES // 2
 _SEAM = b" ... "
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
@@ -30,15 +33,25 @@ _HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # a paste may have lost the ESC of
 _BAR = re.compile(r"\d{1,3}%(?:\||\s+Completed\s*\||\s*\[)")
 
 
+class Routine(NamedTuple):
+    """Lines in which `like` is found and `unlike` is not: there are times when they mean nothing to a grammar."""
+
+    like: re.Pattern[bytes]
+    unlike: re.Pattern[bytes]
+
+
 class LineSplitter:
     """Turns chunks into lines; the result does not depend on where the chunks were cut.
 
     With `needles`, only lines in which the pattern is found are given out, though all are counted:
-    a grammar that needs one line in ten never pays for the other nine.
+    a grammar that needs one line in ten never pays for the other nine. While its `skips_routine` is set, which may
+    change from one line to the next, the routine ones are not given out either.
     """
 
-    def __init__(self, needles: re.Pattern[bytes] | None = None) -> None:
-        self._needles = needles and re2_syntax(needles)
+    def __init__(self, needles: re.Pattern[bytes] | None = None, routine: Routine | None = None) -> None:
+        self._needles = needles
+        self._routine = routine
+        self.skips_routine = False
         self._partial = bytearray()
         self._partial_size = 0
         self._number = 1
@@ -59,9 +72,8 @@ class LineSplitter:
             start = first + 1
         end = data.rfind(b"\n") + 1
         if end > start:
-            yield from self._complete_lines(data[start:end])
-            start = end
-        self._keep_partial(data[start:])
+            yield from self._complete_lines(data, start, end)
+        self._keep_partial(data[max(start, end) :])
 
     def close(self) -> Iterator[Line]:
         """The line that has no LF yet, if there is one."""
@@ -69,16 +81,20 @@ class LineSplitter:
         self._partial.clear()
         self._partial_size = 0
         self.offset += size
-        if size and select_lines(raw + b"\n", self._needles)[0]:
-            yield from read_lines(_shorten(raw, size), self._number, offset)
+        selected, _ = select_lines(raw + b"\n", 0, len(raw) + 1, self._needles, self._routine) if size else ((), 0)
+        for *_, is_routine in selected:
+            if not (is_routine and self.skips_routine):
+                yield from read_lines(_shorten(raw, size), self._number, offset)
 
-    def _complete_lines(self, data: bytes) -> Iterator[Line]:
-        selected, count = select_lines(data, self._needles)
-        for index, begin, stop in selected:
-            raw = _shorten(data[begin:stop], stop - begin)
-            yield from read_lines(raw, self._number + index, self.offset + begin)
+    def _complete_lines(self, data: bytes, begin: int, end: int) -> Iterator[Line]:
+        selected, count = select_lines(data, begin, end, self._needles, self._routine)
+        offset = self.offset - begin
+        for index, start, stop, is_routine in selected:
+            if not (is_routine and self.skips_routine):
+                raw = _shorten(data[start:stop], stop - start)
+                yield from read_lines(raw, self._number + index, offset + start)
         self._number += count
-        self.offset += len(data)
+        self.offset += end - begin
 
     def _keep_partial(self, data: bytes) -> None:
         self._partial_size += len(data)
@@ -87,24 +103,41 @@ class LineSplitter:
             del self._partial[_HALF:-_HALF]
 
 
-def select_lines(data: bytes, needles: str | None) -> tuple[list[tuple[int, int, int]], int]:
-    """Index, start and end of each line that holds a needle, and how many lines there are.
+def select_lines(
+    data: bytes, begin: int, end: int, needles: re.Pattern[bytes] | None, routine: Routine | None
+) -> tuple[list[tuple[int, int, int, int]], int]:
+    """Index, start, end and whether it is routine of each line that holds a needle, and how many lines there are.
 
-    `data` ends with LF. Arrow's RE2 looks for all needles in one pass: Python's `re` takes ten times as long.
+    Of `data` from `begin` to `end`, behind an LF; starts and ends count from the start of `data`.
+    Arrow's RE2 looks for all needles in one pass: Python's `re` takes ten times as long.
     """
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _LF)
-    starts = np.concatenate(([0], ends + 1)).astype(np.int32)
-    selected = np.arange(len(ends))
-    if needles is not None:
-        lines = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(starts), pa.py_buffer(data)])
-        bitmap = np.frombuffer(pc.match_substring_regex(lines, needles).buffers()[1], np.uint8)
-        selected = np.flatnonzero(np.unpackbits(bitmap, count=len(ends), bitorder="little"))  # to_numpy imports pandas
-    return list(zip(selected.tolist(), starts[selected].tolist(), ends[selected].tolist(), strict=True)), len(ends)
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8, end - begin, begin) == _LF) + begin
+    starts = np.concatenate(([begin], ends + 1)).astype(np.int32)
+    lines = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(starts), pa.py_buffer(data)])
+    wanted = _match(lines, needles or _ANYTHING)
+    selected = np.flatnonzero(_bits(wanted))
+    are_routine = _are_routine(lines.filter(wanted), routine) if routine else np.zeros_like(selected)
+    columns = (selected, starts[selected], ends[selected], are_routine)
+    return list(zip(*(column.tolist() for column in columns), strict=True)), len(ends)
 
 
-def re2_syntax(needles: re.Pattern[bytes]) -> str:
-    """The pattern for RE2, which has no look-around: `^` and `$` are the ends of the line."""
-    return ("(?i)" if needles.flags & re.IGNORECASE else "") + needles.pattern.decode("ascii")
+def _are_routine(lines: pa.BinaryArray, routine: Routine) -> Flags:
+    alike = _match(lines, routine.like)
+    return _bits(pc.and_not(alike, _match(lines, routine.unlike)) if alike.true_count else alike)
+
+
+def _match(lines: pa.BinaryArray, pattern: re.Pattern[bytes]) -> pa.BooleanArray:
+    return pc.match_substring_regex(lines, re2_syntax(pattern))
+
+
+def _bits(flags: pa.BooleanArray) -> Flags:
+    """The flags as 0 and 1; Arrow's own to_numpy would import pandas, and so would pa.array and pa.repeat."""
+    return np.unpackbits(np.frombuffer(flags.buffers()[1], np.uint8), count=len(flags), bitorder="little")
+
+
+def re2_syntax(pattern: re.Pattern[bytes]) -> str:
+    """The pattern for RE2, which has no look-around: `^` and `$` are the ends of the line, and its LF is there."""
+    return ("(?mi)" if pattern.flags & re.IGNORECASE else "(?m)") + pattern.pattern.decode("ascii")
 
 
 def _shorten(raw: bytes, size: int) -> bytes:

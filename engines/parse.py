@@ -11,7 +11,7 @@ import orjson
 from domain import JsonValue
 from engines.base import Engine, LogEvent, LogGrammar, LogParser, LogReading, Mark, ParsedSample, first_match
 
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 22
 _MOST_WARNINGS = 50
 _UNKNOWN = LogReading("", None, {}, [])
 

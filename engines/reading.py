@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogReading, Mark, ParsedSample, StartupFact
-from engines.lines import LineSplitter
+from engines.lines import LineSplitter, Routine
 
 Merge = Literal["rank0", "rank0_sum", "list", "each", "min", "max", "sum", "first", "last"]
 _MOST_CAUSES = 5
@@ -96,17 +96,19 @@ class Causes:
 class LineReader:
     """A `LogParser` whose subclass says what one line means.
 
-    A subclass sets ENGINE, NEEDLES (bytes without which a line means nothing to it; None: it wants every line) and
-    MERGES, and overrides `read_line`. It returns events, or keeps a sample that a later line may complete with
-    `hold` until it calls `release`; startup facts and causes it notes with `note_startup` and `blame`.
+    A subclass sets ENGINE, NEEDLES (bytes without which a line means nothing to it; None: it wants every line),
+    ROUTINE (lines that mean nothing while it has said `skip_routine`) and MERGES, and overrides `read_line`.
+    It returns events, or keeps a sample that a later line may complete with `hold` until it calls `release`;
+    startup facts and causes it notes with `note_startup` and `blame`.
     """
 
     ENGINE: ClassVar[str]
     NEEDLES: ClassVar[re.Pattern[bytes] | None] = None
+    ROUTINE: ClassVar[Routine | None] = None
     MERGES: ClassVar[Mapping[str, Merge]] = {}
 
     def __init__(self) -> None:
-        self._lines = LineSplitter(self.NEEDLES)
+        self._lines = LineSplitter(self.NEEDLES, self.ROUTINE)
         self._held: dict[str | None, ParsedSample] = {}
         self._startup = Startup(self.MERGES)
         self._earlier: list[dict[str, JsonValue]] = []
@@ -154,6 +156,10 @@ class LineReader:
         return merged | self.derive(merged)
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
+    def skip_routine(self, skips: bool) -> None:
+        """Whether the lines after this one are given to `read_line` if they are ROUTINE."""
+        self._lines.skips_routine = skips
+
     def hold(self, process: str | None, sample: ParsedSample) -> list[LogEvent]:
         """Keeps a sample for a later line of the same process; returns the one kept before, now final."""
         released = (

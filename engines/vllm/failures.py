@@ -59,6 +59,7 @@ _SHUTDOWN = re.compile(
     r"\[shutdown\]|Shutting down|[Rr]eceived SIG(?:TERM|INT)|signal=SIG(?:TERM|INT)|"
     r"KeyboardInterrupt|Gracefully stopping"
 )
+IN_ANY_CONTEXT = "|".join(p.pattern for p in (_REPORTS, _KILLED, _ARGUMENTS, _SENTENCE, _ECHOES, _FATAL, _SHUTDOWN))
 _CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 _FARTHEST = 20  # lines between an announcement and its traceback, others' lines in between
 FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")

@@ -9,10 +9,11 @@ from typing import Literal
 
 from domain import JsonValue, LogSample
 from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.lines import Routine
 from engines.reading import LineReader, mark
 from engines.vllm import startup
 from engines.vllm.causes import explain_cause
-from engines.vllm.failures import FAILURE_LEVELS, FailureReader
+from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, FailureReader
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
 from engines.vllm.warnings import read_warning
 
@@ -44,6 +45,15 @@ class _Reader(LineReader):
         rb"blocks: |blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
         rb"compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
     )
+    # An error that the API server logs while it serves is a request's, and `FailureReader` has no use for it, unless it
+    # says what is a failure in any context. Only the plainest form: one record on the line, in ASCII.
+    ROUTINE = Routine(
+        re.compile(
+            rb"^(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] "
+            rb"[A-Z]?[a-z][ -Z\\-~]*\r?$"
+        ),
+        re.compile(rb"throughput: | metrics: |Prefix cache|Killed|" + IN_ANY_CONTEXT.encode()),
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +81,7 @@ class _Reader(LineReader):
     def _read_sample(self, line: Line) -> list[LogEvent]:
         fields = read_stats(line.text)
         if fields is not None:
-            self._failures.served()
+            self._serve()
             released = self.hold(line.process, _sample(line, fields))
             return [*released, mark(line, "throughput", line.text)]
         if (fields := read_prefix_rates(line.text)) is not None:
@@ -112,7 +122,7 @@ class _Reader(LineReader):
         facts = dict(startup.read_facts(text))
         events = self.note_startup(line, facts) if facts else []
         if "ready" in facts:
-            self._failures.served()
+            self._serve()
             return [*events, *self._enter_phase(line, "ready", "ready")]
         phase = startup.read_phase(text)
         return [*events, *self._enter_phase(line, "phase", phase)] if phase else events
@@ -122,8 +132,13 @@ class _Reader(LineReader):
         if line.process in self._started or len(self._started) >= _MOST_PROCESSES:
             self.begin_run()
             self._failures.start()
+            self.skip_routine(False)
             self._started.clear()
         self._started.add(line.process)
+
+    def _serve(self) -> None:
+        self._failures.served()
+        self.skip_routine(True)
 
     def _enter_phase(self, line: Line, kind: Literal["phase", "ready"], phase: str) -> list[LogEvent]:
         if phase == self._phase:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engines.base import Line
-from engines.lines import KEPT_BYTES, LineSplitter, _read_with_prefixes, read_plain
+from engines.lines import KEPT_BYTES, LineSplitter, Routine, _read_with_prefixes, read_plain
 from engines.prefixes import YEARLESS, peel, place_year, read_stamp
 
 MESSAGE = "Engine 000: Avg prompt throughput: 1.0 tokens/s"
@@ -142,6 +142,26 @@ def test_invalid_utf8_is_replaced() -> None:
 def test_needles_skip_lines_but_count_them() -> None:
     lines = split(b"a\nb needle\nc\n\nd needle", needles=re.compile(b"needle"))
     assert [(line.number, line.offset, line.text) for line in lines] == [(2, 2, "b needle"), (5, 14, "d needle")]
+
+
+def test_a_needle_may_stand_at_the_end_of_a_line() -> None:
+    assert [line.text for line in split(b"ValueError\nErrors\n", needles=re.compile(b"Error$"))] == ["ValueError"]
+
+
+def test_routine_lines_are_left_out_from_the_next_line_on() -> None:
+    splitter = LineSplitter(None, Routine(re.compile(b"^request"), re.compile(b"lost$")))
+    read = []
+    for line in splitter.feed(b"request 1\nserving\nrequest 2\nrequest lost\na request\nend\nrequest 3\n"):
+        read.append((line.number, line.text))
+        splitter.skips_routine = line.text == "serving" or (splitter.skips_routine and line.text != "end")
+    assert read == [
+        (1, "request 1"),
+        (2, "serving"),
+        (4, "request lost"),
+        (5, "a request"),
+        (6, "end"),
+        (7, "request 3"),
+    ]
 
 
 def test_of_a_huge_line_its_ends_are_kept() -> None:

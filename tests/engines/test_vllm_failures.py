@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.vllm.log import _Reader
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "vllm"
 CORE = "(EngineCore_DP0 pid=2) ERROR 05-20 01:43:25 [core.py:718] "
@@ -76,6 +80,12 @@ OTHER_FAILURES = {
         f"{READY}{CORE}EngineCore encountered a fatal error.\n{CORE}IndexError: x",
         "IndexError: x",
     ),
+    "the API server at its second start": (
+        READY
+        + f"{API}INFO 05-20 01:43:25 [core.py:1] Initializing a V1 LLM engine (v0.30.0) with config: x\n" * 2
+        + f"{API}ERROR 05-20 01:43:25 [api_server.py:1] ValueError: odd",
+        "ValueError: odd",
+    ),
     "a fragment": ("RuntimeError: CUDA out of memory occurred when warming up sampler.", "The GPU ran out of memory."),
 }
 SERVING = f"{API}ERROR 05-20 01:43:25 [serving_chat.py:251] "
@@ -121,6 +131,52 @@ def test_other_failures(name: str, read_log) -> None:
 def test_what_only_looks_like_a_failure(name: str, read_log) -> None:
     log = read_log("vllm", NO_FAILURE[name])
     assert (log.reading.errors, log.marks("failure")) == ([], [])
+
+
+class _Thorough(_Reader):
+    """Looks at the routine lines too."""
+
+    ROUTINE = None
+
+
+HEADS = (SERVING, SERVING.removeprefix(API), CORE, API, RAW_CORE, f"{API}WARNING 05-20 01:43:25 [a.py:1] ", "")
+MESSAGES = (
+    *CAUSES,
+    *(text.split("] ")[-1] for text, _ in OTHER_FAILURES.values()),
+    *("Error in preprocessing prompt inputs", TRACEBACK, "ValueError: too long.", "AssertionError", ECHO, DEAD),
+    *("During handling of the above exception, another exception occurred:", "Killed", "KeyboardInterrupt: stop"),
+    *(
+        "INFO 05-20 01:43:25 metrics.py:4] Error: x",
+        "WARNING:x:Error: fallback",
+        "Error: x | y",
+        "Error: [x]",
+        "Error: é",
+    ),
+    *(
+        "Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 1.0 tokens/s",
+        "Prefix cache hit rate",
+    ),
+    *("Initializing a V1 LLM engine (v0.30.0) with config: x", "INFO:     Application startup complete."),
+)
+LINES = st.builds("{}{}{}".format, st.sampled_from(HEADS), st.sampled_from(MESSAGES), st.sampled_from(("\n", "\r\n")))
+
+
+@settings(deadline=None)
+@given(st.lists(LINES, max_size=12).map("".join))
+def test_the_lines_left_out_while_serving_say_nothing(text: str) -> None:
+    quick, thorough = _Reader(), _Thorough()
+    data = READY.encode() + text.encode()
+    assert quick.feed(data) + quick.close() == thorough.feed(data) + thorough.close()
+    assert quick.reading() == thorough.reading()
+
+
+def test_requests_that_were_refused_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(_Reader, "read_line", lambda self, line: read.append(line.text) or [])
+    reader = _Reader()
+    reader.skip_routine(True)
+    reader.feed((REFUSED + core_fails("AssertionError")).encode())
+    assert read == ["EngineCore failed to start.", TRACEBACK, "AssertionError", TRACEBACK, ECHO]
 
 
 def test_at_most_five_errors_and_no_growth(read_log) -> None:
