@@ -30,20 +30,26 @@ class Pitwall:
     environ: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     token: str = ""
+    base_path: str = ""
+    out_name: str = "pitwall.out"  # beside the data folder
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self.port}{self.base_path}"
 
     @property
     def said(self) -> str:
-        return (self.data.parent / "pitwall.out").read_text()
+        return (self.data.parent / self.out_name).read_text()
 
     def start(self) -> None:
         """Start it and wait until it says where to open it."""
-        out = self.data.parent / "pitwall.out"
+        out = self.data.parent / self.out_name
         argv = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)]
-        env = os.environ | {"PITWALL_DATA": str(self.data)} | self.environ
+        env = (
+            os.environ
+            | {"PITWALL_DATA": str(self.data), "STREAMLIT_SERVER_BASE_URL_PATH": self.base_path}
+            | self.environ
+        )
         with out.open("wb") as file:
             self.process = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=file, stderr=subprocess.STDOUT)
         wait_until(lambda: "token=" in self.said or self.process is None or self.process.poll() is not None, START_S)
