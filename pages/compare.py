@@ -11,6 +11,7 @@ from web.comparison import config_table, number_table
 from web.evidence import agreement_line, evidence_of
 from web.facts import facts_of
 from web.picker import pick_runs, tell_unknown
+from web.published import published_group
 from web.share_dialog import share_button
 from web.shown_sql import show_the_sql
 from web.visible import visible_runs
@@ -18,21 +19,24 @@ from web.visible import visible_runs
 NEWEST = 200
 
 runs = visible_runs(NEWEST)
-finished = [run.id for run in runs if run.state == "finished"]
-picked = pick_runs(runs, list(reversed(finished[:3])), "Runs to compare; the first is the baseline", key="compare-runs")
+finished = sorted((run for run in runs if run.state == "finished"), key=lambda run: run.started_at or run.created_at)
+picked = pick_runs(
+    runs, [run.id for run in finished[-3:]], "Runs to compare; the first is the baseline", key="compare-runs"
+)
 tell_unknown(picked)
 facts = facts_of(picked.runs)
 
 if len(facts) < 2:
     st.info("Pick two or more runs. The first is the baseline the others are held against.")
+    published_group()
     st.stop()
 
 baseline, *others = facts
 for other in others:
     st.html(markup.verdict(compare(baseline.subject, baseline.windows, other.subject, other.windows)))
 
-bundle_button(picked.runs, "compare")
 share_button(picked.runs, "compare")
+bundle_button(picked.runs, "compare")
 st.html(number_table(facts))
 st.html(agreement_line(evidence_of(picked.runs)))
 show_the_sql([run.id for run in picked.runs])
@@ -41,3 +45,4 @@ st.html(config_table(facts))
 st.subheader("Over time since ready")
 for title, figure in charts.over_time(facts):
     st.plotly_chart(figure, key=title, theme=None, config=charts.PLOT_CONFIG, alt=title)
+published_group()

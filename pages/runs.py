@@ -9,6 +9,7 @@ from web.actions import demo_buttons
 from web.change_list import links_and_changes
 from web.context import services
 from web.facts import facts_of
+from web.published import published_section
 from web.queue_panel import queue
 from web.run_cards import live_cards
 from web.run_table import pick_from_table
@@ -50,4 +51,5 @@ if ended:
 else:
     st.info("No run has ended yet. Run the demo: three configurations of a real server, about two minutes.")
 
+published_section()
 links_and_changes()

@@ -94,10 +94,10 @@ def _is_offered(field: Field, config: Config) -> bool:
 
 
 def label_of(config: Config, field: Field) -> str:
-    """Title and flag, in markdown: 'KV cache type `--kv-cache-dtype`'."""
+    """Title and flag, as plain text, for it is read aloud too: 'KV cache type --kv-cache-dtype'."""
     flag = RUNTIME_FLAGS.get(field.path) if config.launcher in CONTAINERS else None
     flag = flag or flag_of(config.engine, field)
-    return f"`{field.path}`" if field.kind == "flag" else f"{field.title} `{flag}`" if flag else field.title
+    return field.path if field.kind == "flag" else f"{field.title} {flag}" if flag else field.title
 
 
 @lru_cache(maxsize=256)

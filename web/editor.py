@@ -90,7 +90,7 @@ def _widget(edited: Draft, field: Field) -> None:
     assert edited.config
     key = f"field-{edited.generation}-{field.path}"
     why = _why_inferred(edited, field)
-    label = fields.label_of(edited.config, field) + (" :gray-badge[inferred]" if why else "")
+    label = fields.label_of(edited.config, field) + (" (inferred)" if why else "")
     value = fields.value_of(edited.config, field)
     shared: Any = {"key": key, "help": why, "on_change": lambda: draft.edit(field, st.session_state[key])}
     if field.kind == "switch":

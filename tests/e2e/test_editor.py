@@ -1,0 +1,115 @@
+"""The Launch page's editor in a real browser: form and command are two views of one configuration."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from demo.model import DEMO, model_files
+from demo.presets import free_ports
+from tests.e2e.pitwall_process import Pitwall, wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(300)]
+SERVE = "vllm serve o/m --port 8000 --max-model-len 16K --trust-remote-code"
+
+
+def command_box(page: Page) -> Locator:
+    return page.get_by_label("Command", exact=True)
+
+
+def paste(page: Page, text: str) -> None:
+    command_box(page).fill(text)
+    command_box(page).press("Control+Enter")
+
+
+def set_field(page: Page, label: str, value: str) -> None:
+    box = page.get_by_label(label).first
+    box.fill(value)
+    box.press("Enter")
+
+
+def test_the_form_says_what_was_pasted_and_writes_the_command(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    paste(page, SERVE)
+    expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("16384")
+    expect(page.get_by_label("Kept as written").first).to_have_value("--trust-remote-code")
+    set_field(page, "KV cache type --kv-cache-dtype", "fp8")
+    expect(command_box(page)).to_have_value(re.compile(r"--max-model-len 16K.*--kv-cache-dtype fp8", re.DOTALL))
+    expect(page.get_by_text("The executable vllm was not found on the PATH.")).to_be_visible()
+    paste(page, SERVE.replace("16K", "8192"))
+    expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("8192")
+    expect(page.get_by_label("KV cache type --kv-cache-dtype").first).to_have_value("")
+
+
+def test_a_preset_says_what_it_needs_and_what_it_leaves_open(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/launch?preset=gemma4-31b-b-vllm-fp8-block")
+    expect(page.get_by_text("model is required.")).to_be_visible()
+    expect(page.get_by_text("It needs NVIDIA RTX PRO 6000 Blackwell, 96 GB; here is none")).to_be_visible()
+    launch = page.get_by_role("button", name="Launch", exact=True)
+    expect(launch).to_be_disabled()
+    set_field(page, "Model without a flag", "/hf/hub/mine")
+    expect(command_box(page)).to_have_value(re.compile(r"v0\.21\.0-ubuntu2404 /hf/hub/mine \\"))
+    expect(launch).to_be_enabled()
+    row = page.locator(".pw-table tr", has_text="/hf/hub/mine")
+    expect(row).to_contain_text("not stated")
+
+
+def test_a_preset_is_saved_listed_and_a_broken_one_is_told_with_its_line(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    paste(page, f"{SERVE} --api-key sk-very-secret-1234567890")
+    page.get_by_role("button", name="Save as preset").click()
+    page.get_by_label("Name of the preset").fill("Mine")
+    page.get_by_role("button", name="Save", exact=True).click()
+    wait_until(lambda: (pitwall.data / "presets/mine.toml").exists(), 20)
+    saved = (pitwall.data / "presets/mine.toml").read_text()
+    assert "sk-very-secret" not in saved and "max_model_len = 16384" in saved
+    (pitwall.data / "presets/broken.toml").write_text('name = "b"\n[config]\nport = "8000"\n')
+    page.goto(f"{pitwall.url}/launch?preset=mine")
+    expect(command_box(page)).to_have_value(re.compile(r"--max-model-len 16K"))
+    page.get_by_text("Preset", exact=True).first.click()
+    expect(page.get_by_text("broken.toml:3: config.port must be a whole number, not '8000'.")).to_be_visible()
+
+
+def test_a_secret_typed_into_the_environment_stays_out_of_the_command(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    paste(page, "HF_HOME=/models vllm serve o/m --port 8000")
+    page.get_by_label("Variables, one a line").first.fill("HF_HOME=/models\nHF_TOKEN=hf_typed_by_hand_123456")
+    page.get_by_label("Variables, one a line").first.press("Control+Enter")
+    expect(command_box(page)).to_have_value(re.compile(r'HF_TOKEN="?\$HF_TOKEN'))
+    assert "hf_typed_by_hand" not in command_box(page).input_value()
+    page.get_by_label("Variables, one a line").first.fill("no variable")
+    page.get_by_label("Variables, one a line").first.press("Control+Enter")
+    expect(page.get_by_text("is no NAME=value line of an environment")).to_be_visible()
+
+
+def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> None:
+    port = free_ports(1)[0]
+    page.goto(f"{pitwall.url}/launch")
+    model, _ = model_files(pitwall.data / "demo", DEMO)
+    paste(page, f"{sys.executable} -m demo serve -m {model} --port {port} -c 1024 -np 1 -t 1 --metrics --slots")
+    page.get_by_label("Name", exact=True).first.fill("First")
+    page.get_by_role("button", name="Launch", exact=True).click()
+    page.wait_for_url(re.compile(r"/live\?run="))
+    first = page.url.split("run=")[1]
+    wait_until(lambda: pitwall.states().get("First") in ("ready", "running"), 120)
+    page.get_by_role("button", name="Stop First").click()
+    wait_until(lambda: pitwall.states()["First"] == "finished", 60)
+    page.goto(f"{pitwall.url}/run?run={first}")
+    page.get_by_role("link", name="Relaunch with one change").click()
+    expect(page.get_by_label("Context, tokens --ctx-size").first).to_have_value("1024")
+    set_field(page, "Context, tokens --ctx-size", "512")
+    expect(page.locator(".pw-table tr", has_text="max_model_len")).to_contain_text("512")
+    page.get_by_label("Name", exact=True).first.fill("Second")
+    page.get_by_role("button", name="Launch", exact=True).click()
+    page.wait_for_url(re.compile(r"/live\?run="))
+    wait_until(lambda: pitwall.states().get("Second") in ("ready", "running"), 120)
+    rows = pitwall.sql("SELECT name, max_model_len FROM runs WHERE name IN ('First', 'Second') ORDER BY name")
+    assert rows == [("First", 1024), ("Second", 512)]
+    second = page.url.split("run=")[1]
+    page.goto(f"{pitwall.url}/run?run={second}")
+    expect(page.get_by_text("As the server says it started")).to_be_visible()
+    page.get_by_role("button", name="Stop Second").click()
+    wait_until(lambda: pitwall.states()["Second"] == "finished", 60)

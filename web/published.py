@@ -1,0 +1,123 @@
+"""What others published, shown as that: never ranked, each number with its line, a doubtful one with what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from launcher.presets import SHIPPED, read_presets
+from reference.published import Number, Published, load_published
+from web import markup
+from web.actions import is_operator
+from web.theme import DASH
+
+TITLE = "Published, not measured here"
+PARAMETER = "published"
+MOST = 6
+SPEED = (
+    "decode_tps_peak",
+    "decode_tps_single",
+    "completion_tps_avg",
+    "decode_tps_benchmarks",
+    "decode_tps",
+    "tg_tps",
+    "tg_tps_high",
+)
+ACCEPTANCE = ("accept_length_peak", "accept_length_typical_high", "accept_rate_peak", "accept_rate_mean")
+HEADLINES = {"decode speed": SPEED, "acceptance": ACCEPTANCE, "KV capacity": ("kv_capacity_tokens",)}
+
+
+class Footnotes:
+    """Doubts by number, each said once below its table."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, int] = {}
+
+    def marks(self, texts: Sequence[str]) -> str:
+        numbers = [self._texts.setdefault(text, len(self._texts) + 1) for text in texts]
+        return "".join(f' <sup class="pw-doubt">doubt {number}</sup>' for number in numbers)
+
+    def below(self) -> str:
+        items = "".join(f"<li>{markup.text(text)}</li>" for text in self._texts)
+        return f'<ol class="pw-muted">{items}</ol>' if items else ""
+
+
+def published_section() -> None:
+    """Every published configuration with its headline numbers, folded away below the runs."""
+    published = [one for one in load_published().values() if one.numbers]
+    with st.expander(f"{TITLE}: {len(published)} configurations"):
+        notes = Footnotes()
+        presets = {preset.published: stem for stem, preset in read_presets([SHIPPED]).presets.items()}
+        head = ["configuration", "hardware", *HEADLINES, "source", *(["preset"] if is_operator() else [])]
+        st.html(markup.table(head, [_row(one, notes, presets.get(one.id)) for one in published]) + notes.below())
+
+
+def _row(one: Published, notes: Footnotes, preset: str | None) -> list[str]:
+    numbers = [one.find(*metrics) for metrics in HEADLINES.values()]
+    cells = [markup.text(one.label), markup.text(one.hardware), *(_named(number, notes) for number in numbers)]
+    cells.append(f"<small>{markup.text(one.source.title)}</small>")
+    if is_operator():
+        link = f'<a href="launch?preset={markup.text(preset)}" target="_self">launch it</a>' if preset else DASH
+        cells.append(link)
+    return cells
+
+
+def _named(number: Number | None, notes: Footnotes) -> str:
+    if number is None:
+        return markup.number(DASH, why="the source does not say it")
+    return f"{_cell(number, notes)}<br><small>{markup.text(number.title)}</small>"
+
+
+def _cell(number: Number, notes: Footnotes) -> str:
+    value = ("about " if number.approximate else "") + number.value
+    shown = markup.number(value, number.unit)
+    return f"{shown} <small>line {number.line}</small>{notes.marks(number.doubts)}"
+
+
+def published_group() -> None:
+    """Published configurations beside each other, chosen by the address or by hand; nothing is concluded from them."""
+    published = load_published()
+    st.subheader(TITLE)
+    asked = [key for key in st.query_params.get_all(PARAMETER) if key in published]
+    chosen = st.multiselect(
+        "Published configurations to read beside the runs",
+        [key for key, one in published.items() if one.numbers],
+        default=asked[:MOST],
+        format_func=lambda key: f"{published[key].label} {DASH} {published[key].hardware}",
+        max_selections=MOST,
+        placeholder="Others' numbers, under their own conditions",
+    )
+    if chosen != asked:
+        st.query_params[PARAMETER] = chosen
+    if chosen:
+        st.caption(
+            "Other machines, other loads, other definitions: these are not ranked against each other or the runs."
+        )
+        st.html(side_by_side([published[key] for key in chosen]))
+
+
+def side_by_side(chosen: Sequence[Published]) -> str:
+    """One column a configuration: what it states of itself, then every number under its condition."""
+    notes = Footnotes()
+    rows = [["Source", *(f"<small>{markup.text(one.source.title)}</small>" for one in chosen)]]
+    rows.append(["Hardware", *(markup.text(one.hardware) for one in chosen)])
+    for field in dict.fromkeys(name for one in chosen for name in one.fields):
+        rows.append([markup.text(field), *(_stated(one, field) for one in chosen)])
+    for title, condition in dict.fromkeys((n.title, n.condition) for one in chosen for n in one.numbers):
+        said = [[n for n in one.numbers if (n.title, n.condition) == (title, condition)] for one in chosen]
+        name = f"{markup.text(title)}<br><small>{markup.text(condition)}</small>" if condition else markup.text(title)
+        cells = ["<br>".join(_cell(n, notes) for n in numbers) or _unsaid() for numbers in said]
+        rows.append([name, *cells])
+    return markup.table(["", *(one.label for one in chosen)], rows) + notes.below()
+
+
+def _stated(one: Published, field: str) -> str:
+    if field not in one.fields:
+        return _unsaid()
+    value, line = one.fields[field]
+    return f"{markup.text(value)} <small>line {line}</small>"
+
+
+def _unsaid() -> str:
+    return markup.number(DASH, why="the source does not say it")
