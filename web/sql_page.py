@@ -124,6 +124,11 @@ def _delete(name: str) -> None:
 def schema() -> None:
     """The views with their columns and what they mean."""
     st.markdown("**Views**")
+    with st.container(gap="xxsmall"):
+        _views()
+
+
+def _views() -> None:
     store = services().store
     for view, columns in read_views(store.query).items():
         with st.expander(view):

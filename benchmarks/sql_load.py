@@ -1,0 +1,78 @@
+"""How much the store's commits are held up while SQL that wants everything is being answered.
+
+    python -m benchmarks.sql_load [seconds]
+
+The writer takes 2,000 rows a second, first alone, then while eight threads send resource bombs to the sandbox without
+a pause. The ratio of the two says what an attack costs those who watch.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.store_write import PACED_BATCHES_PER_S, batches, paced
+from launcher.bounded import run_bounded
+from settings import Settings
+from storage.sandbox.client import Sandbox
+from storage.sandbox.job import Limits, SqlRefused
+from storage.store import Store
+
+ATTACKERS = 8
+BOMBS = (
+    "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7",
+    "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t",
+    "SELECT repeat('a', 2000000000)",
+    "SELECT list(range) FROM range(1000000000)",
+    "SELECT count(*) FROM counter_samples a, counter_samples b, counter_samples c WHERE hash(a, b, c) = 7",
+)
+LIMITS = Limits(seconds=5.0)
+
+
+def attack(sandbox: Sandbox, ended: threading.Event, told: Counter[str]) -> None:
+    for sql in cycle(BOMBS):
+        if ended.is_set():
+            return
+        try:
+            sandbox.ask(sql)
+            told["answered"] += 1
+        except SqlRefused as refusal:
+            told[refusal.fault] += 1
+
+
+def main(seconds: float) -> None:
+    given = batches(int(seconds * PACED_BATCHES_PER_S))
+    told: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data_dir=Path(folder) / "data")
+        store = Store.open(settings)
+        alone = paced(store, given)
+        ended = threading.Event()
+        sandbox = Sandbox(settings, run_bounded, LIMITS)
+        attackers = [threading.Thread(target=attack, args=(sandbox, ended, told)) for _ in range(ATTACKERS)]
+        for one in attackers:
+            one.start()
+        attacked = paced(store, given)
+        ended.set()
+        for one in attackers:
+            one.join()
+        store.close()
+    print("| rows/s | commit alone: p50 | p99 | attacked: p50 | p99 | ratio p50 | p99 | attacks |")
+    print("|---|---|---|---|---|---|---|---|")
+    before, after = np.percentile(alone, [50, 99]), np.percentile(attacked, [50, 99])
+    times = " | ".join(f"{value:.0f} ms" for value in (*before, *after))
+    ratios = " | ".join(f"{value:.2f}" for value in after / before)
+    words = ", ".join(f"{count} {fault}" for fault, count in told.most_common())
+    print(f"| 2,000 | {times} | {ratios} | {words} |")
+    print(f"\nload average {os.getloadavg()[0]:.0f}")
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 30.0)

@@ -1,0 +1,110 @@
+"""The SQL page in a browser: ask, keep, come back by address, chart, download; and the way from a number to its SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.presets import free_ports
+from domain import Batch, Config, CounterSample, Run, RunState
+from settings import Settings
+from storage.store import Store
+from tests.e2e.pitwall_process import Pitwall
+
+pytestmark = pytest.mark.browser
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+RUNS = {"20261120-120000-000-aaaa": "Base <b>", "20261120-120100-000-bbbb": "Drafting"}
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
+    """Up, with two finished runs of 20 s."""
+    pitwall = Pitwall(tmp_path_factory.mktemp("sql") / "data", free_ports(1)[0])
+    store = Store.open(Settings(data_dir=pitwall.data))
+    for number, (run_id, name) in enumerate(RUNS.items()):
+        store.save_run(
+            Run(id=run_id, name=name, color=number, state=RunState.FINISHED, config=Config(engine="vllm"),
+                machine_id="m", created_at=NOW, started_at=NOW, ready_at=NOW, ended_at=NOW + timedelta(seconds=30))
+        )  # fmt: skip
+        store.write(Batch(tuple(counters(run_id, second, number + 1.0) for second in range(20)))).result()
+    store.close()
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+def counters(run_id: str, second: int, speed: float) -> CounterSample:
+    return CounterSample(
+        run_id, NOW + timedelta(seconds=second + 1), float(second), "vllm.counter",
+        generation_tokens_total=50.0 * speed * second, first_tokens_total=1.0,
+        inter_token_count_total=50.0 * speed * second, requests_running=1.0,
+    )  # fmt: skip
+
+
+def ask(page: Page, sql: str) -> None:
+    editor = page.get_by_label("SQL: one SELECT over the views")
+    editor.fill(sql)
+    editor.press("Control+Enter")
+
+
+def test_a_question_is_answered_kept_and_found_again_by_its_address(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/sql")
+    ask(page, "SELECT name, state FROM runs ORDER BY run_id")
+    expect(page.get_by_text("2 rows in")).to_be_visible()
+    page.get_by_placeholder("a name to save it under").fill("my runs")
+    page.get_by_role("button", name="Save").click()
+    expect(page).to_have_url(f"{pitwall.url}/sql?query=my+runs")
+    assert (pitwall.data / "queries" / "my runs.sql").read_text() == "SELECT name, state FROM runs ORDER BY run_id"
+
+    page.goto(f"{pitwall.url}/sql?query=my+runs")
+    expect(page.get_by_text("2 rows in")).to_be_visible()
+    expect(page.get_by_label("SQL: one SELECT over the views")).to_have_value(
+        "SELECT name, state FROM runs ORDER BY run_id"
+    )
+    page.get_by_role("button", name="Delete").click()
+    expect(page).to_have_url(f"{pitwall.url}/sql")
+    assert not list((pitwall.data / "queries").iterdir())
+
+
+def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    page.goto(f"{pitwall.url}/sql")
+    ask(page, "SELECT name FROM runs ORDER BY run_id")
+    for label in ("CSV", "Parquet"):
+        with page.expect_download() as caught:
+            page.get_by_role("button", name=label).click()
+        caught.value.save_as(tmp_path / label)
+    assert (tmp_path / "CSV").read_text() == '"name"\n"Base <b>"\n"Drafting"\n'
+    assert pq.read_table(tmp_path / "Parquet")["name"].to_pylist() == list(RUNS.values())
+
+
+def test_numbers_are_drawn_a_line_for_each_run(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/sql")
+    ask(page, "SELECT since_ready_s, decode_tps, name FROM run_windows(2) JOIN runs USING (run_id)")
+    page.get_by_role("tab", name="Chart").click()
+    expect(page.locator(".js-plotly-plot")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [("SELECT nme FROM runs", "Candidate bindings"), ("DROP VIEW runs", "Only a SELECT can be asked here")],
+)
+def test_a_mistake_is_told_on_the_page(page: Page, pitwall: Pitwall, sql: str, words: str) -> None:
+    page.goto(f"{pitwall.url}/sql")
+    ask(page, sql)
+    expect(page.get_by_role("alert")).to_contain_text(words)
+
+
+@pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={one}" for one in RUNS)])
+def test_a_number_s_sql_is_shown_and_opens_in_the_editor(page: Page, pitwall: Pitwall, place: str) -> None:
+    page.goto(f"{pitwall.url}/{place}")
+    page.get_by_role("button", name="Show the SQL").click()
+    page.get_by_role("link", name="Open on the SQL page").first.click()
+    expect(page.get_by_label("SQL: one SELECT over the views")).to_have_value(re.compile("run_windows"))
+    page.get_by_role("button", name="Run", exact=False).first.click()
+    expect(page.get_by_text("rows in")).to_be_visible()
