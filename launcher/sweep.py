@@ -94,11 +94,17 @@ def _variant(base: Config, axes: Sequence[Axis], values: Sequence[JsonValue]) ->
     config, words = base, list[str]()
     for axis, value in zip(axes, values, strict=True):
         config = _set_field(config, axis.field, value)
-        words.append(f"{axis.field.rpartition('.')[2]} {'none' if value is None else value}")
+        words.append(_words(axis.field, value))
     argv = command_of(config)
     for axis, value in zip(axes, values, strict=True):
         _check_said(config, argv, axis.field, value)
     return Variant(", ".join(words), config.model_copy(update={"argv": tuple(argv)}))
+
+
+def _words(field: str, value: JsonValue) -> str:
+    if field == DRAFT_TOKENS and not value:
+        return "no speculation"
+    return f"{field.rpartition('.')[2]} {'none' if value is None else value}"
 
 
 def _set_field(config: Config, field: str, value: JsonValue) -> Config:

@@ -53,7 +53,7 @@ def test_a_sweep_shows_its_plan_first_and_what_is_no_value_is_told(page: Page, p
     plan(page, pitwall, command, repeats=2)
     expect(page.get_by_text(re.compile(r"4 configurations, 2 × each: 8 runs"))).to_be_visible()
     expect(page.get_by_text("time not known (no run of this workload has finished yet)")).to_be_visible()
-    expect(page.get_by_role("cell", name="num_tokens 0, max_num_seqs 1")).to_be_visible()
+    expect(page.get_by_role("cell", name="no speculation, max_num_seqs 1")).to_be_visible()
     assert pitwall.sql("SELECT count(*) FROM runs") == [(0,)], "nothing starts before the button"
     page.get_by_label("over the values too").fill("many")
     page.get_by_label("over the values too").press("Enter")
@@ -88,7 +88,7 @@ def test_a_sweep_runs_unattended_through_pause_reorder_skip_and_cancel(
 
 def test_compare_ranks_what_the_sweep_measured(page: Page, pitwall: Pitwall) -> None:
     rows = pitwall.sql("SELECT run_id, name FROM runs WHERE note IS NULL ORDER BY run_id")
-    without = next(run_id for run_id, name in rows if name.startswith("num_tokens 0, max_num_seqs 2"))
+    without = next(run_id for run_id, name in rows if name.startswith("no speculation, max_num_seqs 2"))
     drafting = next(run_id for run_id, name in rows if name.startswith("num_tokens 3, max_num_seqs 2"))
     page.goto(f"{pitwall.url}/compare?run={without}&run={drafting}")
     expect(page.locator(".pw-verdict")).to_have_count(1)

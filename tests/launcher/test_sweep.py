@@ -53,16 +53,16 @@ def test_a_sweep_is_every_combination_as_a_command() -> None:
     axes = [Axis("speculative.num_tokens", (0, 2, 3)), Axis("kv_cache_dtype", ("auto", "fp8"))]
     variants = sweep_configs(config_of(VLLM), axes)
     assert [variant.name for variant in variants][:3] == [
-        "num_tokens 0, kv_cache_dtype auto",
-        "num_tokens 0, kv_cache_dtype fp8",
+        "no speculation, kv_cache_dtype auto",
+        "no speculation, kv_cache_dtype fp8",
         "num_tokens 2, kv_cache_dtype auto",
     ]
     assert len({variant.config.fingerprint for variant in variants}) == 6
     for variant in variants:
         read = config_of(shlex.join(variant.config.argv))
         assert "--trust-remote-code" in variant.config.argv and read.port == 8000
-        tokens = read.speculative.num_tokens if read.speculative else 0
-        assert variant.name == f"num_tokens {tokens}, kv_cache_dtype {read.kv_cache_dtype}"
+        drafting = f"num_tokens {read.speculative.num_tokens}" if read.speculative else "no speculation"
+        assert variant.name == f"{drafting}, kv_cache_dtype {read.kv_cache_dtype}"
     assert "--speculative-config" not in variants[0].config.argv
 
 
