@@ -169,16 +169,16 @@ def opened_archive(path: Path, kind: Kind, schema_number: int, names: re.Pattern
     """
     try:
         with path.open("rb") as raw, zipfile.ZipFile(raw) as file:
-            _check_contents(path, file, names)
             manifest = _read_manifest(path, file)
-            _check_manifest(path, file, manifest, kind, schema_number)
+            _check_origin(path, manifest, kind, schema_number)
+            _check_contents(path, file, names, manifest)
             _check_room(path, manifest, room)
             yield Archive(file, manifest, path.name)
     except (zipfile.BadZipFile, NotImplementedError) as error:
         raise ArchiveError(f"{path.name} is cut or no {kind} of Pitwall's: {error}.") from error
 
 
-def _check_contents(path: Path, file: zipfile.ZipFile, names: re.Pattern[str]) -> None:
+def _check_contents(path: Path, file: zipfile.ZipFile, names: re.Pattern[str], manifest: Manifest) -> None:
     infos = file.infolist()
     listed = [info.filename for info in infos]
     if len(infos) > MOST_MEMBERS or len(set(listed)) != len(listed):
@@ -192,6 +192,9 @@ def _check_contents(path: Path, file: zipfile.ZipFile, names: re.Pattern[str]) -
         if info.flag_bits & 1 or info.compress_type not in _PACKINGS:
             raise ArchiveError(f"{path.name} is refused: {info.filename} is packed in a way that is not ours.")
     _check_bomb(path, sum(info.file_size for info in infos))
+    found = {info.filename: info.file_size for info in infos if info.filename != MANIFEST}
+    if found != {name: member.size for name, member in manifest.members.items()}:
+        raise ArchiveError(f"{path.name} is damaged or forged: its members are not those of its manifest.")
 
 
 def _check_bomb(path: Path, unpacked: int) -> None:
@@ -212,7 +215,7 @@ def _read_manifest(path: Path, file: zipfile.ZipFile) -> Manifest:
         raise ArchiveError(f"{path.name} has no manifest of Pitwall's that can be read.") from error
 
 
-def _check_manifest(path: Path, file: zipfile.ZipFile, manifest: Manifest, kind: Kind, schema_number: int) -> None:
+def _check_origin(path: Path, manifest: Manifest, kind: Kind, schema_number: int) -> None:
     if manifest.pitwall != kind:
         raise ArchiveError(f"{path.name} is a {manifest.pitwall} of Pitwall's, not a {kind}.")
     if manifest.format > FORMAT or manifest.schema_number > schema_number:
@@ -220,9 +223,6 @@ def _check_manifest(path: Path, file: zipfile.ZipFile, manifest: Manifest, kind:
             f"{path.name} was made by a newer Pitwall ({manifest.version}, schema {manifest.schema_number}; "
             f"this one knows {schema_number}): take it with that version or a later one."
         )
-    found = {info.filename: info.file_size for info in file.infolist() if info.filename != MANIFEST}
-    if found != {name: member.size for name, member in manifest.members.items()}:
-        raise ArchiveError(f"{path.name} is damaged or forged: its members are not those of its manifest.")
 
 
 def _check_room(path: Path, manifest: Manifest, room: Path) -> None:

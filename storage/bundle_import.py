@@ -28,6 +28,7 @@ from storage.store import Store
 
 MOST_ROWS = 50_000_000  # of one table of one run: a year of four samples a second is 126 million, a day 345,600
 MOST_TABLE_BYTES = 8 << 30  # unpacked
+LOG = "server.log"
 SAME = ("created_at", "started_at", "ended_at", "state", "kind")  # what makes two records one run
 
 Tell = Callable[[float], None]
@@ -48,12 +49,12 @@ def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lam
     ):
         runs = _runs_of(archive)
         new = [run for run in runs if not _is_known(store, run, archive.name)]
-        drafts, placed = [], []
+        drafts = []
         for number, run in enumerate(new):
             drafts += _tables_of(store, archive, run, Path(folder) / run.id)
-            placed.append(_with_log(archive, run, settings.runs_dir))
+            _extract_log(archive, run, Path(folder) / run.id)
             tell((number + 1) / (len(new) + 1))
-        store.take_sealed(placed, drafts)
+        store.take_sealed([_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts)
     return Taken(tuple(run.id for run in runs), _words(path.name, runs, new))
 
 
@@ -144,11 +145,17 @@ def _rewrite(given: Path, made: Path, table: str, run_id: str, columns: Mapping[
     return int(done[0])
 
 
-def _with_log(archive: Archive, run: Run, runs_dir: Path) -> Run:
-    """The run with its log where this Pitwall keeps logs."""
-    member = f"runs/{run.id}/server.log"
-    if member not in archive.manifest.members:
+def _extract_log(archive: Archive, run: Run, folder: Path) -> None:
+    member = f"runs/{run.id}/{LOG}"
+    if member in archive.manifest.members:
+        archive.extract(member, folder / LOG)
+
+
+def _with_log(run: Run, folder: Path, runs_dir: Path) -> Run:
+    """The run with its log, if it has one, where this Pitwall keeps logs."""
+    if not (folder / LOG).exists():
         return run
-    log = runs_dir / run.id / "server.log"
-    archive.extract(member, log)
+    log = runs_dir / run.id / LOG
+    log.parent.mkdir(parents=True, exist_ok=True)
+    (folder / LOG).replace(log)
     return run.model_copy(update={"log_path": str(log)})

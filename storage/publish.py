@@ -17,7 +17,7 @@ from storage.rows import SAMPLE_TABLES
 
 EVERY_S = 2.0
 DUTY = 0.05  # publishing never takes more than this share of a core
-PUBLISHED_TABLES = ("runs", "metric_definitions", "audit", *SAMPLE_TABLES.values())
+PUBLISHED_TABLES = ("runs", "metric_definitions", "audit", "tail_positions", *SAMPLE_TABLES.values())
 
 
 class Publisher:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from settings import Settings
-from storage.__main__ import check, main
+from storage.__main__ import check_views, main
 from storage.reading import published_query
 from storage.schema import CONTRACT, describe_schema
 from storage.store import Store
@@ -29,7 +29,7 @@ def test_the_document_says_what_the_comments_say(store: Store) -> None:
 
 def test_the_contract_views_are_published(settings: Settings, store: Store) -> None:
     with published_query(settings.published_path) as query:
-        lines = check(query).splitlines()
+        lines = check_views(query).splitlines()
     assert {line.split()[0] for line in lines} >= set(CONTRACT)
     assert all(line.endswith(" 0 rows") for line in lines)
 

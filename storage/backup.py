@@ -1,0 +1,120 @@
+"""The whole data folder as one file, taken while Pitwall runs, and a folder made of it again.
+
+Taken from the published file, which nobody changes once it is there, and from the sealed files that it names.
+What belongs to this installation stays behind: the keys, and with them the links that were given out.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+
+from settings import Settings
+from storage.archive import Archive, ArchiveError, ArchiveWriter, opened_archive, written_archive
+from storage.catalog import latest_schema
+from storage.database import StoreError
+from storage.store import Store
+
+STORE = "store.duckdb"
+PARQUET = "parquet"
+_PART = r"(?!\.\.?(?:/|$))[^/\\\x00-\x1f]+"
+NAMES = re.compile(rf"{STORE}|(?:{PARQUET}|runs|presets|queries)(?:/{_PART})+")
+END_UNKNOWN = "It was live when the backup was taken that this store was restored from: its end is unknown."
+
+
+def write_backup(settings: Settings, target: Path, now: datetime) -> int:
+    """Write everything that was published at this moment; the number of members. Raises ArchiveError or OSError."""
+    if not settings.published_path.exists():
+        raise ArchiveError(f"There is no published file at {settings.published_path}: has Pitwall run there?")
+    with tempfile.TemporaryDirectory(prefix=".backup-", dir=target.absolute().parent) as folder:
+        copy = Path(folder) / STORE  # the published file is replaced every few seconds, its copy is one moment's
+        shutil.copyfile(settings.published_path, copy)
+        sealed, number = _contents(copy)
+        with written_archive(target, "backup", number, now, data_dir=str(settings.data_dir)) as archive:
+            archive.add_file(STORE, copy)
+            for path in sealed:
+                archive.add_file(f"{PARQUET}/{path}", settings.parquet_dir / path)
+            _add_folders(archive, settings)
+            return len(archive.members)
+
+
+def _contents(store: Path) -> tuple[list[str], int]:
+    """The sealed files that a store names, and the number of its schema."""
+    with duckdb.connect(str(store), read_only=True) as connection:
+        sealed = connection.execute("SELECT path FROM raw.sealed_files ORDER BY path").fetchall()
+        number = connection.execute("SELECT max(number) FROM raw.migrations").fetchone()
+    assert number is not None
+    return [path for (path,) in sealed], int(number[0])
+
+
+def _add_folders(archive: ArchiveWriter, settings: Settings) -> None:
+    for folder in (settings.runs_dir, settings.presets_dir, settings.queries_dir):
+        for path in _plain_files(folder):
+            archive.add_file(str(path.relative_to(settings.data_dir)), path)
+
+
+def _plain_files(folder: Path) -> Iterator[Path]:
+    """Files that last: no links, no sockets, nothing hidden, which is in the making."""
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not path.is_symlink() and not is_hidden:
+            yield path
+
+
+def restore_backup(settings: Settings, source: Path) -> int:
+    """Make the data folder, which must be empty or absent, of a backup; the number of members.
+
+    Raises ArchiveError, and then leaves nothing behind.
+    """
+    target = settings.data_dir
+    if target.exists() and any(target.iterdir()):
+        raise ArchiveError(f"{target} is not empty: restore into another folder, named by PITWALL_DATA.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        opened_archive(source, "backup", latest_schema(), NAMES, target.parent) as archive,
+        tempfile.TemporaryDirectory(prefix=".restore-", dir=target.parent) as folder,
+    ):
+        made = Path(folder) / "data"
+        count = _extract(archive, made)
+        _settle(made / STORE, Path(archive.manifest.data_dir or target), target)
+        made.replace(target)  # an empty folder may be replaced
+    _open_once(settings, source)
+    return count
+
+
+def _extract(archive: Archive, folder: Path) -> int:
+    if STORE not in archive.manifest.members:
+        raise ArchiveError(f"{archive.name} is no whole backup: it has no store.")
+    for member in archive.manifest.members:
+        archive.extract(member, folder / member)
+    return len(archive.manifest.members)
+
+
+def _settle(store: Path, old: Path, new: Path) -> None:
+    """Paths lead into the new folder; nobody takes back a server that another Pitwall may still have."""
+    moved = "CASE WHEN starts_with({0}, $old) THEN $new || substr({0}, length($old) + 1) ELSE {0} END"
+    paths = ", ".join(f"{column} = {moved.format(column)}" for column in ("run_dir", "log_path"))
+    try:
+        with duckdb.connect(str(store)) as connection:
+            connection.execute(f"UPDATE raw.runs SET {paths}", {"old": f"{old}/", "new": f"{new}/"})
+            path = f"path = {moved.format('path')}"
+            connection.execute(f"UPDATE raw.tail_positions SET {path}", {"old": f"{old}/", "new": f"{new}/"})
+            live = "state NOT IN ('finished', 'failed')"
+            connection.execute(f"UPDATE raw.runs SET state = 'failed', cause = ? WHERE {live}", [END_UNKNOWN])
+    except duckdb.Error as error:
+        raise ArchiveError(f"The store in the backup cannot be used: {str(error).splitlines()[0]}") from error
+
+
+def _open_once(settings: Settings, source: Path) -> None:
+    """Migrated and published, as the next start would; a store that cannot be opened is no restored one."""
+    try:
+        Store.open(settings).close()
+    except (StoreError, duckdb.Error) as error:
+        shutil.rmtree(settings.data_dir)
+        raise ArchiveError(f"The store in {source.name} cannot be opened: {str(error).splitlines()[0]}") from error
