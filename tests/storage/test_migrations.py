@@ -12,6 +12,7 @@ import pytest
 from domain import Batch, Config, Event, Run
 from settings import Settings
 from storage.catalog import HERE, define_views, migrate
+from storage.rows import TIME_COLUMNS
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -58,3 +59,59 @@ def test_a_migration_that_fails_leaves_nothing_behind(settings: Settings, tmp_pa
     assert store.query("SELECT table_name FROM duckdb_tables() WHERE table_name = 'half'").num_rows == 0
     assert store.query("SELECT text FROM events")["text"].to_pylist() == ["old"]
     store.close()
+
+
+NUMBERS = sorted(int(path.name[:4]) for path in (HERE / "migrations").glob("[0-9]*.sql"))
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_store_of_each_earlier_schema_opens_with_its_data(settings: Settings, tmp_path: Path, number: int) -> None:
+    """A row in every table there was, one of them sealed under that schema, and all of them readable afterwards."""
+    tables = store_of_schema(settings, tmp_path, number)
+    store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+    applied = store.query("SELECT number FROM raw.migrations ORDER BY number")["number"].to_pylist()
+    assert applied == NUMBERS
+    run = store.run("old")
+    assert run and run.config.model == "org/m"
+    store.save_run(run.model_copy(update={"id": "new"}))
+    for table in TIME_COLUMNS:
+        assert store.query(f"SELECT run_id FROM {table} ORDER BY ALL")["run_id"].to_pylist() == (
+            ["old", "old"] if table == "events" else ["old"]
+        )
+    assert {"runs", "tail_positions", *TIME_COLUMNS} <= tables
+    store.seal()
+    views = store.query("SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'")
+    for view in views["view_name"].to_pylist():
+        store.query(f"FROM {view}")
+    store.close()
+
+
+def store_of_schema(settings: Settings, tmp_path: Path, number: int) -> set[str]:
+    """A store as the Pitwall of that schema left it; the names of its tables."""
+    folder = tmp_path / "earlier"
+    folder.mkdir()
+    for path in (HERE / "migrations").glob("[0-9]*.sql"):
+        if int(path.name[:4]) <= number:
+            shutil.copy(path, folder)
+    sealed = settings.parquet_dir / "events/run_id=old/1.parquet"
+    sealed.parent.mkdir(parents=True)
+    with duckdb.connect(str(settings.store_path)) as connection:
+        migrate(connection, folder)
+        names = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        for table, column in TIME_COLUMNS.items():
+            connection.execute(f"INSERT INTO raw.{table} (run_id, {column}) VALUES ('old', ?)", [NOW])
+        connection.execute(f"COPY raw.events TO '{sealed}' (FORMAT parquet)")
+        schema = ", schema_number" if number >= 2 else ""
+        value = f", {number}" if number >= 2 else ""
+        connection.execute(
+            f"INSERT INTO raw.sealed_files (path, table_name, run_id, row_count{schema}) "
+            f"VALUES ('events/run_id=old/1.parquet', 'events', 'old', 1{value})"
+        )
+        connection.execute(
+            "INSERT INTO raw.runs (id, name, color, kind, state, config, stop_when_done, machine_id, ready_timeout_s, "
+            "created_at, ended_at) VALUES ('old', 'old', 0, 'launched', 'finished', '{\"model\": \"org/m\"}', true, "
+            "'m', 600, ?, ?)",
+            [NOW, NOW],
+        )
+        connection.execute("UPDATE raw.commits SET number = 7")
+    return names
