@@ -26,6 +26,7 @@ DIMENSIONS = {
 }
 WORDS = {
     "accept": "acceptance",
+    "gen": "generation",
     "tps": "speed",
     "kv": "KV",
     "ttft": "time to first token",

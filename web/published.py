@@ -94,22 +94,29 @@ def published_group() -> None:
         st.caption(
             "Other machines, other loads, other definitions: these are not ranked against each other or the runs."
         )
-        st.html(side_by_side([published[key] for key in chosen]))
+        st.html(numbers_table([published[key] for key in chosen]))
+        with st.expander("What the sources state of these configurations"):
+            st.html(statements_table([published[key] for key in chosen]))
 
 
-def side_by_side(chosen: Sequence[Published]) -> str:
-    """One column a configuration: what it states of itself, then every number under its condition."""
+def numbers_table(chosen: Sequence[Published]) -> str:
+    """One column a configuration, one row a metric under its condition."""
     notes = Footnotes()
     rows = [["Source", *(f"<small>{markup.text(one.source.title)}</small>" for one in chosen)]]
     rows.append(["Hardware", *(markup.text(one.hardware) for one in chosen)])
-    for field in dict.fromkeys(name for one in chosen for name in one.fields):
-        rows.append([markup.text(field), *(_stated(one, field) for one in chosen)])
     for title, condition in dict.fromkeys((n.title, n.condition) for one in chosen for n in one.numbers):
         said = [[n for n in one.numbers if (n.title, n.condition) == (title, condition)] for one in chosen]
         name = f"{markup.text(title)}<br><small>{markup.text(condition)}</small>" if condition else markup.text(title)
         cells = ["<br>".join(_cell(n, notes) for n in numbers) or _unsaid() for numbers in said]
         rows.append([name, *cells])
     return markup.table(["", *(one.label for one in chosen)], rows) + notes.below()
+
+
+def statements_table(chosen: Sequence[Published]) -> str:
+    """One column a configuration, one row a field that any of the sources states."""
+    fields = dict.fromkeys(name for one in chosen for name in one.fields)
+    rows = [[markup.text(field), *(_stated(one, field) for one in chosen)] for field in fields]
+    return markup.table(["", *(one.label for one in chosen)], rows)
 
 
 def _stated(one: Published, field: str) -> str:

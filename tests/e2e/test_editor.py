@@ -95,6 +95,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     page.wait_for_url(re.compile(r"/live\?run="))
     first = page.url.split("run=")[1]
     wait_until(lambda: pitwall.states().get("First") in ("ready", "running"), 120)
+    page.goto(f"{pitwall.url}/live?run={first}")
     page.get_by_role("button", name="Stop First").click()
     wait_until(lambda: pitwall.states()["First"] == "finished", 60)
     page.goto(f"{pitwall.url}/run?run={first}")
@@ -113,3 +114,15 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     expect(page.get_by_text("As the server says it started")).to_be_visible()
     page.get_by_role("button", name="Stop Second").click()
     wait_until(lambda: pitwall.states()["Second"] == "finished", 60)
+
+
+@pytest.mark.parametrize("path", ["", "compare"])
+def test_published_numbers_are_shown_and_never_ranked(page: Page, pitwall: Pitwall, path: str) -> None:
+    page.goto(f"{pitwall.url}/{path}?published=s000.A&published=s000.D")
+    if not path:
+        page.get_by_text("Published, not measured here").click()
+    shown = page.get_by_role("region", name="table").filter(has_text="109.8 tok/s line 13")
+    expect(shown).to_be_visible()
+    expect(page.get_by_text("no request of full length fits")).to_be_visible()
+    for verdict in page.locator(".pw-verdict").all_inner_texts():
+        assert "NVFP4" not in verdict
