@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engines.base import Line
-from engines.prefixes import Peeled, find_glued_record, peel, read_stamp
+from engines.prefixes import Peeled, find_glued_record, peel, read_yearless_stamp
 
 KEPT_BYTES = 1 << 16  # of a longer line the first and the last half of this are kept
 _LF = 10
@@ -27,7 +27,7 @@ _SEAM = b" ... "
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
 _PLAIN = re.compile(
     rb"(?:\((\w+) pid=\d+\) )?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d) \[[\w./]+:\d+\] "
-    rb"((?!DEBUG|INFO|WARN|ERROR|CRIT|FATAL|TRACE|[IWEF]\d{4} )(?:[^\s\"'`\[{(<0-9\x1b][^\x1b\r\[]*)?)\r*"
+    rb"(?!DEBUG|INFO|WARN|ERROR|CRIT|FATAL|TRACE|[IWEF]\d{4} )(?=[^\s\"'`\[{(<0-9\x1b])"
 )
 _HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # a paste may have lost the ESC of its codes
 _BAR = re.compile(r"\d{1,3}%(?:\||\s+Completed\s*\||\s*\[)")
@@ -166,16 +166,19 @@ def _read_with_prefixes(raw: bytes, number: int, offset: int) -> Iterator[Line]:
 
 def read_plain(raw: bytes, number: int, offset: int) -> Line | None:
     """The line with nothing but the commonest head before it, as `peel` would read it; None if there is more to it."""
-    found = _PLAIN.fullmatch(raw)
+    found = _PLAIN.match(raw)
     if found is None:
         return None
-    process, level, stamp, text = found.groups()
+    text = raw[found.end() :].rstrip(b"\r")
+    if b"[" in text or b"\r" in text or b"\x1b" in text:
+        return None
+    process, level, stamp = found.groups()
     return Line(
         number,
         offset,
         text.decode("utf-8", "replace"),
         raw.decode("utf-8", "replace").rstrip("\r"),
-        read_stamp(stamp.decode()),
+        read_yearless_stamp(stamp.decode()),
         None,
         process.decode() if process else None,
         level.decode(),
