@@ -46,6 +46,7 @@ WORDS = {
     "v1": "/v1",
     "models": "models",
 }
+BOUNDS = {"": "", ">": "above", ">=": "at least", "<": "below"}
 UNIT_ENDINGS = ("_ms", "_mb", "_s")
 
 
@@ -65,9 +66,10 @@ class Number:
     metric: str
     value: str
     unit: str
-    approximate: bool
+    bound: str  # 'above', 'at least', 'below', 'about' or '': how the source hedges it
     conditions: Mapping[str, str]  # of DIMENSIONS
     line: int
+    definition: str | None = None  # what the metric means in that engine and version, where it is known
     doubts: tuple[str, ...] = ()
 
     @property
@@ -142,8 +144,9 @@ def load_commands() -> tuple[Command, ...]:
 def _number(row: Mapping[str, str], doubts: list[dict[str, Any]]) -> Number:
     about = tuple(doubt["says"] for doubt in doubts if _is_about(doubt, row))
     conditions = {name: row[name] for name in DIMENSIONS if row[name]}
+    bound = BOUNDS[row["comparator"]] or ("about" if row["approximate"] else "")
     return Number(
-        row["metric"], row["value"], row["unit"], row["approximate"] == "true", conditions, int(row["line"]), about
+        row["metric"], row["value"], row["unit"], bound, conditions, int(row["line"]), row["definition"] or None, about
     )
 
 

@@ -49,18 +49,18 @@ def published_section() -> None:
     with st.expander(f"{TITLE}: {len(published)} configurations"):
         notes = Footnotes()
         presets = {preset.published: stem for stem, preset in read_presets([SHIPPED]).presets.items()}
-        head = ["configuration", "hardware", *HEADLINES, "source", *(["preset"] if is_operator() else [])]
+        head = ["configuration", *(["preset"] if is_operator() else []), "hardware", *HEADLINES, "source"]
         st.html(markup.table(head, [_row(one, notes, presets.get(one.id)) for one in published]) + notes.below())
 
 
 def _row(one: Published, notes: Footnotes, preset: str | None) -> list[str]:
-    numbers = [one.find(*metrics) for metrics in HEADLINES.values()]
-    cells = [markup.text(one.label), markup.text(one.hardware), *(_named(number, notes) for number in numbers)]
-    cells.append(f"<small>{markup.text(one.source.title)}</small>")
+    cells = [markup.text(one.label)]
     if is_operator():
-        link = f'<a href="launch?preset={markup.text(preset)}" target="_self">launch it</a>' if preset else DASH
-        cells.append(link)
-    return cells
+        link = f'<a href="launch?preset={markup.text(preset)}" target="_self">launch it</a>'
+        cells.append(link if preset else DASH)
+    cells.append(markup.text(one.hardware))
+    cells += [_named(one.find(*metrics), notes) for metrics in HEADLINES.values()]
+    return [*cells, f"<small>{markup.text(one.source.title)}</small>"]
 
 
 def _named(number: Number | None, notes: Footnotes) -> str:
@@ -70,8 +70,10 @@ def _named(number: Number | None, notes: Footnotes) -> str:
 
 
 def _cell(number: Number, notes: Footnotes) -> str:
-    value = ("about " if number.approximate else "") + number.value
-    shown = markup.number(value, number.unit)
+    digits = f"{int(number.value):,}" if number.value.isdigit() else number.value
+    shown = markup.number(f"{number.bound} {digits}".strip(), number.unit)
+    if number.definition:
+        shown = f'<abbr title="{markup.text(number.definition)}">{shown}</abbr>'
     return f"{shown} <small>line {number.line}</small>{notes.marks(number.doubts)}"
 
 

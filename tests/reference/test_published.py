@@ -39,6 +39,16 @@ def test_a_contradiction_stands_beside_its_number_and_nowhere_else() -> None:
     assert tests and all(one["pp"] == "2048" and one["depth"] == "0" for one in tests)
 
 
+def test_a_hedged_number_keeps_its_hedge() -> None:
+    published = load_published()
+    hedged = {("s002.gptq_mtp7", "accept_rate_mean"): "above", ("s000.D", "decode_tps_peak"): "about"}
+    for (key, metric), bound in hedged.items():
+        number = published[key].find(metric)
+        assert number and number.bound == bound
+    exact = published["s000.A"].find("decode_tps_peak")
+    assert exact and exact.bound == ""
+
+
 def test_seven_commands_are_printed_in_full() -> None:
     assert len(load_commands()) == 7 and {one.config for one in load_commands()} <= load_published().keys()
 
