@@ -5,26 +5,22 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.model import Shape, make_model
 from demo.presets import demo_configs
 from launcher.supervisor import CANCELLED, SKIPPED
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
-pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(900)]
-RUNS_S = 420.0
-SMALL = Shape(layers=8, width=256, ff_width=512, heads=4)  # seconds a run, enough windows to rank
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1500)]
+RUNS_S = 1200.0
 
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The demo engine with a draft model."""
-    (_, drafting, _) = demo_configs(tmp_path_factory.mktemp("model"), shape=SMALL)
-    make_model(Path(drafting.config.model or "").parent, SMALL)
+    """The demo engine with a draft model, as large as users have it: a smaller one is through before it is measured."""
+    (_, drafting, _) = demo_configs(tmp_path_factory.mktemp("model"))
     return shlex.join(drafting.argv)
 
 
