@@ -74,8 +74,8 @@ def share_list(shares: Sequence[Share]) -> None:
 def _described(share: Share) -> str:
     note = f"{markdown_text(share.note)}: " if share.note else ""
     runs = f"{len(share.run_ids)} run" + ("s" if len(share.run_ids) > 1 else "")
-    made = f"made {moment(share.created_at)} by the {share.created_by}"
-    return f"{note}{runs} on the {share.page.title()} page, {made}, open until {moment(share.expires_at)}"
+    made = f"made {share.created_at:%d %b %H:%M} by the {share.created_by}"
+    return f"{note}{runs} on {share.page.title()}, {made}, until {moment(share.expires_at)}"
 
 
 def moment(at: datetime) -> str:
