@@ -48,4 +48,4 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.check_vllm .build/vllm .build/tiny-llama
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .build .pytest_cache .mypy_cache .ruff_cache .hypothesis
