@@ -1,0 +1,57 @@
+"""Logs and bundles taken in by a Pitwall that runs: from the command line, dropped on the page, and out again."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
+
+pytestmark = pytest.mark.browser
+LOGS = ROOT / "tests/fixtures"
+
+
+def command(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PITWALL_DATA": str(data)}
+    return subprocess.run([sys.executable, "-m", *words], cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+def test_the_command_hands_over_to_the_pitwall_that_runs(pitwall: Pitwall) -> None:
+    done = command(pitwall.data, "collectors", "import", str(LOGS / "vllm/0.32-ngram.log"), str(ROOT / "Makefile"))
+    assert "is the run vLLM, tiny, ngram k=4" in done.stdout
+    assert (done.returncode, done.stderr.count("no line that only a known engine writes")) == (1, 1)
+    wait_until(lambda: pitwall.states() == {"vLLM, tiny, ngram k=4": "finished"}, 20)
+    wait_until(lambda: pitwall.sql("SELECT 1 FROM log_samples WHERE ts_source = 'stamp'"), 20)
+
+
+def test_a_dropped_file_is_a_run_and_comes_out_as_a_bundle(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    packed = tmp_path / "sglang.log.gz"
+    packed.write_bytes(gzip.compress((LOGS / "sglang/0.5.23-cpu.log").read_bytes()))
+    page.goto(f"{pitwall.url}/launch")
+    page.get_by_role("tab", name="Import").click()
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(str(packed))
+    expect(page.get_by_text("sglang.log.gz")).to_be_visible()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_text("sglang.log.gz is the run SGLang, sglang.log.gz")).to_be_visible()
+    page.get_by_role("link", name="Open the run").click()
+    expect(page.get_by_text("Known by its log alone")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as a bundle").click()
+    bundle = tmp_path / "from.pitwall.zip"
+    download.value.save_as(bundle)
+    elsewhere = tmp_path / "elsewhere"
+    assert "was verified and brought SGLang, sglang.log.gz" in command(elsewhere, "collectors", "import", str(bundle)).stdout
+    assert command(elsewhere, "storage", "check").returncode == 0
+    assert not list((pitwall.data / "inbox").glob("*.upload"))
+
+
+def test_a_backup_is_taken_while_it_runs(pitwall: Pitwall, tmp_path: Path) -> None:
+    assert command(pitwall.data, "storage", "backup", str(tmp_path / "all.zip")).returncode == 0
+    assert command(tmp_path / "again", "storage", "restore", str(tmp_path / "all.zip")).returncode == 0
+    assert command(tmp_path / "again", "storage", "check").returncode == 0
