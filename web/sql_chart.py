@@ -38,12 +38,15 @@ def _choices(table: pa.Table, numbers: Sequence[str]) -> tuple[str, list[str], s
     names = table.column_names
     times = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
     texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-    likely = [*times, *texts, *numbers][0]
+    counted = numbers[:1] if len(numbers) > 1 else []
+    likely = [*times, *counted, *texts, *numbers][0]
     left, middle, right = st.columns(3)
     across = left.selectbox("Across", names, index=names.index(likely))
     rest = [name for name in numbers if name != across]
     above = middle.multiselect("Above", rest, default=rest[:1])
-    split = right.selectbox("A line for each", [name for name in texts if name != across], index=None)
+    groups = [name for name in texts if name != across]
+    few = [number for number, name in enumerate(groups) if len(table[name].unique()) <= MOST_LINES]
+    split = right.selectbox("A line for each", groups, index=next(iter(few), None))
     return across, above, split
 
 

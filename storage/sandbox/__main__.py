@@ -1,117 +1,18 @@
-"""`python -m storage.sandbox`: answers the one Job on its stdin, on stdout; started anew for each statement."""
+"""`python -m storage.sandbox`: answers one job, started anew for each statement and last in line for the processor."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Sequence
-from itertools import chain, count
-from pathlib import Path
+import os
 
-import duckdb
-import pyarrow as pa
-
-from storage.literals import quoted
-from storage.sandbox.confinement import confine_files, limit_resources
-from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefused, encode_answer, encode_refusal, memory_spent
-from storage.sandbox.statement import check_statement
-
-ROWS_PER_BATCH = 2048
-
-
-def answer(job: Job) -> Answer:
-    """Run the statement of a job, confined; raises SqlRefused."""
-    limit_resources(job.limits)
-    connection = open_locked(job)
-    begun = time.monotonic()
-    try:
-        check_statement(connection, job.sql)
-        table, truncated = _rows(connection, job.sql, job.limits)
-    except (duckdb.OutOfMemoryException, MemoryError):
-        raise SqlRefused(Fault.LIMIT, memory_spent(job.limits)) from None
-    except (
-        duckdb.Error,
-        pa.ArrowException,
-        OSError,
-    ) as error:  # in the middle of the rows Arrow wraps what DuckDB says
-        raise _told(str(error), job.limits) from None
-    return Answer(table, (time.monotonic() - begun) * 1e3, truncated)
-
-
-def open_locked(job: Job) -> duckdb.DuckDBPyConnection:
-    """The published file, read-only, in a DuckDB that reaches nothing but it and its sealed files.
-
-    The order matters: what may be read is named while settings can still be changed, and their lock comes last. The
-    kernel's confinement comes after the file is open, for a newer one may take its name at any moment.
-    """
-    published, parquet_dir = Path(job.published), Path(job.parquet_dir)
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "threads": 1,  # ours, the confined one
-        "memory_limit": f"{job.limits.memory_bytes}B",
-        "python_enable_replacements": False,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    connection = duckdb.connect(str(published), read_only=True, config=config)
-    sealed = connection.execute("SELECT path FROM raw.sealed_files").fetchall()
-    paths = ", ".join(quoted(str(parquet_dir / path)) for (path,) in sealed)
-    for setting in (
-        "SET TimeZone = 'UTC'",
-        "SET temp_directory = ''",
-        f"SET allowed_paths = [{paths}]",
-        "SET enable_external_access = false",
-        "SET lock_configuration = true",
-    ):
-        connection.execute(setting)
-    confine_files([published, *([parquet_dir] if parquet_dir.exists() else [])])
-    return connection
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> tuple[pa.Table, bool]:
-    """The first rows that the limits let through, and whether there were more."""
-    reader = connection.execute(sql).to_arrow_reader(ROWS_PER_BATCH)
-    batches: list[pa.RecordBatch] = []
-    rows = size = 0
-    for batch in reader:
-        kept = batch.slice(0, limits.most_rows - rows)
-        size += kept.nbytes
-        if size > limits.most_bytes:
-            return _table(batches, reader.schema), True
-        batches.append(kept)
-        rows += kept.num_rows
-        if kept.num_rows < batch.num_rows:
-            return _table(batches, reader.schema), True
-    return _table(batches, reader.schema), False
-
-
-def _table(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """With names that are all different, which no format of ours does without."""
-    return pa.Table.from_batches(batches, schema).rename_columns(unique_names(schema.names))
-
-
-def unique_names(names: Sequence[str]) -> list[str]:
-    """['a', 'a', 'b'] as ['a', 'a_2', 'b']."""
-    taken: dict[str, None] = {}
-    for name in names:
-        spellings = chain([name], (f"{name}_{number}" for number in count(2)))
-        taken[next(one for one in spellings if one not in taken)] = None
-    return list(taken)
-
-
-def _told(message: str, limits: Limits) -> SqlRefused:
-    """DuckDB's message with its hint, without the excerpt of the statement."""
-    if message.startswith("Out of Memory Error"):
-        return SqlRefused(Fault.LIMIT, memory_spent(limits))
-    return SqlRefused(Fault.STATEMENT, " ".join(message.split("\n\n")[0].split()))
+NICENESS = 19
 
 
 def main() -> None:
-    try:
-        parts = encode_answer(answer(Job.decode(sys.stdin.buffer.read())))
-    except SqlRefused as refusal:
-        parts = encode_refusal(refusal)
-    for part in parts:
-        sys.stdout.buffer.write(part)
+    os.nice(NICENESS)
+    # Only now: bringing DuckDB and Arrow up takes longer than most queries.
+    from storage.sandbox.answering import answer_stdin
+
+    answer_stdin()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from storage.sandbox.job import Limits
 
-NICENESS = 19  # whoever writes or serves goes first
 OVERHEAD_BYTES = 1024 * 1024 * 1024  # Python, Arrow and the answer, beside what DuckDB is allowed
 # The same numbers on every architecture.
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -31,8 +30,7 @@ PR_SET_NO_NEW_PRIVS = 38
 
 
 def limit_resources(limits: Limits) -> None:
-    """Be last in line for the processor and first for the kernel's memory killer; end by ourselves when time is up."""
-    os.nice(NICENESS)
+    """Be the first for the kernel's memory killer, write nothing, and end by ourselves when time is up."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
     memory = limits.memory_bytes + limits.most_bytes + OVERHEAD_BYTES

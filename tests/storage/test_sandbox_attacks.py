@@ -198,7 +198,7 @@ def test_a_refusal_says_what_is_refused(sandbox: Sandbox, settings: Settings, sq
 
 BEHIND_THE_CHECK = """
 import sys
-import storage.sandbox.__main__ as child
+import storage.sandbox.answering as child
 if sys.argv[1] == "no kernel":
     child.confine_files = lambda paths: False
 if sys.argv[1] == "no settings":
