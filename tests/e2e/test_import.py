@@ -46,7 +46,8 @@ def test_a_dropped_file_is_a_run_and_comes_out_as_a_bundle(page: Page, pitwall: 
     bundle = tmp_path / "from.pitwall.zip"
     download.value.save_as(bundle)
     elsewhere = tmp_path / "elsewhere"
-    assert "was verified and brought SGLang, sglang.log.gz" in command(elsewhere, "collectors", "import", str(bundle)).stdout
+    taken = command(elsewhere, "collectors", "import", str(bundle))
+    assert "was verified and brought SGLang, sglang.log.gz" in taken.stdout
     assert command(elsewhere, "storage", "check").returncode == 0
     assert not list((pitwall.data / "inbox").glob("*.upload"))
 
