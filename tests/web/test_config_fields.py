@@ -79,5 +79,5 @@ def test_sampling_flags_have_fields_of_their_own_under_any_of_their_names() -> N
 
 def test_a_label_shows_the_flag_and_a_container_its_runtime_s() -> None:
     config = Config(engine="vllm", launcher="podman", image="i")
-    assert label_of(config, by_path("port")) == "Port `-p`"
-    assert label_of(config.model_copy(update={"launcher": "process"}), by_path("port")) == "Port `--port`"
+    assert label_of(config, by_path("port")) == "Port -p"
+    assert label_of(config.model_copy(update={"launcher": "process"}), by_path("port")) == "Port --port"
