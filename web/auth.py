@@ -41,7 +41,7 @@ SHARE_HEADER = "x-pitwall-share"
 SIGN_IN_SECONDS = 30 * 24 * 3600
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-VIEWER_DOORS = {"", "live", "compare", "run", "_stcore", "static", "assets", "media", "component"}  # first in the path
+VIEWER_DOORS = {"live", "compare", "run", "_stcore", "static", "assets", "media", "component"}  # first in the path
 VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
 API_DOORS = "/api/"
 ONLY_LOOK = "A link that was shared is for looking only."
@@ -182,7 +182,7 @@ class Gate:
         path = self._path(scope)
         if scope["type"] == "websocket":
             return path in VIEWER_SOCKETS
-        return scope["method"] in SAFE_METHODS and path.removeprefix("/").split("/")[0] in VIEWER_DOORS
+        return scope["method"] in SAFE_METHODS and (path == "/" or path.split("/")[1] in VIEWER_DOORS)
 
     def _what_is_wrong(self, scope: Scope, headers: Headers, has_token: bool) -> str:
         """What to tell a stranger: which token is wrong, that the share is over, or nothing."""

@@ -1,0 +1,170 @@
+"""Shares at the gate: what a link opens, for how long, and what it never does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from domain import Share
+from settings import Settings
+from storage.store import Store
+from web.auth import ROLE_KEY, SHARE_KEY, Gate, access_for
+from web.shares import ShareBook, share_url
+
+SECRET = b"a secret of more than enough length"
+WEEK = timedelta(days=7)
+Serve = Callable[[Any], AbstractContextManager[str]]
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 20, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+async def tell(request: Request) -> JSONResponse:
+    share: Share | None = request.scope[SHARE_KEY]
+    said = [value for name, value in request.headers.items() if name == "x-pitwall-share"]
+    return JSONResponse({"role": request.scope[ROLE_KEY], "share": share and share.id, "headers": said})
+
+
+async def echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    async for text in websocket.iter_text():
+        await websocket.send_text(text)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store.open(Settings(data_dir=tmp_path))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def book(store: Store, clock: Clock) -> ShareBook:
+    book = ShareBook(SECRET, "http://127.0.0.1:1", clock)
+    book.load(store)
+    return book
+
+
+@pytest.fixture
+def client(serve: Serve, book: ShareBook, tmp_path: Path) -> Iterator[httpx.Client]:
+    access = access_for(Settings(data_dir=tmp_path, host="0.0.0.0"), SECRET, api_token="none of theirs")
+    routes = [
+        Route("/{rest:path}", tell, methods=["GET", "POST", "PUT"]),
+        *(WebSocketRoute(path, echo) for path in ("/ws/live", "/ws/other")),
+    ]
+    app = Starlette(routes=routes, middleware=[Middleware(Gate, access=access, shares=book)])
+    with serve(app) as address, httpx.Client(base_url=f"http://{address}") as client:
+        yield client
+
+
+def follow(client: httpx.Client, book: ShareBook, share: Share) -> httpx.Response:
+    return client.get(f"/share/{book.token(share)}")
+
+
+def test_a_link_leads_to_its_runs_as_a_viewer(client: httpx.Client, book: ShareBook) -> None:
+    share = book.make(["b", "a", "b"], "compare", WEEK, "operator")
+    answer = follow(client, book, share)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/compare?run=b&run=a")
+    assert "httponly" in answer.headers["set-cookie"].lower()
+    assert client.get("/compare").json() == {"role": "viewer", "share": share.id, "headers": [share.id]}
+    forged = client.get("/compare", headers={"x-pitwall-share": "other", "x-pitwall-role": "operator"}).json()
+    assert forged == {"role": "viewer", "share": share.id, "headers": [share.id]}
+
+
+def test_a_viewer_passes_named_doors_only_and_changes_nothing(client: httpx.Client, book: ShareBook) -> None:
+    follow(client, book, book.make(["a"], "live", WEEK, "operator"))
+    opened = {path: client.get(path).status_code for path in ("/", "/live", "/run", "/_stcore/health", "/static/x.js")}
+    closed = {
+        path: client.get(path).status_code for path in ("/launch", "/runs", "/sql", "/api/sql", "//api", "/later")
+    }
+    assert set(opened.values()) == {200} and set(closed.values()) == {403}
+    assert {client.post("/live").status_code, client.put("/_stcore/upload_file/a/b").status_code} == {403}
+    cookie = {"cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
+    with (
+        pytest.raises(InvalidStatus),
+        connect(f"ws://{client.base_url.netloc.decode()}/ws/other", additional_headers=cookie),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("how", ["revoked", "past its end"])
+def test_a_share_that_ends_puts_its_viewers_out(client: httpx.Client, book: ShareBook, clock: Clock, how: str) -> None:
+    share = book.make(["a"], "live", WEEK, "operator")
+    follow(client, book, share)
+    cookie = {"cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
+    with connect(f"ws://{client.base_url.netloc.decode()}/ws/live", additional_headers=cookie) as socket:
+        socket.send("still here")
+        assert socket.recv(timeout=20) == "still here"
+        if how == "revoked":
+            book.revoke(share.id)
+        else:
+            clock.now += WEEK
+        with pytest.raises(ConnectionClosed, match="over"):
+            socket.recv(timeout=20)
+    answer = client.get("/live", headers={"accept": "text/html"})
+    assert answer.status_code == 401 and "revoked" in answer.text
+    assert follow(client, book, share).status_code == 410
+
+
+def test_a_forged_or_foreign_token_opens_nothing(client: httpx.Client, book: ShareBook, store: Store) -> None:
+    share = book.make(["a"], "live", WEEK, "operator")
+    other = ShareBook(b"another secret of enough length!!", "")
+    for token in (other.token(share), share.id, book.token(share)[:-1], "", "%00", "a.b"):
+        assert client.get(f"/share/{token}").status_code == 410, token
+    assert client.get("/live").status_code == 401
+    assert book.token(share) not in str(store.query("FROM raw.shares").to_pylist())
+
+
+def test_shares_outlive_a_restart(book: ShareBook, store: Store, clock: Clock) -> None:
+    share = book.make(["a"], "live", WEEK, "operator")
+    again = ShareBook(SECRET, "", clock)
+    assert again.read_token(book.token(share)) is None
+    again.load(store)
+    assert again.read_token(book.token(share)) == share
+
+
+def test_beyond_loopback_the_gate_stays(client: httpx.Client) -> None:
+    """This client's Pitwall listens on every interface, by an explicit setting."""
+    assert client.get("/", headers={"host": "192.0.2.7:8501"}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("settings", "base_path", "url"),
+    [
+        ({}, "/pit", "http://127.0.0.1:8501/pit"),
+        ({"public_url": "https://gpu.example/pit/"}, "/pit", "https://gpu.example/pit"),
+        ({"public_url": "https://gpu.example"}, "/pit", "https://gpu.example/pit"),
+        ({"public_url": "https://gpu.example"}, "", "https://gpu.example"),
+        ({"host": "192.0.2.7"}, "", "http://192.0.2.7:8501"),
+    ],
+)
+def test_links_begin_with_how_others_reach_us(
+    tmp_path: Path, settings: dict[str, Any], base_path: str, url: str
+) -> None:
+    assert share_url(Settings(data_dir=tmp_path, **settings), base_path) == url
