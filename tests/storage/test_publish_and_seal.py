@@ -150,11 +150,12 @@ def test_rows_sealed_while_a_publishing_goes_on_are_neither_missing_nor_doubled(
     store.close()
 
 
-def test_a_reader_elsewhere_sees_no_error_gap_or_duplicate(settings: Settings, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [4, pytest.param(600, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
+def test_a_reader_elsewhere_sees_no_error_gap_or_duplicate(settings: Settings, tmp_path: Path, seconds: int) -> None:
     """Writing, publishing and sealing all the while; the reader checks that the rows are 0..n-1, once each."""
     clock = [NOW]
     store = Store.open(settings, clock=lambda: clock[0])
-    argv = [sys.executable, "-c", CHECKER, str(settings.published_path), "4"]
+    argv = [sys.executable, "-c", CHECKER, str(settings.published_path), str(seconds)]
     reader = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     number = 0
     while reader.poll() is None:
