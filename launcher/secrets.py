@@ -89,8 +89,13 @@ def mask_text(text: str, secrets: Iterable[str] = ()) -> str:
         text = text.replace(secret, MASK)
     text = _TOKEN_SHAPES.sub(MASK, text)
     for pattern in (_IN_TEXT, _FLAG_IN_TEXT, _URL_PASSWORD):
-        text = pattern.sub(lambda m: m[0] if m["value"] in ("None", "null", MASK) else m["head"] + MASK, text)
+        text = pattern.sub(_without_value, text)
     return text
+
+
+def _without_value(match: re.Match[str]) -> str:
+    says_nothing = match["value"] in ("None", "null") or is_reference(match["value"])
+    return match[0] if says_nothing else match["head"] + MASK
 
 
 def mask_json(value: JsonValue, name: str = "") -> JsonValue:
