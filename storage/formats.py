@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from storage.sandbox.job import Answer
+from storage.sandbox.job import Answer, arrow_stream
 
 
 def as_json(answer: Answer) -> bytes:
@@ -37,10 +37,7 @@ def as_csv(answer: Answer) -> bytes:
 
 
 def as_arrow(answer: Answer) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, answer.table.schema) as stream:
-        stream.write_table(answer.table)
-    return bytes(sink.getvalue())
+    return bytes(arrow_stream(answer.table))
 
 
 def as_parquet(answer: Answer) -> bytes:

@@ -75,10 +75,14 @@ class Answer:
 def encode_answer(answer: Answer) -> list[bytes | pa.Buffer]:
     """One line of JSON, then the rows as an Arrow stream."""
     head = {"elapsed_ms": answer.elapsed_ms, "truncated": answer.truncated}
+    return [json.dumps(head).encode() + b"\n", arrow_stream(answer.table)]
+
+
+def arrow_stream(table: pa.Table) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, answer.table.schema) as stream:
-        stream.write_table(answer.table)
-    return [json.dumps(head).encode() + b"\n", sink.getvalue()]
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
 
 
 def encode_refusal(refusal: SqlRefused) -> list[bytes | pa.Buffer]:
