@@ -87,7 +87,7 @@ def test_a_container_is_named_followed_looked_into_and_removed(
 ) -> None:
     run = supervisor.launch(request(image))
     wait_for_state(store, run.id, RunState.READY)
-    ready = wait_for(lambda: (known := store.run(run.id)).provenance and known)
+    ready = wait_for(lambda: "container" in ((known := store.run(run.id)).provenance or {}) and known)
     (shown,) = json.loads(podman("inspect", f"pitwall-{run.id}"))
     frozen = ready.provenance["container"]
     assert frozen["id"] == shown["Id"] and frozen["image_id"] == shown["Image"]
