@@ -13,7 +13,7 @@ from demo.presets import demo_configs
 from launcher.supervisor import CANCELLED, SKIPPED
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
-pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1500)]
 RUNS_S = 1200.0
 
 
