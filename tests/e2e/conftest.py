@@ -35,8 +35,9 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     pitwall.end_everything()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One a module: while it is open, its event loop runs in this thread and no other can."""
     with sync_playwright() as playwright:
         path = os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium")
         browser = playwright.chromium.launch(executable_path=path, args=ARGS)
