@@ -93,7 +93,8 @@ def _sentence(
 ) -> str:
     speeds = f"{theirs.decode_tps:.3g} against {mine.decode_tps:.3g} tok/s"
     if interval and interval[0] <= 1.0 <= interval[1]:
-        return f"No difference shown between {b} and {a}: {speeds}, ratio {ratio:.2f} ({_span(interval)})."
+        told = f"No difference shown between {b} and {a}: {speeds}, ratio {ratio:.2f} ({_span(interval)})"
+        return told + ("." if steps is None or tokens is None else f"; {_factors(steps, tokens)}.")
     doubt = f" ({_span(interval)})" if interval else ""
     return f"{b} is {ratio:.2f}× {a}{doubt}, {speeds}, {_because(steps, tokens, mine, theirs)}."
 
@@ -105,7 +106,11 @@ def _span(interval: tuple[float, float]) -> str:
 def _because(steps: float | None, tokens: float | None, a: Factors, b: Factors) -> str:
     if steps is None or tokens is None:
         return f"cause not known: {a.reason or b.reason or 'a factor is missing'}"
-    return f"because {_moved('tokens per step', tokens)} and {_moved('steps/s', steps)}"
+    return f"because {_factors(steps, tokens)}"
+
+
+def _factors(steps: float, tokens: float) -> str:
+    return f"{_moved('tokens per step', tokens)} and {_moved('steps/s', steps)}"
 
 
 def _moved(what: str, ratio: float) -> str:

@@ -84,22 +84,30 @@ class StoreReader:
 
     def _read(self, cursors: Mapping[str, Cursor]) -> dict[str, LivePart]:
         store = self._store()
+        runs = store.runs_of(list(cursors))
+        new = self._points(cursors)
+        # The numbers of a run that has ended are of all of it, never of what came last.
+        ended = [run.id for run in runs if run.state.is_final and cursors[run.id] != Cursor()]
+        whole = new | (self._points(dict.fromkeys(ended, Cursor())) if ended else {})
+        errors = live_queries.collector_errors(store, list(cursors))
+        return {run.id: self._part(run, new[run.id], whole[run.id], errors[run.id], cursors[run.id]) for run in runs}
+
+    def _points(self, cursors: Mapping[str, Cursor]) -> dict[str, Points]:
+        store = self._store()
         engine = live_queries.engine_points(store, {run_id: _time(one.engine) for run_id, one in cursors.items()})
         host = live_queries.host_points(store, {run_id: _time(one.host) for run_id, one in cursors.items()})
         gpu = live_queries.gpu_points(store, {run_id: _time(one.gpu) for run_id, one in cursors.items()})
-        errors = live_queries.collector_errors(store, list(cursors))
-        parts: dict[str, LivePart] = {}
-        for run in store.runs_of(list(cursors)):
-            points = Points(self._without_doubles(run.id, engine[run.id]), host[run.id], gpu[run.id])
-            parts[run.id] = self._part(run, points, errors[run.id], cursors[run.id])
-        return parts
+        return {
+            run_id: Points(self._without_doubles(run_id, engine[run_id]), host[run_id], gpu[run_id])
+            for run_id in cursors
+        }
 
-    def _part(self, run: Run, points: Points, errors: Mapping[str, str], cursor: Cursor) -> LivePart:
+    def _part(self, run: Run, points: Points, whole: Points, errors: Mapping[str, str], cursor: Cursor) -> LivePart:
         log = self._log(run, cursor.log)
         meta = _meta(run, _absent(run, errors))
         digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()[:16]
         said = Cursor(**points.after(cursor), log=log[-1]["offset"] if log else cursor.log, meta=digest)
-        part = LivePart(cursor=said.text(), series=_series(points), now=_tiles(points, run, meta["absent"]), log=log)
+        part = LivePart(cursor=said.text(), series=_series(points), now=_tiles(whole, run, meta["absent"]), log=log)
         if position := _per_position(points.engine):
             part["per_position"] = position
         if digest != cursor.meta:
