@@ -145,8 +145,9 @@ class Gate:
         if scope["type"] == "http" or visitor is None or visitor.share is None:
             await self._app(scope, receive, send)
             return
-        end = asyncio.create_task(self._shares.wait_for_end(visitor.share.id))
-        socket = SocketUntil(end, receive, send)
+        share_id = visitor.share.id
+        end = asyncio.create_task(self._shares.wait_for_end(share_id))
+        socket = SocketUntil(end, lambda: self._shares.find_open(share_id) is None, receive, send)
         try:
             await self._app(scope, socket.receive, socket.send)
         finally:

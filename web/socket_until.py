@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from starlette.types import Message, Receive, Send
 
@@ -10,10 +11,14 @@ REASON = "This link is over."
 
 
 class SocketUntil:
-    """A WebSocket's two ends, which close when `end` is done: for the browser and for the app behind."""
+    """A WebSocket's two ends, which close when `end` is done: for the browser and for the app behind.
 
-    def __init__(self, end: asyncio.Task[None], receive: Receive, send: Send) -> None:
+    `end` may be late; `is_over` is asked at each message, so that nothing passes in between.
+    """
+
+    def __init__(self, end: asyncio.Task[None], is_over: Callable[[], bool], receive: Receive, send: Send) -> None:
         self._end = end
+        self._is_over = is_over
         self._receive = receive
         self._send = send
 
@@ -21,7 +26,7 @@ class SocketUntil:
         arriving = asyncio.ensure_future(self._receive())
         try:
             await asyncio.wait({arriving, self._end}, return_when=asyncio.FIRST_COMPLETED)
-            if not self._end.done():
+            if not self._is_over():
                 return arriving.result()
         finally:
             arriving.cancel()
@@ -29,6 +34,6 @@ class SocketUntil:
         return {"type": "websocket.disconnect", "code": 1008, "reason": REASON}
 
     async def send(self, message: Message) -> None:
-        if self._end.done():
+        if self._is_over():
             raise OSError("the share has ended")  # what Starlette takes for a browser that has left
         await self._send(message)

@@ -77,7 +77,7 @@ def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall
     ask(page, "SELECT name FROM runs ORDER BY run_id")
     for label in ("CSV", "Parquet"):
         with page.expect_download() as caught:
-            page.get_by_role("button", name=label).click()
+            page.get_by_role("button", name=label, exact=True).click()
         caught.value.save_as(tmp_path / label)
     assert (tmp_path / "CSV").read_text() == '"name"\n"Base <b>"\n"Drafting"\n'
     assert pq.read_table(tmp_path / "Parquet")["name"].to_pylist() == list(RUNS.values())
