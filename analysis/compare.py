@@ -72,6 +72,8 @@ def compare(a: Subject, a_windows: Sequence[Window], b: Subject, b_windows: Sequ
     interval = ratio_interval(a_windows, b_windows)
     steps, tokens = _factor_ratios(mine, theirs)
     sentence = _sentence(a.name, b.name, ratio, interval, steps, tokens, mine, theirs)
+    if a.machine_id != b.machine_id:
+        sentence += " They ran on different machines, so the hardware is part of the cause."
     return Verdict(a.run_id, b.run_id, sentence, (), ratio, interval, steps, tokens)
 
 

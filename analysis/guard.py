@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,11 +25,12 @@ class Subject:
     workload_params: Mapping[str, Any]
     measure: str | None
     summary: SpeedSummary
+    neighbours: int = 0  # other runs whose server was up on the same machine meanwhile
 
 
 def reasons_not_ranked(a: Subject, b: Subject) -> list[str]:
     """Every reason why `a` and `b` cannot be ranked, as sentences; empty when they can."""
-    checks = (_no_speed, _overlap, _workloads, _measures, _concurrency)
+    checks = (_no_speed, _overlap, _neighbours, _workloads, _measures, _concurrency)
     return [sentence for check in checks for sentence in check(a, b)]
 
 
@@ -39,11 +40,6 @@ def overlapped(a: Subject, b: Subject) -> bool:
         return False
     a_end, b_end = a.ended_at or datetime.max.replace(tzinfo=a.began_at.tzinfo), b.ended_at
     return a.began_at < (b_end or datetime.max.replace(tzinfo=b.began_at.tzinfo)) and b.began_at < a_end
-
-
-def rivals(subject: Subject, others: Sequence[Subject]) -> list[str]:
-    """Names of the other runs that shared the machine with this one while it was up."""
-    return [o.name for o in others if o.run_id != subject.run_id and overlapped(subject, o)]
 
 
 def _no_speed(a: Subject, b: Subject) -> list[str]:
@@ -56,6 +52,19 @@ def _no_speed(a: Subject, b: Subject) -> list[str]:
 
 def _overlap(a: Subject, b: Subject) -> list[str]:
     return [f"{a.name} and {b.name} ran at the same time on one machine"] if overlapped(a, b) else []
+
+
+def _neighbours(a: Subject, b: Subject) -> list[str]:
+    """Third runs that took their share of a machine; the two themselves are `_overlap`'s."""
+    return [
+        f"{s.name} shared its machine with {_counted(others)}"
+        for s in (a, b)
+        if (others := s.neighbours - overlapped(a, b)) > 0
+    ]
+
+
+def _counted(runs: int) -> str:
+    return "another run" if runs == 1 else f"{runs} other runs"
 
 
 def _workloads(a: Subject, b: Subject) -> list[str]:

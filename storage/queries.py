@@ -190,6 +190,22 @@ def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTot
     return found
 
 
+def neighbours(store: Asked, run_ids: Sequence[str]) -> dict[str, int]:
+    """How many other runs had a server up on the machine of each run while its own was."""
+    sql = """
+        WITH up AS (
+            SELECT run_id, machine_id, started_at, coalesce(ended_at, now()) AS ended_at
+            FROM runs WHERE started_at IS NOT NULL
+        )
+        SELECT mine.run_id, count(*) AS others FROM up mine JOIN up other
+            ON other.machine_id = mine.machine_id AND other.run_id <> mine.run_id
+            AND other.started_at < mine.ended_at AND mine.started_at < other.ended_at
+        WHERE list_contains(?, mine.run_id) GROUP BY mine.run_id
+    """
+    found = dict.fromkeys(run_ids, 0)
+    return found | {row["run_id"]: row["others"] for row in store.query(sql, [list(run_ids)]).to_pylist()}
+
+
 def requests(store: Asked, run_id: str) -> pa.Table:
     """The requests of one run, oldest first."""
     sql = "SELECT * EXCLUDE (run_id, sampling, extra) FROM requests WHERE run_id = ? ORDER BY sent_at"

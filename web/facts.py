@@ -55,11 +55,16 @@ def facts_of(runs: Sequence[Run]) -> list[Facts]:
     windows = queries.windows(store, ids, PEAK_WINDOW_S)
     acceptance = queries.acceptance(store, ids)
     requests = queries.request_totals(store, ids)
-    return [_facts(run, windows[run.id], acceptance[run.id], requests[run.id]) for run in runs]
+    neighbours = queries.neighbours(store, ids)
+    return [_facts(run, windows[run.id], acceptance[run.id], requests[run.id], neighbours[run.id]) for run in runs]
 
 
 def _facts(
-    run: Run, rows: Sequence[queries.WindowRow], acceptance: queries.Acceptance, requests: queries.RequestTotals
+    run: Run,
+    rows: Sequence[queries.WindowRow],
+    acceptance: queries.Acceptance,
+    requests: queries.RequestTotals,
+    neighbours: int,
 ) -> Facts:
     windows = [_window(row) for row in rows]
     summary = summarize(windows, _common_window_s(rows))
@@ -76,6 +81,7 @@ def _facts(
         workload_params=workload.params if workload else {},
         measure=MEASURES.get(summary.definition or ""),
         summary=summary,
+        neighbours=neighbours,
     )
     return Facts(run, windows, summary, subject, acceptance, requests)
 

@@ -69,6 +69,7 @@ def test_an_unknown_factor_is_named_not_invented() -> None:
     ("changes", "words"),
     [
         ({"began_at": T0 + timedelta(seconds=30)}, "at the same time on one machine"),
+        ({"neighbours": 2}, "B shared its machine with 2 other runs"),
         ({"workload": "five"}, "different workloads"),
         ({"workload": "watch"}, "no workload of ours"),
         ({"prompt_set_hash": "def"}, "different prompt sets"),
@@ -86,6 +87,12 @@ def test_what_cannot_be_compared_is_not_ranked(changes: dict[str, object], words
     other = replace(b, **changes)  # type: ignore[arg-type]
     verdict = compare(a, its, other, its)
     assert not verdict.ranked and any(words in r for r in verdict.reasons), verdict.reasons
+
+
+def test_other_hardware_is_named_among_the_causes() -> None:
+    a, b = windows(25.0, 2.0), windows(50.0, 2.0)
+    verdict = compare(subject("a", a), a, subject("b", b, machine_id="m2"), b)
+    assert verdict.ranked and "different machines" in verdict.sentence
 
 
 def test_a_live_run_overlaps_what_started_after_it() -> None:

@@ -189,6 +189,7 @@ def test_leftovers_of_a_killed_publishing_do_not_get_into_the_next_one(settings:
     """A log of the draft, as a kill between writing and renaming leaves it."""
     store = Store.open(settings)
     store.write(Batch((Event("r1", NOW, "state", "mine"),))).result()
+    store.close()  # or its own publisher might have the draft open
     draft = settings.data_dir / ".monitor.draft"
     program = (
         "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); "
@@ -197,6 +198,7 @@ def test_leftovers_of_a_killed_publishing_do_not_get_into_the_next_one(settings:
     subprocess.run([sys.executable, "-c", program, str(draft)], check=True)
     draft.chmod(0o444)
     assert draft.with_name(".monitor.draft.wal").exists()
+    store = Store.open(settings)
     store.publish()
     with published_query(settings.published_path) as query:
         assert query("SELECT text FROM events")["text"].to_pylist() == ["mine"]
