@@ -1,0 +1,280 @@
+"""Whether Pitwall stays as it is for hours: 8 live runs, a viewer, a reader of the published file; memory over time.
+
+`python -m benchmarks.soak_hours [--hours 2] [--lines FILE]` prints a line every 30 s and, at the end, the growth and
+the counts. Everything is real: app.py as a process of its own takes back 8 llama.cpp servers that were launched under
+its shims (the demo's smallest model), each is sent a short request every few seconds, a WebSocket reads what the Live
+page would, and this process opens the published file every ten seconds. All of it runs at nice 10.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass, fields
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+import duckdb
+import httpx
+import psutil
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from demo.model import TINY, make_model
+from demo.presets import demo_config, free_ports
+from domain import Run, RunState
+from launcher.preflight import LaunchRequest
+from launcher.supervisor import Supervisor
+from settings import Settings
+from storage.store import Store
+from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
+
+RUNS = 8
+LINE_EVERY_S = 30.0
+REQUEST_EVERY_S = 3.0
+READ_EVERY_S = 10.0
+WARM_UP_H = 1 / 3
+GAP_S = 5.0  # between two looks of a collector that looks once a second
+MIB = 2**20
+LOOKS = """
+SELECT count(*), count(*) - count(DISTINCT mono_s), count(*) FILTER (gap_s > {gap_s}), max(gap_s)
+FROM (
+    SELECT mono_s, mono_s - lag(mono_s) OVER (ORDER BY mono_s) AS gap_s
+    FROM counter_samples WHERE run_id = '{run_id}'
+)
+"""
+GROWING = ("counter_samples", "host_samples", "log_samples", "slot_samples", "events")
+
+
+@dataclass(frozen=True)
+class Line:
+    """How things stood at one moment."""
+
+    hours: float
+    rss_mib: float
+    private_mib: float  # what no other process shares
+    children: int
+    children_rss_mib: float
+    threads: int
+    open_files: int
+    data_mib: float
+    published_mib: float
+    store_mib: float
+    pitwall_cores: float  # since the line before
+    load: float
+    viewer_messages: int
+    reads: int
+    faults: int
+
+
+def launched_runs(data: Path) -> list[Run]:
+    """Real servers under their shims, launched as Pitwall does it and left running."""
+    store = Store.open(Settings(data_dir=data))
+    supervisor = Supervisor(store, data / "runs", events=store.write)
+    supervisor.start()
+    target = make_model(data / "demo", TINY).target
+    try:
+        for number, port in enumerate(free_ports(RUNS)):
+            one = demo_config(f"Soak {number}", target, port, [], None)
+            supervisor.launch(LaunchRequest(one.config, name=one.name))
+        wait_until(lambda: {run.state for run in store.runs()} == {RunState.READY}, 120)
+        return store.runs()
+    finally:
+        supervisor.close()
+        store.close()
+
+
+def keep_asking(base_url: str, stop: threading.Event, counts: Counter[str]) -> None:
+    """A short request every few seconds."""
+    with httpx.Client(base_url=base_url, timeout=60) as client:
+        while not stop.wait(REQUEST_EVERY_S):
+            body = {"prompt": f"Lap {time.time()}:", "n_predict": 48}
+            try:
+                client.post("/completion", json=body).raise_for_status()
+                counts["requests"] += 1
+            except httpx.HTTPError as error:
+                counts[f"fault: request {type(error).__name__}"] += 1
+
+
+def keep_watching(pitwall: Pitwall, run_ids: list[str], stop: threading.Event, counts: Counter[str]) -> None:
+    """All runs on one WebSocket, as the Live page has them."""
+
+    async def watch() -> None:
+        cookie = httpx.get(f"{pitwall.url}/?token={pitwall.token}").headers["set-cookie"].split(";")[0]
+        address = f"{pitwall.url.replace('http', 'ws')}/ws/live?" + "&".join(f"run={run_id}" for run_id in run_ids)
+        while not stop.is_set():
+            with contextlib.suppress(ConnectionClosed):
+                async with connect(address, additional_headers={"cookie": cookie}, max_size=None) as socket:
+                    await socket.send("{}")
+                    counts["connections"] += 1
+                    while not stop.is_set():
+                        await asyncio.wait_for(socket.recv(), 60)
+                        counts["messages"] += 1
+            counts["fault: viewer cut off"] += not stop.is_set()
+
+    asyncio.run(watch())
+
+
+def keep_reading(pitwall: Pitwall, stop: threading.Event, counts: Counter[str]) -> None:
+    """Rows of the published file may only become more."""
+    before: dict[str, int] = {}
+    sql = " UNION ALL ".join(f"SELECT '{table}', count(*) FROM {table}" for table in GROWING)
+    while not stop.wait(READ_EVERY_S):
+        try:
+            now = dict(pitwall.sql(sql))
+        except duckdb.Error as error:
+            counts[f"fault: reader {str(error)[:80]}"] += 1
+            continue
+        counts["reads"] += 1
+        counts["fault: rows gone"] += any(now[table] < rows for table, rows in before.items())
+        before = now
+
+
+def guard(task: Callable[[], None], counts: Counter[str]) -> None:
+    """A thread that dies would look like one with nothing to tell."""
+    try:
+        task()
+    except BaseException as error:
+        counts[f"fault: {error!r}"] += 1
+        raise
+
+
+def faults(counts: Counter[str]) -> int:
+    return sum(count for name, count in counts.items() if name.startswith("fault"))
+
+
+def size_mib(path: Path) -> float:
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(file.stat().st_size for file in files if file.is_file()) / MIB
+
+
+def look(pitwall: psutil.Process, data: Path, counts: Counter[str], hours: float, cores: float) -> Line:
+    memory = pitwall.memory_full_info()
+    children = pitwall.children(recursive=True)
+    return Line(
+        hours,
+        memory.rss / MIB,
+        memory.uss / MIB,
+        len(children),
+        sum(child.memory_info().rss for child in children) / MIB,
+        pitwall.num_threads(),
+        pitwall.num_fds(),
+        size_mib(data),
+        size_mib(data / "monitor.duckdb"),
+        size_mib(data / "store.duckdb"),
+        cores,
+        os.getloadavg()[0],
+        counts["messages"],
+        counts["reads"],
+        faults(counts),
+    )
+
+
+def look_for(hours: float, process: psutil.Process, data: Path, counts: Counter[str]) -> Iterator[Line]:
+    begun = last = time.monotonic()
+    used = sum(process.cpu_times()[:2])
+    while last - begun < hours * 3600:
+        time.sleep(min(LINE_EVERY_S, hours * 3600))
+        now, now_used = time.monotonic(), sum(process.cpu_times()[:2])
+        with contextlib.suppress(FileNotFoundError, psutil.NoSuchProcess):  # a file or a child that just went
+            yield look(process, data, counts, (now - begun) / 3600, (now_used - used) / (now - last))
+        last, used = now, now_used
+
+
+def tell(text: str, out: TextIO) -> None:
+    print(text, file=out, flush=True)
+
+
+def growth(lines: list[Line], name: str, since_h: float) -> float:
+    """MiB an hour since then, by least squares."""
+    kept = [line for line in lines if line.hours >= since_h]
+    return statistics.linear_regression([one.hours for one in kept], [getattr(one, name) for one in kept]).slope
+
+
+def tell_memory(lines: list[Line], out: TextIO) -> None:
+    warm_up = WARM_UP_H if lines[-1].hours > 2 * WARM_UP_H else 0.0
+    tell("| | after warm-up | at the end | at most | growth an hour | in the second half |", out)
+    for name in ("rss_mib", "private_mib", "threads", "open_files", "published_mib", "store_mib", "data_mib"):
+        values = [getattr(line, name) for line in lines if line.hours >= warm_up]
+        slopes = " | ".join(f"{growth(lines, name, since_h):+.2f}" for since_h in (warm_up, lines[-1].hours / 2))
+        tell(f"| {name} | {values[0]:.1f} | {values[-1]:.1f} | {max(values):.1f} | {slopes} |", out)
+    tell(f"CPU: {statistics.mean(line.pitwall_cores for line in lines):.3f} cores", out)
+
+
+def tell_counts(pitwall: Pitwall, runs: list[Run], hours: float, out: TextIO) -> None:
+    """Every look once a second, each once; every line of the log once."""
+    tell("| run | looks | expected | twice | gaps | longest gap, s | log samples | in the log | not the same |", out)
+    for run in runs:
+        looks, twice, gaps, longest = pitwall.sql(LOOKS.format(run_id=run.id, gap_s=GAP_S))[0]
+        lines = f"SELECT line FROM log_samples WHERE run_id = '{run.id}'"
+        stored = Counter(line for (line,) in pitwall.sql(lines))
+        written = Counter(sample["line"] for sample in parsed_log(Path(str(run.log_path)))["samples"])
+        other = (stored - written).total() + (written - stored).total()
+        row = [
+            run.name,
+            looks,
+            round(hours * 3600),
+            twice,
+            gaps,
+            f"{longest:.1f}",
+            stored.total(),
+            written.total(),
+            other,
+        ]
+        tell("| " + " | ".join(map(str, row)) + " |", out)
+
+
+def soak(hours: float, folder: Path, out: TextIO) -> None:
+    data, counts, stop = folder / "data", Counter[str](), threading.Event()
+    pitwall = Pitwall(data, free_ports(1)[0])
+    try:
+        runs = launched_runs(data)
+        pitwall.start()
+        assert pitwall.process
+        tasks: list[Callable[[], None]] = [
+            *(partial(keep_asking, str(run.base_url), stop, counts) for run in runs),
+            partial(keep_watching, pitwall, [run.id for run in runs], stop, counts),
+            partial(keep_reading, pitwall, stop, counts),
+        ]
+        for task in tasks:
+            threading.Thread(target=guard, args=(task, counts), daemon=True).start()
+        tell("\t".join(["time", *(field.name for field in fields(Line))]), out)
+        lines = []
+        for line in look_for(hours, psutil.Process(pitwall.process.pid), data, counts):
+            lines.append(line)
+            tell("\t".join([f"{datetime.now(UTC):%H:%M:%S}", *(f"{value:.4g}" for value in astuple(line))]), out)
+        stop.set()
+        tell(f"ended with {pitwall.terminate(30)}", out)
+        tell_memory(lines, out)
+        tell_counts(pitwall, runs, lines[-1].hours, out)
+        tell("\n".join(f"{name}: {count}" for name, count in sorted(counts.items()) if count), out)
+        tell(pitwall.said, out)
+    finally:
+        pitwall.end_everything()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hours", type=float, default=2.0)
+    parser.add_argument("--lines", type=argparse.FileType("w"), default=sys.stdout)
+    given = parser.parse_args()
+    os.nice(10)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory(prefix="pitwall-soak-") as folder:
+        soak(given.hours, Path(folder), given.lines)
+
+
+if __name__ == "__main__":
+    main()
