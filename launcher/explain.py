@@ -108,7 +108,9 @@ def build_config(candidate: Candidate, engine: Engine | None, reading: Reading, 
     fields = dict(reading.fields)
     fields["port"] = server_port(candidate, engine, fields.get("port"), notes)
     gpus = container.gpus if container else None
-    gpus = gpus or next((candidate.env[name] for name in GPU_VARIABLES if candidate.env.get(name)), None)
+    # In a container CUDA's numbers count the GPUs that the runtime lets in.
+    variables = reversed(GPU_VARIABLES) if container else GPU_VARIABLES
+    gpus = gpus or next((candidate.env[name] for name in variables if candidate.env.get(name)), None)
     version = _TAG_VERSION.search(container.image) if container and container.image else None
     _warn_of_gpus(gpus, fields.get("tensor_parallel"), notes)
     return Config(

@@ -1,12 +1,13 @@
-"""The queue: runs that wait, each started when the one before it is over; on hold or not, over restarts too."""
+"""The queue: runs that wait, each started when those it competes with are over; on hold or not, over restarts too."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from domain import Run
+from launcher.claims import claim_of
 from launcher.life import Life
 from launcher.shim import write_json
 
@@ -16,8 +17,8 @@ FILE = "queue.json"
 class RunQueue:
     """Lives that have not begun; only the supervisor uses it, under its lock.
 
-    A run without a `queue_position` starts at once, on hold or not. The others start one at a time for the whole
-    machine: two servers that run at the same time on one machine cannot be ranked against each other.
+    A run without a `queue_position` starts at once, on hold or not. The others wait for every run of the queue before
+    them that has one of their GPUs or their port: in effect a queue per device set, see `launcher.claims`.
     """
 
     def __init__(self, runs_dir: Path) -> None:
@@ -53,9 +54,15 @@ class RunQueue:
 
     def due(self, live: Iterable[Run]) -> list[Life]:
         """Those whose time has come."""
-        is_busy = any(run.queue_position is not None for run in live)
-        first = [] if is_busy or self.is_on_hold else self.waiting()[:1]
-        return [*self.starting_soon(), *first]
+        return [*self.starting_soon(), *([] if self.is_on_hold else self._next(live))]
+
+    def _next(self, live: Iterable[Run]) -> Iterator[Life]:
+        taken = [claim_of(run) for run in live if run.queue_position is not None]
+        for life in self.waiting():
+            claim = claim_of(life.run)
+            if not any(map(claim.competes_with, taken)):
+                yield life
+            taken.append(claim)  # of one that waits too: nobody overtakes it on its own GPUs
 
     def next_place(self, live: Iterable[Run]) -> float:
         """A place behind everything that is queued or runs from the queue."""

@@ -146,7 +146,8 @@ class Supervisor:
     def launch_batch(self, requests: Sequence[LaunchRequest], one_after_the_other: bool) -> list[Run]:
         """Record runs that belong together, all or none; raises LaunchRefused.
 
-        One after the other, a run starts when the one before it is over: its workload ended, or it was stopped.
+        One after the other, a run starts when those before it that have one of its GPUs or its port are over: their
+        workload ended, or they were stopped.
         """
         return self._launch_all(requests, one_after_the_other, batch_id=new_run_id(self._clock()))
 

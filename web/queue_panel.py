@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from domain import Run
+from launcher.claims import gpus_of, span_s
 from launcher.sweep import estimate
 from web import audit
 from web.actions import is_operator, require_operator
@@ -33,8 +34,8 @@ def queue() -> None:
 
 
 def _summary(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool) -> str:
-    words = [f"{markdown_text(run.name)} is {run.state.value}" for run in under_way]
-    words.append(f"{len(waiting)} waiting, one after the other")
+    words = [f"{markdown_text(run.name)} is {run.state.value} {_place(run)}" for run in under_way]
+    words.append(f"{len(waiting)} waiting, each for those before it on its GPUs or its port")
     if waiting:
         words.append(_time_to_go(waiting))
     if is_on_hold:
@@ -43,13 +44,14 @@ def _summary(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool)
 
 
 def _time_to_go(waiting: Sequence[Run]) -> str:
-    """The sum of what each run is likely to take; not known as soon as one of them is not."""
+    """How long the runs are likely to take; not known as soon as one of them is not."""
     earlier = services().store.runs(limit=KNOWN_RUNS)
     each = [estimate(1, run.workload.name if run.workload else "watch", earlier, run.config) for run in waiting]
     unknown = next((one.basis for one in each if one.seconds is None), None)
     if unknown:
         return f"time to go not known: {unknown}"
-    return f"about {duration(sum(one.seconds or 0.0 for one in each))} to go ({each[0].basis})"
+    span = span_s((run, one.seconds or 0.0) for run, one in zip(waiting, each, strict=True))
+    return f"about {duration(span)} to go ({each[0].basis})"
 
 
 def _controls(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool) -> None:
@@ -68,7 +70,7 @@ def _row(waiting: Sequence[Run], at: int, run: Run) -> None:
     rest = [run_id for run_id in ids if run_id != run.id]
     workload = run.workload.name if run.workload else "watch"
     with st.container(horizontal=True, vertical_alignment="center", key=f"queued-{run.id}"):
-        st.markdown(f"{at + 1}. **{markdown_text(run.name)}** under {markdown_text(workload)}")
+        st.markdown(f"{at + 1}. **{markdown_text(run.name)}** under {markdown_text(workload)}, {_place(run)}")
         if not is_operator():
             return
         earlier = [*rest[: max(at - 1, 0)], run.id, *rest[max(at - 1, 0) :]]
@@ -76,6 +78,12 @@ def _row(waiting: Sequence[Run], at: int, run: Run) -> None:
         st.button("First", key=f"first-{run.id}", on_click=_reorder, args=([run.id],), disabled=at == 0, help=name)
         st.button("Earlier", key=f"up-{run.id}", on_click=_reorder, args=(earlier,), disabled=at == 0, help=name)
         st.button("Cancel", key=f"cancel-{run.id}", on_click=_cancel, args=([run.id],), help=name)
+
+
+def _place(run: Run) -> str:
+    """What of the machine the run takes."""
+    gpus = gpus_of(run.config)
+    return f"on GPU {', '.join(map(str, sorted(gpus)))}" if gpus else "on the whole machine"
 
 
 def _hold(is_on_hold: bool) -> None:

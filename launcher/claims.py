@@ -1,0 +1,54 @@
+"""What a run needs to itself while its server is up: its GPUs, as far as they are known, and its port."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from domain import Config, Run
+from launcher.explain import GPU_VARIABLES
+from launcher.preflight import CONTAINER_LAUNCHERS, port_of
+
+_DEVICE = re.compile(r"(?:device=|[\w.]+/gpu=)")
+
+
+def gpus_of(config: Config) -> frozenset[int] | None:
+    """The GPUs that a config confines its server to, by number; None: not known, so it may use every one.
+
+    Known are numbers in CUDA_VISIBLE_DEVICES, NVIDIA_VISIBLE_DEVICES, `--gpus device=` and `--device vendor/gpu=`.
+    A count ('--gpus 2', a tensor parallel size) does not say which, and a UUID cannot be told from a number's GPU.
+    """
+    text = config.gpus or ""
+    is_list = config.launcher not in CONTAINER_LAUNCHERS or text in map(config.env.get, GPU_VARIABLES)
+    if not is_list and not _DEVICE.match(text):
+        return None
+    words = [_DEVICE.sub("", word) for word in text.split(",")]
+    return frozenset(map(int, words)) if all(word.isdecimal() for word in words) else None
+
+
+class Claim(NamedTuple):
+    """What one run takes; `gpus` None is the whole machine."""
+
+    gpus: frozenset[int] | None
+    port: int
+
+    def competes_with(self, other: Claim) -> bool:
+        """Whether the two cannot be served at the same time."""
+        return self.port == other.port or self.gpus is None or other.gpus is None or bool(self.gpus & other.gpus)
+
+
+def claim_of(run: Run) -> Claim:
+    """The claim of a launched run."""
+    assert run.base_url
+    return Claim(gpus_of(run.config), port_of(run.base_url))
+
+
+def span_s(runs: Iterable[tuple[Run, float]]) -> float:
+    """Seconds until the last of these runs is over, each taking so long and waiting for those it competes with."""
+    ends: list[tuple[Claim, float]] = []
+    for run, seconds in runs:
+        claim = claim_of(run)
+        start = max((end for other, end in ends if claim.competes_with(other)), default=0.0)
+        ends.append((claim, start + seconds))
+    return max((end for _, end in ends), default=0.0)
