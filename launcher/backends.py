@@ -21,6 +21,7 @@ from launcher.paste.containers import find_runtime, read_options
 from launcher.paste.servers import basename
 from launcher.paste.variables import arg
 from launcher.shim import MARKER
+from launcher.starting import read_pull
 from launcher.stopping import StopReport
 
 LABEL = "pitwall.run"
@@ -66,6 +67,10 @@ class Backend(Protocol):
         """What stands in the way of this start now, in one sentence."""
         ...
 
+    def phase(self, log: Path) -> str | None:
+        """What the client does before there is a container, as its log tells it."""
+        ...
+
     def look(self) -> ContainerFacts | None:
         """The container of the run now; asks the runtime, which may take its time."""
         ...
@@ -86,6 +91,9 @@ class ProcessBackend:
         return list(argv)
 
     def obstacle(self, argv: Sequence[str]) -> str | None:
+        return None
+
+    def phase(self, log: Path) -> str | None:
         return None
 
     def look(self) -> ContainerFacts | None:
@@ -129,6 +137,9 @@ class ContainerBackend:
         if name is None or self._ask("container", "inspect", name) is None:
             return None
         return f"There is a {self.tool} container named {name} already: remove it, or choose another --name."
+
+    def phase(self, log: Path) -> str | None:
+        return read_pull(log)
 
     def look(self) -> ContainerFacts | None:
         found = self._ids()

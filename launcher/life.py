@@ -33,6 +33,7 @@ from launcher.process import (
 from launcher.provenance import GpusNow, freeze
 from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
+from launcher.starting import Start, is_pulling
 from launcher.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
 
 WORKLOAD_GRACE_S = 10.0
@@ -63,7 +64,7 @@ class Life:
     secrets: Mapping[str, str] = field(default_factory=dict)
     was_adopted: bool = False  # from an earlier Pitwall
     _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
-    _poll: ReadinessPoll | None = None
+    _start: Start | None = None
     _stop: Future[tuple[StopReport, ContainerFacts | None]] | None = None
     _frozen: Future[dict[str, Any]] | None = None
     _look: Future[ContainerFacts | None] | None = None
@@ -176,19 +177,21 @@ class Life:
 
     # --- starting ---------------------------------------------------------------------------------------------------
     def _step_starting(self) -> None:
-        self._poll = self._poll or ReadinessPoll(self.means.pool, f"{self.run.base_url}{self.run.ready_path}")
-        if self._poll.is_ready():
-            return self._became_ready()
-        if self._seconds_since_start() > self.run.ready_timeout_s:
-            phase = f" while {self.run.phase}" if self.run.phase else ""
-            limit = f"{self.run.ready_timeout_s:g} s"
-            answer = self._poll.last_answer
-            return self._fail(f"The server was not ready within {limit}{phase}; its last answer: {answer}.")
-        return None
+        self._note_pull()
+        if self._start is None:
+            poll = ReadinessPoll(self.means.pool, f"{self.run.base_url}{self.run.ready_path}")
+            self._start = Start(poll, self.run.ready_timeout_s)
+        if self._start.poll.is_ready():
+            self._became_ready()
+        elif words := self._start.give_up(self.run.phase, self.means.ledger.clock()):
+            self._fail(words)
 
-    def _seconds_since_start(self) -> float:
-        assert self.run.started_at
-        return (self.means.ledger.clock() - self.run.started_at).total_seconds()
+    def _note_pull(self) -> None:
+        """The runtime pulls before the engine has a word."""
+        if self.run.log_path and (self.run.phase is None or is_pulling(self.run.phase)):
+            phase = self.backend.phase(Path(self.run.log_path))
+            if phase != self.run.phase:
+                self._change(phase or "the image is here", phase=phase)
 
     def _became_ready(self) -> None:
         note = self.run.note

@@ -65,7 +65,7 @@ def test_a_server_that_never_gets_ready_fails_and_names_its_phase(supervisor: Su
     supervisor.set_phase(run.id, "loading weights 34 %")
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.state is RunState.FAILED and ended.cause
-    assert "not ready within 3 s while loading weights 34 %; its last answer: no answer" in ended.cause
+    assert "not ready: no progress for 3 s while loading weights 34 %; its last answer: no answer" in ended.cause
     assert marked(run.id) == []
 
 

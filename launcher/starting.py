@@ -1,0 +1,69 @@
+"""How a start goes on: what its runtime is pulling, whether the server answers, and when to give up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from launcher.readiness import ReadinessPoll
+
+PULLING = "pulling the image"
+PULL_LIMIT_S = 3600.0  # a layer of tens of GB takes its time, and podman says nothing meanwhile
+HEAD_BYTES = 65536  # a pull is told at the very start of the log
+_PULL_LINE = re.compile(
+    r"(?:Trying to pull .+|Getting image source signatures|Copying (?:blob|config) .+"  # podman
+    r"|Unable to find image .+ locally|\S+: Pulling from .+|[0-9a-f]{12}: .+|Digest: sha256:.+)$"  # docker
+)
+_LAYER = re.compile(r"(?P<layer>[0-9a-f]{12}): (?P<is_there>Pull complete|Already exists)?")
+
+
+def read_pull(log: Path) -> str | None:
+    """'pulling the image, 3 of 7 layers' as long as the newest line of the log is one of a pull; docker alone counts.
+
+    The lines are those that `podman run` and `docker run` write where no terminal is.
+    """
+    if not log.is_file():
+        return None
+    with log.open("rb") as file:
+        lines = file.read(HEAD_BYTES).decode(errors="replace").splitlines()
+    newest = next((line for line in reversed(lines) if line.strip()), "")
+    return PULLING + _count_layers(lines) if _PULL_LINE.match(newest) else None
+
+
+def _count_layers(lines: Iterable[str]) -> str:
+    found = [match for match in map(_LAYER.match, lines) if match]
+    there = {match["layer"] for match in found if match["is_there"]}
+    return f", {len(there)} of {len({match['layer'] for match in found})} layers" if found else ""
+
+
+def is_pulling(phase: str | None) -> bool:
+    return phase is not None and phase.startswith(PULLING)
+
+
+@dataclass
+class Start:
+    """One start that is under way; after a restart of Pitwall it has all its time anew."""
+
+    poll: ReadinessPoll
+    limit_s: float  # without progress
+    _reached: set[str | None] = field(default_factory=set)
+    _progress_at: datetime | None = None
+
+    def give_up(self, phase: str | None, now: datetime) -> str | None:
+        """Why to wait no longer, in a sentence; None while it may still become ready.
+
+        A phase counts as progress once: a server that starts over and over says the same ones again.
+        """
+        if phase not in self._reached or self._progress_at is None:
+            self._reached.add(phase)
+            self._progress_at = now
+        limit_s = max(self.limit_s, PULL_LIMIT_S) if is_pulling(phase) else self.limit_s
+        if (now - self._progress_at).total_seconds() <= limit_s:
+            return None
+        words = f" while {phase}" if phase else ""
+        return (
+            f"The server was not ready: no progress for {limit_s:g} s{words}; its last answer: {self.poll.last_answer}."
+        )

@@ -1,0 +1,104 @@
+"""A start: what is pulled, what counts as progress, and when it is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from domain import RunState
+from launcher.ports import is_port_free
+from launcher.readiness import ReadinessPoll
+from launcher.starting import PULL_LIMIT_S, Start, read_pull
+from launcher.supervisor import Supervisor, utc_now
+from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
+
+PODMAN = """Resolving "vllm" using unqualified-search registries (/etc/containers/registries.conf)
+Trying to pull docker.io/vllm/vllm-openai:v0.10.2...
+Getting image source signatures
+Copying blob sha256:8314a7dab9fa15d36eadbbf514c3327ae21643593ba7fe62b6eb2ffbb680032a
+"""
+DOCKER = """Unable to find image 'vllm/vllm-openai:v0.10.2' locally
+v0.10.2: Pulling from vllm/vllm-openai
+17eec7bbc9d7: Pulling fs layer
+a1b2c3d4e5f6: Pulling fs layer
+0011223344aa: Already exists
+17eec7bbc9d7: Download complete
+17eec7bbc9d7: Pull complete
+"""
+OVER = "Writing manifest to image destination\nStoring signatures\n"
+DOCKER_OVER = "Digest: sha256:0b\nStatus: Downloaded newer image for vllm/vllm-openai:v0.10.2\n"
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "phase"),
+    [
+        ("", None),
+        (PODMAN, "pulling the image"),
+        (PODMAN + OVER, None),
+        (PODMAN + OVER + "INFO 11-21 01:00:00 vLLM API server\n", None),
+        (DOCKER, "pulling the image, 2 of 3 layers"),
+        (DOCKER + DOCKER_OVER, None),
+        ("INFO 11-21 01:00:00 Loading weights\n", None),
+    ],
+)
+def test_a_pull_is_read_from_what_the_client_writes(tmp_path: Path, text: str, phase: str | None) -> None:
+    (tmp_path / "server.log").write_text(text)
+    assert read_pull(tmp_path / "server.log") == phase
+
+
+def test_a_log_that_is_not_there_tells_no_pull(tmp_path: Path) -> None:
+    assert read_pull(tmp_path / "server.log") is None
+
+
+def start_of(limit_s: float) -> Start:
+    return Start(ReadinessPoll(ThreadPoolExecutor(1), "http://127.0.0.1:9", "no answer (ConnectError)"), limit_s)
+
+
+def after(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def test_the_time_begins_anew_with_each_phase_reached_for_the_first_time() -> None:
+    start = start_of(60)
+    assert start.give_up(None, NOW) is None
+    assert start.give_up("loading weights 12 %", after(50)) is None
+    assert start.give_up("loading weights 34 %", after(100)) is None
+    assert start.give_up("loading weights 34 %", after(150)) is None
+    said = "The server was not ready: no progress for 60 s while loading weights 34 %; its last answer: no answer"
+    assert (start.give_up("loading weights 34 %", after(161)) or "").startswith(said)
+
+
+def test_a_server_that_starts_over_and_over_is_given_up() -> None:
+    start = start_of(60)
+    phases = ["loading weights 0 %", "loading weights 100 %"] * 4
+    told = [start.give_up(phase, after(20 * turn)) for turn, phase in enumerate(phases)]
+    assert [words is None for words in told] == [True] * 5 + [False] * 3
+
+
+def test_a_pull_has_a_time_of_its_own() -> None:
+    start = start_of(60)
+    assert start.give_up("pulling the image", NOW) is None
+    assert start.give_up("pulling the image", after(PULL_LIMIT_S)) is None
+    assert start.give_up("loading weights", after(PULL_LIMIT_S + 50)) is None
+    assert start.give_up("pulling the image, 1 of 2 layers", after(PULL_LIMIT_S + 99)) is None
+    words = start.give_up("pulling the image, 1 of 2 layers", after(2 * PULL_LIMIT_S + 100))
+    assert words and "no progress for 3600 s while pulling the image, 1 of 2 layers" in words
+
+
+def test_a_server_that_became_ready_while_pitwall_was_away_is_taken_back(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
+) -> None:
+    first = Supervisor(store, tmp_path / "runs", events=store.take)
+    run = first.launch(request_for(ready_timeout_s=5.0))
+    first.turn()
+    first.close()
+    assert store.run(run.id).state is RunState.STARTING
+    wait_for(lambda: not is_port_free(run.config.port), 60)
+    make_supervisor(clock=lambda: utc_now() + timedelta(hours=1))
+    taken = wait_for_state(store, run.id, RunState.READY, RunState.FAILED)
+    assert taken.state is RunState.READY, taken.cause
