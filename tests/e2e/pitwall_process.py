@@ -32,6 +32,7 @@ class Pitwall:
     token: str = ""
     base_path: str = ""
     out_name: str = "pitwall.out"  # beside the data folder
+    command: tuple[str, ...] = (sys.executable, "-m", "streamlit")
 
     @property
     def url(self) -> str:
@@ -44,7 +45,7 @@ class Pitwall:
     def start(self) -> None:
         """Start it and wait until it says where to open it."""
         out = self.data.parent / self.out_name
-        argv = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)]
+        argv = [*self.command, "run", "app.py", "--server.port", str(self.port)]
         env = (
             os.environ
             | {"PITWALL_DATA": str(self.data), "STREAMLIT_SERVER_BASE_URL_PATH": self.base_path}
