@@ -52,9 +52,9 @@ class Load:
             log = folder / f"{number}.log"
             argv = [sys.executable, str(ROOT / "tests/e2e/stand_in.py"), str(port), str(log), str(LINES_PER_S)]
             self.processes.append(subprocess.Popen(argv))
-            wait_until(log.exists, 60)
-            url, pid = f"http://127.0.0.1:{port}", self.processes[-1].pid
-            wait_until(lambda port=port: is_attached(supervisor, url, log, pid), 60)
+            wait_until(log.exists, 60)  # by then it listens
+            pid = self.processes[-1].pid
+            supervisor.attach(f"http://127.0.0.1:{port}", Config(engine="vllm"), log_path=log, pid=pid)
             self.logs.append(log)
         store.close()
 
@@ -62,10 +62,6 @@ class Load:
         for process in self.processes:
             process.kill()
             process.wait()
-
-
-def is_attached(supervisor: Supervisor, url: str, log: Path, pid: int) -> bool:
-    return bool(supervisor.attach(url, Config(engine="vllm"), log_path=log, pid=pid).id)
 
 
 @pytest.fixture
