@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from launcher.supervisor import Supervisor
+from tests.launcher.podman import bare_image
 from tests.launcher.servers import DictStore, marked
 
 
@@ -39,3 +40,10 @@ def make_supervisor(store: DictStore, tmp_path: Path) -> Iterator[Callable[..., 
 @pytest.fixture
 def supervisor(make_supervisor: Callable[..., Supervisor]) -> Supervisor:
     return make_supervisor()
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The name of an image for real podman containers."""
+    with bare_image(tmp_path_factory.mktemp("image")) as name:
+        yield name

@@ -2,84 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import shutil
-import subprocess
 import sys
-import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from demo.presets import demo_configs, free_ports
-from domain import Config, Run, RunState
-from launcher.backends import LABEL
-from launcher.ports import is_port_free
+from demo.presets import demo_configs
+from domain import Run, RunState
 from launcher.preflight import LaunchRefused, LaunchRequest
 from launcher.process import ROOT, server_process, shim_process
 from launcher.supervisor import Supervisor
-from tests.launcher.servers import DictStore, marked, server_argv, wait_for, wait_for_state
+from tests.launcher.podman import check_nothing_is_left, command, containers, podman, request
+from tests.launcher.servers import DictStore, wait_for, wait_for_state
 
 pytestmark = [
     pytest.mark.podman,
     pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed"),
 ]
 FINAL = (RunState.FINISHED, RunState.FAILED)
-IMAGE = "localhost/pitwall-bare"
-MOUNTED = ("/usr", "/lib", "/lib64", "/bin", sys.base_prefix, sys.prefix, str(ROOT))
-# For machines that let no limit be raised.
-LIMITS = '[containers]\ndefault_ulimits=["nofile=1024:1024","nproc=1024:1024"]\n'
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An image of a few empty directories; no registry is asked."""
-    folder = tmp_path_factory.mktemp("image")
-    runtime = "" if shutil.which("crun") else '[engine]\nruntime="runc"\n'
-    (folder / "containers.conf").write_text(LIMITS + runtime)
-    before = os.environ.get("CONTAINERS_CONF")
-    os.environ["CONTAINERS_CONF"] = before or str(folder / "containers.conf")
-    with tarfile.open(folder / "root.tar", "w") as archive:
-        for name in ("tmp", "etc", "proc", "dev", "sys"):
-            directory = tarfile.TarInfo(name)
-            directory.type, directory.mode = tarfile.DIRTYPE, 0o755
-            archive.addfile(directory)
-        archive.addfile(tarfile.TarInfo("etc/hosts"), io.BytesIO())
-    podman("import", str(folder / "root.tar"), IMAGE)
-    yield IMAGE
-    podman("rmi", "-f", IMAGE)
-    if before is None:
-        del os.environ["CONTAINERS_CONF"]
-
-
-def podman(*words: str) -> str:
-    return subprocess.run(["podman", *words], capture_output=True, text=True, check=True).stdout
-
-
-def containers(run_id: str) -> list[str]:
-    return podman("ps", "-aq", "--filter", f"label={LABEL}={run_id}").split()
-
-
-def command(image: str, *inside: str, flags: tuple[str, ...] = ("--rm", "-d")) -> tuple[str, ...]:
-    mounts = [word for path in dict.fromkeys(MOUNTED) if Path(path).is_dir() for word in ("-v", f"{path}:{path}:ro")]
-    return ("podman", "run", *flags, "--network=host", *mounts, image, *inside)
-
-
-def request(image: str, kind: str = "plain", **given: Any) -> LaunchRequest:
-    port = free_ports(1)[0]
-    argv = command(image, *server_argv(port, kind), **given)
-    config = Config(argv=argv, launcher="podman", image=image, host="127.0.0.1", port=port)
-    return LaunchRequest(config=config, name=kind, ready_path="/health")
-
-
-def check_nothing_is_left(run: Run) -> None:
-    assert containers(run.id) == [] and marked(run.id) == []
-    assert run.config.port and is_port_free(run.config.port)
 
 
 def test_a_container_is_named_followed_looked_into_and_removed(

@@ -1,0 +1,75 @@
+"""Real podman for tests: an image imported from a bare root file system, the machine's own Python mounted into it."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from demo.presets import free_ports
+from domain import Config, Run
+from launcher.backends import LABEL
+from launcher.ports import is_port_free
+from launcher.preflight import LaunchRequest
+from launcher.process import ROOT
+from tests.launcher.servers import marked, server_argv
+
+IMAGE = "localhost/pitwall-bare"
+MOUNTED = ("/usr", "/lib", "/lib64", "/bin", sys.base_prefix, sys.prefix, str(ROOT))
+# For machines that let no limit be raised.
+LIMITS = '[containers]\ndefault_ulimits=["nofile=1024:1024","nproc=1024:1024"]\n'
+
+
+ROOT_FOLDERS = ("tmp", "etc", "proc", "dev", "sys")
+
+
+@contextmanager
+def bare_image(folder: Path) -> Iterator[str]:
+    """An image of a few empty directories; no registry is asked."""
+    runtime = "" if shutil.which("crun") else '[engine]\nruntime="runc"\n'
+    (folder / "containers.conf").write_text(LIMITS + runtime)
+    before = os.environ.get("CONTAINERS_CONF")
+    os.environ["CONTAINERS_CONF"] = before or str(folder / "containers.conf")
+    with tarfile.open(folder / "root.tar", "w") as archive:
+        for name in ROOT_FOLDERS:
+            directory = tarfile.TarInfo(name)
+            directory.type, directory.mode = tarfile.DIRTYPE, 0o755
+            archive.addfile(directory)
+        archive.addfile(tarfile.TarInfo("etc/hosts"), io.BytesIO())
+    podman("import", str(folder / "root.tar"), IMAGE)
+    yield IMAGE
+    podman("rmi", "-f", IMAGE)
+    if before is None:
+        del os.environ["CONTAINERS_CONF"]
+
+
+def podman(*words: str) -> str:
+    return subprocess.run(["podman", *words], capture_output=True, text=True, check=True).stdout
+
+
+def containers(run_id: str) -> list[str]:
+    return podman("ps", "-aq", "--filter", f"label={LABEL}={run_id}").split()
+
+
+def command(image: str, *inside: str, flags: tuple[str, ...] = ("--rm", "-d")) -> tuple[str, ...]:
+    mounts = [word for path in dict.fromkeys(MOUNTED) if Path(path).is_dir() for word in ("-v", f"{path}:{path}:ro")]
+    return ("podman", "run", *flags, "--network=host", *mounts, image, *inside)
+
+
+def request(image: str, kind: str = "plain", **given: Any) -> LaunchRequest:
+    port = free_ports(1)[0]
+    argv = command(image, *server_argv(port, kind), **given)
+    config = Config(argv=argv, launcher="podman", image=image, host="127.0.0.1", port=port)
+    return LaunchRequest(config=config, name=kind, ready_path="/health")
+
+
+def check_nothing_is_left(run: Run) -> None:
+    assert containers(run.id) == [] and marked(run.id) == []
+    assert run.config.port and is_port_free(run.config.port)
