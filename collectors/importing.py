@@ -22,6 +22,7 @@ from engines import ENGINES
 from engines.base import Engine, Line, LogGrammar
 from engines.lines import LineSplitter
 from engines.parse import recognise
+from engines.sieve import Sieve
 from launcher.naming import choose_color, choose_name
 from launcher.secrets import mask_argv, mask_text
 
@@ -190,7 +191,7 @@ def read_config(log: Path, engine: Engine) -> Config:
     """The config that a log's own lines state; literal secrets are masked."""
     if engine.arguments is None or engine.commands is None:
         return Config(engine=engine.name, launcher="import")
-    splitter = LineSplitter(engine.arguments.NEEDLES)
+    splitter = LineSplitter(Sieve(engine.arguments.NEEDLES))
     with log.open("rb") as file:
         texts = [line.text for data in iter(lambda: file.read(CHUNK_BYTES), b"") for line in splitter.feed(data)]
     texts += [line.text for line in splitter.close()]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from engines import BY_NAME
-from engines.base import Mark
+from engines.base import Mark, ParsedSample
 from launcher.secrets import mask_text
 
 WINDOW_BYTES = 1 << 17
@@ -82,7 +82,8 @@ class LogTailView:
             return {}
         parser = self._engine.log.log_parser()
         events = [*parser.feed(window), *parser.close()]
-        return {event.line: event.kind for event in events if isinstance(event, Mark)}
+        samples = {event.line: "throughput" for event in events if isinstance(event, ParsedSample)}
+        return samples | {event.line: event.kind for event in events if isinstance(event, Mark)}
 
 
 def _plain(raw: bytes) -> str:

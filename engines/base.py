@@ -55,7 +55,7 @@ class StartupFact(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A line that matters to a reader, and why."""
+    """A line that matters to a reader, and why; that of a sample does without one."""
 
     line: int
     offset: int

@@ -7,50 +7,36 @@ that another process wrote behind the bar is a line of its own with the same num
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from engines.base import Line
 from engines.prefixes import Peeled, find_glued_record, peel, read_yearless_stamp
+from engines.sieve import Sieve, select_lines
 
 KEPT_BYTES = 1 << 16  # of a longer line the first and the last half of this are kept
-_LF = 10
-_ANYTHING = re.compile(b"")
-Flags = np.ndarray[tuple[int], np.dtype[np.uint8]]
 _HALF = KEPT_BYTES // 2
 _SEAM = b" ... "
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
 _PLAIN = re.compile(
-    rb"(?:\((\w+) pid=\d+\) )?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d) \[[\w./]+:\d+\] "
-    rb"(?!DEBUG|INFO|WARN|ERROR|CRIT|FATAL|TRACE|[IWEF]\d{4} )(?=[^\s\"'`\[{(<0-9\x1b])"
+    r"(?:\((\w+) pid=\d+\) )?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d) \[[\w./]+:\d+\] "
+    r"(?!DEBUG|INFO|WARN|ERROR|CRIT|FATAL|TRACE|[IWEF]\d{4} )(?=[^\s\"'`\[{(<0-9\x1b])",
+    re.ASCII,
 )
 _HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # a paste may have lost the ESC of its codes
 _BAR = re.compile(r"\d{1,3}%(?:\||\s+Completed\s*\||\s*\[)")
 
 
-class Routine(NamedTuple):
-    """Lines in which `like` is found and `unlike` is not: there are times when they mean nothing to a grammar."""
-
-    like: re.Pattern[bytes]
-    unlike: re.Pattern[bytes]
-
-
 class LineSplitter:
     """Turns chunks into lines; the result does not depend on where the chunks were cut.
 
-    With `needles`, only lines in which the pattern is found are given out, though all are counted:
-    a grammar that needs one line in ten never pays for the other nine. While its `skips_routine` is set, which may
-    change from one line to the next, the routine ones are not given out either.
+    Only lines that come through the sieve are given out, though all are counted: a grammar that needs one line in ten
+    never pays for the other nine. While `skips_routine` is set, which may change from one line to the next, the
+    routine ones are not given out either.
     """
 
-    def __init__(self, needles: re.Pattern[bytes] | None = None, routine: Routine | None = None) -> None:
-        self._needles = needles
-        self._routine = routine
+    def __init__(self, sieve: Sieve | None = None) -> None:
+        self._sieve = sieve or Sieve()
         self.skips_routine = False
         self._partial = bytearray()
         self._partial_size = 0
@@ -81,18 +67,17 @@ class LineSplitter:
         self._partial.clear()
         self._partial_size = 0
         self.offset += size
-        selected, _ = select_lines(raw + b"\n", 0, len(raw) + 1, self._needles, self._routine) if size else ((), 0)
+        selected, _ = select_lines(raw + b"\n", 0, len(raw) + 1, self._sieve) if size else ((), 0)
         for *_, is_routine in selected:
             if not (is_routine and self.skips_routine):
                 yield from read_lines(_shorten(raw, size), self._number, offset)
 
     def _complete_lines(self, data: bytes, begin: int, end: int) -> Iterator[Line]:
-        selected, count = select_lines(data, begin, end, self._needles, self._routine)
+        selected, count = select_lines(data, begin, end, self._sieve)
         offset = self.offset - begin
         for index, start, stop, is_routine in selected:
             if not (is_routine and self.skips_routine):
-                raw = _shorten(data[start:stop], stop - start)
-                yield from read_lines(raw, self._number + index, offset + start)
+                yield from read_lines(_shorten(data[start:stop], stop - start), self._number + index, offset + start)
         self._number += count
         self.offset += end - begin
 
@@ -103,56 +88,31 @@ class LineSplitter:
             del self._partial[_HALF:-_HALF]
 
 
-def select_lines(
-    data: bytes, begin: int, end: int, needles: re.Pattern[bytes] | None, routine: Routine | None
-) -> tuple[list[tuple[int, int, int, int]], int]:
-    """Index, start, end and whether it is routine of each line that holds a needle, and how many lines there are.
-
-    Of `data` from `begin` to `end`, behind an LF; starts and ends count from the start of `data`.
-    Arrow's RE2 looks for all needles in one pass: Python's `re` takes ten times as long.
-    """
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8, end - begin, begin) == _LF) + begin
-    starts = np.concatenate(([begin], ends + 1)).astype(np.int32)
-    lines = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(starts), pa.py_buffer(data)])
-    wanted = _match(lines, needles or _ANYTHING)
-    selected = np.flatnonzero(_bits(wanted))
-    are_routine = _are_routine(lines.filter(wanted), routine) if routine else np.zeros_like(selected)
-    columns = (selected, starts[selected], ends[selected], are_routine)
-    return list(zip(*(column.tolist() for column in columns), strict=True)), len(ends)
-
-
-def _are_routine(lines: pa.BinaryArray, routine: Routine) -> Flags:
-    alike = _match(lines, routine.like)
-    return _bits(pc.and_not(alike, _match(lines, routine.unlike)) if alike.true_count else alike)
-
-
-def _match(lines: pa.BinaryArray, pattern: re.Pattern[bytes]) -> pa.BooleanArray:
-    return pc.match_substring_regex(lines, re2_syntax(pattern))
-
-
-def _bits(flags: pa.BooleanArray) -> Flags:
-    """The flags as 0 and 1; Arrow's own to_numpy would import pandas, and so would pa.array and pa.repeat."""
-    return np.unpackbits(np.frombuffer(flags.buffers()[1], np.uint8), count=len(flags), bitorder="little")
-
-
-def re2_syntax(pattern: re.Pattern[bytes]) -> str:
-    """The pattern for RE2, which has no look-around: `^` and `$` are the ends of the line, and its LF is there."""
-    return ("(?mi)" if pattern.flags & re.IGNORECASE else "(?m)") + pattern.pattern.decode("ascii")
-
-
 def _shorten(raw: bytes, size: int) -> bytes:
     """The line itself, or of a long one its two ends; `raw` may already be only those."""
     return raw if size <= KEPT_BYTES else raw[:_HALF] + _SEAM + raw[-_HALF:]
 
 
-def read_lines(raw: bytes, number: int, offset: int) -> Iterator[Line]:
+def read_lines(raw: bytes, number: int, offset: int) -> Iterable[Line]:
     """The line or lines that stand between two LFs; at least one, unless a bar is all there is before a CR."""
-    plain = read_plain(raw, number, offset)
-    return iter((plain,)) if plain is not None else _read_with_prefixes(raw, number, offset)
-
-
-def _read_with_prefixes(raw: bytes, number: int, offset: int) -> Iterator[Line]:
     whole = raw.decode("utf-8", "replace").rstrip("\r")
+    plain = read_plain(whole, number, offset)
+    return (plain,) if plain is not None else _read_with_prefixes(whole, number, offset)
+
+
+def read_plain(whole: str, number: int, offset: int) -> Line | None:
+    """The line with nothing but the commonest head before it, as `peel` would read it; None if there is more to it."""
+    found = _PLAIN.match(whole)
+    if found is None:
+        return None
+    text = whole[found.end() :]
+    if "[" in text or "\r" in text or "\x1b" in text:
+        return None
+    process, level, stamp = found.groups()
+    return Line(number, offset, text, whole, read_yearless_stamp(stamp), None, process, level)
+
+
+def _read_with_prefixes(whole: str, number: int, offset: int) -> Iterator[Line]:
     clean = _ANSI.sub("", whole) if _HAS_ANSI.search(whole) else whole
     segments = [s for s in clean.split("\r") if s.strip()] or [""]
     process = None
@@ -162,27 +122,6 @@ def _read_with_prefixes(raw: bytes, number: int, offset: int) -> Iterator[Line]:
             process = peeled.process or process
             if (is_last or not _BAR.search(peeled.text)) and (peeled.text or len(segments) == 1):
                 yield _line(peeled, process, whole, number, offset)
-
-
-def read_plain(raw: bytes, number: int, offset: int) -> Line | None:
-    """The line with nothing but the commonest head before it, as `peel` would read it; None if there is more to it."""
-    found = _PLAIN.match(raw)
-    if found is None:
-        return None
-    text = raw[found.end() :].rstrip(b"\r")
-    if b"[" in text or b"\r" in text or b"\x1b" in text:
-        return None
-    process, level, stamp = found.groups()
-    return Line(
-        number,
-        offset,
-        text.decode("utf-8", "replace"),
-        raw.decode("utf-8", "replace").rstrip("\r"),
-        read_yearless_stamp(stamp.decode()),
-        None,
-        process.decode() if process else None,
-        level.decode(),
-    )
 
 
 def _records(segment: str) -> Iterator[Peeled]:

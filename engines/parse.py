@@ -54,13 +54,15 @@ def _write_samples(file: BinaryIO, grammar: LogGrammar, out: TextIO, warnings: d
     parser = grammar.log_parser()
     separator = ""
     for events in _events_by_chunk(file, parser):
-        samples = [{"line": e.line, **e.fields} for e in events if isinstance(e, ParsedSample)]
+        samples = []
+        for event in events:
+            if isinstance(event, ParsedSample):
+                samples.append({"line": event.line, **event.fields})
+            elif isinstance(event, Mark) and event.kind == "warning" and len(warnings) < _MOST_WARNINGS:
+                warnings.setdefault(event.text, event.line)
         if samples:
             out.write(separator + _as_json(samples)[1:-1])
             separator = ","
-        for event in events:
-            if isinstance(event, Mark) and event.kind == "warning" and len(warnings) < _MOST_WARNINGS:
-                warnings.setdefault(event.text, event.line)
     return parser.reading()
 
 

@@ -12,7 +12,8 @@ from typing import ClassVar, Literal
 
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogReading, Mark, ParsedSample, StartupFact
-from engines.lines import LineSplitter, Routine
+from engines.lines import LineSplitter
+from engines.sieve import Sieve
 
 Merge = Literal["rank0", "rank0_sum", "list", "each", "min", "max", "sum", "first", "last"]
 _MOST_CAUSES = 5
@@ -96,19 +97,18 @@ class Causes:
 class LineReader:
     """A `LogParser` whose subclass says what one line means.
 
-    A subclass sets ENGINE, NEEDLES (bytes without which a line means nothing to it; None: it wants every line),
-    ROUTINE (lines that mean nothing while it has said `skip_routine`) and MERGES, and overrides `read_line`.
+    A subclass sets ENGINE, SIEVE (the lines it wants, routine ones not while it has said `skip_routine`) and MERGES,
+    and overrides `read_line`.
     It returns events, or keeps a sample that a later line may complete with `hold` until it calls `release`;
     startup facts and causes it notes with `note_startup` and `blame`.
     """
 
     ENGINE: ClassVar[str]
-    NEEDLES: ClassVar[re.Pattern[bytes] | None] = None
-    ROUTINE: ClassVar[Routine | None] = None
+    SIEVE: ClassVar[Sieve] = Sieve()
     MERGES: ClassVar[Mapping[str, Merge]] = {}
 
     def __init__(self) -> None:
-        self._lines = LineSplitter(self.NEEDLES, self.ROUTINE)
+        self._lines = LineSplitter(self.SIEVE)
         self._held: dict[str | None, ParsedSample] = {}
         self._startup = Startup(self.MERGES)
         self._earlier: list[dict[str, JsonValue]] = []
@@ -157,14 +157,14 @@ class LineReader:
 
     # --- for subclasses ---------------------------------------------------------------------------------------------
     def skip_routine(self, skips: bool) -> None:
-        """Whether the lines after this one are given to `read_line` if they are ROUTINE."""
+        """Whether the lines after this one are given to `read_line` if they are routine."""
         self._lines.skips_routine = skips
 
     def hold(self, process: str | None, sample: ParsedSample) -> list[LogEvent]:
         """Keeps a sample for a later line of the same process; returns the one kept before, now final."""
-        released = (
-            self.release(process) if process in self._held or len(self._held) < _MOST_HELD else self.release_held()
-        )
+        released = self.release(process)
+        if len(self._held) >= _MOST_HELD:
+            released = self.release_held()
         self._held[process] = sample
         return released
 

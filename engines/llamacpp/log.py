@@ -21,6 +21,7 @@ from engines.llamacpp.timings import (
     split_head,
 )
 from engines.reading import LineReader, mark
+from engines.sieve import Sieve
 
 DEFINITION = "llamacpp.log"
 _SIGNS = re.compile(
@@ -95,7 +96,7 @@ class LlamacppReader(LineReader):
     """Reads one server's log, in order; a request's sample stands on its `eval time` line."""
 
     ENGINE = "llamacpp"
-    NEEDLES = _NEEDLES
+    SIEVE = Sieve(_NEEDLES)
     MERGES = MERGES
 
     def __init__(self) -> None:
@@ -151,7 +152,7 @@ class LlamacppReader(LineReader):
         self._held_slot = _slot(owner)
         fields = {**owner, **prompt, **generation}
         sample = ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)
-        return [*self.hold(self._held_slot, sample), mark(line, "throughput", line.text)]
+        return self.hold(self._held_slot, sample)
 
     def _draft(self, line: Line, owner: Fields, draft: Fields) -> list[LogEvent]:
         slot = _slot(owner) if owner else self._held_slot

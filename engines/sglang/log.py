@@ -12,6 +12,7 @@ from engines.reading import LineReader, mark
 from engines.sglang.failures import Trouble, TroubleReader
 from engines.sglang.startup import MERGES, StartupFacts
 from engines.sglang.stats import is_cut_short, read_stats
+from engines.sieve import Sieve
 
 DEFINITION = "sglang.log"
 _SIGNS = re.compile(
@@ -95,7 +96,7 @@ class SglangReader(LineReader):
     """Reads one SGLang log, in order."""
 
     ENGINE = "sglang"
-    NEEDLES = _NEEDLES
+    SIEVE = Sieve(_NEEDLES)
     MERGES = MERGES
 
     def __init__(self) -> None:
@@ -143,7 +144,7 @@ class SglangReader(LineReader):
 
     def _finished(self, line: Line, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
         self._trouble.is_ready = self._trouble.is_ready or fields["type"] == "decode"
-        events: list[LogEvent] = [self._sample(line, fields), mark(line, "throughput", line.text)]
+        events: list[LogEvent] = [self._sample(line, fields)]
         return [*events, mark(line, "acceptance", line.text)] if "accept_length" in fields else events
 
     def _sample(self, line: Line, fields: Mapping[str, JsonValue]) -> ParsedSample:

@@ -10,6 +10,7 @@ from domain import JsonValue, LogSample
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.numerals import COUNT, NUMBER
 from engines.reading import LineReader, mark
+from engines.sieve import Sieve
 from engines.trtllm.failures import read_trouble
 from engines.trtllm.startup import read_fact
 
@@ -89,7 +90,7 @@ class TrtllmReader(LineReader):
     """Reads one TensorRT-LLM log, in order."""
 
     ENGINE = "trtllm"
-    NEEDLES = _NEEDLES
+    SIEVE = Sieve(_NEEDLES)
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,8 +99,7 @@ class TrtllmReader(LineReader):
     def read_line(self, line: Line) -> Iterable[LogEvent]:
         fields = read_iteration(line.text)
         if fields is not None:
-            sample = ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)
-            return [sample, mark(line, "throughput", line.text)]
+            return [ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)]
         return [*self._startup_events(line), *self._trouble_events(line)]
 
     def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

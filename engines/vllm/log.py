@@ -9,8 +9,8 @@ from typing import Literal
 
 from domain import JsonValue, LogSample
 from engines.base import Line, LogEvent, LogParser, ParsedSample
-from engines.lines import Routine
 from engines.reading import LineReader, mark
+from engines.sieve import Routine, Sieve
 from engines.vllm import startup
 from engines.vllm.causes import explain_cause
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, FailureReader
@@ -31,29 +31,37 @@ _RECOGNISED = re.compile(
 )
 
 
+_NEEDLES = re.compile(
+    rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
+    rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
+    rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
+    rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
+    rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
+    rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
+    rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
+    rb"blocks: |blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
+    rb"compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
+)
+# What a request says of itself is its author's word: it never means anything, and it is most of a log that has it.
+_REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")
+_REQUEST_NOISE = re.compile(
+    rb"\A(?:\(APIServer\w* pid=\d+\) )?INFO(?: \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./]+:\d+\] (?:Received|Added) request |"
+    rb":     [\w.:\[\]]+ - \"[A-Z]+ /)"
+)
+# An error that the API server logs while it serves is a request's, and `FailureReader` has no use for it, unless it
+# says what is a failure in any context. Only the plainest form: one record on the line, in ASCII.
+_ROUTINE = Routine(
+    re.compile(
+        rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
+    ),
+    re.compile(rb"throughput: | metrics: |Prefix cache|Killed|" + IN_ANY_CONTEXT.encode()),
+)
+
+
 class _Reader(LineReader):
     ENGINE = "vllm"
     MERGES = startup.MERGES
-    NEEDLES = re.compile(
-        rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
-        rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
-        rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
-        rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
-        rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
-        rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
-        rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
-        rb"blocks: |blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
-        rb"compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
-    )
-    # An error that the API server logs while it serves is a request's, and `FailureReader` has no use for it, unless it
-    # says what is a failure in any context. Only the plainest form: one record on the line, in ASCII.
-    ROUTINE = Routine(
-        re.compile(
-            rb"^(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] "
-            rb"[A-Z]?[a-z][ -Z\\-~]*\r?$"
-        ),
-        re.compile(rb"throughput: | metrics: |Prefix cache|Killed|" + IN_ANY_CONTEXT.encode()),
-    )
+    SIEVE = Sieve(_NEEDLES, _REQUEST_NOISE, _ROUTINE)
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,8 +74,10 @@ class _Reader(LineReader):
         text = line.text
         if "throughput: " in text or " metrics: " in text or text.startswith("Prefix cache"):
             events = self._read_sample(line)
-            if events:
+            if events is not None:
                 return events
+        if _REQUEST_TEXT.match(text):
+            return []
         if line.level == "WARNING":
             return self._read_warning(line)
         if line.level in FAILURE_LEVELS:
@@ -78,12 +88,11 @@ class _Reader(LineReader):
         return startup.derive(startup_facts, self.version)
 
     # --- periodic lines ---------------------------------------------------------------------------------------------
-    def _read_sample(self, line: Line) -> list[LogEvent]:
+    def _read_sample(self, line: Line) -> list[LogEvent] | None:
         fields = read_stats(line.text)
         if fields is not None:
             self._serve()
-            released = self.hold(line.process, _sample(line, fields))
-            return [*released, mark(line, "throughput", line.text)]
+            return self.hold(line.process, _sample(line, fields))
         if (fields := read_prefix_rates(line.text)) is not None:
             return self._complete(line, fields, {})
         if (fields := read_speculation(line.text)) is not None:
@@ -92,7 +101,7 @@ class _Reader(LineReader):
             return [*events, mark(line, "acceptance", line.text)]
         if (fields := read_diffusion(line.text)) is not None:
             return [*self._complete(line, fields, {}), mark(line, "acceptance", line.text)]
-        return []
+        return None
 
     def _complete(self, line: Line, fields: Fields, where: Fields) -> list[LogEvent]:
         """Adds a second line's fields to the stats line it belongs to, or lets it stand for itself."""

@@ -67,7 +67,8 @@ _USUAL = re.compile(
     r"Engine (\d{1,9}): Avg prompt throughput: (\d+\.\d+) tokens/s, "
     r"Avg generation throughput: (\d+\.\d+) tokens/s, "
     r"Running: (\d{1,18}) reqs, Waiting: (\d{1,18}) reqs, "
-    r"GPU KV cache usage: (\d+\.\d+)%, Prefix cache hit rate: (\d+\.\d+)%"
+    r"GPU KV cache usage: (\d+\.\d+)%, Prefix cache hit rate: (\d+\.\d+)%",
+    re.ASCII,
 )
 
 
