@@ -22,10 +22,12 @@ from launcher.provenance import GpusNow, NotAsked
 from launcher.queue import RunQueue
 from launcher.readiness import accepts_connections
 from launcher.secrets import SERVER_API_KEY
+from launcher.steering import Order, steer
 
 TURN_S = 0.25
 CANCELLED = "Cancelled before it started."
 SKIPPED = "Skipped: it was stopped so that the queue goes on."
+LOAD_CANCELLED = "Its load was cancelled: what it had measured until then is kept."
 OTHER_MACHINE = "It was live on another machine when this store was last used: its end is unknown."
 
 
@@ -228,6 +230,14 @@ class Supervisor:
             update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
             life.run = self._means.ledger.save(life.run.model_copy(update=update), CANCELLED)
             return life.run
+
+    def steer_workload(self, run_id: str, order: Order) -> None:
+        """Pause, go on with or cancel the load of a run that has written its progress; nothing if it is over."""
+        with self._lock:
+            life = self._lives.get(run_id)
+            if isinstance(life, Life) and steer(life.workload_directory, order):
+                note = LOAD_CANCELLED if order is Order.CANCEL else life.run.note
+                life.run = self._means.ledger.save(life.run.model_copy(update={"note": note}), f"{order} the load")
 
     def _stored(self, run_id: str) -> Run:
         run = self._store.run(run_id)

@@ -10,6 +10,7 @@ from web.live_plot import live_plot
 from web.picker import pick_runs, tell_unknown
 from web.share_dialog import share_button
 from web.visible import visible_runs
+from web.workload_panel import workload_progress
 
 NEWEST = 200
 GHOSTS_BY_DEFAULT = 3
@@ -23,6 +24,7 @@ if picked.runs:
     with st.container(horizontal=True):
         stop_buttons(picked.runs)
         share_button(picked.runs, "live")
+    workload_progress(picked.runs)
     live_plot([run.id for run in picked.runs])
 elif not runs and is_operator():
     st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")

@@ -12,6 +12,7 @@ from web.markup import markdown_text
 from web.share_dialog import share_button
 from web.shown_sql import show_the_sql
 from web.visible import visible_run, visible_runs
+from web.workload_panel import workload_progress
 
 run_id = next(iter(st.query_params.get_all("run")), "")
 run = visible_run(run_id) if run_id else None
@@ -30,6 +31,7 @@ run_page.header(facts)
 share_button([run], "run")
 bundle_button([run], "run")
 run_page.cause(run)
+workload_progress([run])
 run_page.numbers(facts)
 show_the_sql([run.id])
 left, right = st.columns([1, 1])

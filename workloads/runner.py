@@ -41,6 +41,8 @@ class Runner:
         self.started_s = self.target.mono_s()
         self.requests_total = sum(len(phase.requests) for phase in self.plan)
         self.tokens_planned = sum(request.max_tokens for phase in self.plan for request in phase.requests)
+        self.paused_s = 0.0
+        self.paused_at_s = self.started_s
         self.tokens_ended = 0  # of the plan, by the limits of the requests that have ended
         token = secrets.token_hex(4)  # a run may have several workloads: their requests are told apart
         self.names: Iterator[str] = (f"{token}-{number:04d}" for number in range(self.requests_total))
@@ -88,7 +90,7 @@ class Runner:
         self.tell("running")
 
     def tell(self, state: str) -> None:
-        """Write the progress file; the estimate takes the pace so far for all that is still planned."""
+        """Write the progress file; the estimate takes the pace so far, pauses aside, for all that is still planned."""
         elapsed_s = self.target.mono_s() - self.started_s
         left = self.tokens_planned - self.tokens_ended
         progress = Progress(
@@ -102,7 +104,7 @@ class Runner:
             tokens_done=sum(record.completion_tokens or 0 for record in self.records),
             tokens_planned=self.tokens_planned,
             elapsed_s=round(elapsed_s, 3),
-            remaining_s=round(elapsed_s * left / self.tokens_ended, 1) if self.tokens_ended else None,
+            remaining_s=round((elapsed_s - self.paused_s) * left / self.tokens_ended, 1) if self.tokens_ended else None,
             updated_at=self.target.utc_now().isoformat(),
         )
         write_progress(self.job.progress, progress)
@@ -122,9 +124,13 @@ class Runner:
             task.cancel()
 
     def pause(self) -> None:
+        if self.may_send.is_set():
+            self.paused_at_s = self.target.mono_s()
         self.may_send.clear()
         self.tell("paused")
 
     def go_on(self) -> None:
+        if not self.may_send.is_set():
+            self.paused_s += self.target.mono_s() - self.paused_at_s
         self.may_send.set()
         self.tell("running")

@@ -1,0 +1,60 @@
+"""The load of a run on its pages: how far it is, paused, gone on with and cancelled, and what it leaves is valid."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.presets import demo_configs
+from launcher.supervisor import LOAD_CANCELLED
+from tests.e2e.pitwall_process import Pitwall, wait_until
+from web.workload_command import PROGRESS_FILE
+from workloads.job import Progress
+
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
+MEASURED = "SELECT count(*) FROM requests WHERE error_kind IS NULL AND completion_tokens = 1000"
+
+
+def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    page.get_by_label("Command").fill(shlex.join(demo_configs(tmp_path)[0].argv))
+    page.get_by_label("Command").press("Control+Enter")
+    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    page.get_by_label("Workload", exact=True).click()
+    page.get_by_role("option", name="Demo stream").click()
+    page.get_by_role("button", name="Launch", exact=True).click()
+    page.wait_for_url(re.compile("/live"))
+    expect(page.get_by_text(re.compile(r"Demo stream, .+: \d of 9 requests, about .+ to go"))).to_be_visible()
+
+    page.get_by_role("button", name=re.compile("Pause the load of")).click()
+    expect(page.get_by_text("paused: nothing more is sent")).to_be_visible()
+    paused = progress(pitwall)
+    assert paused.state == "paused"
+    page.get_by_role("button", name=re.compile("Go on with the load of")).click()
+    wait_until(lambda: progress(pitwall).done >= paused.done + 2, 120)  # one was under way
+
+    page.goto(f"{pitwall.url}/run?run={run_id(pitwall)}")
+    page.get_by_role("button", name=re.compile("Cancel the load of")).click()
+    wait_until(lambda: set(pitwall.states().values()) == {"finished"}, 60)
+    assert pitwall.sql("SELECT note, cause, exit_code FROM runs") == [(LOAD_CANCELLED, None, 0)]
+    (measured,) = pitwall.sql(MEASURED)
+    assert 2 <= measured[0] < 8
+    assert pitwall.sql("SELECT error_kind FROM requests WHERE error_kind IS NOT NULL") in ([], [("cancelled",)])
+    assert pitwall.sql("SELECT 1 FROM engine_samples WHERE decode_tps > 0 AND activity = 'active' LIMIT 1")
+    page.reload()
+    expect(page.get_by_text(LOAD_CANCELLED).first).to_be_visible()
+    expect(page.get_by_text("to go")).to_have_count(0)
+
+
+def run_id(pitwall: Pitwall) -> str:
+    ((known,),) = pitwall.sql("SELECT run_id FROM runs")
+    return str(known)
+
+
+def progress(pitwall: Pitwall) -> Progress:
+    path = pitwall.data / "runs" / run_id(pitwall) / "workload" / PROGRESS_FILE
+    return Progress.model_validate_json(path.read_bytes())

@@ -1,0 +1,75 @@
+"""How far the load of a run is, with an estimate; and pausing, going on with and cancelling it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from domain import Run, RunState
+from launcher.steering import Order
+from web import audit
+from web.actions import is_operator, require_operator
+from web.context import services
+from web.markup import markdown_text
+from web.theme import duration
+from web.workload_command import read_progress
+from workloads import REGISTRY
+from workloads.job import Progress
+
+LOOK_S = 2.0
+IS_RUNNING, IS_PAUSED = "running", "paused"
+
+
+def workload_progress(runs: Sequence[Run]) -> None:
+    """A bar for every one of these runs that is under load, followed as long as one may come to be."""
+    if any(not run.state.is_final and run.workload for run in runs):
+        st.fragment(_bars, run_every=LOOK_S)([run.id for run in runs])
+
+
+def _bars(run_ids: Sequence[str]) -> None:
+    for run in filter(None, map(services().store.run, run_ids)):
+        progress = read_progress(run) if run.state is RunState.RUNNING else None
+        if progress and progress.state in (IS_RUNNING, IS_PAUSED):
+            _bar(run, progress)
+
+
+def _bar(run: Run, progress: Progress) -> None:
+    st.progress(
+        progress.done / progress.total, f"**{markdown_text(run.name)}**: {describe(progress, datetime.now(UTC))}"
+    )
+    if not is_operator():
+        return
+    name = markdown_text(run.name)
+    word, order = ("Go on with", Order.GO_ON) if progress.state == IS_PAUSED else ("Pause", Order.PAUSE)
+    with st.container(horizontal=True):
+        st.button(f"{word} the load of {name}", key=f"load-{run.id}", on_click=_steer, args=(run.id, order))
+        st.button(
+            f"Cancel the load of {name}",
+            key=f"load-cancel-{run.id}",
+            on_click=_steer,
+            args=(run.id, Order.CANCEL),
+            help="What is measured stays; requests under way are recorded as cancelled.",
+        )
+
+
+def describe(progress: Progress, now: datetime) -> str:
+    """'Five prompts, Run 1/2: 6 of 15 requests, 1 failed, about 2:14 to go'."""
+    workload = REGISTRY[progress.workload].title
+    words = [f"{progress.done} of {progress.total} requests"]
+    words += [f"{progress.errors} failed"] if progress.errors else []
+    age_s = (now - datetime.fromisoformat(progress.updated_at)).total_seconds()
+    if progress.state == IS_PAUSED:
+        words.append("paused: nothing more is sent")
+    elif progress.remaining_s is None:
+        words.append("time to go not known before the first request has ended")
+    else:
+        words.append(f"about {duration(max(0.0, progress.remaining_s - age_s))} to go")
+    return f"{workload}, {progress.phase}: {', '.join(words)}"
+
+
+def _steer(run_id: str, order: Order) -> None:
+    require_operator()
+    services().supervisor.steer_workload(run_id, order)
+    audit.record(f"{order} the load", [run_id])
