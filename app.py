@@ -47,12 +47,19 @@ INBOX_TIMEOUT_S = 0.5  # an import that takes longer goes on at the next start
 
 try:
     settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
+    secret, api_token = load_secret(settings.secret_path), load_api_token(settings.api_token_path)
 except SettingsError as error:
     sys.exit(f"Pitwall cannot start: {error}")
 base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
-access = access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path), base_path)
+access = access_for(settings, secret, api_token, base_path)
 shares = ShareBook(access.secret, share_url(settings, base_path))
-hub = LiveHub(StoreReader(lambda: services().store))
+
+
+def is_storing() -> bool:
+    return services().store.health().ok
+
+
+hub = LiveHub(StoreReader(lambda: services().store), is_storing=is_storing)
 sandbox = Sandbox(settings, run_bounded)
 
 
@@ -144,6 +151,6 @@ def count_live_runs() -> int:
 app = st.App(
     "web/shell.py",
     lifespan=lifespan,
-    routes=[*build_routes(hub, count_live_runs, VERSION, base_path), sql_route(sandbox.ask, base_path)],
+    routes=[*build_routes(hub, count_live_runs, VERSION, base_path, is_storing), sql_route(sandbox.ask, base_path)],
     middleware=[Middleware(Gate, access=access, shares=shares)],
 )

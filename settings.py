@@ -85,7 +85,7 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
 
 
 class SettingsError(ValueError):
-    """A variable of the environment that cannot be used, in one sentence."""
+    """A variable of the environment, or a file of the data folder, that cannot be used, in one sentence."""
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:

@@ -1,4 +1,7 @@
-"""The store's file: who may open it, cursors on it, and opening it again after DuckDB gave it up."""
+"""The store's file: who may open it, cursors on it, and opening it again after DuckDB gave it up.
+
+Where it cannot be opened for writing again (a disk that has turned read-only), it is opened for reading until it can.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ class StoreInUse(StoreError):
     """Another process owns the store."""
 
 
-def connect(path: Path) -> duckdb.DuckDBPyConnection:
-    """A read-write connection that speaks UTC; raises StoreError when the file cannot be opened."""
+def connect(path: Path, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """A connection that speaks UTC; raises StoreError when the file cannot be opened."""
     try:
-        connection = duckdb.connect(str(path))
+        connection = duckdb.connect(str(path), read_only=read_only)
     except duckdb.Error as error:
         raise _refusal(path, str(error)) from error
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -42,16 +45,20 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = connect(path)
+        self._refusal: str | None = None  # why nothing can be written now
         self._idle = threading.Condition()
         self._cursors = 0
         self._reopening = False
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection of the caller's own, closed when left; safe from any thread."""
+        """A connection of the caller's own, closed when left; safe from any thread. StoreError if there is none."""
         with self._idle:
             self._idle.wait_for(lambda: not self._reopening)
-            cursor = self._connection.cursor()
+            try:
+                cursor = self._connection.cursor()
+            except duckdb.ConnectionException:
+                raise StoreError(self._refusal or "The store is closed.") from None
             self._cursors += 1
         try:
             yield cursor
@@ -63,8 +70,10 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor in a transaction: committed when left, rolled back by an exception."""
+        """A cursor in a transaction: committed when left, rolled back by an exception. StoreError as `reopen`."""
         with self.cursor() as cursor:
+            if self._refusal:
+                raise StoreError(self._refusal)
             cursor.begin()
             try:
                 yield cursor
@@ -74,16 +83,27 @@ class Database:
                 raise
 
     def reopen(self) -> None:
-        """Open the file anew, which replays what was committed; needed after a fatal error of DuckDB's."""
+        """Open the file anew, which replays what was committed; needed after a fatal error of DuckDB's.
+
+        Raises StoreError when it cannot be written: it is open for reading then, if that is possible.
+        """
         with self._idle:
             self._reopening = True
             try:
                 self._idle.wait_for(lambda: self._cursors == 0)
                 self._connection.close()
-                self._connection = connect(self.path)
+                self._connect()
             finally:
                 self._reopening = False
                 self._idle.notify_all()
+
+    def _connect(self) -> None:
+        try:
+            self._connection, self._refusal = connect(self.path), None
+        except StoreError as refusal:
+            self._refusal = str(refusal)
+            self._connection = connect(self.path, read_only=True)
+            raise
 
     def close(self) -> None:
         with self._idle:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from settings import Settings
 from storage.catalog import attached, define_views, migrate
-from storage.database import Database, roll_back
+from storage.database import Database, StoreError, roll_back
 from storage.rows import SAMPLE_TABLES
 
 EVERY_S = 2.0
@@ -65,7 +65,7 @@ class Publisher:
         try:
             self.publish()
             self.failure = None
-        except (OSError, duckdb.Error) as error:
+        except (OSError, duckdb.Error, StoreError) as error:
             self.failure = f"The published file is not up to date: {str(error).splitlines()[0]}"
             self._dirty.set()
 

@@ -18,7 +18,7 @@ import duckdb
 
 from settings import Settings
 from storage.catalog import define_views
-from storage.database import Database
+from storage.database import Database, StoreError
 from storage.literals import quoted
 from storage.rows import TIME_COLUMNS
 
@@ -74,7 +74,7 @@ class Sealer:
             try:
                 self.seal_due()
                 self.failure = None
-            except (OSError, duckdb.Error) as error:
+            except (OSError, duckdb.Error, StoreError) as error:
                 self.failure = f"Rows could not be sealed: {str(error).splitlines()[0]}"
 
     def seal_due(self) -> int:

@@ -13,12 +13,12 @@ import pyarrow as pa
 from domain import AuditEntry, Batch, Run, RunState, Share, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
-from storage.database import Database
+from storage.database import Database, StoreError
 from storage.publish import Publisher
 from storage.records import audit_table, share_of, share_table
 from storage.rows import run_of, run_table, tables_of
 from storage.seal import SealedDraft, Sealer
-from storage.writer import CommitCallback, Pending, Writer, replace_rows
+from storage.writer import WRITE_FAILURES, CommitCallback, Pending, Writer, replace_rows
 
 CLOSE_TIMEOUT_S = 3.0
 
@@ -63,14 +63,23 @@ class Store:
 
     @classmethod
     def open(cls, settings: Settings, clock: Callable[[], datetime] = utc_now) -> Self:
-        """Open or make the store in `settings.data_dir`; raises StoreError when it is in use, newer or unreadable."""
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        """Open or make the store in `settings.data_dir`.
+
+        Raises StoreError when it is in use, newer, unreadable or cannot be written.
+        """
+        try:
+            settings.data_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
         database = Database(settings.store_path)
         try:
             with database.cursor() as cursor:
                 migrate(cursor)
             with database.transaction() as cursor:
                 define_views(cursor, settings.parquet_dir)
+        except WRITE_FAILURES as error:
+            database.close()
+            raise StoreError(f"The store {database.path} cannot be written: {str(error).splitlines()[0]}") from error
         except BaseException:
             database.close()
             raise

@@ -24,7 +24,8 @@ KEYS: Mapping[str, str] = {
     "metric_definitions": "definition",
     "shares": "id",
 }  # rows that replace the ones with the same key
-STORE_FAILURES = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException, StoreError)
+WRITE_FAILURES = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException)  # of DuckDB's, not of the rows
+STORE_FAILURES = (*WRITE_FAILURES, StoreError)
 
 CommitCallback = Callable[[frozenset[str]], None]
 

@@ -63,8 +63,15 @@ class _Channel:
 class LiveHub:
     """`async with hub:` in the lifespan, `hub.serve` as WebSocket route, `hub.on_commit` for the store's writer."""
 
-    def __init__(self, reader: LiveReader, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        reader: LiveReader,
+        clock: Callable[[], float] = time.time,
+        is_storing: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`is_storing` tells whether the store takes what it is given: without commits there is nothing to push."""
         self._reader = reader
+        self._is_storing = is_storing
         self._clock = clock
         self._channels: dict[str, _Channel] = {}
         self._reading = asyncio.Lock()
@@ -162,14 +169,14 @@ class LiveHub:
             viewer.offer(message)
 
     async def _feed(self, websocket: WebSocket, viewer: _Viewer, wanted: Mapping[str, str]) -> None:
-        await websocket.send_text(encode("hello", self._clock(), beat_s=BEAT_S))
+        await websocket.send_text(encode("hello", self._clock(), beat_s=BEAT_S, is_storing=self._is_storing()))
         for run_id, cursor in wanted.items():
             await websocket.send_text(await self._catch_up(viewer, run_id, cursor))
         while True:
             try:
                 await asyncio.wait_for(viewer.changed.wait(), BEAT_S)
             except TimeoutError:
-                await websocket.send_text(encode("beat", self._clock()))
+                await websocket.send_text(encode("beat", self._clock(), is_storing=self._is_storing()))
                 continue
             viewer.changed.clear()
             if viewer.overrun:

@@ -5,13 +5,14 @@ The browser opens `/ws/live?run=<id>&run=<id>` and says first what it has, as `{
 (no cursor, a foreign one, or too much missed). Times are seconds since the epoch (UTC, fractions);
 unknown is null. Every message is one JSON object:
 
-    {"type": "hello", "server_t": 1795210000.12, "beat_s": 5.0}
-    {"type": "beat", "server_t": ...}                  at least every beat_s, so that a dead line is noticed
+    {"type": "hello", "server_t": 1795210000.12, "beat_s": 5.0, "is_storing": true}
+    {"type": "beat", "server_t": ..., "is_storing": true}   at least every beat_s, so that a dead line is noticed
     {"type": "snapshot", "run": ID, "seq": 7, "server_t": ..., **LivePart}   replaces all the browser has of the run
     {"type": "backfill", "run": ID, "seq": 7, "server_t": ..., **LivePart}   adds what it missed and restarts the count
     {"type": "delta", "run": ID, "seq": 8, "server_t": ..., **LivePart}      adds what is new; seq grew by one
     {"type": "gone", "run": ID, "reason": "no run has this id"}
 
+`is_storing` is false while the store takes nothing (a full disk): then no deltas come.
 `seq` grows by one per delta of a run; a gap in it means: reconnect with the last cursor. Points of a series
 come in the order of their time, so a browser drops points that are not newer than its newest of that series,
 and log lines that are not beyond its last offset: a backfill may overlap what is there.

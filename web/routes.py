@@ -13,12 +13,21 @@ from web.live import LiveHub
 
 
 def build_routes(
-    hub: LiveHub, count_live_runs: Callable[[], int], version: str, base_path: str = ""
+    hub: LiveHub,
+    count_live_runs: Callable[[], int],
+    version: str,
+    base_path: str = "",
+    is_storing: Callable[[], bool] = lambda: True,
 ) -> list[BaseRoute]:
-    """The routes for `st.App(routes=...)`; `base_path` is Streamlit's server.baseUrlPath as '/pitwall' or ''."""
+    """The routes for `st.App(routes=...)`; `base_path` is Streamlit's server.baseUrlPath as '/pitwall' or ''.
+
+    `/healthz` is open to all: 503 while the store takes nothing, but not why, for the reason names paths.
+    """
 
     async def healthz(request: Request) -> JSONResponse:
-        return JSONResponse({"ok": True, "version": version, "runs_live": count_live_runs()})
+        ok = is_storing()
+        body = {"ok": ok, "version": version, "runs_live": count_live_runs()}
+        return JSONResponse(body, status_code=200 if ok else 503)
 
     return [
         Route(f"{base_path}/healthz", healthz),

@@ -8,6 +8,8 @@ import streamlit as st
 
 from web import places
 from web.actions import is_operator
+from web.context import services
+from web.markup import markdown_text
 
 STATIC = Path(__file__).resolve().parent / "static"
 
@@ -30,5 +32,9 @@ VIEWER_PAGES = [
     compare,
     st.Page(places.RUN, title="Run", url_path="run"),
 ]
+
+trouble = services().store.health().detail
+if trouble and is_operator():
+    st.error(f"Pitwall cannot store what it collects now, and tries again until it can: {markdown_text(trouble)}")
 
 st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top").run()

@@ -6,38 +6,45 @@ import os
 import secrets
 from pathlib import Path
 
+from settings import SettingsError
+
 KEY_BYTES = 32
 
 
 def load_secret(path: Path) -> bytes:
     """The signing secret at `path`, made when there is none; sign-ins outlive a restart because it does.
 
-    Raises OSError when the folder cannot be written and ValueError when the file is not such a secret.
+    Raises SettingsError when the folder cannot be written or the file is not such a secret.
     """
     secret = _kept(path, secrets.token_bytes(KEY_BYTES))
     if len(secret) < KEY_BYTES:
-        raise ValueError(f"{path} is not a signing key: delete it to have a new one made (everybody signs in again)")
+        raise SettingsError(
+            f"{path} is not a signing key: delete it to have a new one made (everybody signs in again)."
+        )
     return secret
 
 
 def load_api_token(path: Path) -> str:
     """What programs send as `Authorization: Bearer <token>`; text, so that `$(cat api.token)` is enough.
 
-    Raises OSError when the folder cannot be written and ValueError when the file is too short for a token.
+    Raises SettingsError when the folder cannot be written or the file is too short for a token.
     """
     token = _kept(path, secrets.token_urlsafe(KEY_BYTES).encode()).decode("ascii").strip()
     if len(token) < KEY_BYTES:
-        raise ValueError(f"{path} is not an API token: delete it to have a new one made")
+        raise SettingsError(f"{path} is not an API token: delete it to have a new one made.")
     return token
 
 
 def _kept(path: Path, fresh: bytes) -> bytes:
     """What stands in the file; `fresh` where there is none yet."""
-    if not path.exists():
-        _make(path, fresh)
-    if path.stat().st_mode & 0o077:
-        path.chmod(0o600)
-    return path.read_bytes()
+    try:
+        if not path.exists():
+            _make(path, fresh)
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path} can be neither read nor made: {error.strerror}.") from error
 
 
 def _make(path: Path, fresh: bytes) -> None:

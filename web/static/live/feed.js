@@ -4,7 +4,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
 export class Feed {
-  /** `models`: Map of run id to RunModel; `onMessage(model, changes)`; `onStatus("connecting"|"live"|"reconnecting")`. */
+  /** `models`: Map of run id to RunModel; `onMessage(model, changes)`; `onStatus("connecting"|"live"|"stuck"|"reconnecting")`. */
   constructor(base, models, onMessage, onStatus) {
     Object.assign(this, { base, models, onMessage, onStatus });
     this.pause = FIRST_PAUSE_MS;
@@ -54,8 +54,8 @@ export class Feed {
       this.beatSeconds = message.beat_s;
       this.pause = FIRST_PAUSE_MS;
       this.wasLive = true;
-      this.onStatus("live");
     }
+    this.onStatus(message.is_storing === false ? "stuck" : "live");
     const model = this.models.get(message.run);
     if (!model) return;
     if (!model.follows(message)) {

@@ -3,7 +3,12 @@
 import { element, setText } from "./format.js";
 
 const WINDOWS = [["2 min", 120], ["10 min", 600], ["All", 0]];
-const STATUS = { connecting: "Connecting\u2026", live: "Live", reconnecting: "Reconnecting\u2026 what is missed will be filled in" };
+const STATUS = {
+  connecting: "Connecting\u2026",
+  live: "Live",
+  stuck: "Pitwall cannot store anything now; what is missed will be filled in",
+  reconnecting: "Reconnecting\u2026 what is missed will be filled in",
+};
 let made = 0;
 
 export class Toolbar {
