@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import secrets
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 import streamlit as st
 from itsdangerous import BadSignature, URLSafeTimedSerializer
@@ -28,6 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import Share
 from settings import Settings
+from web.addresses import host_is_ours, origin_is_ours, origin_of
 from web.refusals import HOW_PROGRAMS_SIGN_IN, LINK_IS_OVER, WRONG_TOKEN, forbidden, over, unknown
 from web.shares import ShareBook
 from web.socket_until import SocketUntil
@@ -92,7 +92,7 @@ def access_for(settings: Settings, secret: bytes, api_token: str, base_path: str
         cookie_name=f"pitwall-{settings.port}",
         hosts=frozenset(hosts),
         any_address=wildcard,
-        public_origin=_origin(str(public)) if public else None,
+        public_origin=origin_of(str(public)) if public else None,
         base_path=base_path,
         url=settings.url_under(base_path),
     )
@@ -163,10 +163,10 @@ class Gate:
 
     def _refusal(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> Response | None:
         """The answer of the gate itself, or None for whoever may pass."""
-        if not _host_is_ours(headers.get("host"), self._access):
+        if not host_is_ours(headers.get("host"), self._access.hosts, self._access.any_address):
             return forbidden(headers, "This Host name is not one that Pitwall is reached by; set PITWALL_PUBLIC_URL.")
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
-        if changes and not _origin_is_ours(headers, self._access):
+        if changes and not origin_is_ours(headers, self._access.public_origin):
             return forbidden(headers, "This request comes from another site.")
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in query if name == "token"]
@@ -266,37 +266,3 @@ def _with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
 
 def _same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
-
-
-def _host_is_ours(host: str | None, access: Access) -> bool:
-    """Whether the Host header names us; rebinding needs a name, so an address is ours wherever we listen."""
-    try:
-        name = (urlsplit(f"//{host or ''}").hostname or "").rstrip(".")
-    except ValueError:
-        return False
-    return name in access.hosts or (access.any_address and _is_address(name))
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _origin_is_ours(headers: Headers, access: Access) -> bool:
-    """Whether the request comes from a page of ours; only programs, which lend nobody their cookies, send no Origin."""
-    origin = headers.get("origin")
-    if origin is None:
-        return True
-    if access.public_origin and _origin(origin) == access.public_origin:
-        return True
-    return urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
-
-
-def _origin(url: str) -> str:
-    """Scheme and host of a URL, with the port only where it is not the scheme's own."""
-    parts = urlsplit(url)
-    usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
-    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}" if usual else url
