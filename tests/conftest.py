@@ -1,14 +1,29 @@
-"""The real engine for every test that wants one: llama.cpp's server on a tiny model, started once per session."""
+"""What is real for every test that wants it: llama.cpp's server on a tiny model, and Chromium."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from demo.model import TINY, ModelFiles, make_model
 from demo.presets import free_ports
 from tests.demo_engine import DemoServer, running_demo
+
+BROWSER_ARGS = [
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +39,13 @@ def demo_server(tiny_model: ModelFiles, tmp_path_factory: pytest.TempPathFactory
     argv = ["-m", str(tiny_model.target), "-md", str(tiny_model.draft), "-np", "4", "-c", "16384"]
     with running_demo(argv, free_ports(1)[0], log) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One a module: while it is open, its event loop runs in this thread and no other can."""
+    with sync_playwright() as playwright:
+        path = os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGS)
+        yield browser
+        browser.close()

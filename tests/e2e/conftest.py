@@ -1,21 +1,16 @@
-"""A Pitwall of its own for each test module that wants one, and a browser."""
+"""A Pitwall of its own for each test module that wants one, and a browser profile that is signed in to it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from demo.presets import free_ports
+from tests.conftest import PATIENCE_MS
 from tests.e2e.pitwall_process import Pitwall
-
-ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
-PATIENCE_MS = 60_000
-expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture
@@ -33,16 +28,6 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     pitwall.start()
     yield pitwall
     pitwall.end_everything()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One a module: while it is open, its event loop runs in this thread and no other can."""
-    with sync_playwright() as playwright:
-        path = os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=ARGS)
-        yield browser
-        browser.close()
 
 
 def signed_in(browser: Browser, pitwall: Pitwall, **options: object) -> BrowserContext:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from demo.presets import free_ports
 from domain import RunState
-from tests.e2e.conftest import ARGS, PATIENCE_MS
+from tests.conftest import BROWSER_ARGS, PATIENCE_MS
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 from tests.e2e.seeds import seed_finished
 
@@ -75,7 +75,7 @@ def test_sign_in_push_and_share_work_through_nginx(proxied: tuple[Pitwall, str],
     assert f"Open {public}/?token=" in pitwall.said
     ours = browser.browser_type.launch(
         executable_path=os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium"),
-        args=[*ARGS, f"--host-resolver-rules=MAP {NAME} 127.0.0.1"],
+        args=[*BROWSER_ARGS, f"--host-resolver-rules=MAP {NAME} 127.0.0.1"],
     )
     operator = ours.new_context(ignore_https_errors=True)
     operator.set_default_timeout(PATIENCE_MS)

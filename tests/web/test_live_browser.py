@@ -15,15 +15,14 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from tests.conftest import PATIENCE_MS
 from web.assets import assets_url
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 AXE = Path(str(files("axe_playwright_python") / "axe.min.js"))
-ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-ARGS += ["--disable-background-networking", "--disable-component-update"]
 DECODE = "document.querySelector('.lv-wide .lv-plot')"
 DRAWN = "() => document.querySelector('.lv-wide .lv-plot .main-svg') !== null"
 
@@ -78,18 +77,10 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
         harness.stop()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        path = os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=ARGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1400, "height": 1000}, color_scheme="light")
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
