@@ -33,7 +33,7 @@ from launcher.process import (
 from launcher.provenance import GpusNow, freeze
 from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
-from launcher.starting import Start, is_pulling
+from launcher.starting import Start, is_pulling, read_bar
 from launcher.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
 
 WORKLOAD_GRACE_S = 10.0
@@ -177,7 +177,7 @@ class Life:
 
     # --- starting ---------------------------------------------------------------------------------------------------
     def _step_starting(self) -> None:
-        self._note_pull()
+        self._note_phase()
         if self._start is None:
             poll = ReadinessPoll(self.means.pool, f"{self.run.base_url}{self.run.ready_path}")
             self._start = Start(poll, self.run.ready_timeout_s)
@@ -186,11 +186,12 @@ class Life:
         elif words := self._start.give_up(self.run.phase, self.means.ledger.clock()):
             self._fail(words)
 
-    def _note_pull(self) -> None:
-        """The runtime pulls before the engine has a word."""
-        if self.run.log_path and (self.run.phase is None or is_pulling(self.run.phase)):
-            phase = self.backend.phase(Path(self.run.log_path))
-            if phase != self.run.phase:
+    def _note_phase(self) -> None:
+        """What the log says before the engine has a word, and in lines that have no end yet."""
+        if self.run.log_path:
+            log = Path(self.run.log_path)
+            phase = self.backend.phase(log) or read_bar(log, self.run.config.engine)
+            if phase != self.run.phase and (phase or is_pulling(self.run.phase)):
                 self._change(phase or "the image is here", phase=phase)
 
     def _became_ready(self) -> None:

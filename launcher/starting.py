@@ -1,4 +1,4 @@
-"""How a start goes on: what its runtime is pulling, whether the server answers, and when to give up."""
+"""How a start goes on: what its runtime pulls, how far its progress bar is, and when to give up."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from engines import BY_NAME
+from engines.base import Mark
 from launcher.readiness import ReadinessPoll
 
 PULLING = "pulling the image"
 PULL_LIMIT_S = 3600.0  # a layer of tens of GB takes its time, and podman says nothing meanwhile
 HEAD_BYTES = 65536  # a pull is told at the very start of the log
+BAR_BYTES = 4096
 _PULL_LINE = re.compile(
     r"(?:Trying to pull .+|Getting image source signatures|Copying (?:blob|config) .+"  # podman
     r"|Unable to find image .+ locally|\S+: Pulling from .+|[0-9a-f]{12}: .+|Digest: sha256:.+)$"  # docker
@@ -37,6 +40,18 @@ def _count_layers(lines: Iterable[str]) -> str:
     found = [match for match in map(_LAYER.match, lines) if match]
     there = {match["layer"] for match in found if match["is_there"]}
     return f", {len(there)} of {len({match['layer'] for match in found})} layers" if found else ""
+
+
+def read_bar(log: Path, engine: str) -> str | None:
+    """'loading weights 34 %' of a progress bar that is being drawn: redrawn in place, its line has no end yet."""
+    known = BY_NAME.get(engine)
+    if known is None or known.log is None or not log.is_file():
+        return None
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - BAR_BYTES))
+        _, is_redrawn, drawing = file.read().rpartition(b"\n")[2].rpartition(b"\r")
+    events = known.log.log_parser().feed(drawing + b"\n") if is_redrawn else []
+    return next((event.text for event in events if isinstance(event, Mark) and event.kind == "phase"), None)
 
 
 def is_pulling(phase: str | None) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from domain import RunState
 from launcher.ports import is_port_free
 from launcher.readiness import ReadinessPoll
-from launcher.starting import PULL_LIMIT_S, Start, read_pull
+from launcher.starting import PULL_LIMIT_S, Start, read_bar, read_pull
 from launcher.supervisor import Supervisor, utc_now
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
@@ -53,6 +53,26 @@ def test_a_pull_is_read_from_what_the_client_writes(tmp_path: Path, text: str, p
 
 def test_a_log_that_is_not_there_tells_no_pull(tmp_path: Path) -> None:
     assert read_pull(tmp_path / "server.log") is None
+
+
+SHARDS = "\rLoading safetensors checkpoint shards: "
+BAR = f"{SHARDS}  0% Completed | 0/3{SHARDS} 34% Completed"
+
+
+@pytest.mark.parametrize(
+    ("engine", "text", "phase"),
+    [
+        ("vllm", f"INFO 11-21 01:00:00 [a.py:1] x\n{BAR} | 1/3 [00:01<00:09]", "loading weights 34 %"),
+        ("vllm", f"{BAR} | 1/3\n", None),  # the line is over: the log's reader has it
+        ("vllm", "INFO 11-21 01:00:00 [a.py:1] Starting to load model o/m", None),
+        ("sglang", "\rCapturing batches (bs=8 avail_mem=7.19 GB):  12%|█▎        | 1/8", "capturing graphs 12 %"),
+        ("vllm", "x" * 10_000 + f"{BAR} | 1/3", "loading weights 34 %"),
+        ("other", f"{BAR} | 1/3", None),
+    ],
+)
+def test_a_bar_that_is_being_drawn_is_the_phase(tmp_path: Path, engine: str, text: str, phase: str | None) -> None:
+    (tmp_path / "server.log").write_text(text)
+    assert read_bar(tmp_path / "server.log", engine) == phase
 
 
 def start_of(limit_s: float) -> Start:
