@@ -53,13 +53,7 @@ except SettingsError as error:
 base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
 access = access_for(settings, secret, api_token, base_path)
 shares = ShareBook(access.secret, share_url(settings, base_path))
-
-
-def is_storing() -> bool:
-    return services().store.health().ok
-
-
-hub = LiveHub(StoreReader(lambda: services().store), is_storing=is_storing)
+hub = LiveHub(StoreReader(lambda: services().store), is_storing=lambda: services().store.health().is_storing)
 sandbox = Sandbox(settings, run_bounded)
 
 
@@ -148,9 +142,13 @@ def count_live_runs() -> int:
     return len(services().supervisor.live_runs())
 
 
+def is_well() -> bool:
+    return services().store.health().ok
+
+
 app = st.App(
     "web/shell.py",
     lifespan=lifespan,
-    routes=[*build_routes(hub, count_live_runs, VERSION, base_path, is_storing), sql_route(sandbox.ask, base_path)],
+    routes=[*build_routes(hub, count_live_runs, VERSION, base_path, is_well), sql_route(sandbox.ask, base_path)],
     middleware=[Middleware(Gate, access=access, shares=shares)],
 )

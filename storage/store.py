@@ -38,9 +38,10 @@ class Definition(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoreHealth:
-    """Whether what was given is being stored; `detail` says in words why not."""
+    """Whether all is well with the store; `detail` says in words what is not."""
 
     ok: bool
+    is_storing: bool  # what is given to it becomes durable; else it waits in memory
     detail: str | None
     pending_rows: int
     publish_ms: float | None  # how long the last publishing took
@@ -191,5 +192,7 @@ class Store:
         self._writer.on_commit(callback)
 
     def health(self) -> StoreHealth:
-        failure = self._writer.failure or self._publisher.failure or self._sealer.failure
-        return StoreHealth(failure is None, failure, self._writer.pending_rows, self._publisher.last_ms)
+        unwritten = self._writer.failure
+        failure = unwritten or self._publisher.failure or self._sealer.failure
+        pending, published_ms = self._writer.pending_rows, self._publisher.last_ms
+        return StoreHealth(failure is None, unwritten is None, failure, pending, published_ms)

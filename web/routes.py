@@ -17,15 +17,15 @@ def build_routes(
     count_live_runs: Callable[[], int],
     version: str,
     base_path: str = "",
-    is_storing: Callable[[], bool] = lambda: True,
+    is_well: Callable[[], bool] = lambda: True,
 ) -> list[BaseRoute]:
     """The routes for `st.App(routes=...)`; `base_path` is Streamlit's server.baseUrlPath as '/pitwall' or ''.
 
-    `/healthz` is open to all: 503 while the store takes nothing, but not why, for the reason names paths.
+    `/healthz` is open to all: 503 while something is wrong with the store, but not what, for that names paths.
     """
 
     async def healthz(request: Request) -> JSONResponse:
-        ok = is_storing()
+        ok = is_well()
         body = {"ok": ok, "version": version, "runs_live": count_live_runs()}
         return JSONResponse(body, status_code=200 if ok else 503)
 

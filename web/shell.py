@@ -35,6 +35,6 @@ VIEWER_PAGES = [
 
 trouble = services().store.health().detail
 if trouble and is_operator():
-    st.error(f"Pitwall cannot store what it collects now, and tries again until it can: {markdown_text(trouble)}")
+    st.error(f"All is not well with the store, and is tried again until it is. {markdown_text(trouble)}")
 
 st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top").run()

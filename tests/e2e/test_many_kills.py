@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -15,12 +14,10 @@ import duckdb
 import pytest
 
 from demo.presets import free_ports
-from domain import Config
-from launcher.supervisor import Supervisor
 from settings import Settings
 from storage.rows import SAMPLE_TABLES
-from storage.store import Store
 from tests.e2e.pitwall_process import ROOT, Pitwall, parsed_log, wait_until
+from tests.e2e.stand_ins import StandIns
 from tests.e2e.traced_pitwall import PHASES, Marks
 
 KILLS = 200
@@ -37,31 +34,6 @@ SELECT (SELECT count(*) - count(DISTINCT (run_id, "offset")) FROM log_samples)
      + (SELECT count(*) - count(DISTINCT (run_id, mono_s)) FROM counter_samples)
      + (SELECT count(*) - count(DISTINCT (run_id, mono_s)) FROM host_samples)
 """
-
-
-class Load:
-    """Stand-in servers that write their logs without a pause, each watched as an attached run."""
-
-    def __init__(self, settings: Settings, folder: Path) -> None:
-        folder.mkdir()
-        store = Store.open(settings)
-        supervisor = Supervisor(store, settings.runs_dir, events=store.write)
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.logs: list[Path] = []
-        for number, port in enumerate(free_ports(RUNS)):
-            log = folder / f"{number}.log"
-            argv = [sys.executable, str(ROOT / "tests/e2e/stand_in.py"), str(port), str(log), str(LINES_PER_S)]
-            self.processes.append(subprocess.Popen(argv))
-            wait_until(log.exists, 60)  # by then it listens
-            pid = self.processes[-1].pid
-            supervisor.attach(f"http://127.0.0.1:{port}", Config(engine="vllm"), log_path=log, pid=pid)
-            self.logs.append(log)
-        store.close()
-
-    def end(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture
@@ -111,7 +83,7 @@ def rows_after_kill(pitwall: Pitwall, copy: Path) -> tuple[int, int]:
 def test_kills_in_every_phase_lose_and_double_nothing(
     traced: Pitwall, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    load = Load(Settings(data_dir=traced.data), tmp_path / "logs")
+    servers = StandIns(Settings(data_dir=traced.data), tmp_path / "logs", RUNS, LINES_PER_S)
     marks, seen, published = Marks(tmp_path / "marks"), Counter[str](), 0
     marks["rows stored"], _ = rows_after_kill(traced, tmp_path / "copy")
     try:
@@ -126,11 +98,11 @@ def test_kills_in_every_phase_lose_and_double_nothing(
             assert before <= published <= rows, f"kill {number}: what was published went back"
             marks["rows stored"], marks["rows on their way"] = rows, 0
         traced.start()
-        load.end()
+        servers.end()
         wait_until(lambda: set(traced.states().values()) == {"finished"}, 120)
-        wait_until(lambda: traced.sql("SELECT count(*) FROM log_samples") == [(count_lines(load),)], 120)
+        wait_until(lambda: traced.sql("SELECT count(*) FROM log_samples") == [(servers.count_lines(),)], 120)
     finally:
-        load.end()
+        servers.end()
     for run_id, log in traced.sql("SELECT run_id, log_path FROM runs"):
         stored_lines = traced.sql(f"SELECT line FROM log_samples WHERE run_id = '{run_id}' ORDER BY line")
         assert [line for (line,) in stored_lines] == [sample["line"] for sample in parsed_log(Path(log))["samples"]]
@@ -139,8 +111,3 @@ def test_kills_in_every_phase_lose_and_double_nothing(
         told = ", ".join(f"{phase} {count}" for phase, count in seen.most_common())
         sys.stdout.write(f"\n{KILLS} kills, under way: {told}; {rows:,} rows, 0 lost, 0 twice\n")
     assert {"write", "publish", "seal", "checkpoint"} <= set(seen)
-
-
-def count_lines(load: Load) -> int:
-    """Every line is a sample of its own."""
-    return sum(log.read_bytes().count(b"\n") for log in load.logs)
