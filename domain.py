@@ -136,8 +136,9 @@ class Run(BaseModel):
     base_url: str | None = None
     ready_path: str | None = None
     ready_timeout_s: float = 600.0
-    pid: int | None = None  # the server, with its start time so that a reused pid is never mistaken for it
-    pid_started_at: float | None = None  # seconds since the epoch as psutil gives it
+    pid: int | None = None  # the server, with its birth so that a reused pid is never mistaken for it
+    pid_birth_s: float | None = None  # seconds after the boot, which no step of the clock moves; see launcher.birth
+    pid_started_at: float | None = None  # seconds since the epoch, as the clock stood then
     created_at: datetime
     started_at: datetime | None = None
     ready_at: datetime | None = None
@@ -216,11 +217,11 @@ class LogSample:
     offset: int  # byte offset of the line: with run_id the identity of the sample
     line: int
     definition: str  # 'vllm.log', 'sglang.log', 'llamacpp.log', ...
-    ts_source: str = "read"  # 'stamp' or 'elapsed' when the line says its time, else when it was read
+    ts_source: str = "read"  # 'stamp' or 'elapsed': the line says its time; 'near': the line before does; else read
     engine_index: int = 0
     rank: str | None = None
     kind: str | None = None  # SGLang: decode | prefill
-    window_s: float | None = None
+    window_s: float | None = None  # where the line tells it
     generation_tps: float | None = None
     prompt_tps: float | None = None
     requests_running: float | None = None

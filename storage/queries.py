@@ -23,7 +23,7 @@ class WindowRow(NamedTuple):
 
     run_id: str
     since_ready_s: float
-    window_s: float | None  # of the cut, or as the log line states it
+    window_s: float | None  # of the cut, or as the log's lines tell it
     dt_s: float
     tokens: float | None
     steps: float | None

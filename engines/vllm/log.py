@@ -18,7 +18,6 @@ from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_s
 from engines.vllm.warnings import read_warning
 
 DEFINITION = "vllm.log"
-WINDOW_S = 10.0  # the default of VLLM_LOG_STATS_INTERVAL
 _MOST_WARNINGS = 100
 _MOST_PROCESSES = 1000
 
@@ -194,7 +193,10 @@ _CONVERTED = ("engine", "kv_cache_usage_pct", "draft_accept_rate_pct", "draft_ac
 
 
 def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
-    """The line in the store's terms: shares as ratios, the acceptance rate strict (accepted over drafted)."""
+    """The line in the store's terms: shares as ratios, the acceptance rate strict (accepted over drafted).
+
+    Its window is not printed: VLLM_LOG_STATS_INTERVAL, which only the distance of lines shows.
+    """
     fields = sample.fields
     known = {column: fields[key] for key, column in _COLUMNS.items() if key in fields}
     is_cumulative = bool(fields.get("cumulative"))
@@ -209,7 +211,6 @@ def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) 
         definition=DEFINITION,
         ts_source=ts_source,
         engine_index=int(fields.get("engine", 0)),
-        window_s=None if is_cumulative else WINDOW_S,
         kv_usage_ratio=_ratio(fields.get("kv_cache_usage_pct")),
         acceptance_rate=None if is_cumulative else _acceptance_rate(fields),
         extra={key: value for key, value in fields.items() if key not in taken},

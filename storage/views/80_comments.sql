@@ -47,7 +47,7 @@ COMMENT ON COLUMN engine_samples.since_ready_s IS 'seconds from the moment the r
 COMMENT ON COLUMN engine_samples.source IS 'who said it: counter, slots or log';
 COMMENT ON COLUMN engine_samples.definition IS 'whose definition of the numbers it is; see metric_definitions';
 COMMENT ON COLUMN engine_samples.engine_index IS 'data-parallel rank; null where ranks are summed';
-COMMENT ON COLUMN engine_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window, or as the log states it';
+COMMENT ON COLUMN engine_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window, or as the log''s lines tell; null where they do not';
 COMMENT ON COLUMN engine_samples.covered_s IS 'seconds of it that were really measured: less than window_s after a gap or a reset';
 COMMENT ON COLUMN engine_samples.decode_tps IS 'decode tokens per second, first tokens not counted; llamacpp.counter: per stream';
 COMMENT ON COLUMN engine_samples.tokens_per_step IS 'tokens per request-step, steps without a draft included';
@@ -73,7 +73,7 @@ COMMENT ON COLUMN run_samples.since_ready_s IS 'seconds from the moment the run 
 COMMENT ON COLUMN run_samples.source IS 'who said it: counter, slots or log';
 COMMENT ON COLUMN run_samples.definition IS 'whose definition of the numbers it is; see metric_definitions';
 COMMENT ON COLUMN run_samples.engine_index IS 'data-parallel rank; null where ranks are summed';
-COMMENT ON COLUMN run_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window, or as the log states it';
+COMMENT ON COLUMN run_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window, or as the log''s lines tell; null where they do not';
 COMMENT ON COLUMN run_samples.covered_s IS 'seconds of it that were really measured: less than window_s after a gap or a reset';
 COMMENT ON COLUMN run_samples.decode_tps IS 'decode tokens per second, first tokens not counted; llamacpp.counter: per stream';
 COMMENT ON COLUMN run_samples.tokens_per_step IS 'tokens per request-step, steps without a draft included';

@@ -307,7 +307,7 @@ def test_log_sample_in_the_stores_terms(read_log) -> None:
     text = f"{API}Engine 001: {RATES}{V1_TAIL}\n{SPEC_AT.format(second='25').replace('Drafted: 5', 'Drafted: 20')}\n"
     (parsed,) = read_log("vllm", text).samples
     sample = log_sample("r", parsed, NOW, "stamp")
-    assert (sample.definition, sample.engine_index, sample.window_s) == ("vllm.log", 1, 10.0)
+    assert (sample.definition, sample.engine_index, sample.window_s) == ("vllm.log", 1, None)
     assert (sample.kv_usage_ratio, sample.acceptance_rate, sample.acceptance_length) == (0.015, 0.25, 2.0)
     assert (sample.generation_tps, sample.requests_running, sample.requests_waiting) == (104.5, 3, 2)
     assert sample.extra == {"prefix_cache_hit_pct": 31.4, "spec_line": 2}

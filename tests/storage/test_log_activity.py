@@ -128,11 +128,6 @@ def test_counters_are_taken_before_the_log_however_few(store: Store) -> None:
     assert queries.recent_speed(store, ["r1"], 1e9)["r1"] == [50.0]
 
 
-def test_lines_of_several_ranks_have_no_sum(store: Store) -> None:
-    put(store, "vllm", *(vllm(10 * i, 40.0, rank=rank) for i in range(1, 7) for rank in (0, 1)))
-    assert queries.windows(store, ["r1"], PEAK_WINDOW_S)["r1"] == []
-
-
 def take_in(store: Store, engine: str, log: Path, **fields: Any) -> None:
     """A whole log as the collector reads it."""
     run = run_of(engine, **fields)

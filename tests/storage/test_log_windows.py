@@ -1,0 +1,69 @@
+"""Over which time a log's lines speak, where only their distances tell it, and the counters of the same time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from domain import Batch, Config, CounterSample, LogSample, Run
+from storage import queries
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+UNTOLD = "the log does not tell over which time its lines speak"
+
+
+def save(store: Store, *samples: Any, **config: Any) -> None:
+    store.write(Batch(samples))
+    run = Run(id="r1", name="r1", color=0, config=Config(**config), machine_id="m", created_at=NOW, ready_at=NOW)
+    store.save_run(run)
+
+
+def vllm(second: float, tps: float = 50.0, **fields: Any) -> LogSample:
+    given = {"ts_source": "stamp", "requests_running": 1.0, "prompt_tps": 0.0} | fields
+    when = NOW + timedelta(seconds=second)
+    return LogSample("r1", when, int(second), int(second), "vllm.log", generation_tps=tps, **given)
+
+
+def said(store: Store, column: str, view: str = "run_samples") -> list[Any]:
+    return list(store.query(f"SELECT {column} FROM {view} ORDER BY ts")[column].to_pylist())
+
+
+def test_the_usual_distance_behind_lines_with_tokens_is_the_window(store: Store) -> None:
+    """30 s are a silence behind an empty window; 6 s and 4 s a stamp's whole seconds."""
+    save(store, vllm(5), vllm(10), vllm(16), vllm(20), vllm(25, 0.0), vllm(55), vllm(60), engine="vllm")
+    assert said(store, "window_s") == [5.0] * 7
+    assert said(store, "decode_tokens") == [250.0, 250.0, 250.0, 250.0, 0.0, 250.0, 250.0]
+
+
+def test_the_environment_of_the_run_says_it_first(store: Store) -> None:
+    env = {"VLLM_LOG_STATS_INTERVAL": "0.5"}
+    save(store, vllm(1), vllm(2), vllm(2.9), engine="vllm", env=env)
+    assert said(store, "window_s") == [0.5] * 3
+
+
+@pytest.mark.parametrize("source", ["read", "near"])
+def test_without_stamps_there_is_no_window_and_the_row_says_so(store: Store, source: str) -> None:
+    save(store, *(vllm(10 * i, ts_source=source) for i in (1, 2, 3)), engine="vllm")
+    assert said(store, "window_s") == [None] * 3
+    assert (said(store, "decode_tps"), said(store, "decode_tokens")) == ([50.0] * 3, [None] * 3)
+    assert set(said(store, "reason")) == {UNTOLD}
+
+
+def sglang(second: float, tps: float) -> LogSample:
+    when = NOW + timedelta(seconds=second)
+    return LogSample("r1", when, int(second), int(second), "sglang.log", kind="decode", generation_tps=tps)
+
+
+def test_sglangs_lines_are_checked_over_the_time_since_the_line_before(store: Store) -> None:
+    counted = [
+        CounterSample("r1", NOW + timedelta(seconds=s), float(s), "sglang.counter", decode_tokens_total=100.0 * s)
+        for s in range(40)
+    ]
+    save(store, *counted, *(sglang(s, 95.0) for s in (3.4, 7.4, 12.4)), engine="sglang")
+    assert said(store, "window_s", "samples_crosscheck") == [None, 4.0, 5.0]
+    assert said(store, "counter_tps", "samples_crosscheck") == [None, pytest.approx(100), pytest.approx(100)]
+    [check] = queries.crosschecks(store, ["r1"]).values()
+    assert (check.windows, check.difference) == (2, pytest.approx(5 / 95))
