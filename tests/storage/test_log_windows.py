@@ -32,10 +32,11 @@ def said(store: Store, column: str, view: str = "run_samples") -> list[Any]:
 
 
 def test_the_usual_distance_behind_lines_with_tokens_is_the_window(store: Store) -> None:
-    """30 s are a silence behind an empty window; 6 s and 4 s a stamp's whole seconds."""
-    save(store, vllm(5), vllm(10), vllm(16), vllm(20), vllm(25, 0.0), vllm(55), vllm(60), engine="vllm")
-    assert said(store, "window_s") == [5.0] * 7
-    assert said(store, "decode_tokens") == [250.0, 250.0, 250.0, 250.0, 0.0, 250.0, 250.0]
+    """30 s and more are silences behind empty windows; 6 s and 4 s come of a stamp's whole seconds."""
+    lines = ((5, 50), (11, 50), (15, 0), (45, 50), (50, 0), (90, 50), (95, 0), (200, 0))
+    save(store, *(vllm(second, tps) for second, tps in lines), engine="vllm")
+    assert said(store, "window_s") == [5.0] * 8
+    assert said(store, "decode_tokens") == [250.0, 250.0, 0.0, 250.0, 0.0, 250.0, 0.0, 0.0]
 
 
 def test_the_environment_of_the_run_says_it_first(store: Store) -> None:
