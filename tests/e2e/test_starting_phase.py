@@ -14,7 +14,7 @@ from demo.presets import free_ports
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
-NO_PROGRESS_S = 45
+NO_PROGRESS_S = 30
 FAKE_VLLM = f"""#!{sys.executable}
 # FAKE vLLM: its start-up lines and bars as a terminal-less tqdm writes them, then nothing for ever.
 import pathlib, sys, time

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from demo.presets import free_ports
 from domain import Config, Run
 from launcher.backends import LABEL
@@ -56,6 +58,19 @@ def podman(*words: str) -> str:
 
 def containers(run_id: str) -> list[str]:
     return podman("ps", "-aq", "--filter", f"label={LABEL}={run_id}").split()
+
+
+def container_process(run_id: str) -> psutil.Process | None:
+    """The first process of the run's container as this machine sees it; None while there is none."""
+    found = containers(run_id)
+    pids = podman("inspect", "--type", "container", "-f", "{{.State.Pid}}", *found).split() if found else ["0"]
+    return psutil.Process(int(pids[0])) if pids[0] != "0" else None
+
+
+def monitor_process(run_id: str) -> psutil.Process | None:
+    """What podman leaves beside the container to wait for its end."""
+    process = container_process(run_id)
+    return psutil.Process(process.ppid()) if process else None
 
 
 def command(image: str, *inside: str, flags: tuple[str, ...] = ("--rm", "-d")) -> tuple[str, ...]:

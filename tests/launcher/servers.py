@@ -90,7 +90,7 @@ def request_for(kind: str = "plain", port: int | None = None, **given: Any) -> L
     return LaunchRequest(**{"config": config, "name": kind, "ready_path": "/health", **given})
 
 
-def wait_for(is_so: Callable[[], Any], timeout_s: float = 30.0) -> Any:
+def wait_for(is_so: Callable[[], Any], timeout_s: float = 90.0) -> Any:
     deadline = time.monotonic() + timeout_s
     while not (value := is_so()):
         assert time.monotonic() < deadline, "waited in vain"

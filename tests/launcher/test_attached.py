@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import psutil
@@ -48,7 +47,7 @@ def test_attach_watches_once_and_never_signals(supervisor: Supervisor, store: Di
 def test_an_attached_server_that_goes_away_ends_its_run(
     supervisor: Supervisor, store: DictStore, foreign: Foreign, with_pid: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("launcher.attached.GONE_AFTER", timedelta(seconds=1))
+    monkeypatch.setattr("launcher.attached.GONE_AFTER_S", 1.0)
     run = supervisor.attach(foreign.base_url, Config(), pid=foreign.process.pid if with_pid else None)
     wait_for_state(store, run.id, RunState.READY)
     foreign.process.kill()

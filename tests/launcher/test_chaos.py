@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psutil
@@ -88,16 +88,18 @@ def test_orphans_of_an_api_server_killed_with_signal_9_are_found_and_ended(
 
 # --- Pitwall itself among the victims --------------------------------------------------------------------------------
 PITWALL = """
-import pathlib, sys
+import dataclasses, pathlib, sys
 from domain import WorkloadSpec
-from tests.launcher.servers import request_for
+from tests.launcher import podman, servers
 from tests.launcher.test_adoption import make_supervisor
+image = sys.argv[2:]
 supervisor = make_supervisor(pathlib.Path(sys.argv[1]))
 supervisor.adopt_all()
 supervisor.start()
 print("up", flush=True)
 for line in sys.stdin:
-    requests = [request_for("engine-core", workload=WorkloadSpec(name="load")) for _ in range(int(line))]
+    make = (lambda: podman.request(*image, "engine-core")) if image else (lambda: servers.request_for("engine-core"))
+    requests = [dataclasses.replace(make(), workload=WorkloadSpec(name="load")) for _ in range(int(line))]
     supervisor.launch_batch(requests, one_after_the_other=False)
     print("launched", flush=True)
 """
@@ -105,15 +107,15 @@ AT_ONCE = 4
 
 
 class Holder:
-    """A Pitwall in a process of its own: killed like the others, and started again."""
+    """A Pitwall in a process of its own, killed like the others and started again; its servers in `image`, if any."""
 
-    def __init__(self, place: Path) -> None:
-        self._place = place
+    def __init__(self, place: Path, *image: str) -> None:
+        self._place, self._image = place, image
         self.store = FileStore(place / "store")
         self.start()
 
     def start(self) -> None:
-        argv = [sys.executable, "-c", PITWALL, str(self._place)]
+        argv = [sys.executable, "-c", PITWALL, str(self._place), *self._image]
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._say(None, b"up\n")
 
@@ -134,22 +136,24 @@ class Holder:
         self._process.communicate()
 
 
-ANYBODY: dict[str, Callable[[Path], psutil.Process | None]] = {
+Victims = Mapping[str, Callable[[Path], psutil.Process | None]]
+ANYBODY: Victims = {
     **{name: VICTIMS[name] for name in ("server", "shim", "workload", "workload shim")},
     "worker": lambda directory: next((p for p in marked(directory.name) if "Worker_TP1" in p.cmdline()), None),
     "engine core": lambda directory: next((p for p in marked(directory.name) if "EngineCore" in p.cmdline()), None),
 }
 
 
-def storm(pitwall: Holder, launches: int, chance: random.Random) -> Counter[str]:
+def storm(pitwall: Holder, launches: int, anybody: Victims, within_s: float) -> Counter[str]:
     """Launch four at a time and kill one victim for each at a random moment; how often each was hit."""
+    chance = random.Random(launches)
     hits: Counter[str] = Counter()
     for _ in range(launches // AT_ONCE):
         runs = pitwall.launch(AT_ONCE)
         for run in runs:
-            time.sleep(chance.uniform(0.0, 0.8))
-            victims = chance.sample([*ANYBODY, "pitwall"], k=len(ANYBODY) + 1)
-            hits[next(victim for victim in victims if hit(pitwall, run, victim))] += 1
+            time.sleep(chance.uniform(0.0, within_s))
+            victims = chance.sample([*anybody, "pitwall"], k=len(anybody) + 1)
+            hits[next(name for name in victims if hit(pitwall, run, anybody.get(name)))] += 1
         for ended in [wait_for_state(pitwall.store, run.id, *FINAL) for run in runs]:
             assert ended.state is RunState.FINISHED or ended.cause, ended
             assert marked(ended.id) == [], ended
@@ -158,14 +162,14 @@ def storm(pitwall: Holder, launches: int, chance: random.Random) -> Counter[str]
     return hits
 
 
-def hit(pitwall: Holder, run: Run, victim: str) -> bool:
-    """Kill the victim; False when it is not there at this moment of the run's life."""
-    if victim == "pitwall":
+def hit(pitwall: Holder, run: Run, find: Callable[[Path], psutil.Process | None] | None) -> bool:
+    """Kill whom `find` finds, or Pitwall; False when nobody is there at this moment of the run's life."""
+    if find is None:
         pitwall.kill()
         pitwall.start()
         return True
     try:
-        process = ANYBODY[victim](Path(run.run_dir or ""))
+        process = find(Path(run.run_dir or ""))
         if process:
             process.kill()
     except psutil.NoSuchProcess:
@@ -179,7 +183,7 @@ def test_a_storm_of_kill_9_leaves_nothing_and_every_run_has_an_end(
 ) -> None:
     pitwall = Holder(tmp_path)
     try:
-        hits = storm(pitwall, launches, random.Random(launches))
+        hits = storm(pitwall, launches, ANYBODY, within_s=0.8)
     finally:
         pitwall.kill()
         for process in [process for run in pitwall.store.runs() for process in marked(run.id)]:

@@ -16,7 +16,15 @@ from domain import Run, RunState
 from launcher.preflight import LaunchRefused, LaunchRequest
 from launcher.process import ROOT, server_process, shim_process
 from launcher.supervisor import Supervisor
-from tests.launcher.podman import check_nothing_is_left, command, containers, podman, request
+from tests.launcher.podman import (
+    check_nothing_is_left,
+    command,
+    container_process,
+    containers,
+    monitor_process,
+    podman,
+    request,
+)
 from tests.launcher.servers import DictStore, wait_for, wait_for_state
 
 pytestmark = [
@@ -58,8 +66,8 @@ def test_the_exit_code_and_the_log_of_a_container_that_would_have_removed_itself
 VICTIMS: dict[str, Callable[[Run], psutil.Process | None]] = {
     "client": lambda run: server_process(Path(run.run_dir or "")),
     "shim": lambda run: shim_process(Path(run.run_dir or "")),
-    "container": lambda run: psutil.Process(json.loads(podman("inspect", f"pitwall-{run.id}"))[0]["State"]["Pid"]),
-    "monitor": lambda run: psutil.Process(psutil.Process(VICTIMS["container"](run).pid).ppid()),  # type: ignore[union-attr]
+    "container": lambda run: container_process(run.id),
+    "monitor": lambda run: monitor_process(run.id),
 }
 
 

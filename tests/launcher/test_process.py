@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-import psutil
 import pytest
 
 from domain import new_run_id
+from launcher.birth import birth_s
 from launcher.process import (
     LOST,
     LOST_AT_BOOT,
@@ -68,7 +68,7 @@ def test_a_process_is_found_again_from_its_directory_alone(started: Started) -> 
     started.wait("alive")
     sight = look_at(started.directory)
     assert sight.pid and sight.is_supervised and sight.started_at and sight.exit is None
-    assert same_process(sight.pid, sight.pid_started_at)
+    assert same_process(sight.pid, sight.pid_birth_s)
     assert [p.pid for p in processes_of(started.directory)] == [sight.pid]
     assert os.getsid(sight.pid) == sight.pid != os.getsid(0)
 
@@ -151,15 +151,15 @@ def test_a_server_whose_shim_died_before_it_wrote_is_found_by_its_marker(started
 # The two tests below fake what shim.json says: a pid cannot be made to come round again, nor the machine to restart.
 def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: Path) -> None:
     stranger = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
-    started_at = psutil.Process(stranger.pid).create_time()
+    born_at_s = birth_s(stranger.pid)
     write_spec(ProcessSpec(SLEEP, "/"), started.directory)
     written = {
         "marker": started.marker,
         "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
         "shim_pid": stranger.pid,
-        "shim_started_at": started_at - 100,
+        "shim_birth_s": born_at_s - 100,
         "server_pid": stranger.pid,
-        "server_started_at": started_at - 100,
+        "server_birth_s": born_at_s - 100,
         "started_at": utc_now().isoformat(),
     }
     write_json(started.directory / "shim.json", written)
@@ -167,7 +167,7 @@ def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: 
     assert processes_of(started.directory) == []
     stop_process(started.directory, 0.1)
     assert stranger.poll() is None, "it was ended, and was not ours"
-    write_json(started.directory / "shim.json", {**written, "server_started_at": started_at})
+    write_json(started.directory / "shim.json", {**written, "server_birth_s": born_at_s})
     assert look_at(started.directory).pid == stranger.pid, "with its true start time it is the server"
     stranger.kill()
     stranger.wait()

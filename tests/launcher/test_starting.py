@@ -79,34 +79,30 @@ def start_of(limit_s: float) -> Start:
     return Start(ReadinessPoll(ThreadPoolExecutor(1), "http://127.0.0.1:9", "no answer (ConnectError)"), limit_s)
 
 
-def after(seconds: float) -> datetime:
-    return NOW + timedelta(seconds=seconds)
-
-
 def test_the_time_begins_anew_with_each_phase_reached_for_the_first_time() -> None:
     start = start_of(60)
-    assert start.give_up(None, NOW) is None
-    assert start.give_up("loading weights 12 %", after(50)) is None
-    assert start.give_up("loading weights 34 %", after(100)) is None
-    assert start.give_up("loading weights 34 %", after(150)) is None
+    assert start.give_up(None, 0) is None
+    assert start.give_up("loading weights 12 %", 50) is None
+    assert start.give_up("loading weights 34 %", 100) is None
+    assert start.give_up("loading weights 34 %", 150) is None
     said = "The server was not ready: no progress for 60 s while loading weights 34 %; its last answer: no answer"
-    assert (start.give_up("loading weights 34 %", after(161)) or "").startswith(said)
+    assert (start.give_up("loading weights 34 %", 161) or "").startswith(said)
 
 
 def test_a_server_that_starts_over_and_over_is_given_up() -> None:
     start = start_of(60)
     phases = ["loading weights 0 %", "loading weights 100 %"] * 4
-    told = [start.give_up(phase, after(20 * turn)) for turn, phase in enumerate(phases)]
+    told = [start.give_up(phase, 20 * turn) for turn, phase in enumerate(phases)]
     assert [words is None for words in told] == [True] * 5 + [False] * 3
 
 
 def test_a_pull_has_a_time_of_its_own() -> None:
     start = start_of(60)
-    assert start.give_up("pulling the image", NOW) is None
-    assert start.give_up("pulling the image", after(PULL_LIMIT_S)) is None
-    assert start.give_up("loading weights", after(PULL_LIMIT_S + 50)) is None
-    assert start.give_up("pulling the image, 1 of 2 layers", after(PULL_LIMIT_S + 99)) is None
-    words = start.give_up("pulling the image, 1 of 2 layers", after(2 * PULL_LIMIT_S + 100))
+    assert start.give_up("pulling the image", 0) is None
+    assert start.give_up("pulling the image", PULL_LIMIT_S) is None
+    assert start.give_up("loading weights", PULL_LIMIT_S + 50) is None
+    assert start.give_up("pulling the image, 1 of 2 layers", PULL_LIMIT_S + 99) is None
+    words = start.give_up("pulling the image, 1 of 2 layers", 2 * PULL_LIMIT_S + 100)
     assert words and "no progress for 3600 s while pulling the image, 1 of 2 layers" in words
 
 

@@ -31,7 +31,7 @@ def port_of_run(run: Run) -> int:
 def test_a_server_is_launched_becomes_ready_and_is_stopped(supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request_for())
     ready = wait_for_state(store, run.id, RunState.READY)
-    assert ready.pid and ready.pid_started_at and ready.started_at and ready.ready_at
+    assert ready.pid and ready.pid_birth_s and ready.pid_started_at and ready.started_at and ready.ready_at
     assert [p.pid for p in marked(run.id)] == [ready.pid]
     supervisor.stop(run.id)
     ended = wait_for_state(store, run.id, *FINAL)
