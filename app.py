@@ -62,9 +62,7 @@ def opened() -> Iterator[Services]:
     """Everything that lives as long as Pitwall does, opened in order and closed in reverse."""
     store = Store.open(settings)
     try:
-        store.set_definitions(
-            [*(row for engine in ENGINES if engine.counters for row in engine.counters.DEFINITIONS), *CLIENT]
-        )
+        store.set_definitions([*(row for engine in ENGINES for row in engine.definitions), *CLIENT])
         store.on_commit(hub.on_commit)
         shares.load(store)
         supervisor = Supervisor(

@@ -172,7 +172,6 @@ class CounterMap(Protocol):
 
     METRIC_PREFIXES: tuple[str, ...]  # how its exposed names start: ('vllm:',)
     METRIC_NAMES: frozenset[str]  # the only /metrics names worth parsing
-    DEFINITIONS: tuple[MetricDefinition, ...]
 
     def counter_samples(self, scrape: Scrape) -> list[CounterSample]:
         """One raw cumulative sample per engine or DP rank."""
@@ -207,6 +206,7 @@ class Engine:
     slots_path: str | None = None
     switches: Mapping[str, str] = field(default_factory=dict)  # a path above -> the flag without which it is off
     sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
+    definitions: tuple[MetricDefinition, ...] = ()  # of its counters and its log
     log: LogGrammar | None = None
     counters: CounterMap | None = None
     commands: CommandLine | None = None

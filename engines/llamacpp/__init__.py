@@ -2,6 +2,7 @@
 
 from engines.base import Engine
 from engines.llamacpp import arguments, counters, flags, log
+from engines.llamacpp.definitions import DEFINITIONS
 
 ENGINE = Engine(
     name="llamacpp",
@@ -13,6 +14,7 @@ ENGINE = Engine(
     switches={"/metrics": "--metrics", "/slots": "--slots"},
     log=log,
     counters=counters,
+    definitions=DEFINITIONS,
     commands=flags,
     arguments=arguments,
     sampling_flags=("--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--presence-penalty", "--seed"),

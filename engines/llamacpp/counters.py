@@ -9,10 +9,7 @@ from typing import Any
 
 from domain import CounterSample, JsonValue, SlotSample
 from engines.base import Scrape
-from engines.llamacpp.definitions import DEFINITIONS
 from engines.points import Points
-
-__all__ = ["DEFINITIONS", "METRIC_NAMES", "METRIC_PREFIXES", "counter_samples", "slot_samples"]
 
 METRIC_PREFIXES: tuple[str, ...] = ("llamacpp:",)
 DECODE_CALLS = "llamacpp:n_decode_total"

@@ -46,11 +46,11 @@ LOG = define(
         "decode_tps": "as printed for a finished request: its generated tokens over its generation time",
         "acceptance_length": "as printed for a finished request: 1 + accepted / verify steps",
         "acceptance_rate": "as printed for a finished request: accepted / drafted, strict",
+        "per_position": "as printed for a finished request (June 2026 and later)",
     },
     {
         "tokens_per_step": "the log has no step counter",
         "steps_per_s": "the log has no step counter",
-        "per_position": "not printed on the stats lines",
         "requests_running": "not printed on the stats lines",
         "requests_waiting": "not printed on the stats lines",
         "kv_usage_ratio": _NO_KV,

@@ -2,6 +2,7 @@
 
 from engines.base import Engine
 from engines.sglang import arguments, counters, flags, log
+from engines.sglang.definitions import DEFINITIONS
 
 ENGINE = Engine(
     name="sglang",
@@ -12,6 +13,7 @@ ENGINE = Engine(
     switches={"/metrics": "--enable-metrics"},
     log=log,
     counters=counters,
+    definitions=DEFINITIONS,
     commands=flags,
     arguments=arguments,
     sampling_flags=("--sampling-defaults", "--preferred-sampling-params"),

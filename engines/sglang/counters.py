@@ -7,9 +7,6 @@ from typing import Any
 from domain import CounterSample, SlotSample
 from engines.base import MetricPoint, Scrape
 from engines.points import Points
-from engines.sglang.definitions import DEFINITIONS
-
-__all__ = ["DEFINITIONS", "METRIC_NAMES", "METRIC_PREFIXES", "counter_samples", "slot_samples"]
 
 METRIC_PREFIXES: tuple[str, ...] = ("sglang:",)
 REALTIME = "sglang:realtime_tokens_total"

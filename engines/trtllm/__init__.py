@@ -2,6 +2,7 @@
 
 from engines.base import Engine
 from engines.trtllm import flags, log
+from engines.trtllm.definitions import DEFINITIONS
 
 ENGINE = Engine(
     name="trtllm",
@@ -10,5 +11,6 @@ ENGINE = Engine(
     ready_path="/health",
     metrics_path=None,
     log=log,
+    definitions=DEFINITIONS,
     commands=flags,
 )

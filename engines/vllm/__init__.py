@@ -2,6 +2,7 @@
 
 from engines.base import Engine
 from engines.vllm import arguments, counters, flags, log
+from engines.vllm.definitions import DEFINITIONS
 
 ENGINE = Engine(
     name="vllm",
@@ -10,6 +11,7 @@ ENGINE = Engine(
     ready_path="/health",
     metrics_path="/metrics",
     counters=counters,
+    definitions=DEFINITIONS,
     commands=flags,
     log=log,
     arguments=arguments,

@@ -7,9 +7,6 @@ from typing import Any
 from domain import CounterSample, SlotSample
 from engines.base import Scrape
 from engines.points import Points
-from engines.vllm.definitions import DEFINITIONS
-
-__all__ = ["DEFINITIONS", "METRIC_NAMES", "METRIC_PREFIXES", "counter_samples", "slot_samples"]
 
 METRIC_PREFIXES: tuple[str, ...] = ("vllm:",)
 # Field of CounterSample -> exposed names, the newer one first. Counters are declared with and without '_total'.

@@ -47,7 +47,7 @@ COMMENT ON COLUMN log_samples.definition IS 'whose definition of the numbers it 
 COMMENT ON COLUMN log_samples.ts_source IS 'stamp: the line says its time; elapsed: it says the seconds since the start; read: when it was read; near: it says none, the line before does (imported logs)';
 COMMENT ON COLUMN log_samples.engine_index IS 'data-parallel rank';
 COMMENT ON COLUMN log_samples.rank IS 'rank as printed';
-COMMENT ON COLUMN log_samples.kind IS 'SGLang: decode or prefill';
+COMMENT ON COLUMN log_samples.kind IS 'SGLang: decode or prefill; llama.cpp: request; TensorRT-LLM: iteration';
 COMMENT ON COLUMN log_samples.window_s IS 'seconds the numbers stand for, where the line tells; vLLM''s and SGLang''s do not, see run_samples';
 COMMENT ON COLUMN log_samples.generation_tps IS 'tokens per second as printed';
 COMMENT ON COLUMN log_samples.prompt_tps IS 'prompt tokens per second as printed';

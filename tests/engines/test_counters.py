@@ -175,13 +175,13 @@ def test_nothing_exported_is_no_sample(engine: str) -> None:
 
 
 def test_every_definition_says_every_metric_once() -> None:
-    rows = [d for e in BY_NAME.values() if e.counters for d in e.counters.DEFINITIONS] + list(CLIENT)
+    rows = [d for e in BY_NAME.values() for d in e.definitions] + list(CLIENT)
     assert len(rows) == len({(d.definition, d.metric) for d in rows})
     assert {d.metric for d in rows} == set(METRICS)
     assert all((d.formula is None) != (d.null_reason is None) for d in rows)
     ids = {d.definition for d in rows}
     assert {"vllm.counter", "vllm.v0.counter", "vllm.log", "sglang.counter", "sglang.log"} <= ids
-    assert {"llamacpp.counter", "llamacpp.slots", "llamacpp.log", "client.requests"} <= ids
+    assert {"llamacpp.counter", "llamacpp.slots", "llamacpp.log", "trtllm.log", "client.requests"} <= ids
 
 
 def test_only_wanted_lines_reach_the_parser() -> None:
