@@ -23,11 +23,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import psutil
 
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
 from domain import Batch, Config, Run, RunState
+from launcher.birth import birth_s
 
 CAPTURE = Path(__file__).with_name("vllm-0.32-dp2-metrics.txt.gz")
 LOG_LINE = (
@@ -96,7 +96,7 @@ def make_run(number: int, server: subprocess.Popen[str], port: str, folder: Path
         log_path=str(folder / f"{number}.log"),
         run_dir=str(folder),
         pid=server.pid,
-        pid_started_at=psutil.Process(server.pid).create_time(),
+        pid_birth_s=birth_s(server.pid),
         created_at=datetime.now(UTC),
     )
 

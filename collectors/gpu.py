@@ -99,7 +99,7 @@ class GpuCollector(Collector):
     def _pids(self, run: Run, mono_s: float) -> set[int]:
         if run.pid is None:
             return set()
-        return {process.pid for process in self._table.tree(run.pid, run.pid_started_at, mono_s)}
+        return {process.pid for process in self._table.tree(run.pid, run.pid_birth_s, mono_s)}
 
     def _of_run(self, run: Run, readings: Sequence[GpuReading], pids: set[int]) -> Sequence[GpuReading]:
         used = self._used.setdefault(run.id, set())

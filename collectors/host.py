@@ -24,7 +24,7 @@ class _Counted:
     """What the last turn saw, for the next one's rates."""
 
     # By process. One that has ended between two turns counts with the last value seen: the tree's sum never falls.
-    cpu_seconds: dict[tuple[int, float], float] = field(default_factory=dict)
+    cpu_seconds: dict[psutil.Process, float] = field(default_factory=dict)
     tree: tuple[float, float] | None = None  # (CPU seconds, monotonic seconds)
     machine: tuple[float, float] | None = None  # (idle, all) CPU seconds
 
@@ -69,7 +69,7 @@ class HostCollector(Collector):
         if run.pid is None and run.kind == "attached":
             raise Unavailable("the server's process is not known: its CPU and memory are not measured")
         mono_s = self._clock.mono_s()
-        tree = self._table.tree(run.pid, run.pid_started_at, mono_s) if run.pid is not None else []
+        tree = self._table.tree(run.pid, run.pid_birth_s, mono_s) if run.pid is not None else []
         sample = self._sample(run, tree, mono_s) if tree else None
         return [Batch((sample,))] if sample and sample.process_count else []
 
@@ -98,7 +98,7 @@ class HostCollector(Collector):
         )
 
 
-def _look_at(processes: list[psutil.Process], cpu_seconds: dict[tuple[int, float], float]) -> _Tree:
+def _look_at(processes: list[psutil.Process], cpu_seconds: dict[psutil.Process, float]) -> _Tree:
     """Sums over the tree; raises Unavailable when none of its processes may be looked at."""
     count = rss_bytes = threads = 0
     for process in processes:
@@ -113,5 +113,5 @@ def _look_at(processes: list[psutil.Process], cpu_seconds: dict[tuple[int, float
         except psutil.AccessDenied:
             raise Unavailable(f"process {process.pid} belongs to another user: it may not be looked at") from None
         count += not ended
-        cpu_seconds[process.pid, process.create_time()] = times.user + times.system
+        cpu_seconds[process] = times.user + times.system
     return _Tree(count, rss_bytes, threads)

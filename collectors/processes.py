@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import psutil
 
+from launcher.birth import SAME_BIRTH_S, birth_s
+
 TABLE_KEPT_S = 2.0  # the kernel's process list is long; a child that starts is seen this much later at most
-SAME_START_S = 0.05  # psutil rounds start times to the clock tick
+
+
+class _Held(NamedTuple):
+    process: psutil.Process
+    born_at_s: float
 
 
 class ProcessTable:
@@ -18,26 +25,26 @@ class ProcessTable:
         self._lock = threading.Lock()
         self._children: dict[int, list[int]] = {}
         self._listed_at: float | None = None
-        self._held: dict[int, psutil.Process] = {}
+        self._held: dict[int, _Held] = {}
 
-    def tree(self, pid: int, started_at: float | None, mono_s: float) -> list[psutil.Process]:
+    def tree(self, pid: int, born_at_s: float | None, mono_s: float) -> list[psutil.Process]:
         """The process and its descendants; empty when it has ended or its number is another process's now."""
         with self._lock:
             root = self._process(pid)
-            if root is None or (started_at is not None and abs(root.create_time() - started_at) > SAME_START_S):
+            if root is None or (born_at_s is not None and abs(root.born_at_s - born_at_s) > SAME_BIRTH_S):
                 return []
             self._list(mono_s)
-            found = [process for child in self._descendants(pid) if (process := self._process(child))]
-            return [root, *(p for p in found if p.create_time() >= root.create_time() - SAME_START_S)]
+            found = [held for child in self._descendants(pid) if (held := self._process(child))]
+            return [root.process, *(held.process for held in found if held.born_at_s >= root.born_at_s)]
 
-    def _process(self, pid: int) -> psutil.Process | None:
+    def _process(self, pid: int) -> _Held | None:
         """The process with this number now; kept, for a new object costs more than a look."""
         held = self._held.get(pid)
-        if held is not None and held.is_running():
+        if held is not None and held.process.is_running():
             return held
         self._held.pop(pid, None)
         try:
-            self._held[pid] = psutil.Process(pid)
+            self._held[pid] = _Held(psutil.Process(pid), birth_s(pid))
         except psutil.NoSuchProcess:
             return None
         return self._held[pid]
@@ -51,7 +58,7 @@ class ProcessTable:
             children.setdefault(process.info["ppid"], []).append(process.pid)
         self._children = children
         alive = {pid for group in children.values() for pid in group}
-        self._held = {pid: process for pid, process in self._held.items() if pid in alive}
+        self._held = {pid: held for pid, held in self._held.items() if pid in alive}
 
     def _descendants(self, pid: int) -> Iterable[int]:
         waiting = list(self._children.get(pid, ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from domain import Run, RunState
@@ -13,7 +13,7 @@ from launcher.life import Means
 from launcher.process import same_process
 from launcher.readiness import ReadinessPoll, accepts_connections
 
-GONE_AFTER = timedelta(minutes=1)  # of refused connections: a server that is restarted is the same run, with a gap
+GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
 WENT_AWAY = "The server went away."
 
 
@@ -28,7 +28,7 @@ class Watch:
     means: Means
     _poll: ReadinessPoll | None = None
     _contact: Future[bool] | None = None
-    _refused_since: datetime | None = None
+    _refused_since_s: float | None = None
 
     def step(self) -> None:
         """Look once, and do what is due."""
@@ -47,14 +47,14 @@ class Watch:
 
     def _is_gone(self) -> bool:
         if self.run.pid is not None:
-            return same_process(self.run.pid, self.run.pid_started_at) is None
+            return same_process(self.run.pid, self.run.pid_birth_s) is None
         if self._contact and self._contact.done():
-            self._refused_since = None if self._contact.result() else self._refused_since or self._now()
+            self._refused_since_s = None if self._contact.result() else self._refused_since_s or self.means.mono_s()
             self._contact = None
         if self._contact is None and self.run.base_url:
             # A bare connection: an HTTP request each time would fill the server's access log.
             self._contact = self.means.pool.submit(accepts_connections, self.run.base_url)
-        return self._refused_since is not None and self._now() - self._refused_since >= GONE_AFTER
+        return self._refused_since_s is not None and self.means.mono_s() - self._refused_since_s >= GONE_AFTER_S
 
     def _now(self) -> datetime:
         return self.means.ledger.clock()

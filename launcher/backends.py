@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import psutil
 
 from domain import Config, JsonValue
+from launcher.birth import birth_s
 from launcher.containers import TIMEOUT_S, ask
 from launcher.paste.containers import find_runtime, read_options
 from launcher.paste.servers import basename
@@ -26,7 +27,7 @@ from launcher.stopping import StopReport
 
 LABEL = "pitwall.run"
 DROPPED = frozenset({"--rm", "--rmi", "--detach", "--interactive", "--tty", "--replace", "--restart"})
-PASSING = frozenset({"is_running", "exit_code", "pid", "pid_started_at"})
+PASSING = frozenset({"is_running", "exit_code", "pid", "pid_birth_s", "pid_started_at"})
 CLIENT_VARIABLES = ("DOCKER_", "CONTAINER")  # they say which engine a client speaks to
 CLIENT_WORDS = {
     125: "{tool} could not start the container",
@@ -49,7 +50,13 @@ class ContainerFacts:
     exit_code: int | None
     is_oom_killed: bool | None
     pid: int | None  # of its first process on this machine; None where that cannot be told
+    pid_birth_s: float | None
     pid_started_at: float | None
+
+    @property
+    def process(self) -> dict[str, JsonValue]:
+        """Its first process, in the fields of a Run."""
+        return {"pid": self.pid, "pid_birth_s": self.pid_birth_s, "pid_started_at": self.pid_started_at}
 
     def as_provenance(self) -> dict[str, JsonValue]:
         """What of it is frozen with the run."""
@@ -198,7 +205,7 @@ def read_facts(tool: str, one: Mapping[str, Any], digest_of: Callable[[str], str
     """One element of what `inspect` prints, in the terms that podman and docker share."""
     state, image_id = one.get("State") or {}, one.get("Image") or None
     is_running = bool(state.get("Running"))
-    pid, pid_started_at = _process_here(state.get("Pid"), str(one["Id"]))
+    pid, pid_birth_s, pid_started_at = _process_here(state.get("Pid"), str(one["Id"]))
     return ContainerFacts(
         tool=tool,
         name=str(one.get("Name", "")).lstrip("/"),
@@ -210,18 +217,19 @@ def read_facts(tool: str, one: Mapping[str, Any], digest_of: Callable[[str], str
         exit_code=None if is_running else state.get("ExitCode"),
         is_oom_killed=state.get("OOMKilled"),
         pid=pid,
+        pid_birth_s=pid_birth_s,
         pid_started_at=pid_started_at,
     )
 
 
-def _process_here(pid: int | None, container: str) -> tuple[int | None, float | None]:
-    """The pid and its start if it is one of this machine's: a runtime in a virtual machine has numbers of its own."""
+def _process_here(pid: int | None, container: str) -> tuple[int, float, float] | tuple[None, None, None]:
+    """The pid, birth and start of a process of this machine: a runtime in a virtual machine has numbers of its own."""
     try:
         if pid and container in Path(f"/proc/{pid}/cgroup").read_text():
-            return pid, psutil.Process(pid).create_time()
+            return pid, birth_s(pid), psutil.Process(pid).create_time()
     except (OSError, psutil.Error):
-        return None, None
-    return None, None
+        return None, None, None
+    return None, None, None
 
 
 def _kept(name: str, words: Sequence[str]) -> Sequence[str]:

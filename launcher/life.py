@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from launcher.starting import Start, is_pulling, read_bar
 from launcher.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
 
 WORKLOAD_GRACE_S = 10.0
+CLOCK_SLACK = timedelta(seconds=5)  # between two words for one moment; more is a clock that was set
 UNSEEN = ProcessExit(None, None, None, None)
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
@@ -48,6 +50,7 @@ class Means:
     """What every life works with."""
 
     ledger: Ledger
+    mono_s: Callable[[], float]
     pool: Executor  # for what may take its time: probes and stops
     stop_grace_s: float
     prepare_workload: Callable[[Run, Path], list[str]] | None
@@ -65,6 +68,7 @@ class Life:
     was_adopted: bool = False  # from an earlier Pitwall
     _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
     _start: Start | None = None
+    _begun_s: float | None = None  # monotonic, None when an earlier Pitwall began it
     _stop: Future[tuple[StopReport, ContainerFacts | None]] | None = None
     _frozen: Future[dict[str, Any]] | None = None
     _look: Future[ContainerFacts | None] | None = None
@@ -88,6 +92,7 @@ class Life:
         run = self.run
         assert run.base_url
         self._change("starting", state=RunState.STARTING, started_at=self.means.ledger.clock())
+        self._begun_s = self.means.mono_s()
         was_adopted, self.was_adopted = self.was_adopted, False
         missing = missing_secrets(run.config.argv, run.config.env, os.environ)
         if was_adopted and missing:
@@ -140,7 +145,7 @@ class Life:
 
     def _note_process(self, sight: ProcessSight) -> None:
         if self.run.pid is None:
-            update = {"pid": sight.pid, "pid_started_at": sight.pid_started_at}
+            update = {"pid": sight.pid, "pid_birth_s": sight.pid_birth_s, "pid_started_at": sight.pid_started_at}
             self._change(f"server process {sight.pid}", started_at=sight.started_at or self.run.started_at, **update)
         if not sight.is_supervised and not self._was_warned:
             self._was_warned = True
@@ -158,7 +163,7 @@ class Life:
             self._look = self.means.pool.submit(self.backend.look)
         facts = self._look.result() if self._look.done() else None
         if facts and "container" not in (self.run.provenance or {}):
-            server = {"pid": facts.pid, "pid_started_at": facts.pid_started_at} if facts.pid else {}
+            server = facts.process if facts.pid else {}
             words = f"container {facts.name}, image {facts.image_digest or facts.image_id}"
             self._change(words, **server, **self._with_container(facts))
 
@@ -183,7 +188,7 @@ class Life:
             self._start = Start(poll, self.run.ready_timeout_s)
         if self._start.poll.is_ready():
             self._became_ready()
-        elif words := self._start.give_up(self.run.phase, self.means.ledger.clock()):
+        elif words := self._start.give_up(self.run.phase, self.means.mono_s()):
             self._fail(words)
 
     def _note_phase(self) -> None:
@@ -198,7 +203,17 @@ class Life:
         note = self.run.note
         if self.was_adopted:
             note = "It may have been ready earlier: Pitwall was restarted while it started."
-        self._change("ready", state=RunState.READY, ready_at=self.means.ledger.clock(), phase=None, note=note)
+        ready_at = self.means.ledger.clock()
+        started_at = self._started_at_by(ready_at)
+        self._change("ready", state=RunState.READY, started_at=started_at, ready_at=ready_at, phase=None, note=note)
+
+    def _started_at_by(self, ready_at: datetime) -> datetime | None:
+        """When it was started, told by the clock as it stands now: it may have been set meanwhile."""
+        if self.run.started_at is None or self._begun_s is None:
+            return self.run.started_at
+        taken = timedelta(seconds=self.means.mono_s() - self._begun_s)
+        step = ready_at - self.run.started_at - taken
+        return self.run.started_at if abs(step) < CLOCK_SLACK else self.run.started_at + step
 
     # --- ready and running ------------------------------------------------------------------------------------------
     def _step_workload(self) -> None:

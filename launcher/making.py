@@ -13,6 +13,7 @@ import psutil
 
 from domain import Config, Run, RunState, new_run_id
 from launcher.backends import backend_of
+from launcher.birth import birth_s
 from launcher.naming import choose_color, choose_name
 from launcher.preflight import LaunchRefused, LaunchRequest, working_directory
 from launcher.process import ProcessSpec, write_spec
@@ -96,7 +97,8 @@ def identity(pid: int | None) -> dict[str, Any]:
     if pid is None:
         return {}
     try:
-        started_at = psutil.Process(pid).create_time()
+        born_at_s, started_at = birth_s(pid), psutil.Process(pid).create_time()
     except psutil.NoSuchProcess as error:
         raise LaunchRefused(f"There is no process {pid}.") from error
-    return {"pid": pid, "pid_started_at": started_at, "started_at": datetime.fromtimestamp(started_at, UTC)}
+    moment = datetime.fromtimestamp(started_at, UTC)
+    return {"pid": pid, "pid_birth_s": born_at_s, "pid_started_at": started_at, "started_at": moment}

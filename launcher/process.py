@@ -18,13 +18,13 @@ from typing import Any, Literal
 
 import psutil
 
+from launcher.birth import birth_s, is_born_at
 from launcher.machine import boot_id
 from launcher.secrets import HIDDEN_PREFIX, is_secret_name
 from launcher.shim import MARKER, SHIM_MARKER, write_json
 
 WORKLOAD = "workload"  # the name of its directory within the run's
 ROOT = Path(__file__).resolve().parent.parent
-SAME_START_S = 2.0  # psutil derives start times from the wall clock, which may be set while a server runs
 LOST = "exit code unknown: its supervisor was killed"
 LOST_AT_BOOT = "exit code unknown: the machine was restarted"
 
@@ -55,6 +55,7 @@ class ProcessSight:
 
     state: Literal["absent", "starting", "alive", "ended"]  # absent: it was never started
     pid: int | None = None
+    pid_birth_s: float | None = None
     pid_started_at: float | None = None  # seconds since the epoch as psutil gives it
     started_at: datetime | None = None
     is_supervised: bool = True  # False: the shim is gone, the server lives on
@@ -88,14 +89,13 @@ def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[
         )
 
 
-def same_process(pid: int | None, started_at: float | None) -> psutil.Process | None:
-    """The living process with this pid and start time; None if it is gone, a zombie, or the pid is another's now."""
-    if pid is None or started_at is None:
+def same_process(pid: int | None, born_at_s: float | None) -> psutil.Process | None:
+    """The living process with this pid and birth; None if it is gone, a zombie, or the pid is another's now."""
+    if pid is None or born_at_s is None:
         return None
     try:
         process = psutil.Process(pid)
-        is_same = abs(process.create_time() - started_at) < SAME_START_S
-        return process if is_same and process.status() != psutil.STATUS_ZOMBIE else None
+        return process if is_born_at(pid, born_at_s) and process.status() != psutil.STATUS_ZOMBIE else None
     except psutil.NoSuchProcess:
         return None
 
@@ -137,7 +137,7 @@ def shim_process(directory: Path) -> psutil.Process | None:
     written = read_shim(directory)
     if not written:
         return next(iter(marked_processes(marker_of(directory), SHIM_MARKER)), None)
-    return same_process(written.get("shim_pid"), written.get("shim_started_at"))
+    return same_process(written.get("shim_pid"), written.get("shim_birth_s"))
 
 
 def shim_secrets(directory: Path) -> dict[str, str]:
@@ -151,7 +151,7 @@ def server_process(directory: Path) -> psutil.Process | None:
     """The living process that the shim started; without a record of it, the oldest with its marker."""
     written = read_shim(directory)
     if written.get("server_pid") is not None:
-        return same_process(written["server_pid"], written["server_started_at"])
+        return same_process(written["server_pid"], written["server_birth_s"])
     return next(iter(marked_processes(marker_of(directory))), None)
 
 
@@ -171,6 +171,7 @@ def look_at(directory: Path) -> ProcessSight:
             return ProcessSight(
                 "alive",
                 server.pid,
+                written.get("server_birth_s") or _birth_of(server),
                 server.create_time(),
                 datetime.fromisoformat(started_at) if started_at else None,
                 supervisor is not None,
@@ -181,6 +182,13 @@ def look_at(directory: Path) -> ProcessSight:
     return _ended(directory)
 
 
+def _birth_of(process: psutil.Process) -> float | None:
+    try:
+        return birth_s(process.pid)
+    except psutil.NoSuchProcess:
+        return None
+
+
 def _ended(directory: Path) -> ProcessSight:
     written, end = read_shim(directory), read_exit(directory)
     if not written and not end:  # a shim writes itself down before it starts anything
@@ -188,7 +196,8 @@ def _ended(directory: Path) -> ProcessSight:
     return ProcessSight(
         "ended",
         written.get("server_pid"),
-        written.get("server_started_at"),
+        written.get("server_birth_s"),
+        None,
         datetime.fromisoformat(written["started_at"]) if written.get("started_at") else None,
         exit=end or ProcessExit(None, None, LOST if "shim_pid" in written else LOST_AT_BOOT, None),
     )

@@ -22,8 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from launcher.birth import birth_s
 from launcher.machine import boot_id
 from launcher.secrets import HIDDEN_PREFIX
 
@@ -124,14 +123,14 @@ class Shim:
             )
 
     def _record(self) -> None:
-        server = psutil.Process(self._server.pid) if self._server else None
+        server_pid = self._server.pid if self._server else None
         content = {
             "marker": self._spec["marker"],
             "shim_pid": os.getpid(),
-            "shim_started_at": psutil.Process().create_time(),
-            "server_pid": server.pid if server else None,
-            "server_started_at": server.create_time() if server else None,
-            "started_at": datetime.now(UTC).isoformat() if server else None,
+            "shim_birth_s": birth_s(os.getpid()),
+            "server_pid": server_pid,
+            "server_birth_s": birth_s(server_pid) if server_pid else None,
+            "started_at": datetime.now(UTC).isoformat() if server_pid else None,
             "boot_id": boot_id(),
         }
         write_json(self._directory / "shim.json", content)

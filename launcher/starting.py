@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from engines import BY_NAME
@@ -65,18 +64,18 @@ class Start:
     poll: ReadinessPoll
     limit_s: float  # without progress
     _reached: set[str | None] = field(default_factory=set)
-    _progress_at: datetime | None = None
+    _progress_at_s: float | None = None
 
-    def give_up(self, phase: str | None, now: datetime) -> str | None:
-        """Why to wait no longer, in a sentence; None while it may still become ready.
+    def give_up(self, phase: str | None, mono_s: float) -> str | None:
+        """Why to wait no longer, in a sentence; None while it may still become ready. Monotonic seconds.
 
         A phase counts as progress once: a server that starts over and over says the same ones again.
         """
-        if phase not in self._reached or self._progress_at is None:
+        if phase not in self._reached or self._progress_at_s is None:
             self._reached.add(phase)
-            self._progress_at = now
+            self._progress_at_s = mono_s
         limit_s = max(self.limit_s, PULL_LIMIT_S) if is_pulling(phase) else self.limit_s
-        if (now - self._progress_at).total_seconds() <= limit_s:
+        if mono_s - self._progress_at_s <= limit_s:
             return None
         words = f" while {phase}" if phase else ""
         return (

@@ -55,6 +55,7 @@ class Supervisor:
         *,
         events: Callable[[Batch], Any],
         clock: Callable[[], datetime] = utc_now,
+        mono_s: Callable[[], float] = time.monotonic,
         machine: str | None = None,
         prepare_workload: Callable[[Run, Path], list[str]] | None = None,
         explain_failure: Callable[[Run], tuple[str, str | None] | None] = lambda run: None,
@@ -67,7 +68,7 @@ class Supervisor:
         self._machine = machine or machine_id()
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="launcher")
         ledger = Ledger(store, events, clock)
-        self._means = Means(ledger, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus)
+        self._means = Means(ledger, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus)
         self._lives: dict[str, Life | Watch] = {}
         self._queue = RunQueue(runs_dir)
         self._lock = threading.RLock()

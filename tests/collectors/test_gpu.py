@@ -18,6 +18,7 @@ from collectors.base import Clock, Outage, Unavailable
 from collectors.gpu import Capabilities, GpuCollector, GpuReading, stated_gpus
 from collectors.nvml import NvmlProvider
 from domain import Config, GpuSample, Run
+from launcher.birth import birth_s
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -50,7 +51,7 @@ def samples(collector: GpuCollector, run: Run) -> list[GpuSample]:
 
 
 def own(make_run: Callable[..., Run], **fields: Any) -> Run:
-    return make_run(pid=os.getpid(), pid_started_at=psutil.Process().create_time(), **fields)
+    return make_run(pid=os.getpid(), pid_birth_s=birth_s(os.getpid()), **fields)
 
 
 def test_a_run_has_the_gpus_its_processes_use_and_keeps_them(make_run: Callable[..., Run]) -> None:

@@ -19,6 +19,7 @@ from collectors.loop import CollectorLoop
 from demo.model import ModelFiles
 from demo.presets import free_ports
 from domain import CounterSample, Event, HostSample, LogSample, Run, RunState, SlotSample
+from launcher.birth import birth_s
 from tests.demo_engine import DemoServer, running_demo
 
 pytestmark = pytest.mark.engine
@@ -33,7 +34,7 @@ def generate(base_url: str) -> None:
 def run_of(server: DemoServer, make_run: Callable[..., Run]) -> Run:
     process = psutil.Process(server.process.pid)
     where = {"base_url": server.base_url, "log_path": str(server.log)}
-    return make_run(pid=process.pid, pid_started_at=process.create_time(), **where)
+    return make_run(pid=process.pid, pid_birth_s=birth_s(process.pid), **where)
 
 
 def collectors(kept: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from websockets.sync.client import connect
 
 from demo.presets import free_ports
 from domain import Config, Run, RunState
+from launcher.birth import birth_s
 from launcher.machine import machine_id
 from settings import Settings
 from storage.store import Store
@@ -45,7 +46,7 @@ def seed(data: Path, server: DemoServer) -> None:
         base_url=server.base_url,
         log_path=str(server.log),
         pid=process.pid,
-        pid_started_at=process.create_time(),
+        pid_birth_s=birth_s(process.pid),
         **shared,  # type: ignore[arg-type]
     )
     store.save_run(live)

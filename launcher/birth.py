@@ -1,0 +1,29 @@
+"""When a process was born, by the one clock that nobody can set: seconds after the boot.
+
+Start times since the epoch shift with every step of the machine's clock, those of living processes included.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psutil
+
+SAME_BIRTH_S = 0.005  # half a clock tick: births are whole ticks
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_STARTTIME = 19  # of the fields after the process's name, see proc_pid_stat(5)
+
+
+def birth_s(pid: int) -> float:
+    """Seconds between the boot and the start of this process; raises psutil.NoSuchProcess."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        raise psutil.NoSuchProcess(pid) from None
+    return int(stat.rpartition(")")[2].split()[_STARTTIME]) / _TICKS_PER_S
+
+
+def is_born_at(pid: int, after_boot_s: float) -> bool:
+    """Whether the process with this number now is the one that was born then; raises psutil.NoSuchProcess."""
+    return abs(birth_s(pid) - after_boot_s) < SAME_BIRTH_S
