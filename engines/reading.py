@@ -19,6 +19,7 @@ Merge = Literal["rank0", "rank0_sum", "list", "each", "min", "max", "sum", "firs
 _MOST_CAUSES = 5
 _MOST_VALUES = 256  # of one key, over ranks and repetitions
 _MOST_RUNS = 16
+READY = "ready"
 _MOST_HELD = 256  # processes with a sample that waits
 _RANK_NUMBERS = re.compile(r"(?:[A-Z]P|rank ?=?|RANK |[-_])(\d{1,9})", re.ASCII)
 
@@ -100,7 +101,7 @@ class LineReader:
     A subclass sets ENGINE, SIEVE (the lines it wants, routine ones not while it has said `skip_routine`) and MERGES,
     and overrides `read_line`.
     It returns events, or keeps a sample that a later line may complete with `hold` until it calls `release`;
-    startup facts and causes it notes with `note_startup` and `blame`.
+    what a line says of the start and of failures it notes with `note_start` and `report`.
     """
 
     ENGINE: ClassVar[str]
@@ -183,24 +184,34 @@ class LineReader:
             events.append(StartupFact(line.number, line.offset, key, value, line.stamp))
         return [*events, mark(line, "startup", line.text)]
 
-    def enter_phase(self, line: Line, phase: str | None) -> list[LogEvent]:
-        """The mark of a start that has come further; none for the phase it is in, or for None."""
-        if phase is None or phase == self._current_phase:
-            return []
-        self._current_phase = phase
-        return [mark(line, "phase", phase)]
+    def note_start(self, line: Line, facts: Mapping[str, JsonValue], phase: str | None) -> list[LogEvent]:
+        """What one line says of the start: its facts, and the mark of a phase that is not the one it is in."""
+        events = self.note_startup(line, facts) if facts else []
+        reached = READY if facts.get("ready") else phase
+        if reached is None or reached == self._current_phase:
+            return events
+        self._current_phase = reached
+        return [*events, mark(line, "ready" if reached == READY else "phase", reached)]
 
     def begin_run(self) -> None:
         """Another start in the same log: the facts so far belong to an earlier one."""
         if self._startup and len(self._earlier) < _MOST_RUNS:
             self._earlier.append(self._facts())
         self._startup = Startup(self.MERGES)
+        self._current_phase = None
 
-    def blame(self, line: Line, rank: int, cause: str, sentence: str | None = None) -> list[LogEvent]:
-        """Notes a cause (rank 0) or an echo of one; a failure mark the first time it is seen."""
+    def report(self, line: Line, rank: int | None, cause: str, sentence: str) -> list[LogEvent]:
+        """Notes a cause (rank 0) or an echo of one, with a mark the first time it is seen; None is a warning."""
+        if rank is None:
+            return [mark(line, "warning", sentence, evidence=line.text)]
         if not self.causes.add(rank, cause):
             return []
-        return [mark(line, "failure", sentence or cause, evidence=line.text)]
+        return [mark(line, "failure", sentence, evidence=line.text)]
+
+
+def sample_on(line: Line, fields: Mapping[str, JsonValue]) -> ParsedSample:
+    """The sample that stands on this line."""
+    return ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)
 
 
 def mark(

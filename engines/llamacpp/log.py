@@ -20,7 +20,7 @@ from engines.llamacpp.timings import (
     read_prompt,
     split_head,
 )
-from engines.reading import LineReader, mark
+from engines.reading import LineReader, mark, sample_on
 from engines.sieve import Sieve
 
 DEFINITION = "llamacpp.log"
@@ -151,8 +151,7 @@ class LlamacppReader(LineReader):
         owner = owner or (timing.owner if timing else {})
         self._held_slot = _slot(owner)
         fields = {**owner, **prompt, **generation}
-        sample = ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)
-        return self.hold(self._held_slot, sample)
+        return self.hold(self._held_slot, sample_on(line, fields))
 
     def _draft(self, line: Line, owner: Fields, draft: Fields) -> list[LogEvent]:
         slot = _slot(owner) if owner else self._held_slot
@@ -167,21 +166,18 @@ class LlamacppReader(LineReader):
         if self.version is None and (found := VERSION.search(line.text)):
             self.version = f"b{found['build']}"
         facts = self._starting.read(line.text)
-        events = self.note_startup(line, facts) if facts else []
         if self._starting.is_ready and not self._is_ready:
             self._is_ready = True
-            facts = {"ready": True} | ({} if line.elapsed_s is None else {"time_to_ready_s": round(line.elapsed_s, 6)})
-            return [*events, *self.note_startup(line, facts), mark(line, "ready", "ready")]
+            facts |= {"ready": True} | ({} if line.elapsed_s is None else {"time_to_ready_s": round(line.elapsed_s, 6)})
         phase = next((phase for pattern, phase in _PHASES if pattern.search(line.text)), None)
-        return [*events, *self.enter_phase(line, phase)]
+        return self.note_start(line, facts, phase)
 
     def _trouble_events(self, line: Line) -> list[LogEvent]:
         trouble = read_trouble(line.text)
         if trouble is None:
             return []
-        if trouble.rank is None:
-            return [mark(line, "warning", trouble.sentence, evidence=line.text)]
-        return self.blame(line, trouble.rank, line.text, f"{trouble.sentence} {line.text}")
+        sentence = trouble.sentence if trouble.rank is None else f"{trouble.sentence} {line.text}"
+        return self.report(line, trouble.rank, line.text, sentence)
 
 
 def _slot(owner: Fields) -> str | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from domain import JsonValue, LogSample
 from engines.base import Line, LogEvent, LogParser, ParsedSample
-from engines.reading import LineReader, mark
+from engines.reading import LineReader, mark, sample_on
 from engines.sglang.failures import Trouble, TroubleReader
 from engines.sglang.startup import MERGES, StartupFacts
 from engines.sglang.stats import is_cut_short, read_stats
@@ -118,7 +118,7 @@ class SglangReader(LineReader):
     def close(self) -> list[LogEvent]:
         events = super().close()
         unnamed = self._trouble.close()
-        return events + (self._report(*unnamed) if unnamed else [])
+        return events + (self._told(*unnamed) if unnamed else [])
 
     def settled_offset(self) -> int:
         settled, traceback = super().settled_offset(), self._trouble.open_offset()
@@ -148,7 +148,7 @@ class SglangReader(LineReader):
         return [*events, mark(line, "acceptance", line.text)] if "accept_length" in fields else events
 
     def _sample(self, line: Line, fields: Mapping[str, JsonValue]) -> ParsedSample:
-        return ParsedSample(line.number, line.offset, {**fields, **self._context(line)}, line.stamp, line.elapsed_s)
+        return sample_on(line, {**fields, **self._context(line)})
 
     def _context(self, line: Line) -> dict[str, JsonValue]:
         torn = None if line.process else _TORN_RANK.search(line.text)
@@ -163,11 +163,8 @@ class SglangReader(LineReader):
             self.version = version[1]
         facts = self._starting.read(line.text, line.process)
         self._draft_tokens = facts.get("num_spec_tokens", self._draft_tokens)
-        events = self.note_startup(line, facts) if facts else []
-        if facts.get("ready"):
-            self._trouble.is_ready = True
-            return [*events, mark(line, "ready", "ready")]
-        return [*events, *self.enter_phase(line, read_phase(line.text))]
+        self._trouble.is_ready = self._trouble.is_ready or "ready" in facts
+        return self.note_start(line, facts, read_phase(line.text))
 
     def _begin_start(self) -> None:
         """A server started again in the same log is neither ready nor known to draft."""
@@ -176,12 +173,10 @@ class SglangReader(LineReader):
 
     def _trouble_events(self, line: Line) -> list[LogEvent]:
         trouble = self._trouble.read(line)
-        return self._report(line, trouble) if trouble else []
+        return self._told(line, trouble) if trouble else []
 
-    def _report(self, line: Line, trouble: Trouble) -> list[LogEvent]:
-        if trouble.rank is None:
-            return [mark(line, "warning", trouble.sentence, evidence=line.text)]
-        return self.blame(line, trouble.rank, trouble.text, trouble.sentence)
+    def _told(self, line: Line, trouble: Trouble) -> list[LogEvent]:
+        return self.report(line, trouble.rank, trouble.text, trouble.sentence)
 
 
 def read_phase(text: str) -> str | None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from domain import JsonValue, LogSample
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.numerals import COUNT, NUMBER
-from engines.reading import LineReader, mark
+from engines.reading import LineReader, sample_on
 from engines.sieve import Sieve
 from engines.trtllm.failures import read_trouble
 from engines.trtllm.startup import read_fact
@@ -99,7 +99,7 @@ class TrtllmReader(LineReader):
     def read_line(self, line: Line) -> Iterable[LogEvent]:
         fields = read_iteration(line.text)
         if fields is not None:
-            return [ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)]
+            return [sample_on(line, fields)]
         return [*self._startup_events(line), *self._trouble_events(line)]
 
     def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -113,19 +113,14 @@ class TrtllmReader(LineReader):
         if self.version is None and (version := _VERSION.search(line.text)):
             self.version = version[1]
         facts = read_fact(line.text)
-        events = self.note_startup(line, facts) if facts else []
-        if facts.get("ready"):
-            self._is_ready = True
-            events.append(mark(line, "ready", "ready"))
+        self._is_ready = self._is_ready or "ready" in facts
         progress = _PROGRESS.search(line.text)
-        return [*events, *self.enter_phase(line, f"loading weights {progress[1]} %" if progress else None)]
+        return self.note_start(line, facts, f"loading weights {progress[1]} %" if progress else None)
 
     def _trouble_events(self, line: Line) -> list[LogEvent]:
         trouble = read_trouble(line.text)
         if trouble is None:
             return []
         if self._is_ready and trouble.is_any_exception:
-            return [
-                mark(line, "warning", f"A request failed, the server lives on: {trouble.cause}", evidence=line.text)
-            ]
-        return self.blame(line, trouble.rank, trouble.cause, f"{trouble.sentence} {trouble.cause}".strip())
+            return self.report(line, None, trouble.cause, f"A request failed, the server lives on: {trouble.cause}")
+        return self.report(line, trouble.rank, trouble.cause, f"{trouble.sentence} {trouble.cause}".strip())

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Literal
 
 from domain import JsonValue, LogSample
 from engines.base import Line, LogEvent, LogParser, ParsedSample
-from engines.reading import LineReader, mark
+from engines.reading import LineReader, mark, sample_on
 from engines.sieve import Routine, Sieve
 from engines.vllm import startup
 from engines.vllm.causes import explain_cause
@@ -65,7 +64,6 @@ class _Reader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._failures = FailureReader()
-        self._phase: str | None = None
         self._warnings: set[str] = set()
         self._started: set[str | None] = set()
 
@@ -91,12 +89,12 @@ class _Reader(LineReader):
         fields = read_stats(line.text)
         if fields is not None:
             self._serve()
-            return self.hold(line.process, _sample(line, fields))
+            return self.hold(line.process, sample_on(line, fields))
         if (fields := read_prefix_rates(line.text)) is not None:
             return self._complete(line, fields, {})
         if (fields := read_speculation(line.text)) is not None:
             own = fields if "emitted_tokens" in fields else None
-            events = [_sample(line, own)] if own else self._complete(line, fields, {"spec_line": line.number})
+            events = [sample_on(line, own)] if own else self._complete(line, fields, {"spec_line": line.number})
             return [*events, mark(line, "acceptance", line.text)]
         if (fields := read_diffusion(line.text)) is not None:
             return [*self._complete(line, fields, {}), mark(line, "acceptance", line.text)]
@@ -107,7 +105,7 @@ class _Reader(LineReader):
         held = self.held(line.process)
         released = self.release(line.process)
         if held is None or not _belongs(line, held) or any(key in held.fields for key in fields):
-            return [*released, _sample(line, fields)]
+            return [*released, sample_on(line, fields)]
         return [held._replace(fields={**held.fields, **where, **fields})]
 
     # --- what is said once ------------------------------------------------------------------------------------------
@@ -120,7 +118,7 @@ class _Reader(LineReader):
 
     def _read_failure(self, line: Line) -> list[LogEvent]:
         verdict = self._failures.read(line)
-        return self.blame(line, verdict.rank, verdict.text, explain_cause(verdict.text)) if verdict else []
+        return self.report(line, verdict.rank, verdict.text, explain_cause(verdict.text)) if verdict else []
 
     def _read_startup(self, line: Line) -> list[LogEvent]:
         text = line.text
@@ -128,12 +126,9 @@ class _Reader(LineReader):
             self._begin_start(line)
         self.version = startup.read_version(text) or self.version
         facts = dict(startup.read_facts(text))
-        events = self.note_startup(line, facts) if facts else []
         if "ready" in facts:
             self._serve()
-            return [*events, *self._enter_phase(line, "ready", "ready")]
-        phase = startup.read_phase(text)
-        return [*events, *self._enter_phase(line, "phase", phase)] if phase else events
+        return self.note_start(line, facts, startup.read_phase(text))
 
     def _begin_start(self, line: Line) -> None:
         """A process that starts a second time begins another run; engine cores that start together do not."""
@@ -147,16 +142,6 @@ class _Reader(LineReader):
     def _serve(self) -> None:
         self._failures.served()
         self.skip_routine(True)
-
-    def _enter_phase(self, line: Line, kind: Literal["phase", "ready"], phase: str) -> list[LogEvent]:
-        if phase == self._phase:
-            return []
-        self._phase = phase
-        return [mark(line, kind, phase)]
-
-
-def _sample(line: Line, fields: Fields) -> ParsedSample:
-    return ParsedSample(line.number, line.offset, fields, line.stamp, line.elapsed_s)
 
 
 def _belongs(line: Line, held: ParsedSample) -> bool:
