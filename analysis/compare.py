@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,8 @@ from analysis.windows import Factors, Window, active
 
 RESAMPLES = 2000
 SAME_FACTOR = 0.02  # a factor within 2 % of 1 is told as unchanged
+FEWEST_SURE = 6  # active windows a side, below which no interval is told
+FEW = f"fewer than {FEWEST_SURE} active windows a side: no interval can be told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class Verdict:
     baseline: str  # run id of A
     other: str  # run id of B
     sentence: str
+    detail: str | None = None  # the speeds and how sure the ratio is
     reasons: tuple[str, ...] = ()
     ratio: float | None = None
     interval: tuple[float, float] | None = None  # 95 %, of the windows of these runs, not of new runs
@@ -43,9 +46,9 @@ def circular_blocks(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
 
 
 def ratio_interval(a: Sequence[Window], b: Sequence[Window], seed: int = 0) -> tuple[float, float] | None:
-    """95 % bootstrap interval of mean rate B over mean rate A; None below 6 active windows a side."""
+    """95 % bootstrap interval of mean rate B over mean rate A; None below FEWEST_SURE active windows a side."""
     sides = [active(a), active(b)]
-    if min(len(s) for s in sides) < 6:
+    if min(len(s) for s in sides) < FEWEST_SURE:
         return None
     rng = np.random.default_rng(seed)
     means = [_resampled_means(rng, side) for side in sides]
@@ -67,14 +70,15 @@ def compare(a: Subject, a_windows: Sequence[Window], b: Subject, b_windows: Sequ
     if not reasons and (mine is None or theirs is None or mine.decode_tps <= 0):
         reasons = ["no active window counts its tokens"]
     if reasons or mine is None or theirs is None:
-        return Verdict(a.run_id, b.run_id, f"not ranked: {reasons[0]}", tuple(reasons))
+        return Verdict(a.run_id, b.run_id, f"not ranked: {reasons[0]}", reasons=tuple(reasons))
     ratio = theirs.decode_tps / mine.decode_tps
     interval = ratio_interval(a_windows, b_windows)
     steps, tokens = _factor_ratios(mine, theirs)
-    sentence = _sentence(a.name, b.name, ratio, interval, steps, tokens, mine, theirs)
+    sentence = _sentence(a.name, b.name, ratio, interval, steps, tokens, mine.reason or theirs.reason)
     if a.machine_id != b.machine_id:
         sentence += " They ran on different machines, so the hardware is part of the cause."
-    return Verdict(a.run_id, b.run_id, sentence, (), ratio, interval, steps, tokens)
+    detail = _detail(theirs.decode_tps, mine.decode_tps, interval)
+    return Verdict(a.run_id, b.run_id, sentence, detail, (), ratio, interval, steps, tokens)
 
 
 def _factor_ratios(a: Factors, b: Factors) -> tuple[float | None, float | None]:
@@ -90,32 +94,40 @@ def _sentence(
     interval: tuple[float, float] | None,
     steps: float | None,
     tokens: float | None,
-    mine: Factors,
-    theirs: Factors,
+    no_factor: str | None,
 ) -> str:
-    speeds = f"{theirs.decode_tps:.3g} against {mine.decode_tps:.3g} tok/s"
+    factors = None if steps is None or tokens is None else {"tokens per step": tokens, "steps/s": steps}
     if interval and interval[0] <= 1.0 <= interval[1]:
-        told = f"No difference shown between {b} and {a}: {speeds}, ratio {ratio:.2f} ({_span(interval)})"
-        return told + ("." if steps is None or tokens is None else f"; {_factors(steps, tokens)}.")
-    doubt = f" ({_span(interval)})" if interval else ""
-    return f"{b} is {ratio:.2f}× {a}{doubt}, {speeds}, {_because(steps, tokens, mine, theirs)}."
+        told = f": {' and '.join(_moved(*one) for one in factors.items())}" if factors else ""
+        return f"No difference shown between {b} and {a}{told}."
+    because = _because(ratio, factors) if factors else f"cause not known: {no_factor or 'a factor is missing'}"
+    return f"{b} is {ratio:.2f}× as fast as {a}, {because}."
 
 
-def _span(interval: tuple[float, float]) -> str:
-    return f"95 % of resampled windows: {interval[0]:.2f} to {interval[1]:.2f}"
-
-
-def _because(steps: float | None, tokens: float | None, a: Factors, b: Factors) -> str:
-    if steps is None or tokens is None:
-        return f"cause not known: {a.reason or b.reason or 'a factor is missing'}"
-    return f"because {_factors(steps, tokens)}"
-
-
-def _factors(steps: float, tokens: float) -> str:
-    return f"{_moved('tokens per step', tokens)} and {_moved('steps/s', steps)}"
+def _because(ratio: float, factors: Mapping[str, float]) -> str:
+    """The factors that went the way of the ratio, the larger first; then what went the other way or nowhere."""
+    by_size = sorted(factors.items(), key=lambda one: -abs(math.log(one[1])))
+    causes = [one for one in by_size if (one[1] > 1) == (ratio > 1) and not _is_same(one[1])] or by_size
+    others = [one for one in by_size if one not in causes]
+    told = "because " + " and ".join(_moved(*one) for one in causes)
+    return told + "".join(f", {'while' if _is_same(one[1]) else 'although'} {_moved(*one)}" for one in others)
 
 
 def _moved(what: str, ratio: float) -> str:
-    if abs(ratio - 1.0) <= SAME_FACTOR:
+    if _is_same(ratio):
         return f"{what} stayed the same ({ratio:.2f}×)"
-    return f"{what} {'rose' if ratio > 1 else 'fell to'} {ratio:.2f}×"
+    return f"{what} {'rose' if ratio > 1 else 'fell'} to {ratio:.2f}×"
+
+
+def _is_same(ratio: float) -> bool:
+    return abs(ratio - 1.0) <= SAME_FACTOR
+
+
+def _detail(b_tps: float, a_tps: float, interval: tuple[float, float] | None) -> str:
+    speeds = f"{_three_digits(b_tps)} against {_three_digits(a_tps)} tok/s"
+    sure = f"95 % of resampled windows: {interval[0]:.2f}× to {interval[1]:.2f}×" if interval else FEW
+    return f"{speeds} · {sure}"
+
+
+def _three_digits(tps: float) -> str:
+    return f"{tps:,.0f}" if tps >= 100 else f"{tps:#.3g}"

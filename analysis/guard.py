@@ -29,8 +29,13 @@ class Subject:
 
 
 def reasons_not_ranked(a: Subject, b: Subject) -> list[str]:
-    """Every reason why `a` and `b` cannot be ranked, as sentences; empty when they can."""
-    checks = (_no_speed, _overlap, _neighbours, _workloads, _measures, _concurrency)
+    """Why `a` and `b` cannot be ranked, as sentences; empty when they can. Without a speed nothing else matters."""
+    return _no_speed(a, b) or reasons_not_comparable(a, b)
+
+
+def reasons_not_comparable(a: Subject, b: Subject) -> list[str]:
+    """Those of the reasons that no further measuring takes away."""
+    checks = (_overlap, _neighbours, _workloads, _measures, _concurrency)
     return [sentence for check in checks for sentence in check(a, b)]
 
 
@@ -44,10 +49,12 @@ def overlapped(a: Subject, b: Subject) -> bool:
 
 def _no_speed(a: Subject, b: Subject) -> list[str]:
     return [
-        f"{s.name} has no decode speed to rank: {s.summary.reason or 'unknown'}"
-        for s in (a, b)
-        if s.summary.typical_tps is None
+        f"{s.name} {_lack(s.state)}: {s.summary.reason or 'unknown'}" for s in (a, b) if s.summary.typical_tps is None
     ]
+
+
+def _lack(state: str) -> str:
+    return "failed" if state == "failed" else "has no decode speed to rank"
 
 
 def _overlap(a: Subject, b: Subject) -> list[str]:
@@ -68,8 +75,8 @@ def _counted(runs: int) -> str:
 
 
 def _workloads(a: Subject, b: Subject) -> list[str]:
-    if a.workload in (None, "watch") or b.workload in (None, "watch"):
-        return ["at least one run had no workload of ours, so the prompts are not known to be the same"]
+    if unloaded := [s.name for s in (a, b) if s.workload in (None, "watch")]:
+        return [f"{' and '.join(unloaded)} had no workload of ours, so the prompts are not known to be the same"]
     if a.workload != b.workload:
         return [f"different workloads: {a.workload} and {b.workload}"]
     if a.prompt_set_hash != b.prompt_set_hash:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.compare import compare
-from web import charts, markup
+from web import charts
 from web.bundle_button import bundle_button
 from web.comparison import config_table, number_table
-from web.evidence import agreement_line, evidence_of
+from web.evidence import evidence_of
 from web.facts import facts_of
 from web.picker import pick_runs, tell_unknown
 from web.published import published_group
 from web.share_dialog import share_button
 from web.shown_sql import show_the_sql
+from web.verdicts import verdicts
 from web.visible import visible_runs
 
 NEWEST = 200
@@ -32,17 +33,15 @@ if len(facts) < 2:
     st.stop()
 
 baseline, *others = facts
-for other in others:
-    st.html(markup.verdict(compare(baseline.subject, baseline.windows, other.subject, other.windows)))
-
-share_button(picked.runs, "compare")
-bundle_button(picked.runs, "compare")
-st.html(number_table(facts))
-st.html(agreement_line(evidence_of(picked.runs)))
-show_the_sql([run.id for run in picked.runs])
+answers = [compare(baseline.subject, baseline.windows, other.subject, other.windows) for other in others]
+st.html(verdicts(baseline, others, answers))
+st.html(number_table(facts, {one.other for one in answers if one.ranked}, evidence_of(picked.runs)))
+with st.container(horizontal=True):
+    share_button(picked.runs, "compare")
+    bundle_button(picked.runs, "compare")
+    show_the_sql([run.id for run in picked.runs])
 st.subheader("What differs in the configuration")
 st.html(config_table(facts))
 st.subheader("Over time since ready")
-for title, figure in charts.over_time(facts):
-    st.plotly_chart(figure, key=title, theme=None, config=charts.PLOT_CONFIG, alt=title)
+charts.over_time(facts)
 published_group()

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import places, provenance_panel, run_page
+from web import charts, places, provenance_panel, run_page
 from web.actions import is_operator
-from web.bundle_button import bundle_button
 from web.facts import facts_of
 from web.markup import markdown_text
-from web.share_dialog import share_button
-from web.shown_sql import show_the_sql
 from web.visible import visible_run, visible_runs
 from web.workload_panel import workload_progress
 
@@ -28,12 +25,12 @@ if run is None:
 
 facts = facts_of([run])[0]
 run_page.header(facts)
-share_button([run], "run")
-bundle_button([run], "run")
+run_page.actions(run)
 run_page.cause(run)
 workload_progress([run])
 run_page.numbers(facts)
-show_the_sql([run.id])
+if facts.windows:
+    charts.over_time([facts])
 left, right = st.columns([1, 1])
 with left:
     run_page.timeline(run)

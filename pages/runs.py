@@ -17,7 +17,7 @@ from web.run_table import pick_from_table
 NEWEST = 50
 
 st.html(
-    '<h1 style="font-size:1.35rem;margin:0 0 .2rem">Pitwall</h1>'
+    '<h1 class="pw-title">Pitwall</h1>'
     '<p class="pw-lead">Launch configurations of a language model server, watch them live side by side, '
     "and learn which is faster and why.</p>"
     '<p class="pw-lead pw-muted">Every number says who measured it and how; what cannot be compared is not ranked.</p>'

@@ -24,7 +24,7 @@ rows = [
     for run in runs
 ]
 st.html(
-    '<h1 style="font-size:1.35rem;margin:0 0 .2rem">Shared runs</h1>'
+    '<h1 class="pw-title">Shared runs</h1>'
     f'<p class="pw-lead pw-muted">To look at, until {moment(share.expires_at)}.</p>'
     f"{markup.table(['run', 'state'], rows)}"
     f'<p><a href="{markup.run_link("live", ids)}" target="_self">Watch side by side</a>'

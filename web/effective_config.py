@@ -22,22 +22,22 @@ def asked_and_effective(run: Run) -> None:
     told = [Told(*row) for row in queries.startup_facts(services().store, run.id)]
     rows = effective_rows(asked, run.config.engine, told)
     if told:
-        head, body = ["field", "as asked", "As the server says it started"], [_cells(row) for row in rows]
+        head, body = ["field", "as asked", "as the server says it started"], [_cells(row) for row in rows]
     else:
         head, body = ["field", "as asked"], [_cells(row)[:2] for row in rows]
-    st.html(markup.table(head, body))
+    st.html(markup.table(head, body, wraps=True))
     if not told:
         st.caption("Its log has said nothing of how it started.")
 
 
 def _cells(row: Row) -> list[str]:
-    effective = _value(row.effective, NOT_SAID)
+    effective = _value(row.field, row.effective, NOT_SAID)
     if row.line is not None:
         effective += f" <small>line {row.line}</small>"
     if row.differs:
         effective = f'<strong class="pw-doubt">{effective} (not as asked)</strong>'
-    return [markup.text(row.field), _value(row.asked, NOT_ASKED), effective]
+    return [markup.field(row.field), _value(row.field, row.asked, NOT_ASKED), effective]
 
 
-def _value(value: object, why: str) -> str:
-    return markup.number(DASH, why=why) if value is None else markup.text(value)
+def _value(field: str, value: object, why: str) -> str:
+    return markup.number(DASH, why=why) if value is None else markup.setting(field, value)

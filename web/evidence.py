@@ -55,7 +55,7 @@ def standing(evidence: Evidence) -> Standing:
     if own:
         return Standing(f"known by its {_titles(own)}", _no_log(evidence.run))
     if logged:
-        return Standing("known only by its log", evidence.no_counters or "its endpoints told no counters")
+        return Standing("known only by its log", _no_counters(evidence))
     return Standing("neither counters nor a log have told its speed")
 
 
@@ -67,6 +67,13 @@ def _compared(check: queries.Crosscheck) -> Standing:
     if check.difference > TOLERANCE:
         return Standing(f"log and counters disagree by {100 * check.difference:.1f} % ({over})")
     return Standing(f"log and counters agree within {max(0.1, math.ceil(1000 * check.difference) / 10):g} % ({over})")
+
+
+def _no_counters(evidence: Evidence) -> str | None:
+    """An imported run has no endpoints that could have told anything."""
+    if evidence.run.kind == "imported":
+        return None
+    return evidence.no_counters or "its endpoints told no counters"
 
 
 def _no_log(run: Run) -> str:
@@ -86,16 +93,11 @@ def source_line(evidence: Evidence) -> str:
     return f'<p class="pw-muted">{sources}<span class="{_tone(evidence)}">{markup.text(words)}</span></p>'
 
 
-def agreement_line(several: Sequence[Evidence]) -> str:
-    """One line for several runs, each with its colour."""
-    return f'<p class="pw-muted">{" · ".join(_of_run(one) for one in several)}</p>'
-
-
-def _of_run(evidence: Evidence) -> str:
+def standing_words(evidence: Evidence) -> str:
+    """How its numbers stand, for a row that is called 'Log and counters'; the reason on hover."""
     stands = standing(evidence)
-    title = f' title="{markup.text(stands.why)}"' if stands.why else ""
-    words = f'<span class="{_tone(evidence)}"{title}>{markup.text(stands.words)}</span>'
-    return f"{markup.swatch(evidence.run.color)}{markup.text(evidence.run.name)}: {words}"
+    words = markup.hint(stands.words.removeprefix("log and counters "), stands.why)
+    return f'<span class="{_tone(evidence)}">{words}</span>'
 
 
 def _tone(evidence: Evidence) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from urllib.parse import urlencode
 
-from analysis.compare import Verdict
 from collectors.log_view import ViewLine
-from web.theme import DASH, run_color
+from web.theme import DASH, byte_size, run_color
 
 
 def text(value: object) -> str:
@@ -44,25 +43,54 @@ def run_link(page: str, run_ids: Sequence[str]) -> str:
 def number(value: str, unit: str = "", why: str | None = None) -> str:
     """A number with its unit small beside it; a dash says on hover why it is one."""
     if value == DASH and why:
-        return f'<abbr title="{text(why)}">{DASH}</abbr>'
+        return hint(DASH, why)
     return f"{text(value)} <small>{text(unit)}</small>" if unit and value != DASH else text(value)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are markup already; scrolls sideways by itself where it is too wide."""
-    heads = "".join(f'<th scope="col">{text(h)}</th>' for h in head)
-    body = "".join("<tr>" + "".join(f'<td class="pw-num">{cell}</td>' for cell in row) + "</tr>" for row in rows)
-    inner = f'<table class="pw-table"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+def hint(word: str, meaning: str | None) -> str:
+    """A word that says on hover what it means."""
+    return f'<abbr title="{text(meaning)}">{text(word)}</abbr>' if meaning else text(word)
+
+
+def field(key: str) -> str:
+    """The name of a configured field; flags that no field is made for are the other ones."""
+    return text("other flags" if key == "unknown_flags" else key)
+
+
+def setting(key: str, value: object) -> str:
+    """A configured value as a person writes it: sizes in binary units, the words of a list one after the other."""
+    if value is None:
+        return '<span class="pw-muted">not stated</span>'
+    if isinstance(value, list):
+        return text(" ".join(str(one) for one in value))
+    return text(byte_size(float(str(value))) if key.endswith("bytes") else value)
+
+
+def named(name: str, color: int) -> str:
+    """A run's name with its colour."""
+    return f'{swatch(color)}<span class="pw-name">{text(name)}</span>'
+
+
+def tiles(cells: Iterable[tuple[str, str]]) -> str:
+    """Numbers large with their label small below; label and value are markup already."""
+    boxes = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in cells)
+    return f'<dl class="pw-tiles">{boxes}</dl>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = False) -> str:
+    """A table of heads and cells that are markup already, its first column a row's name.
+
+    Numbers stand on one line and it scrolls sideways where it is too wide; texts wrap with `wraps`.
+    """
+    heads = "".join(f'<th scope="col">{one}</th>' for one in head)
+    body = "".join(_row(*row) for row in rows)
+    kind = "pw-table pw-wraps" if wraps else "pw-table"
+    inner = f'<table class="{kind}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
     return f'<div class="pw-table-wrap" tabindex="0" role="region" aria-label="table">{inner}</div>'
 
 
-def verdict(answer: Verdict) -> str:
-    """The answer for a pair; a refusal to rank comes with all its reasons."""
-    if answer.ranked:
-        return f'<p class="pw-verdict">{text(answer.sentence)}</p>'
-    more = "".join(f"<li>{text(reason)}</li>" for reason in answer.reasons[1:])
-    rest = f"<ul>{more}</ul>" if more else ""
-    return f'<div class="pw-verdict pw-not-ranked">{text(answer.sentence)}{rest}</div>'
+def _row(name: str, *cells: str) -> str:
+    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
 def log_lines(lines: Iterable[ViewLine]) -> str:

@@ -27,7 +27,7 @@ def provenance(run: Run) -> None:
     if run.provenance is None:
         st.caption("Nothing was noted: the run ended before its server was started, or an older Pitwall launched it.")
         return
-    st.html(markup.table(["", "at its start"], _rows(run.provenance)))
+    st.html(markup.table(["", "at its start"], _rows(run.provenance), wraps=True))
 
 
 def _rows(frozen: Mapping[str, JsonValue]) -> list[Sequence[str]]:
@@ -37,7 +37,7 @@ def _rows(frozen: Mapping[str, JsonValue]) -> list[Sequence[str]]:
         told["host"] = {name: value for name, value in told["host"].items() if name != "name"}
     for number, gpu in enumerate(frozen.get("gpus") or []):
         told[f"gpu {number}"] = {name: value for name, value in gpu.items() if name != "unknown"}
-    rows: list[Sequence[str]] = [[markup.text(k), markup.text(v)] for k, v in flatten(told).items()]
+    rows: list[Sequence[str]] = [[markup.text(k), markup.setting(k, v)] for k, v in flatten(told).items()]
     for name in ("package", "model", "gpus"):
         if reason := frozen.get(f"{name}_reason"):
             rows.append([markup.text(name), f'<span class="pw-muted">not known: {markup.text(reason)}</span>'])

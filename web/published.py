@@ -111,14 +111,14 @@ def numbers_table(chosen: Sequence[Published]) -> str:
         name = f"{markup.text(title)}<br><small>{markup.text(condition)}</small>" if condition else markup.text(title)
         cells = ["<br>".join(_cell(n, notes) for n in numbers) or _unsaid() for numbers in said]
         rows.append([name, *cells])
-    return markup.table(["", *(one.label for one in chosen)], rows) + notes.below()
+    return markup.table(["", *(markup.text(one.label) for one in chosen)], rows) + notes.below()
 
 
 def statements_table(chosen: Sequence[Published]) -> str:
     """One column a configuration, one row a field that any of the sources states."""
     fields = dict.fromkeys(name for one in chosen for name in one.fields)
     rows = [[markup.text(field), *(_stated(one, field) for one in chosen)] for field in fields]
-    return markup.table(["", *(one.label for one in chosen)], rows)
+    return markup.table(["", *(markup.text(one.label) for one in chosen)], rows)
 
 
 def _stated(one: Published, field: str) -> str:

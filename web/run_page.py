@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -11,17 +14,36 @@ from collectors.log_view import LogTailView
 from domain import Run
 from launcher.command import shell_text
 from storage import queries
-from web import markup
+from web import markup, places
 from web.actions import is_operator, stop_buttons
-from web.comparison import number_table
+from web.bundle_button import bundle_button
+from web.comparison import number_tiles
 from web.context import services
 from web.effective_config import asked_and_effective
 from web.evidence import evidence_of, source_line
 from web.facts import Facts, engine_title
 from web.markup import markdown_text
+from web.share_dialog import share_button
+from web.shown_sql import show_the_sql
 from web.theme import duration
 
 LOG_LINES = 400
+AFTERWARDS = timedelta(minutes=1)
+REQUEST: dict[str, Any] = {  # column -> how it is shown
+    "phase": "Phase",
+    "prompt_class": "Prompt",
+    "concurrency": "At once",
+    "ttft_ms": st.column_config.NumberColumn("First token, ms", format="%.0f"),
+    "decode_ms": st.column_config.NumberColumn("Decode, ms", format="%.0f"),
+    "prompt_tokens": "Prompt tokens",
+    "completion_tokens": "Tokens",
+    "accepted_tokens": "Accepted",
+    "finish_reason": "Finish",
+    "error_kind": "Error",
+    "error_text": "What it said",
+    "sent_at": st.column_config.DatetimeColumn("Sent", format="HH:mm:ss"),
+    "request_id": "Id",
+}
 
 
 def header(facts: Facts) -> None:
@@ -30,17 +52,24 @@ def header(facts: Facts) -> None:
     words = markup.chips(chips(run.config.model_dump(), engine_title(run)))
     state = f'<span class="pw-state-{run.state}">{run.state}</span>'
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
-    words_of_time = [run.kind, f"{run.created_at:%d %b %Y %H:%M:%S} UTC"]
-    words_of_time += [f"lasted {duration(lasted)}"] if lasted is not None else []
+    facts_of_time = [run.kind, f"{run.started_at or run.created_at:%d %b %Y %H:%M:%S} UTC"]
+    facts_of_time += [f"lasted {duration(lasted)}"] if lasted is not None else []
     st.html(
-        f'<h1 style="font-size:1.35rem;margin:0">{markup.swatch(run.color)}{markup.text(run.name)}</h1>'
-        f'<p class="pw-lead">{state} · {" · ".join(words_of_time)} · <code>{markup.text(run.id)}</code></p>{words}'
+        f'<h1 class="pw-title">{markup.swatch(run.color)}{markup.text(run.name)}</h1>'
+        f"<p>{state} · {' · '.join(facts_of_time)} · <code>{markup.text(run.id)}</code></p>{words}"
     )
-    with st.container(horizontal=True):
-        st.html(f'<a href="{markup.run_link("live", [run.id])}" target="_self">Live view</a>')
+
+
+def actions(run: Run) -> None:
+    """Where to go from here, and what to do with the run."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(places.LIVE, label="Live view", query_params={"run": run.id})
         if run.config.argv and is_operator():
-            st.html(f'<a href="{markup.run_link("launch", [run.id])}" target="_self">Relaunch with one change</a>')
-    stop_buttons([run])
+            st.page_link(places.LAUNCH, label="Relaunch with one change", query_params={"run": run.id})
+        stop_buttons([run])
+        share_button([run], "run")
+        bundle_button([run], "run")
+        show_the_sql([run.id])
 
 
 def cause(run: Run) -> None:
@@ -55,24 +84,34 @@ def cause(run: Run) -> None:
 
 def numbers(facts: Facts) -> None:
     """What was measured, and who said so."""
-    st.html(number_table([facts]))
+    st.html(number_tiles(facts))
     st.html(source_line(evidence_of([facts.run])[0]))
 
 
 def timeline(run: Run) -> None:
     """What happened, in order, with the time since the start."""
     st.subheader("What happened")
-    rows = queries.events(services().store, run.id)
-    begin = run.started_at or run.created_at
-    st.html(
-        markup.table(
-            ["since start", "kind", ""],
-            [
-                [duration(max(0.0, (row.ts - begin).total_seconds())), markup.text(row.kind), markup.text(row.text)]
-                for row in rows
-            ],
-        )
-    )
+    rows = [[_moment(run, row.ts), _event(row)] for row in told_once(queries.events(services().store, run.id))]
+    st.html(markup.table(["since start", ""], rows, wraps=True))
+
+
+def told_once(rows: Sequence[queries.EventRow]) -> list[queries.EventRow]:
+    """The events without the start-up facts, which the configuration shows, and without what a state says again."""
+    states = {row.text for row in rows if row.kind == "state"}
+    kept = [row for row in rows if row.kind != "startup" and not (row.kind == "phase" and row.text in states)]
+    return [row for before, row in zip([None, *kept], kept, strict=False) if before is None or before.text != row.text]
+
+
+def _moment(run: Run, ts: datetime) -> str:
+    """Since the start; of what came long after the end (an import) the date."""
+    if run.ended_at and ts > run.ended_at + AFTERWARDS:
+        return f"{ts:%d %b %Y %H:%M} UTC"
+    seconds = (ts - (run.started_at or run.created_at)).total_seconds()
+    return f"{seconds:.1f} s" if abs(seconds) < 60 else ("\u2212" if seconds < 0 else "") + duration(abs(seconds))
+
+
+def _event(row: queries.EventRow) -> str:
+    return f'<span class="pw-mark-{markup.text(row.kind)}">{markup.text(row.text)}</span>'
 
 
 def requests(facts: Facts) -> None:
@@ -80,7 +119,7 @@ def requests(facts: Facts) -> None:
     rows = queries.requests(services().store, facts.run.id)
     if rows.num_rows:
         st.subheader("Requests")
-        st.dataframe(rows.to_pandas(), hide_index=True)
+        st.dataframe(rows.to_pandas(), hide_index=True, column_order=list(REQUEST), column_config=REQUEST)
 
 
 def configuration(run: Run) -> None:

@@ -135,10 +135,10 @@ def _views() -> None:
             st.caption(markdown_text(columns[0]["about"]))
             rows = [
                 [f"<code>{markup.text(row['name'])}</code><br><small>{markup.text(row['type'])}</small>",
-                 f'<span class="pw-sql-meaning">{markup.text(row["meaning"])}</span>']
+                 markup.text(row["meaning"])]
                 for row in columns
             ]  # fmt: skip
-            st.html(markup.table(["column", "meaning"], rows))
+            st.html(markup.table(["column", "meaning"], rows, wraps=True))
     with st.expander("Table macros"):
         for words in read_macros(store.query):
             st.caption(markdown_text(words))

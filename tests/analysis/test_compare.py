@@ -48,8 +48,29 @@ def test_the_seed_decomposition() -> None:
     assert verdict.ratio == pytest.approx(1.050, abs=1e-3)
     assert verdict.steps_ratio == pytest.approx(1.101, abs=1e-3)
     assert verdict.tokens_ratio == pytest.approx(0.954, abs=1e-3)
-    assert "B is 1.05× A" in verdict.sentence
-    assert "tokens per step fell to 0.95×" in verdict.sentence and "steps/s rose 1.10×" in verdict.sentence
+    assert verdict.sentence == (
+        "B is 1.05× as fast as A, because steps/s rose to 1.10×, although tokens per step fell to 0.95×."
+    )
+    assert verdict.detail == "115 against 110 tok/s · 95 % of resampled windows: 1.05× to 1.05×"
+
+
+@pytest.mark.parametrize(
+    ("steps_per_s", "tokens_per_step", "because"),
+    [
+        (20.0, 3.0, "because tokens per step rose to 3.00× and steps/s rose to 2.00×"),
+        (5.0, 1.01, "because steps/s fell to 0.50×, while tokens per step stayed the same (1.01×)"),
+        (10.19, 1.015, "because steps/s stayed the same (1.02×) and tokens per step stayed the same (1.01×)"),
+    ],
+)
+def test_the_cause_is_what_went_the_way_of_the_speed(steps_per_s: float, tokens_per_step: float, because: str) -> None:
+    a, b = windows(10.0, 1.0, wobble=0.0), windows(steps_per_s, tokens_per_step, wobble=0.0)
+    assert because in compare(subject("a", a), a, subject("b", b, 5), b).sentence
+
+
+def test_few_windows_tell_no_interval() -> None:
+    a, b = windows(10.0, 1.0, n=5), windows(20.0, 1.0, n=5)
+    verdict = compare(subject("a", a), a, subject("b", b, 5), b)
+    assert verdict.interval is None and "no interval can be told" in (verdict.detail or "")
 
 
 def test_a_difference_inside_the_noise_is_not_told_as_one() -> None:
@@ -71,12 +92,13 @@ def test_an_unknown_factor_is_named_not_invented() -> None:
         ({"began_at": T0 + timedelta(seconds=30)}, "at the same time on one machine"),
         ({"neighbours": 2}, "B shared its machine with 2 other runs"),
         ({"workload": "five"}, "different workloads"),
-        ({"workload": "watch"}, "no workload of ours"),
+        ({"workload": "watch"}, "B had no workload of ours"),
         ({"prompt_set_hash": "def"}, "different prompt sets"),
         ({"workload_params": {"concurrency": 4}}, "set differently: concurrency"),
         ({"measure": "all tokens over the log window"}, "defined differently"),
         ({"summary": summarize(windows(10, 1), 5.0)}, "different windows"),
-        ({"summary": summarize([], 2.0)}, "no window was recorded"),
+        ({"summary": summarize([], 2.0)}, "B has no decode speed to rank: no window was recorded"),
+        ({"summary": summarize([], 2.0), "state": "failed"}, "B failed: no window was recorded"),
         ({"summary": summarize([replace(w, running=4.0) for w in windows(10, 1)], 2.0)}, "different concurrency"),
     ],
 )

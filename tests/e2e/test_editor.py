@@ -111,7 +111,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     assert rows == [("First", 1024), ("Second", 512)]
     second = page.url.split("run=")[1]
     page.goto(f"{pitwall.url}/run?run={second}")
-    expect(page.get_by_text("As the server says it started")).to_be_visible()
+    expect(page.get_by_text("as the server says it started")).to_be_visible()
     page.get_by_role("button", name="Stop Second").click()
     wait_until(lambda: pitwall.states()["Second"] == "finished", 60)
 

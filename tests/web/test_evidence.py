@@ -13,7 +13,7 @@ from engines.vllm.definitions import COUNTER, LOG
 from settings import Settings
 from storage import queries
 from storage.store import Store
-from web.evidence import Evidence, Standing, agreement_line, source_line, standing
+from web.evidence import Evidence, Standing, source_line, standing, standing_words
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN = Run(id="r1", name="<b>r1</b>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW)
@@ -99,9 +99,20 @@ def test_nothing_at_all(store: Store) -> None:
     assert standing(evidence(store)) == Standing("neither counters nor a log have told its speed")
 
 
-def test_definitions_come_with_their_formulas_and_names_are_text(store: Store) -> None:
+def test_definitions_come_with_their_formulas(store: Store) -> None:
     found = evidence(store, *counters(60), *lines(100.0))
     line = source_line(found)
     assert line.startswith('<p class="pw-muted">Sources: counters <abbr title="') and ">vllm.log</abbr>" in line
     assert "decode_tps: (Δ generation tokens" in line and "tokens_per_step: unknown: the log has no step" in line
-    assert agreement_line([found, found]).count("&lt;b&gt;r1&lt;/b&gt;: <span") == 2
+
+
+def test_few_words_of_it_keep_the_reason(store: Store) -> None:
+    found = evidence(store, *lines(100.0), no_counters="/metrics <is> off")
+    assert standing_words(found) == (
+        '<span class="pw-muted"><abbr title="/metrics &lt;is&gt; off">known only by its log</abbr></span>'
+    )
+
+
+def test_an_imported_run_has_no_endpoints_to_blame(store: Store) -> None:
+    found = evidence(store, *lines(100.0), run=RUN.model_copy(update={"kind": "imported"}))
+    assert standing(found) == Standing("known only by its log")
