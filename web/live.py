@@ -170,8 +170,8 @@ class LiveHub:
 
     async def _feed(self, websocket: WebSocket, viewer: _Viewer, wanted: Mapping[str, str]) -> None:
         await websocket.send_text(encode("hello", self._clock(), beat_s=BEAT_S, is_storing=self._is_storing()))
-        for run_id, cursor in wanted.items():
-            await websocket.send_text(await self._catch_up(viewer, run_id, cursor))
+        for message in await self._catch_up(viewer, wanted):
+            await websocket.send_text(message)
         while True:
             try:
                 await asyncio.wait_for(viewer.changed.wait(), BEAT_S)
@@ -182,24 +182,31 @@ class LiveHub:
             if viewer.overrun:
                 viewer.overrun = False
                 viewer.outbox.clear()
-                for run_id in wanted:
-                    await websocket.send_text(await self._catch_up(viewer, run_id, ""))
+                for message in await self._catch_up(viewer, dict.fromkeys(wanted, "")):
+                    await websocket.send_text(message)
             while viewer.outbox and not viewer.overrun:
                 await websocket.send_text(viewer.outbox.popleft())
 
-    async def _catch_up(self, viewer: _Viewer, run_id: str, cursor: str) -> str:
-        """The message that brings the viewer up to date, and its place among those who get what follows."""
+    async def _catch_up(self, viewer: _Viewer, wanted: Mapping[str, str]) -> list[str]:
+        """The messages that bring the viewer up to date, and its place among those who get what follows."""
         async with self._reading:
-            part = await self._in_thread(self._missed, run_id, cursor)
-            kind = "backfill" if part else "snapshot"
-            if part is None:
-                whole = await self._in_thread(self._reader.snapshot, run_id)
-                part = whole and decimate_part(whole, POINTS_PER_SERIES)
-            if part is None:
-                return encode("gone", self._clock(), run=run_id, reason="no run has this id")
-            channel = self._channels.setdefault(run_id, _Channel(part["cursor"]))
-            channel.viewers.add(viewer)
-            return encode(kind, self._clock(), run=run_id, seq=channel.seq, **part)
+            found = await self._in_thread(self._read_all, wanted)
+            return [self._joined(viewer, run_id, *found.get(run_id, ("gone", None))) for run_id in wanted]
+
+    def _read_all(self, wanted: Mapping[str, str]) -> dict[str, tuple[str, LivePart]]:
+        """Of each run that exists the kind of message and what it says; all whole ones in one reading."""
+        missed = {run_id: self._missed(run_id, cursor) for run_id, cursor in wanted.items()}
+        found = {run_id: ("backfill", part) for run_id, part in missed.items() if part}
+        rest = [run_id for run_id in wanted if run_id not in found]
+        whole = self._reader.snapshots(rest) if rest else {}
+        return found | {run_id: ("snapshot", decimate_part(part, POINTS_PER_SERIES)) for run_id, part in whole.items()}
+
+    def _joined(self, viewer: _Viewer, run_id: str, kind: str, part: LivePart | None) -> str:
+        if part is None:
+            return encode(kind, self._clock(), run=run_id, reason="no run has this id")
+        channel = self._channels.setdefault(run_id, _Channel(part["cursor"]))
+        channel.viewers.add(viewer)
+        return encode(kind, self._clock(), run=run_id, seq=channel.seq, **part)
 
     def _missed(self, run_id: str, cursor: str) -> LivePart | None:
         """What came after a browser's cursor; None when a snapshot serves it better."""

@@ -37,7 +37,7 @@ Tile names are the series names plus `process_count`; SERIES lists them with the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, Protocol, TypedDict
 
 SERIES: dict[str, str] = {
@@ -117,8 +117,8 @@ class LivePart(TypedDict, total=False):
 class LiveReader(Protocol):
     """Where the hub learns about runs; called from one thread of the hub's, one call at a time."""
 
-    def snapshot(self, run_id: str) -> LivePart | None:
-        """All there is of the run, with the cursor after it; None when there is no such run."""
+    def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
+        """All there is of each of these runs that exists, with the cursor after it."""
         ...
 
     def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:

@@ -25,6 +25,7 @@ LOG_LINES = 200
 NOTHING_YET = "nothing measured yet"
 RATE_SERIES = ("decode_tps", "tokens_per_step", "steps_per_s")
 GAUGE_SERIES = ("requests_running", "requests_waiting", "kv_usage_ratio")
+HOST_SERIES = ("server_cpu_cores", "server_rss_bytes", "process_count")
 GPU_SERIES = {"gpu_power_w": "power_w", "gpu_sm_clock_mhz": "sm_clock_mhz"}
 
 
@@ -74,9 +75,9 @@ class StoreReader:
         self._views: dict[str, LogTailView] = {}
         self._counted: set[str] = set()  # runs with counters, whose log lines are not drawn beside them
 
-    def snapshot(self, run_id: str) -> LivePart | None:
-        """All there is of the run; None when there is no such run."""
-        return self._read({run_id: Cursor()}).get(run_id)
+    def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
+        """All there is of each of these runs that exists."""
+        return self._read(dict.fromkeys(run_ids, Cursor()))
 
     def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
         """What came after the cursors; raises ValueError for one that is not ours."""
@@ -158,11 +159,13 @@ def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
 
 def _absent(run: Run, errors: Mapping[str, str]) -> dict[str, str]:
     """Series that this run cannot have, with the reason."""
+    if run.kind == "imported":
+        return dict.fromkeys((*GPU_SERIES, *HOST_SERIES), "known only by a log")
     reasons: dict[str, str] = {}
     if "gpu" in errors:
         reasons |= dict.fromkeys(GPU_SERIES, errors["gpu"])
     if "host" in errors:
-        reasons |= dict.fromkeys(("server_cpu_cores", "server_rss_bytes", "process_count"), errors["host"])
+        reasons |= dict.fromkeys(HOST_SERIES, errors["host"])
     if run.config.speculative is None and run.kind == "launched":
         reasons["acceptance_length"] = "this run has no speculation"
     return reasons

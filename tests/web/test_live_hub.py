@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -31,16 +31,17 @@ class ScriptedReader:
 
     def __init__(self, *run_ids: str) -> None:
         self.points: dict[str, list[float]] = {run_id: [] for run_id in run_ids}
-        self.since_calls = 0
+        self.since_calls = self.snapshot_calls = 0
         self.has_read = threading.Event()
         self.may_return = threading.Event()
         self.may_return.set()
 
-    def snapshot(self, run_id: str) -> LivePart | None:
-        part = self._part(run_id, 0) if run_id in self.points else None
+    def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
+        self.snapshot_calls += 1
+        parts = {run_id: self._part(run_id, 0) for run_id in run_ids if run_id in self.points}
         self.has_read.set()
         self.may_return.wait()
-        return part
+        return parts
 
     def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
         self.since_calls += 1
@@ -183,6 +184,12 @@ def test_a_cursor_that_does_not_serve_is_answered_by_a_snapshot(room: Room, curs
         assert message["type"] == "snapshot"
         assert len(values(message)) <= 602
         assert {0, 4999} <= set(values(message))
+
+
+def test_all_watched_runs_are_read_in_one_go(room: Room) -> None:
+    with room.watch("a", "b", "nobody") as socket:
+        assert [receive(socket)["type"] for _ in range(4)] == ["hello", "snapshot", "snapshot", "gone"]
+    assert room.reader.snapshot_calls == 1
 
 
 def test_nothing_falls_between_a_snapshot_and_the_commits_around_it(room: Room) -> None:

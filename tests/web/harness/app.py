@@ -11,7 +11,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +133,9 @@ class HarnessReader:
         ]
         self.runs = {run.run_id: run for run in runs}
 
-    def snapshot(self, run_id: str) -> LivePart | None:
-        run = self.runs.get(run_id)
-        return {**run.part(0), "meta": run.meta()} if run else None
+    def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
+        known = [self.runs[run_id] for run_id in run_ids if run_id in self.runs]
+        return {run.run_id: {**run.part(0), "meta": run.meta()} for run in known}
 
     def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
         return {run_id: self.runs[run_id].part(float(cursor)) for run_id, cursor in cursors.items()}
