@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TypedDict
 
 from engines import BY_NAME
 from engines.base import Mark, ParsedSample
+from engines.prefixes import strip_ansi
 from launcher.secrets import mask_text
 
 WINDOW_BYTES = 1 << 17
 LONGEST_LINE = 2000  # characters shown of one line
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _COUNT_CHUNK = 1 << 20
 
 
@@ -88,5 +87,5 @@ class LogTailView:
 
 def _plain(raw: bytes) -> str:
     """A line without colours or secrets, as the terminal would leave it after a progress bar's carriage returns."""
-    text = _ANSI.sub("", raw.decode("utf-8", "replace")).rstrip("\r")
+    text = strip_ansi(raw.decode("utf-8", "replace")).rstrip("\r")
     return mask_text(text.rpartition("\r")[2][:LONGEST_LINE])

@@ -11,19 +11,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from engines.base import Line
-from engines.prefixes import Peeled, find_glued_record, peel, read_yearless_stamp
+from engines.prefixes import Peeled, find_glued_record, peel, read_yearless_stamp, strip_ansi
 from engines.sieve import Sieve, select_lines
 
 KEPT_BYTES = 1 << 16  # of a longer line the first and the last half of this are kept
 _HALF = KEPT_BYTES // 2
 _SEAM = b" ... "
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
 _PLAIN = re.compile(
     r"(?:\((\w+) pid=\d+\) )?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d) \[[\w./]+:\d+\] "
     r"(?!DEBUG|INFO|WARN|ERROR|CRIT|FATAL|TRACE|[IWEF]\d{4} )(?=[^\s\"'`\[{(<0-9\x1b])",
     re.ASCII,
 )
-_HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # a paste may have lost the ESC of its codes
 _BAR = re.compile(r"\d{1,3}%(?:\||\s+Completed\s*\||\s*\[)")
 
 
@@ -113,8 +111,7 @@ def read_plain(whole: str, number: int, offset: int) -> Line | None:
 
 
 def _read_with_prefixes(whole: str, number: int, offset: int) -> Iterator[Line]:
-    clean = _ANSI.sub("", whole) if _HAS_ANSI.search(whole) else whole
-    segments = [s for s in clean.split("\r") if s.strip()] or [""]
+    segments = [s for s in strip_ansi(whole).split("\r") if s.strip()] or [""]
     process = None
     for index, segment in enumerate(segments):
         is_last = index == len(segments) - 1

@@ -1,6 +1,6 @@
 """What stands before a log message, whoever put it there: peeled off one after the other, in any order and depth.
 
-Known: docker compose names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray and vLLM
+Known: docker compose and pod names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray and vLLM
 process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.
 """
 
@@ -36,12 +36,14 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(rf"\[(?P<us_stamp>\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d)\] {_TRTLLM_HEAD} ?"), True),
         (re.compile(r"\[TensorRT-LLM\] ?\[(?P<level>[A-Z]+)\] ?"), True),
         (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
-        (re.compile(r"\[\d+\] (?=\S)"), False),
+        (re.compile(r"\[pod/[\w./-]+\] |\[\d+\] (?=\S)"), False),
     ),
     "0": (
         (re.compile(rf"{_STAMP} (?:stdout|stderr) [FP] "), False),
+        (re.compile(rf"{_STAMP} - [\w.<>-]+ - {_LEVEL} - "), True),
+        (re.compile(rf"{_STAMP} \| {_LEVEL} *\| [\w.:<>]+:\d+ - "), True),
         (re.compile(rf"{_STAMP}(?: -)? \[?{_LEVEL}(?=[\]\s])(?! \d\d-\d\d )\]?(?: -)?\s*{_LOGGERS}"), True),
-        (re.compile(rf"{_STAMP} (?:[\w.-]+ [\w./@-]+(?:\[\d+\])?|[\w./@-]+\[\d+\]): "), False),
+        (re.compile(rf"{_STAMP} (?:[\w.-]+ )?[\w./@-]+\[\d+\]: "), False),
         (re.compile(rf"{_STAMP}:? +"), False),
         (re.compile(r"(?P<elapsed>\d{1,9}\.\d\d\.\d{3}\.\d{3}) (?P<level>[A-Z]) "), True),
     ),
@@ -52,14 +54,16 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(r"(?P<syslog>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) [\w.-]+ [\w./@-]+(?:\[\d+\])?: "), False),
         (re.compile(rf"{_LEVEL}:[\w.-]+:"), True),
         (re.compile(r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+?\] "), True),
-        (re.compile(r"[\w.-]+\s*\| ?"), False),
+        (re.compile(r"[\w.@-]+\s*\| ?"), False),
     ),
 }
 _HEADS = (
     rf"{_PID} (?:{_LEVEL}\b|\[)|{_VLLM_HEAD}|\[{_STAMP}(?: [A-Z]+\d+)*\] |(?<!\d)\d+\.\d\d(?:\.\d{{3}}){{2}} [A-Z] "
 )
 _GLUED = re.compile(re.sub(r"\?P<\w+>", "?:", _HEADS))
-_MESSAGE_KEYS = ("message", "msg", "log", "MESSAGE", "text", "event")
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
+_HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # a paste may have lost the ESC of its codes
+_MESSAGE_KEYS = ("message", "msg", "log", "MESSAGE", "textPayload", "text", "event")
 _STAMP_KEYS = ("asctime", "timestamp", "@timestamp", "time", "ts")
 _LEVEL_KEYS = ("levelname", "level", "severity")
 _TRACE_KEYS = ("exc_info", "exc_text", "exception", "stack_info")
@@ -97,6 +101,11 @@ def peel(text: str, around: Peeled | None = None) -> Peeled:
         if not state.take_one():
             break
     return state.result()
+
+
+def strip_ansi(text: str) -> str:
+    """The text without colours and cursor movements."""
+    return _ANSI.sub("", text) if _HAS_ANSI.search(text) else text
 
 
 def find_glued_record(peeled: Peeled) -> int | None:
@@ -167,7 +176,7 @@ class _Peeling:
         if record.get("type") == "log" and isinstance(ticks, int):  # llama.cpp: microseconds since its start
             self.elapsed_s = ticks / 1e6
         trace = _first_text(record, _TRACE_KEYS)
-        self.text = message.strip("\r\n") + (f"\n{trace}" if trace else "")
+        self.text = strip_ansi(message).strip("\r\n") + (f"\n{trace}" if trace else "")
         return True
 
     def result(self) -> Peeled:

@@ -43,6 +43,10 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"This version of vLLM does not support the model's architecture (\1).",
         ),
         (
+            r"GatedRepoError|access a gated repo",
+            "The model is gated: its terms must be accepted, and HF_TOKEN must be of an account that did.",
+        ),
+        (
             r"Errno 98|[Aa]ddress already in use",
             "The port is in use by another process.",
         ),

@@ -28,6 +28,7 @@ _REPORTS = re.compile(
     r"[Ww]orker proc \S+ died unexpectedly|Worker \S+ (?:pid \d+ )?died, exit code|died unexpectedly|"
     r"WorkerProc (?:failed to start|hit an exception)|Engine (?:loop|core) .{0,20}(?:died|dead)"
 )
+_ANNOUNCED = re.compile(r"ValidationError: \d+ validation errors? for ")  # the lines behind it say which
 _FATAL = re.compile(
     r"CUDA out of memory|OutOfMemoryError|out of memory occurred when|CUDA error: |HIP error: |HIP out of memory|"
     r"No available memory for the cache blocks|KV cache is needed, which is larger|"
@@ -131,7 +132,9 @@ class FailureReader:
         self._follow(line, traits)
         if traits.rank is not None:
             return Verdict(traits.rank, _clip(text))
-        return Verdict(CAUSE, _clip(text)) if traits.is_exception and self._is_anyones(line) else None
+        if traits.is_exception and self._is_anyones(line):
+            return Verdict(REPORT if _ANNOUNCED.search(text) else CAUSE, _clip(text))
+        return None
 
     def _follow(self, line: Line, traits: _Traits) -> None:
         """Keeps track of whose traceback the process is printing."""

@@ -60,7 +60,9 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # a group's name is the fact's key
         r"Resolved architecture: (?P<architectures>\w+)",
         r"Using max model len (?P<max_model_len>\d{1,18})",
         r"Using (?:AttentionBackendEnum\.)?(?P<attention_backend>[A-Z][A-Z0-9_]+) (?:attention )?backend(?: out of|\.)",
-        r"Using (?P<attention_backend>Flash Attention|XFormers|FlashInfer|Triton MLA|Pallas|Torch SDPA) backend",
+        r"Using (?P<attention_backend>Flash ?Attention(?: MLA)?|XFormers|FlashInfer|FlexAttention|Pallas|Torch SDPA|"
+        r"IPEX|(?:Flash|Cutlass |Triton |Aiter )MLA|Triton(?: Attention)?|ROCmFlashAttention|HPUAttention) "
+        r"(?:V1 |attention )?backend",
     )
 )
 _COUNTS = ("num_gpu_blocks", "num_cpu_blocks", "kv_cache_tokens", "max_concurrency_context", "max_model_len")

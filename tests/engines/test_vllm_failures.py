@@ -133,6 +133,15 @@ def test_what_only_looks_like_a_failure(name: str, read_log) -> None:
     assert (log.reading.errors, log.marks("failure")) == ([], [])
 
 
+def test_what_only_announces_a_cause_stands_behind_it(read_log) -> None:
+    announced = f"{API}pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
+    said = f"{API}  Value error, Model architectures ['FooForCausalLM'] are not supported for now. Supported: x\n"
+    errors = read_log("vllm", announced + said).reading.errors
+    assert [error.partition(",")[0] for error in errors] == ["Value error", announced.removeprefix(API).strip()]
+    request = announced.replace("ModelConfig", "ChatCompletionRequest")
+    assert read_log("vllm", READY + request).reading.errors == []
+
+
 class _Thorough(_Reader):
     """Looks at the routine lines too."""
 

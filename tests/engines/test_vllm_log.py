@@ -161,6 +161,8 @@ FACTS = {
     "init engine (profile, create kv cache, warmup model) took 9.00 s (compilation: 5.50 s — language_model: 4.00 s, "
     "encoder: 1.50 s)": {"engine_init_s": 9.0, "compile_s": 5.5},
     "Using Flash Attention backend on V1 engine.": {"attention_backend": "Flash Attention"},
+    "Using FlashMLA backend on V1 engine.": {"attention_backend": "FlashMLA"},
+    "Using IPEX attention backend.": {"attention_backend": "IPEX"},
     "Using FLASH_ATTN backend.": {"attention_backend": "FLASH_ATTN"},
     "Using FLASHINFER attention backend out of potential backends: ['FLASHINFER', 'TRITON_ATTN'].": {
         "attention_backend": "FLASHINFER"
