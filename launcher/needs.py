@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,28 @@ class GpuFacts(NamedTuple):
 def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> list[str]:
     """One sentence for each thing that is not there; what cannot be known says nothing."""
     return [*_software(config, cwd), *_gpus(config, needs, facts)]
+
+
+def find_unknowns(config: Config, needs: Needs, facts: GpuFacts) -> list[str]:
+    """What cannot be told before the start, one sentence each."""
+    told = []
+    if needs.gpu_count and needs.gpu_memory_gib is None:
+        told.append("How much GPU memory it needs is not stated.")
+    if needs.gpu_count and needs.compute_capability is None:
+        told.append("Which GPU architectures it runs on is not stated.")
+    if any(gpu.memory_total_bytes is None for gpu in facts.gpus):
+        told.append("How much memory the GPU here has, its driver does not tell.")
+    if config.launcher == "script":
+        told.append("What the script itself needs is not known.")
+    drafter = config.speculative.model if config.speculative else None
+    for model in filter(is_hub_name, (config.model, drafter)):
+        told.append(f"Whether {model} is on this machine is not looked up: the server downloads what it lacks.")
+    return told
+
+
+def is_hub_name(model: str | None) -> bool:
+    """'organisation/name', and no path."""
+    return bool(model and re.fullmatch(r"\w[\w.-]*/[\w.-]+(?<!\.gguf)", model))
 
 
 def _software(config: Config, cwd: Path) -> Iterator[str]:
@@ -83,17 +106,17 @@ def _model_in(model: str, given: dict[str, Path], empty: Sequence[str]) -> Itera
 
 
 def _gpus(config: Config, needs: Needs, facts: GpuFacts) -> Iterator[str]:
-    wanted = needs.gpu or "a GPU"
+    wanted = f"a GPU ({needs.gpu})" if needs.gpu else "a GPU"
     if not facts.gpus:
         if needs.gpu_count or config.gpus:
-            yield f"It needs {wanted}; here is none: {facts.reason or 'none was found'}."
+            yield f"It needs {wanted}, and here is none: {facts.reason or 'none was found'}."
         return
     if len(facts.gpus) < needs.gpu_count:
         yield f"It needs {needs.gpu_count} GPUs; here are {len(facts.gpus)}."
     best = max((_version(gpu.compute_capability) for gpu in facts.gpus if gpu.compute_capability), default=None)
     if needs.compute_capability and best and best < _version(needs.compute_capability):
         held = ".".join(map(str, best))
-        yield f"It needs compute capability {needs.compute_capability} or newer ({wanted}); the GPU here has {held}."
+        yield f"It needs compute capability {needs.compute_capability} or newer; the GPU here has {held}."
     totals = [gpu.memory_total_bytes for gpu in facts.gpus if gpu.memory_total_bytes is not None]
     if needs.gpu_memory_gib and totals and max(totals) < needs.gpu_memory_gib * GIB:
         yield f"It needs {needs.gpu_memory_gib:g} GiB of GPU memory; the GPU here has {max(totals) / GIB:.1f} GiB."

@@ -14,11 +14,12 @@ if not is_operator():
 configure, sweep, attach, imports = st.tabs(["Configure and launch", "Sweep", "Watch a running server", "Import"])
 with configure:
     source_picker.follow_address()
-    left, right = st.columns([3, 2], gap="large")
+    source_picker.pick_source()
+    editor.command_box()
+    editor.notes()
+    with st.container(key="launch-columns"):
+        left, right = st.columns([3, 2], gap="large")
     with left:
-        source_picker.pick_source()
-        editor.command_box()
-        editor.notes()
         editor.form()
     with right:
         launch_check.exact_command()

@@ -70,7 +70,7 @@ GROUPS: dict[str, tuple[Field, ...]] = {
     "Other flags": (Field("unknown_flags", "Kept as written, one a line", "lines"),),
 }
 SAMPLES: dict[Kind, Value] = {"text": "x", "integer": 1, "number": 0.5, "switch": True}
-RUNTIME_FLAGS = {"image": "image", "gpus": "--gpus", "volumes": "-v", "env": "-e", "port": "-p"}
+RUNTIME_FLAGS = {"gpus": "--gpus", "volumes": "-v", "env": "-e", "port": "-p"}
 FOR_CONTAINERS = ("image", "volumes", "gpus")
 
 

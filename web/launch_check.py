@@ -10,7 +10,7 @@ from analysis.config_diff import differing_fields
 from collectors.base import Outage, Unavailable
 from collectors.nvml import NvmlProvider
 from domain import Config
-from launcher.needs import Gpu, GpuFacts, find_lacks
+from launcher.needs import Gpu, GpuFacts, find_lacks, find_unknowns
 from launcher.presets import Needs, PresetError, save_preset
 from storage.store import Store
 from web import audit, draft, markup
@@ -35,24 +35,26 @@ def exact_command() -> None:
 
 
 def lacks() -> None:
-    """What the preset still asks for, and what this machine lacks."""
+    """What the preset still asks for, what this machine lacks, and what nobody can tell before the start."""
     edited = draft.current()
     if edited.config is None:
         return
     for path, why in edited.still_required.items():
         st.error(f"**{path}** is required. {markdown_text(why)}")
     config = edited.config.model_copy(update={"model": None}) if edited.makes_model else edited.config
-    found = _look(config.model_dump_json(), edited.needs.model_dump_json())
+    found, unknown = _look(config.model_dump_json(), edited.needs.model_dump_json())
     if found:
         st.warning("**This machine lacks**\n" + "\n".join(f"- {markdown_text(one)}" for one in found))
     else:
         st.caption("This machine has what the command names.")
+    if unknown:
+        st.caption("Not known before the start: " + " ".join(map(markdown_text, unknown)))
 
 
 @st.cache_data(ttl=LOOKED_S, show_spinner=False)
-def _look(config: str, needs: str) -> list[str]:
-    stated = Config.model_validate_json(config)
-    return find_lacks(stated, Needs.model_validate_json(needs), gpu_facts(), Path.cwd())
+def _look(config: str, needs: str) -> tuple[list[str], list[str]]:
+    stated, wanted, facts = Config.model_validate_json(config), Needs.model_validate_json(needs), gpu_facts()
+    return find_lacks(stated, wanted, facts, Path.cwd()), find_unknowns(stated, wanted, facts)
 
 
 def gpu_facts() -> GpuFacts:

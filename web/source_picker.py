@@ -15,6 +15,7 @@ from web.facts import engine_title_of
 from web.markup import markdown_text
 from web.picker import label
 
+KIND_KEY = "source-kind"
 KINDS = ("Paste", "Preset", "Earlier run", "Running server")
 RUN_PARAMETER = "run"
 PRESET_PARAMETER = "preset"
@@ -36,15 +37,23 @@ def follow_address() -> None:
     run = services().store.run(asked[0]) if asked[0] else None
     if run:
         draft.take_run(run)
+        _show_source("Earlier run", "Run", label(run))
     elif asked[1] in (presets := shelf().presets):
         _take_preset(presets[asked[1]])
+        _show_source("Preset", "Preset", presets[asked[1]].name)
     else:
         st.warning(f"There is no {'run' if asked[0] else 'preset'} `{markdown_text(str(asked[0] or asked[1]))}`.")
 
 
+def _show_source(kind: str, title: str, name: str) -> None:
+    st.session_state[KIND_KEY] = kind
+    st.session_state[f"source-{title}"] = name
+
+
 def pick_source() -> None:
     """The kind of source, and one of that kind."""
-    kind = st.segmented_control("Start from", KINDS, default=KINDS[0], key="source-kind")
+    st.session_state.setdefault(KIND_KEY, KINDS[0])
+    kind = st.segmented_control("Start from", KINDS, key=KIND_KEY)
     if kind == "Preset":
         found = shelf()
         _pick("Preset", {preset.name: _preset_taker(preset) for preset in found.presets.values()} | _demo())
@@ -68,6 +77,8 @@ def _pick(title: str, choices: Mapping[str, Taker]) -> None:
         if name in choices:
             choices[name]()
 
+    if st.session_state.get(key) not in choices:
+        st.session_state[key] = None  # an address may name a run that is too old for the list
     st.selectbox(
         title, list(choices), index=None, key=key, on_change=chosen, placeholder=f"{len(choices)} to choose from"
     )

@@ -47,7 +47,7 @@ def test_the_form_says_what_was_pasted_and_writes_the_command(page: Page, pitwal
 def test_a_preset_says_what_it_needs_and_what_it_leaves_open(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch?preset=gemma4-31b-b-vllm-fp8-block")
     expect(page.get_by_text("model is required.")).to_be_visible()
-    expect(page.get_by_text("It needs NVIDIA RTX PRO 6000 Blackwell, 96 GB; here is none")).to_be_visible()
+    expect(page.get_by_text("It needs a GPU (NVIDIA RTX PRO 6000 Blackwell, 96 GB), and here is none")).to_be_visible()
     launch = page.get_by_role("button", name="Launch", exact=True)
     expect(launch).to_be_disabled()
     set_field(page, "Model without a flag", "/hf/hub/mine")
@@ -69,7 +69,6 @@ def test_a_preset_is_saved_listed_and_a_broken_one_is_told_with_its_line(page: P
     (pitwall.data / "presets/broken.toml").write_text('name = "b"\n[config]\nport = "8000"\n')
     page.goto(f"{pitwall.url}/launch?preset=mine")
     expect(command_box(page)).to_have_value(re.compile(r"--max-model-len 16K"))
-    page.get_by_text("Preset", exact=True).first.click()
     expect(page.get_by_text("broken.toml:3: config.port must be a whole number, not '8000'.")).to_be_visible()
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from domain import Config
+from domain import Config, Speculation
 from launcher.containers import has_image
 from launcher.explain import explain
-from launcher.needs import GIB, Gpu, GpuFacts, find_lacks
+from launcher.needs import GIB, Gpu, GpuFacts, find_lacks, find_unknowns
 from launcher.presets import SHIPPED, Needs, read_preset
 
 NONE = GpuFacts(reason="no NVIDIA driver on this machine")
@@ -64,12 +64,12 @@ def test_gpus_are_held_against_the_needs() -> None:
     config = Config(engine="vllm")
     needs = Needs(gpu="NVIDIA Blackwell", gpu_count=2, compute_capability="12.0", gpu_memory_gib=190)
     assert find_lacks(config, needs, NONE, Path.cwd()) == [
-        "It needs NVIDIA Blackwell; here is none: no NVIDIA driver on this machine."
+        "It needs a GPU (NVIDIA Blackwell), and here is none: no NVIDIA driver on this machine."
     ]
     said = find_lacks(config, needs, GpuFacts([BIG]), Path.cwd())
     assert [one.split(";")[0] for one in said] == [
         "It needs 2 GPUs",
-        "It needs compute capability 12.0 or newer (NVIDIA Blackwell)",
+        "It needs compute capability 12.0 or newer",
         "It needs 190 GiB of GPU memory",
     ]
     enough = Needs(gpu_count=1, compute_capability="9.0", gpu_memory_gib=170)
@@ -89,3 +89,16 @@ def test_a_shipped_preset_says_what_this_machine_lacks() -> None:
     preset = read_preset(SHIPPED / "gemma4-31b-turbo-pip.toml")
     said = find_lacks(preset.launchable, preset.needs, NONE, Path.cwd())
     assert any("no NVIDIA driver" in one for one in said)
+
+
+def test_what_nobody_can_tell_before_the_start_is_said() -> None:
+    config = Config(launcher="script", model="o/m", speculative=Speculation(model="/models/draft"))
+    assert find_unknowns(config, Needs(gpu_count=1), GpuFacts([Gpu()])) == [
+        "How much GPU memory it needs is not stated.",
+        "Which GPU architectures it runs on is not stated.",
+        "How much memory the GPU here has, its driver does not tell.",
+        "What the script itself needs is not known.",
+        "Whether o/m is on this machine is not looked up: the server downloads what it lacks.",
+    ]
+    known = Needs(gpu_count=1, gpu_memory_gib=20.0, compute_capability="9.0")
+    assert find_unknowns(Config(model="./m/x"), known, GpuFacts([BIG])) == []
