@@ -52,7 +52,7 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
         raise LaunchRefused("The command holds a NUL character, which no program can be given.")
     cwd = working_directory(request)
     if not cwd.is_dir():
-        raise LaunchRefused(f"The working directory {cwd} does not exist.")
+        raise LaunchRefused(f"The working directory {cwd} does not exist: make it, or choose another.")
     check_executable(config, cwd)
     check_model(request, cwd)
     missing = missing_secrets(config.argv, config.env, {**os.environ, **request.secrets})
@@ -92,11 +92,11 @@ def check_executable(config: Config, cwd: Path) -> None:
     if "/" in word:
         path = cwd / word
         if not path.exists():
-            raise LaunchRefused(f"The executable {path} does not exist.")
+            raise LaunchRefused(f"The executable {path} does not exist: install it, or give its path.")
         if path.is_dir() or not os.access(path, os.X_OK):
-            raise LaunchRefused(f"{path} is not executable.")
+            raise LaunchRefused(f"{path} is not executable: allow it with chmod +x, or name another.")
     elif not shutil.which(word, path=config.env.get("PATH")):
-        raise LaunchRefused(f"The executable {word} was not found on the PATH.")
+        raise LaunchRefused(f"The executable {word} was not found on the PATH: install it, or give its full path.")
 
 
 def check_model(request: LaunchRequest, cwd: Path) -> None:
@@ -106,16 +106,17 @@ def check_model(request: LaunchRequest, cwd: Path) -> None:
         return
     is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
     if is_path and not (cwd / Path(model).expanduser()).exists():
-        raise LaunchRefused(f"The model {model} does not exist.")
+        raise LaunchRefused(f"The model {model} does not exist: give a path of this machine, or a name that a hub has.")
 
 
 def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
     """The port must be free, and not promised to a run that has not opened it yet."""
     for run in live:
         if run.kind == "launched" and run.base_url and port_of(run.base_url) == port:
-            raise LaunchRefused(f"Port {port} belongs to the run '{run.name}', which is {run.state.value}.")
+            taken = f"Port {port} belongs to the run '{run.name}', which is {run.state.value}"
+            raise LaunchRefused(f"{taken}: choose another port, or queue this run behind it.")
     if not is_port_free(port, host):
-        raise LaunchRefused(describe_busy_port(port))
+        raise LaunchRefused(f"{describe_busy_port(port)} Stop that, or choose another port.")
 
 
 def check_container(config: Config) -> None:

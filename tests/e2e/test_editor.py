@@ -38,7 +38,7 @@ def test_the_form_says_what_was_pasted_and_writes_the_command(page: Page, pitwal
     expect(page.get_by_label("Kept as written").first).to_have_value("--trust-remote-code")
     set_field(page, "KV cache type --kv-cache-dtype", "fp8")
     expect(command_box(page)).to_have_value(re.compile(r"--max-model-len 16K.*--kv-cache-dtype fp8", re.DOTALL))
-    expect(page.get_by_text("The executable vllm was not found on the PATH.")).to_be_visible()
+    expect(page.get_by_text("The executable vllm was not found on the PATH: install it")).to_be_visible()
     paste(page, SERVE.replace("16K", "8192"))
     expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("8192")
     expect(page.get_by_label("KV cache type --kv-cache-dtype").first).to_have_value("")

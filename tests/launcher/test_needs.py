@@ -27,9 +27,9 @@ def lacks(paste: str, needs: Needs | None = None, facts: GpuFacts = NONE) -> lis
 
 
 def test_a_missing_program_and_model_are_told() -> None:
-    assert lacks("vllm-is-not-here/vllm serve o/m")[0].endswith("does not exist.")
+    assert lacks("vllm-is-not-here/vllm serve o/m")[0].endswith("does not exist: install it, or give its path.")
     (said,) = lacks("python3 -m demo serve -m /no/such/model.gguf --port 1")
-    assert said == "The model /no/such/model.gguf does not exist."
+    assert said.startswith("The model /no/such/model.gguf does not exist: ")
 
 
 def test_a_variable_without_value_is_told() -> None:

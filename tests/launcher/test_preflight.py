@@ -13,6 +13,7 @@ from launcher.preflight import LaunchRefused, LaunchRequest, with_words_filled_i
 from launcher.supervisor import Supervisor, UnknownRun
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 
+NO_PODMAN = {"argv": ("podman", "run", "i:1"), "launcher": "podman", "image": "i:1", "env": {"PATH": "/nowhere"}}
 FINAL = (RunState.FINISHED, RunState.FAILED)
 
 
@@ -20,11 +21,12 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
     ("config", "given", "sentence"),
     [
         ({"argv": ()}, {}, "There is no command to run."),
-        ({"argv": ("no-such-program",)}, {}, "The executable no-such-program was not found on the PATH."),
-        ({"argv": ("/no/such/program",)}, {}, "The executable /no/such/program does not exist."),
-        ({"argv": (__file__,)}, {}, f"{__file__} is not executable."),
-        ({"argv": ("true",)}, {"cwd": Path("/no/such/place")}, "The working directory /no/such/place does not exist."),
-        ({"argv": ("true",), "model": "/no/model.gguf"}, {}, "The model /no/model.gguf does not exist."),
+        ({"argv": ("no-such-program",)}, {}, "The executable no-such-program was not found on the PATH: install"),
+        ({"argv": ("/no/such/program",)}, {}, "The executable /no/such/program does not exist: install it"),
+        (NO_PODMAN, {}, "The executable podman was not found on the PATH: install it"),
+        ({"argv": (__file__,)}, {}, f"{__file__} is not executable: allow it"),
+        ({"argv": ("true",)}, {"cwd": Path("/no/such/place")}, "The working directory /no/such/place does not exist: "),
+        ({"argv": ("true",), "model": "/no/model.gguf"}, {}, "The model /no/model.gguf does not exist: give a path"),
         ({"argv": ("true",), "port": None}, {}, "Pitwall cannot tell where this server will answer: "),
         ({"argv": ("true",)}, {"base_url": "localhost:80"}, "'localhost:80' is not the address of a server: "),
         ({"argv": ("true", "$NOWHERE_SET/model")}, {}, "The command names $NOWHERE_SET, which is not set: "),
@@ -41,7 +43,7 @@ def test_what_the_user_can_mend_is_refused_in_a_sentence(
 
 
 def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:
-    refused = pytest.raises(LaunchRefused, match=r"Port \d+ is in use by .*\(pid \d+\)\.")
+    refused = pytest.raises(LaunchRefused, match=r"Port \d+ is in use by .*\(pid \d+\)\. Stop that, or")
     with socket.create_server(("127.0.0.1", 0)) as taken, refused:
         supervisor.launch(request_for(port=taken.getsockname()[1]))
 
