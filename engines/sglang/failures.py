@@ -23,7 +23,8 @@ _DIRECT_CAUSE = re.compile(
     r"^`?(?:\w+(?:\.\w+)*Error: )?(?:(?:Prefill|Decode) out of memory\b|CUDA out of memory\b|CUDA error: |"
     r"Not enough memory\. |NPU out of memory\b|HIP out of memory\b)|"
     r": error: (?:unrecognized arguments|argument |the following arguments)|"
-    r"\[Errno \d+\] .*address already in use|[Pp]ort \d+ is (?:not available|already in use|occupied)"
+    r"\[Errno \d+\] .*[Aa]ddress already in use|^Watchdog timeout \((?!.*soft=True)|"
+    r"[Pp]ort \d+ is (?:not available|already in use|occupied)"
 )
 _KILLED = re.compile(r"^(?:\S+: line \d+: +\d+ )?Killed\b|Out of memory: Killed process|\boom-kill(?:er)?:")
 _ECHO = re.compile(
@@ -42,7 +43,8 @@ _SENTENCES = (
     (re.compile(r"out of memory", re.IGNORECASE), "The accelerator ran out of memory."),
     (re.compile(r"illegal memory access"), "A CUDA kernel read or wrote outside its memory."),
     (re.compile(r"unrecognized arguments"), "The server does not know a flag."),
-    (re.compile(r"address already in use|[Pp]ort \d+ is"), "The port is in use."),
+    (re.compile(r"ddress already in use|[Pp]ort \d+ is"), "The port is in use."),
+    (re.compile(r"^Watchdog timeout"), "The scheduler hung, and its watchdog ended it."),
     (re.compile(r"[Kk]illed"), "The kernel killed the process, most likely for memory."),
 )
 _WARNINGS = (
@@ -98,7 +100,7 @@ class TroubleReader:
             return None
         if self._opened is not None and _EXCEPTION.match(line.text):
             self._opened = None
-            return self._name(line.text)
+            return None if line.text.startswith("KeyboardInterrupt") else self._name(line.text)
         self._request_failed = self._request_failed or bool(_HARMLESS_HEADER.search(line.text))
         return _read_plain(line.text)
 

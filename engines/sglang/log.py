@@ -24,7 +24,7 @@ _SIGNS = re.compile(
 _NEEDLES = re.compile(
     rb"batch|#queue-req|#running-req|token/s|Load weight|Memory pool end|_tokens=|llocated|KVPool|KV cache|graph|"
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
-    rb"rror|xception|Traceback|sigquit|illed|emory|scheduler is dead|terminated|address already|[Pp]ort |"
+    rb"rror|xception|Traceback|sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|[Pp]ort |"
     rb"all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
     rb"Interrupt|Exit|OutOfRes"
 )

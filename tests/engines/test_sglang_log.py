@@ -10,7 +10,7 @@ import pytest
 from domain import LogSample
 from engines import ENGINES
 from engines.base import ParsedSample, first_match
-from engines.sglang.log import log_parser, log_sample, read_phase, strict_acceptance_rate
+from engines.sglang.log import log_sample, read_phase, strict_acceptance_rate
 from engines.sglang.stats import read_stats
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "sglang"
@@ -223,106 +223,6 @@ def test_another_start_in_the_same_log_is_a_run_of_its_own(read_log) -> None:
     startup = read_log("sglang", STARTUP + STARTUP.replace("67.56", "68.00")).reading.startup
     assert [run["model_load_gib"] for run in startup["runs"]] == [67.56, 68.0]
     assert startup["draft_load_gib"] == 1.58
-
-
-def test_a_server_that_starts_again_is_not_ready_yet(read_log) -> None:
-    again = STARTUP.partition("\n")[0].replace("speculative_num_draft_tokens=4", "x=1") + "\n"
-    decode = "[2026-08-01 23:44:00] Decode batch, #running-req: 1, accept len: 2.50, #queue-req: 0\n"
-    log = read_log("sglang", STARTUP + again + TRACEBACK.format(error="ValueError: odd") + decode)
-    assert log.reading.errors == ["ValueError: odd"]
-    assert "num_spec_tokens" not in log.samples[0].fields
-
-
-TRACEBACK = """Traceback (most recent call last):
-  File "/opt/sglang/srt/managers/scheduler.py", line 432, in __init__
-    raise RuntimeError(
-{error}
-"""
-SIGQUIT = "[2026-06-07 12:16:01] Received sigquit from a child process. It usually means the child failed."
-
-FATAL = [
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 616.00 MiB. GPU 0 has a total capacity of 31.36 GiB",
-    "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
-    "RuntimeError: CUDA error: an illegal memory access was encountered",
-    "ImportError: cannot import name 'KVFP4QuantizeUtil' from 'sglang.srt.layers.quantization.kvfp4_tensor'",
-    "AttributeError: 'MergedColumnParallelLinear' object has no attribute 'weight'",
-    "AssertionError",
-    "Exception: Capture CUDA graph failed: out of resource",
-    "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456",
-]
-
-
-@pytest.mark.parametrize("error", FATAL)
-def test_the_schedulers_exception_comes_before_its_echo(error: str, read_log) -> None:
-    head = "[2026-06-07 12:16:01 TP{rank}] Scheduler hit an exception: "
-    one = TRACEBACK.format(error=error)
-    text = head.format(rank=1) + one + SIGQUIT + "\n" + head.format(rank=0) + one + SIGQUIT + "\n"
-    log = read_log("sglang", text)
-    assert log.reading.errors == [error, SIGQUIT.partition("] ")[2]]
-    assert len(log.marks("failure")) == 2
-
-
-def test_an_echo_that_comes_first_is_listed_last(read_log) -> None:
-    cause = "[2026-06-07 12:16:02 TP0] Scheduler hit an exception: " + TRACEBACK.format(error="RuntimeError: late")
-    assert read_log("sglang", f"{SIGQUIT}\n{cause}").reading.errors == [
-        "RuntimeError: late",
-        SIGQUIT.partition("] ")[2],
-    ]
-
-
-def test_an_open_traceback_is_not_settled() -> None:
-    parser = log_parser()
-    before = b"[2026-06-07 12:16:00] nothing\n"
-    parser.feed(before + b"[2026-06-07 12:16:01] Scheduler hit an exception: Traceback (most recent call last):\n  a\n")
-    assert parser.settled_offset() == len(before)
-    parser.feed(b"ValueError: odd\n")
-    assert parser.settled_offset() > len(before)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "`RuntimeError: Decode out of memory. Try to lower your batch size.",
-        "Prefill out of memory. Try to lower your batch size.",
-        "launch_server.py: error: unrecognized arguments: --tensor-size 2",
-        "[Errno 98] error while attempting to bind on address ('0.0.0.0', 30000): address already in use",
-        "./serve.sh: line 28:  8891 Killed                  python3 -m sglang.launch_server",
-    ],
-)
-def test_a_cause_without_a_traceback_is_found(line: str, read_log) -> None:
-    assert read_log("sglang", line + "\n").reading.errors == [line.lstrip("`")]
-
-
-def test_a_request_that_fails_is_no_failure_of_the_server(read_log) -> None:
-    request = "[2026-06-09 03:35:23] Error in request: NPU function error\n[ERROR] 2026-06-09 ERR00100 call failed\n"
-    text = request + TRACEBACK.format(error="RuntimeError: NPU function error")
-    log = read_log("sglang", text)
-    assert log.reading.errors == []
-    assert log.marks("warning") == ["A request failed, the server lives on: RuntimeError: NPU function error"]
-    assert read_log("sglang", STARTUP + TRACEBACK.format(error="ValueError: odd")).reading.errors == []
-
-
-def test_a_traceback_of_the_main_process_before_it_is_ready_is_fatal(read_log) -> None:
-    log = read_log("sglang", TRACEBACK.format(error="ValueError: Unrecognized model in org/model."))
-    assert log.reading.errors == ["ValueError: Unrecognized model in org/model."]
-
-
-def test_a_log_that_ends_inside_the_schedulers_traceback_says_so(read_log) -> None:
-    text = "[2026-06-07 12:16:01 TP0] Scheduler hit an exception: " + TRACEBACK.partition("{error}")[0]
-    assert read_log("sglang", text).reading.errors == ["Scheduler hit an exception"]
-
-
-def test_warnings_that_matter(read_log) -> None:
-    lines = [
-        "[2026-06-07 18:31:49] Using FP8 KV cache but no scaling factors provided. Defaulting to scaling factors of "
-        "1.0. This may lead to less accurate results!",
-        "[2026-06-07 18:37:46] FP4 (E2M1) KV Cache might lead to a accuracy drop!",
-        "[2026-06-07 18:37:46] Speculative algorithm NEXTN is resolved to FROZEN_KV_MTP for this draft model.",
-        "[2026-06-07 18:37:46 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_token_ratio: 0.5",
-    ]
-    log = read_log("sglang", "\n".join(lines))
-    assert len(log.marks("warning")) == 4
-    assert log.reading.errors == []
 
 
 def test_progress_is_the_phase() -> None:
