@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from collectors.base import Clock, Collector, Unavailable
 from collectors.processes import ProcessTable
-from domain import Batch, Config, GpuSample, Run
+from domain import Batch, GpuSample, Run
+from launcher.devices import stated_gpus
 
 
 @dataclass(slots=True)
@@ -133,12 +134,3 @@ def _own_memory(reading: GpuReading, pids: set[int]) -> tuple[int | None, str | 
         return None, "none of the run's processes is seen on this GPU"
     known = [held for held in own if held is not None]
     return (sum(known), None) if len(known) == len(own) else (None, "the driver does not tell it by process")
-
-
-def stated_gpus(config: Config) -> set[str]:
-    """The GPU numbers or UUIDs a config names; none where it names a count or all."""
-    spelled = (config.gpus or "").strip("\"'")
-    for prefix in ("device=", "nvidia.com/gpu="):
-        if spelled.startswith(prefix):
-            return {word for word in spelled.removeprefix(prefix).split(",") if word != "all"}
-    return {word.strip() for word in config.env.get("CUDA_VISIBLE_DEVICES", "").split(",") if word.strip()}

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from domain import Config, Run
-from launcher.explain import GPU_VARIABLES
-from launcher.preflight import CONTAINER_LAUNCHERS, port_of
-
-_DEVICE = re.compile(r"(?:device=|[\w.]+/gpu=)")
+from launcher.devices import stated_gpus
+from launcher.preflight import port_of
 
 
 def gpus_of(config: Config) -> frozenset[int] | None:
     """The GPUs that a config confines its server to, by number; None: not known, so it may use every one.
 
-    Known are numbers in CUDA_VISIBLE_DEVICES, NVIDIA_VISIBLE_DEVICES, `--gpus device=` and `--device vendor/gpu=`.
-    A count ('--gpus 2', a tensor parallel size) does not say which, and a UUID cannot be told from a number's GPU.
+    Which number a UUID stands for is not known before the start.
     """
-    text = config.gpus or ""
-    is_list = config.launcher not in CONTAINER_LAUNCHERS or text in map(config.env.get, GPU_VARIABLES)
-    if not is_list and not _DEVICE.match(text):
-        return None
-    words = [_DEVICE.sub("", word) for word in text.split(",")]
-    return frozenset(map(int, words)) if all(word.isdecimal() for word in words) else None
+    stated = stated_gpus(config)
+    return frozenset(map(int, stated)) if stated and all(word.isdecimal() for word in stated) else None
 
 
 class Claim(NamedTuple):

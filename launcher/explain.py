@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from domain import Config, JsonValue
 from engines import BY_NAME
 from engines.base import Engine, Reading
+from launcher.devices import GPU_VARIABLES
 from launcher.paste.candidates import Candidate
 from launcher.paste.containers import published_port
 from launcher.paste.notes import Notes, PasteRefused
@@ -29,7 +30,6 @@ from launcher.secrets import (
 
 LONGEST_PASTE = 1_000_000  # characters
 LONGEST_NOTE = 200  # characters
-GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _TAG_VERSION = re.compile(r":v(\d+(?:\.\d+)+(?:\.?post\d+|rc\d+)?)(?:$|[-_.])")
 _UNSAYABLE = {"argv", "engine_version", "sampling"}  # not part of the command reading's key names
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from domain import Config
 from launcher.command import complete_words
 from launcher.containers import has_image
-from launcher.preflight import CONTAINER_LAUNCHERS, LaunchRefused, LaunchRequest, check_executable, check_model
+from launcher.devices import CONTAINER_LAUNCHERS
+from launcher.preflight import LaunchRefused, LaunchRequest, check_executable, check_model
 from launcher.presets import Needs
 
 GIB = 2**30

@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 from domain import Config, Run, WorkloadSpec
 from launcher.backends import backend_of
 from launcher.command import complete_words
+from launcher.devices import CONTAINER_LAUNCHERS
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.readiness import default_base_url
 from launcher.secrets import missing_secrets
-
-CONTAINER_LAUNCHERS = ("podman", "docker", "compose", "kubernetes")
 
 
 class LaunchRefused(Exception):

@@ -10,8 +10,8 @@ import streamlit as st
 
 from domain import Config, Run
 from launcher.command import command_of, shell_text
+from launcher.devices import CONTAINER_LAUNCHERS
 from launcher.explain import Explanation, explain
-from launcher.preflight import CONTAINER_LAUNCHERS
 from launcher.presets import Needs, Preset
 from launcher.secrets import MASK, is_reference, is_secret_name, missing_secrets
 from web.config_fields import Field, Value, value_of, with_value

@@ -9,7 +9,7 @@ import streamlit as st
 from analysis.config_diff import flatten
 from domain import JsonValue, Run
 from launcher.command import shell_text
-from launcher.preflight import CONTAINER_LAUNCHERS
+from launcher.devices import CONTAINER_LAUNCHERS
 from launcher.presets import preset_of, preset_text
 from web import markup
 from web.actions import is_operator

@@ -15,10 +15,11 @@ import pynvml
 import pytest
 
 from collectors.base import Clock, Outage, Unavailable
-from collectors.gpu import Capabilities, GpuCollector, GpuReading, stated_gpus
+from collectors.gpu import Capabilities, GpuCollector, GpuReading
 from collectors.nvml import NvmlProvider
 from domain import Config, GpuSample, Run
 from launcher.birth import birth_s
+from launcher.devices import stated_gpus
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -102,7 +103,8 @@ def test_runs_of_one_turn_share_one_look(make_run: Callable[..., Run]) -> None:
         ({"gpus": "nvidia.com/gpu=all"}, set()),
         ({"gpus": "nvidia.com/gpu=1"}, {"1"}),
         ({"gpus": "all"}, set()),
-        ({"gpus": "2"}, set()),
+        ({"gpus": "2", "launcher": "docker"}, set()),
+        ({"gpus": "2"}, {"2"}),
         ({"env": {"CUDA_VISIBLE_DEVICES": "GPU-1, 0"}}, {"GPU-1", "0"}),
         ({}, set()),
     ],
