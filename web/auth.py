@@ -15,6 +15,7 @@ import secrets
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -28,7 +29,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from domain import Share
 from settings import Settings
 from web.addresses import host_is_ours, origin_is_ours, origin_of
-from web.refusals import HOW_PROGRAMS_SIGN_IN, LINK_IS_OVER, WRONG_TOKEN, forbidden, over, unknown
+from web.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown
 from web.shares import ShareBook
 from web.socket_until import SocketUntil
 
@@ -41,7 +42,8 @@ SHARE_HEADER = "x-pitwall-share"
 SIGN_IN_SECONDS = 30 * 24 * 3600
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-VIEWER_DOORS = {"live", "compare", "run", "_stcore", "static", "assets", "media", "component"}  # first in the path
+# What a viewer may ask for, by the first part of the path.
+VIEWER_DOORS = {"live", "compare", "run", "_stcore", "static", "assets", "media", "component", "favicon.png"}
 VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
 API_DOORS = "/api/"
 ONLY_LOOK = "A link that was shared is for looking only."
@@ -175,7 +177,7 @@ class Gate:
         if scope["type"] == "http" and self._path(scope).startswith("/share/"):
             return self._shared(scope, headers)
         if visitor is None:
-            return unknown(headers, query, self._what_is_wrong(scope, headers, bool(given)))
+            return self._stranger(scope, headers, query)
         return None if visitor.role == "operator" or self._is_for_viewers(scope) else forbidden(headers, ONLY_LOOK)
 
     def _is_for_viewers(self, scope: Scope) -> bool:
@@ -185,27 +187,34 @@ class Gate:
             return path in VIEWER_SOCKETS
         return scope["method"] in SAFE_METHODS and (path == "/" or path.split("/")[1] in VIEWER_DOORS)
 
-    def _what_is_wrong(self, scope: Scope, headers: Headers, has_token: bool) -> str:
-        """What to tell a stranger: which token is wrong, that the share is over, or nothing."""
+    def _stranger(self, scope: Scope, headers: Headers, query: list[tuple[str, str]]) -> Response:
+        """Why nobody is let in here: a program without its token, a wrong token, a share that is over, or nothing."""
         if self._path(scope).startswith(API_DOORS):
-            return HOW_PROGRAMS_SIGN_IN
-        if has_token:
-            return WRONG_TOKEN
-        return LINK_IS_OVER if self._access.share_cookie_name in cookie_parser(headers.get("cookie", "")) else ""
+            return unknown(headers, query, HOW_PROGRAMS_SIGN_IN)
+        if any(name == "token" for name, _ in query):
+            return unknown(headers, query, WRONG_TOKEN)
+        if self._access.share_cookie_name in cookie_parser(headers.get("cookie", "")):
+            return over(headers, status_code=401)
+        return unknown(headers, query, "")
 
     def _visitor(self, scope: Scope, headers: Headers) -> Visitor | None:
         """The operator where a cookie or a program's token proves it, else the viewer of an open share."""
         if self._brings_api_token(scope, headers):
             return Visitor("operator")
         cookies = cookie_parser(headers.get("cookie", ""))
-        try:
-            signed = self._access.signer().loads(cookies.get(self._access.cookie_name, ""), max_age=SIGN_IN_SECONDS)
-        except BadSignature:
-            signed = None
-        if signed == "operator":
+        if self._is_signed_in(cookies.get(self._access.cookie_name, "")):
             return Visitor("operator")
         share = self._shares.read_token(cookies.get(self._access.share_cookie_name, ""))
         return Visitor("viewer", share) if share else None
+
+    def _is_signed_in(self, cookie: str) -> bool:
+        """Whether this is an operator's cookie and not too old; one of the future was made before a clock was set."""
+        try:
+            role, signed_at = self._access.signer().loads(cookie, return_timestamp=True)
+        except BadSignature:
+            return False
+        is_old = datetime.now(UTC) - signed_at > timedelta(seconds=SIGN_IN_SECONDS)
+        return bool(role == "operator" and not is_old)
 
     def _brings_api_token(self, scope: Scope, headers: Headers) -> bool:
         """Whether a program shows its token at a door for programs; elsewhere the token opens nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.guard import Subject
+from analysis.guard import Subject, reasons_not_comparable
 from analysis.windows import SpeedSummary, Window, summarize
 from domain import Run
 from engines import BY_NAME
@@ -57,6 +57,12 @@ def facts_of(runs: Sequence[Run]) -> list[Facts]:
     requests = queries.request_totals(store, ids)
     neighbours = queries.neighbours(store, ids)
     return [_facts(run, windows[run.id], acceptance[run.id], requests[run.id], neighbours[run.id]) for run in runs]
+
+
+def not_comparable(facts: Sequence[Facts]) -> dict[str, str]:
+    """Run id -> why its speed is not held against the first one's, for those of which it is not."""
+    reasons = {other.run.id: reasons_not_comparable(facts[0].subject, other.subject) for other in facts[1:]}
+    return {run_id: found[0] for run_id, found in reasons.items() if found}
 
 
 def _facts(

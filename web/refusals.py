@@ -23,12 +23,12 @@ def forbidden(headers: Headers, reason: str) -> Response:
     return JSONResponse({"error": reason}, status_code=403)
 
 
-def over(headers: Headers) -> Response:
-    """The answer to a link that opens nothing."""
+def over(headers: Headers, status_code: int = 410) -> Response:
+    """The answer to a link that opens nothing, and to a browser (401) whose link did."""
     if _wants_page(headers):
-        answer: Response = HTMLResponse(signin_page("This link is over", LINK_IS_OVER, form=None), 410)
+        answer: Response = HTMLResponse(signin_page("This link is over", LINK_IS_OVER, form=None), status_code)
     else:
-        answer = JSONResponse({"error": LINK_IS_OVER}, status_code=410)
+        answer = JSONResponse({"error": LINK_IS_OVER}, status_code)
     answer.headers["cache-control"] = "no-store"
     return answer
 

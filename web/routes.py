@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from web.assets import assets_route
@@ -29,8 +29,13 @@ def build_routes(
         body = {"ok": ok, "version": version, "runs_live": count_live_runs()}
         return JSONResponse(body, status_code=200 if ok else 503)
 
+    async def runs(request: Request) -> RedirectResponse:
+        """Streamlit serves its first page at the bare address alone."""
+        return RedirectResponse(f"{base_path}/")
+
     return [
         Route(f"{base_path}/healthz", healthz),
+        Route(f"{base_path}/runs", runs),
         assets_route(base_path),
         WebSocketRoute(f"{base_path}/ws/live", hub.serve),
     ]

@@ -10,6 +10,7 @@ from web import places
 from web.actions import is_operator
 from web.context import services
 from web.markup import markdown_text
+from web.share_end import watch_share
 
 STATIC = Path(__file__).resolve().parent / "static"
 
@@ -37,4 +38,6 @@ trouble = services().store.health().detail
 if trouble and is_operator():
     st.error(f"All is not well with the store, and is tried again until it is. {markdown_text(trouble)}")
 
+if not is_operator():
+    watch_share()
 st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top").run()

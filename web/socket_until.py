@@ -21,6 +21,7 @@ class SocketUntil:
         self._is_over = is_over
         self._receive = receive
         self._send = send
+        self._is_closed = False
 
     async def receive(self) -> Message:
         arriving = asyncio.ensure_future(self._receive())
@@ -30,10 +31,17 @@ class SocketUntil:
                 return arriving.result()
         finally:
             arriving.cancel()
-        await self._send({"type": "websocket.close", "code": 1008, "reason": REASON})
+        await self._close()
         return {"type": "websocket.disconnect", "code": 1008, "reason": REASON}
 
     async def send(self, message: Message) -> None:
         if self._is_over():
+            await self._close()
             raise OSError("the share has ended")  # what Starlette takes for a browser that has left
         await self._send(message)
+
+    async def _close(self) -> None:
+        """Tell the browser why, once: whichever end notices first."""
+        if not self._is_closed:
+            self._is_closed = True
+            await self._send({"type": "websocket.close", "code": 1008, "reason": REASON})

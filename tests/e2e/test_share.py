@@ -209,6 +209,7 @@ def test_a_revoked_link_closes_what_is_open(
         with pytest.raises(ConnectionClosed, match="over"):
             session.rerun()
     context.close()
+    expect(page.get_by_role("heading", name="This link is over")).to_be_visible()  # nobody has touched that page
     with pytest.raises(InvalidStatus), connect(url, additional_headers=headers):
         pass
     assert page.goto(f"{pitwall.url}/live?run={LIVE}").status == 401  # type: ignore[union-attr]

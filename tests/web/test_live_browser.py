@@ -185,6 +185,15 @@ def test_what_is_unknown_says_why(page: Page, harness: Harness) -> None:
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
 
 
+def test_what_the_server_refuses_for_good_is_told_and_not_tried_again(page: Page, harness: Harness) -> None:
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
+    page.goto(harness.url + "".join(f"&run=live-{number}" for number in range(17)))
+    expect(page.locator(".lv-status")).to_have_text("name 1 to 16 runs as ?run=<id>")
+    page.wait_for_timeout(3000)
+    assert sum("/ws/live" in url for url in sockets) == 1
+
+
 def test_the_theme_changes_in_place(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1")
     light = page.evaluate(f"[{DECODE}._fullLayout.font.color, {DECODE}.data[1].line.color]")

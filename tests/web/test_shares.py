@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route, WebSocketRoute
+from starlette.types import Message
 from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -24,6 +26,7 @@ from settings import Settings
 from storage.store import Store
 from web.auth import ROLE_KEY, SHARE_KEY, Gate, access_for
 from web.shares import ShareBook, share_url
+from web.socket_until import REASON, SocketUntil
 
 SECRET = b"a secret of more than enough length"
 WEEK = timedelta(days=7)
@@ -130,6 +133,23 @@ def test_a_share_that_ends_puts_its_viewers_out(client: httpx.Client, book: Shar
     answer = client.get("/live", headers={"accept": "text/html"})
     assert answer.status_code == 401 and "revoked" in answer.text
     assert follow(client, book, share).status_code == 410
+
+
+def test_whichever_end_notices_first_the_browser_is_told_why_once() -> None:
+    async def app_sends_after_the_end() -> list[Message]:
+        sent: list[Message] = []
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        ended = asyncio.create_task(asyncio.sleep(0))
+        socket = SocketUntil(ended, lambda: True, asyncio.Event().wait, send)  # type: ignore[arg-type]
+        with pytest.raises(OSError, match="ended"):
+            await socket.send({"type": "websocket.send", "text": "too late"})
+        await socket.receive()
+        return sent
+
+    assert asyncio.run(app_sends_after_the_end()) == [{"type": "websocket.close", "code": 1008, "reason": REASON}]
 
 
 def test_a_forged_or_foreign_token_opens_nothing(client: httpx.Client, book: ShareBook, store: Store) -> None:

@@ -8,7 +8,7 @@ const NAMED_RUNS = 5; // more names than that do not fit above a chart
 
 // The first line of a chart is drawn solid, the second dotted.
 export const CHARTS = [
-  { id: "decode", title: "Decode speed", unit: "tok/s", lines: ["decode_tps"], showsExcluded: true, isWide: true },
+  { id: "decode", title: "Decode speed", unit: "tok/s; grey is idle, mixed or warm-up", lines: ["decode_tps"], showsExcluded: true, isWide: true },
   { id: "tokens", title: "Acceptance length, and tokens per step dotted", unit: "tokens", lines: ["acceptance_length", "tokens_per_step"], hasCeiling: true },
   { id: "steps", title: "Request-steps", unit: "per second", lines: ["steps_per_s"] },
   { id: "requests", title: "Requests running, and waiting dotted", unit: "", lines: ["requests_running", "requests_waiting"], isCount: true },
@@ -79,8 +79,9 @@ export class TimeChart {
   /** Whether no run of these can ever have a value here, and why: null, or the reasons. */
   absence() {
     return commonAbsence(this.page.models(), (model) => {
-      const has = this.spec.lines.some((name) => !(name in model.meta.absent) || model.series[name]?.t.length);
-      return has ? null : model.meta.absent[this.spec.lines[0]];
+      const [name] = this.spec.lines;
+      if (this.spec.lines.some((line) => model.series[line]?.t.length)) return null;
+      return model.meta.absent[name] ?? (model.isFinal ? model.now[name]?.why ?? "not measured" : null);
     });
   }
 
@@ -99,10 +100,11 @@ export class TimeChart {
     const isNamed = this.spec.isWide && models.length <= NAMED_RUNS && this.frame.root.clientWidth > 640;
     models.forEach((model, index) => {
       const node = this.frame.readout.children[index] ?? this.frame.readout.appendChild(element("span"));
+      const isOver = model.isFinal && view.moment === null; // its last value says nothing of it
       const at = view.moment === null ? model.lastPointTime : view.toTime(model, view.moment);
       const value = at === null ? null : model.valueAt(this.spec.lines[0], at);
       node.style.color = this.page.theme().color(model);
-      setText(node, `${isNamed ? `${model.meta.name} ` : ""}${this.#write(value)}`);
+      setText(node, [isNamed ? model.meta.name : "", isOver ? "" : this.#write(value)].filter(Boolean).join(" "));
       node.title = model.meta.name;
     });
     this.frame.tellEmpty(this.#emptiness());
@@ -183,7 +185,7 @@ export class TimeChart {
   }
 
   #ceilingLabel({ y0 }) {
-    return { xref: "paper", x: 1, xanchor: "right", y: y0, yanchor: "top", showarrow: false, text: `k+1 = ${y0}`, font: { size: 11, color: this.page.theme().muted } };
+    return { xref: "paper", x: 1, xanchor: "right", y: y0, yanchor: "top", showarrow: false, text: `at most ${y0}: k drafts + 1`, font: { size: 11, color: this.page.theme().muted } };
   }
 
   #takeZoom(change) {

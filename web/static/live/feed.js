@@ -2,6 +2,7 @@
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
+const REFUSED = 1008; // the server will not change its mind: its reason is told, and nothing tried again
 
 export class Feed {
   /** `models`: Map of run id to RunModel; `onMessage(model, changes)`; `onStatus("connecting"|"live"|"stuck"|"reconnecting")`. */
@@ -32,7 +33,7 @@ export class Feed {
     this.socket = new WebSocket(url);
     this.socket.onopen = () => this.socket.send(JSON.stringify(this.#cursors()));
     this.socket.onmessage = (event) => this.#take(JSON.parse(event.data));
-    this.socket.onclose = () => this.#retry();
+    this.socket.onclose = ({ code, reason }) => (code === REFUSED ? this.#end(reason) : this.#retry());
     this.#expectSign();
   }
 
@@ -83,6 +84,11 @@ export class Feed {
     this.onStatus(this.wasLive ? "reconnecting" : "connecting");
     this.timer = setTimeout(() => this.open(), this.pause * (0.75 + Math.random() / 2));
     this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
+  }
+
+  #end(reason) {
+    this.close();
+    this.onStatus("refused", reason);
   }
 
   #drop() {

@@ -56,6 +56,7 @@ export class Lane {
     const { meta } = model;
     this.root.classList.remove("lv-waiting");
     this.root.classList.toggle("lv-failed", meta.state === "failed");
+    this.root.classList.toggle("lv-unmeasured", model.isFinal && model.lastPointTime === null);
     this.root.setAttribute("aria-label", `Run ${meta.name}`);
     setText(this.name, meta.name);
     setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
@@ -132,9 +133,9 @@ function stateText(model, serverNow) {
 }
 
 function speedNote(model, compared) {
-  const basis = model.meta.tile_basis === "now" ? "" : model.meta.tile_basis;
   const [mine, theirs] = [model.now.decode_tps?.v, compared?.model.now.decode_tps?.v];
+  const basis = model.meta.tile_basis === "now" || !mine ? "" : model.meta.tile_basis;
   if (!compared || compared.model === model || !mine || !theirs) return basis;
-  const said = compared.reason ? `not compared: ${compared.reason}` : `\u00d7${threeDigits(mine / theirs)} of ${compared.model.meta.name}`;
+  const said = compared.reason ? `not compared: ${compared.reason}` : `${threeDigits(mine / theirs)}\u00d7 ${compared.model.meta.name}`;
   return [said, basis].filter(Boolean).join(" \u00b7 ");
 }

@@ -34,6 +34,10 @@ function loadPlotly(assets) {
   return window.pitwallPlotly;
 }
 
+function afterPaint() {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
 class LivePage {
   #models = new Map();
   #theme = null;
@@ -56,10 +60,6 @@ class LivePage {
     this.resizing = new ResizeObserver(() => this.allCharts.forEach((chart) => chart.resize()));
     this.resizing.observe(this.root);
     this.ticking = setInterval(() => this.#refreshLanes(), 1000);
-    loadPlotly(data.assets).then(() => {
-      this.isReady = true;
-      this.#schedule();
-    });
   }
 
   models() {
@@ -126,7 +126,7 @@ class LivePage {
     this.root.classList.toggle("lv-many", runIds.length > 4);
     for (const log of this.logs.values()) log.refresh({ whole: true, log: [] });
     this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
-    this.feed = new Feed(this.data.base, this.#models, (...news) => this.#take(...news), (status) => this.toolbar.setStatus(status));
+    this.feed = new Feed(this.data.base, this.#models, (...news) => this.#take(...news), (...status) => this.toolbar.setStatus(...status));
     this.#refreshLanes();
   }
 
@@ -145,7 +145,19 @@ class LivePage {
     if (isIntersecting && this.isReady && this.#theme) chart.react();
   }
 
+  /** The numbers are on the page before the charts' library is even asked for. */
+  #loadCharts() {
+    this.loading ??= afterPaint()
+      .then(() => loadPlotly(this.data.assets))
+      .then(() => {
+        this.isReady = true;
+        this.#schedule();
+      });
+  }
+
   #take(model, changes) {
+    if (!this.loading) this.#refreshLanes();
+    this.#loadCharts();
     this.mustReact ||= changes.whole;
     this.mustDrawPositions ||= changes.positions;
     const known = this.news.get(model.id) ?? {};

@@ -1,4 +1,4 @@
-// The one chart without a time axis: acceptance of each draft position, as it is now.
+// The one chart without a time axis: acceptance of each draft position, as it was last told.
 
 import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
 
@@ -6,15 +6,15 @@ import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
 export class PositionChart {
   constructor(page) {
     this.page = page;
-    this.frame = new Frame("Accepted of each draft position, now", "%", "");
+    this.frame = new Frame("Accepted of each draft position", "%", "");
     this.frame.plot.setAttribute("role", "img");
-    this.frame.plot.setAttribute("aria-label", "Accepted of each draft position, now: not drawn yet");
+    this.frame.plot.setAttribute("aria-label", "Accepted of each draft position: not drawn yet");
     this.isInSight = false;
     this.isDrawn = false;
   }
 
   absence() {
-    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? model.meta.absent.acceptance_length ?? null));
+    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? model.meta.absent.acceptance_length ?? (model.isFinal ? "no draft was made" : null)));
   }
 
   react() {

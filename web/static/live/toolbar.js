@@ -25,8 +25,8 @@ export class Toolbar {
     this.refresh();
   }
 
-  setStatus(status) {
-    setText(this.status, STATUS[status]);
+  setStatus(status, reason) {
+    setText(this.status, reason ?? STATUS[status]);
     this.status.dataset.status = status;
   }
 

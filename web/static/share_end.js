@@ -1,0 +1,11 @@
+// On every page of a viewer: when the share is over, the gate's own page takes this one's place.
+
+const LOOK_EVERY_MS = 2000;
+
+export default function ({ data }) {
+  const timer = setInterval(async () => {
+    const answer = await fetch(data.door, { cache: "no-store" }).catch(() => null);
+    if (answer?.status === 401) location.reload();
+  }, LOOK_EVERY_MS);
+  return () => clearInterval(timer);
+}
