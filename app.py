@@ -15,6 +15,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from collectors.failures import failure_of
+from collectors.forward_clock import forward_clock
 from collectors.gpu_now import look_at_gpus
 from collectors.importing import LogImporter
 from collectors.inbox import Inbox, inbox_folder
@@ -65,10 +66,12 @@ def opened() -> Iterator[Services]:
         store.set_definitions([*(row for engine in ENGINES for row in engine.definitions), *CLIENT])
         store.on_commit(hub.on_commit)
         shares.load(store)
+        clock = forward_clock()
         supervisor = Supervisor(
             store,
             settings.runs_dir,
             events=lambda batch: tell(store, loop, batch),
+            clock=clock.utc,
             prepare_workload=prepare_workload,
             explain_failure=failure_of,
             gpus=look_at_gpus,
@@ -76,7 +79,8 @@ def opened() -> Iterator[Services]:
         loop = CollectorLoop(
             lambda batch: take(store, supervisor, batch),
             supervisor.live_runs,
-            standard_collectors(machine_id(), store.tail_position, supervisor.api_key),
+            standard_collectors(machine_id(), store.tail_position, supervisor.api_key, clock),
+            clock,
         )
         supervisor.adopt_all()
         supervisor.start()

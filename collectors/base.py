@@ -46,6 +46,7 @@ class Clock:
 
     utc: Callable[[], datetime] = _utc_now
     mono_s: Callable[[], float] = time.monotonic
+    ahead_s: Callable[[], float] = lambda: 0.0  # of the machine's clock, by which servers stamp their logs
 
 
 class Collector(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from collectors.base import Clock, Positions
@@ -21,13 +21,24 @@ TimeOf = Callable[[datetime | None, float | None, Run, datetime], tuple[datetime
 
 def log_collector(positions: Positions, clock: Clock | None = None) -> FollowCollector:
     """The collector of every run's `log_path`."""
-    return FollowCollector("log", _log_path, log_reader, positions, clock)
+    clock = clock or Clock()
+    time_of = _time_ahead(clock.ahead_s)
+    return FollowCollector("log", _log_path, lambda run: log_reader(run, time_of), positions, clock)
 
 
-def log_reader(run: Run) -> Reader:
+def log_reader(run: Run, time_of: TimeOf = line_time) -> Reader:
     """The reader of this run's engine; one without a log grammar has its bytes counted and no more."""
     engine = BY_NAME.get(run.config.engine)
-    return LogReader(engine.log) if engine and engine.log else ByteCounter()
+    return LogReader(engine.log, time_of) if engine and engine.log else ByteCounter()
+
+
+def _time_ahead(ahead_s: Callable[[], float]) -> TimeOf:
+    """`line_time` where our clock is ahead of the machine's, which the server's stamps are of."""
+
+    def time_of(stamp: datetime | None, elapsed_s: float | None, run: Run, now: datetime) -> tuple[datetime, str]:
+        return line_time(stamp and stamp + timedelta(seconds=ahead_s()), elapsed_s, run, now)
+
+    return time_of
 
 
 def _log_path(run: Run) -> Path | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from collectors.base import Collector, Positions
+from collectors.base import Clock, Collector, Positions
 from collectors.endpoint import EndpointCollector
 from collectors.gpu import GpuCollector
 from collectors.host import HostCollector
@@ -15,14 +15,17 @@ from collectors.requests import request_collector
 
 
 def standard_collectors(
-    machine_id: str, positions: Positions, api_key_of: Callable[[str], str | None] = lambda run_id: None
+    machine_id: str,
+    positions: Positions,
+    api_key_of: Callable[[str], str | None] = lambda run_id: None,
+    clock: Clock | None = None,
 ) -> list[Collector]:
     """All of them; a new one is one entry here. In a module of its own, for `python -m collectors gpu` needs few."""
     table = ProcessTable()
     return [
-        EndpointCollector(api_key_of=api_key_of),
-        log_collector(positions),
-        request_collector(positions),
-        HostCollector(machine_id, table),
-        GpuCollector(machine_id, NvmlProvider(), table),
+        EndpointCollector(api_key_of=api_key_of, clock=clock),
+        log_collector(positions, clock),
+        request_collector(positions, clock),
+        HostCollector(machine_id, table, clock),
+        GpuCollector(machine_id, NvmlProvider(), table, clock=clock),
     ]

@@ -1,6 +1,7 @@
 """A stand-in for a vLLM server: `python tests/e2e/stand_in.py PORT LOG LINES_PER_S`.
 
-It answers /health and /metrics and writes numbered throughput lines in vLLM's words; nothing in it is an engine.
+It answers /health and /metrics, which count 100 tokens a second by the monotonic clock, and writes numbered throughput
+lines in vLLM's words; nothing in it is an engine.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ METRICS = """# TYPE vllm:generation_tokens_total counter
 vllm:generation_tokens_total{{engine="0",model_name="m"}} {tokens}
 # TYPE vllm:num_requests_running gauge
 vllm:num_requests_running{{engine="0",model_name="m"}} 1.0
+# TYPE vllm:time_to_first_token_seconds histogram
+vllm:time_to_first_token_seconds_count{{engine="0",model_name="m"}} 1.0
+# TYPE vllm:inter_token_latency_seconds histogram
+vllm:inter_token_latency_seconds_count{{engine="0",model_name="m"}} {tokens}
 """
 
 
@@ -38,9 +43,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Whoever asked was killed: that is what the tests are for."""
+
+
 def main() -> None:
     port, log, lines_per_s = int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    server = Server(("127.0.0.1", port), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with log.open("a", buffering=1) as file:
         for number in itertools.count():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 from demo.presets import free_ports
 from domain import Config
@@ -17,9 +20,11 @@ PROGRAM = ROOT / "tests/e2e/stand_in.py"
 
 
 class StandIns:
-    """Start them, and attach them in a store that no Pitwall has open yet."""
+    """Start them, and attach them in a store that no Pitwall has open yet; `with` ends them, whatever happens."""
 
-    def __init__(self, settings: Settings, folder: Path, count: int, lines_per_s: float) -> None:
+    def __init__(
+        self, settings: Settings, folder: Path, count: int, lines_per_s: float, environ: Mapping[str, str] = os.environ
+    ) -> None:
         folder.mkdir()
         store = Store.open(settings)
         supervisor = Supervisor(store, settings.runs_dir, events=store.write)
@@ -28,13 +33,20 @@ class StandIns:
         self.run_ids: list[str] = []
         for number, port in enumerate(free_ports(count)):
             log = folder / f"{number}.log"
-            process = subprocess.Popen([sys.executable, str(PROGRAM), str(port), str(log), str(lines_per_s)])
+            argv = [sys.executable, str(PROGRAM), str(port), str(log), str(lines_per_s)]
+            process = subprocess.Popen(argv, env=environ)
             self.processes.append(process)
             wait_until(log.exists, 60)  # by then it listens
             url = f"http://127.0.0.1:{port}"
             self.run_ids.append(supervisor.attach(url, Config(engine="vllm"), log_path=log, pid=process.pid).id)
             self.logs.append(log)
         store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def end(self) -> None:
         for process in self.processes:

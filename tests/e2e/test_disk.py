@@ -67,27 +67,27 @@ def test_a_start_on_a_read_only_folder_is_refused_in_a_sentence(small: Pitwall) 
 
 
 def test_a_full_disk_is_told_everywhere_and_nothing_is_lost(small: Pitwall, tmp_path: Path, browser: Browser) -> None:
-    servers = StandIns(Settings(data_dir=small.data), tmp_path / "logs", count=1, lines_per_s=20)
-    small.start()
-    context = signed_in(browser, small)
-    page = context.new_page()
-    page.goto(f"{small.url}/live?run={servers.run_ids[0]}")
-    status = page.locator(".lv-status")
-    expect(status).to_have_text("Live")
-    wait_until(lambda: small.sql(EVERY_LINE)[0][0] > 0, 60)
-    # Publishing is the first that fails, and what it lets go serves the writer for a while: so again and again.
-    wait_until(lambda: fill(small.data) and status.inner_text() == STUCK, 120)
-    assert httpx.get(f"{small.url}/healthz").status_code == 503
-    other = context.new_page()
-    other.goto(small.url)
-    expect(other.get_by_role("alert").first).to_contain_text("No space left on device")
-    held = small.sql(EVERY_LINE)[0][0]
-    (small.data / "ballast").unlink()
-    wait_until(small.is_up, 60)
-    expect(status).to_have_text("Live")
-    servers.end()
-    wait_until(lambda: set(small.states().values()) == {"finished"}, 60)
-    lines = servers.count_lines()
-    wait_until(lambda: small.sql(EVERY_LINE) == [(lines, lines)], 60)
-    assert lines > held > 0
+    with StandIns(Settings(data_dir=small.data), tmp_path / "logs", count=1, lines_per_s=20) as servers:
+        small.start()
+        context = signed_in(browser, small)
+        page = context.new_page()
+        page.goto(f"{small.url}/live?run={servers.run_ids[0]}")
+        status = page.locator(".lv-status")
+        expect(status).to_have_text("Live")
+        wait_until(lambda: small.sql(EVERY_LINE)[0][0] > 0, 60)
+        # Publishing is the first that fails, and what it lets go serves the writer for a while: so again and again.
+        wait_until(lambda: fill(small.data) and status.inner_text() == STUCK, 120)
+        assert httpx.get(f"{small.url}/healthz").status_code == 503
+        other = context.new_page()
+        other.goto(small.url)
+        expect(other.get_by_role("alert").first).to_contain_text("No space left on device")
+        held = small.sql(EVERY_LINE)[0][0]
+        (small.data / "ballast").unlink()
+        wait_until(small.is_up, 60)
+        expect(status).to_have_text("Live")
+        servers.end()
+        wait_until(lambda: set(small.states().values()) == {"finished"}, 60)
+        lines = servers.count_lines()
+        wait_until(lambda: small.sql(EVERY_LINE) == [(lines, lines)], 60)
+        assert lines > held > 0
     context.close()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import http.client
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from itsdangerous import TimestampSigner
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -20,7 +22,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from settings import Settings
-from web.auth import ROLE_KEY, Access, Gate, access_for
+from web.auth import ROLE_KEY, SIGN_IN_SECONDS, Access, Gate, access_for
 from web.shares import ShareBook
 from web.signing_key import load_api_token, load_secret
 
@@ -114,6 +116,15 @@ def test_a_cookie_of_another_secret_or_role_is_worth_nothing(client: httpx.Clien
     for value in (forged.signer().dumps("operator"), access.signer().dumps("root"), "operator", ""):
         answer = client.get("/", headers={"cookie": f'other="x; {access.cookie_name}={value}'})
         assert answer.status_code == 401, value
+
+
+@pytest.mark.parametrize(("age_s", "status"), [(-3600, 200), (SIGN_IN_SECONDS - 60, 200), (SIGN_IN_SECONDS + 60, 401)])
+def test_a_cookie_lasts_as_long_as_it_says_whenever_the_clock_was_set(
+    client: httpx.Client, access: Access, monkeypatch: pytest.MonkeyPatch, age_s: int, status: int
+) -> None:
+    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda self: int(time.time()) - age_s)
+    cookie = access.signer().dumps("operator")
+    assert client.get("/", headers={"cookie": f"{access.cookie_name}={cookie}"}).status_code == status
 
 
 def test_roles_claimed_by_the_client_are_dropped(client: httpx.Client, access: Access) -> None:

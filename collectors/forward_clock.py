@@ -1,0 +1,50 @@
+"""The wall clock as samples need it: it is never set back.
+
+Set back by an hour it would stamp what comes now like what came an hour ago, and the newest would not be the last.
+So Pitwall's time goes on from where it was, ahead of the machine's by as much as that was set back, until that is set
+forward again or Pitwall is restarted. A clock that is set forward is followed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from collectors.base import Clock
+
+LOG = logging.getLogger(__name__)
+SLACK_S = 10.0  # what keeps the machine's time does so by small corrections
+
+
+class ForwardClock:
+    """Says UTC to everything that stamps; safe from any thread."""
+
+    def __init__(self, wall_s: Callable[[], float] = time.time, mono_s: Callable[[], float] = time.monotonic) -> None:
+        self.ahead_s = 0.0  # of the machine's clock
+        self._wall_s = wall_s
+        self._mono_s = mono_s
+        self._lock = threading.Lock()
+        self._offset_s = wall_s() - mono_s()
+
+    def utc(self) -> datetime:
+        with self._lock:
+            wall_s = self._wall_s()
+            offset_s = wall_s - self._mono_s()
+            self._follow(offset_s - self._offset_s)
+            self._offset_s = offset_s
+            return datetime.fromtimestamp(wall_s, UTC) + timedelta(seconds=self.ahead_s)
+
+    def _follow(self, step_s: float) -> None:
+        if abs(step_s) < SLACK_S:
+            return
+        self.ahead_s = max(0.0, self.ahead_s - step_s)
+        LOG.warning("The machine's clock was set by %+.0f s; Pitwall's is %.0f s ahead of it.", step_s, self.ahead_s)
+
+
+def forward_clock() -> Clock:
+    """What collectors and supervisor share."""
+    clock = ForwardClock()
+    return Clock(clock.utc, ahead_s=lambda: clock.ahead_s)
