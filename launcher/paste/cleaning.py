@@ -19,7 +19,8 @@ _CURLY = str.maketrans(
     {"“": '"', "”": '"', "„": '"', "‟": '"', "‘": "'", "’": "'", "‚": "'", "‛": "'", "″": '"', "′": "'"}
 )
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])[’](?=[^\W\d_])")
-_DASH = re.compile(r"(?<![^\s'\"`(=])[‐‑‒–—―−]+(?=(\w?)(\w?))")
+_CURLY_JSON = re.compile(r"[“„]([{\[][^'“”\n]*\"[^'“”\n]*[}\]])[”“]")  # straight quotes between curly ones
+_DASH = re.compile(r"(?<![^\s'\"`(=])-?[‐‑‒–—―−][‐‑‒–—―−-]*(?=(\w?)(\w?))")
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _QUOTED_LINE = re.compile(r"[ \t]*>[ \t]?")
 _PROMPT = re.compile(
@@ -81,7 +82,7 @@ def straighten(text: str, notes: Notes) -> str:
         text = text.replace(entity, character)
     if text != before:
         notes.add(notes.repaired, "HTML entities such as &quot; were replaced")
-    before, text = text, _APOSTROPHE.sub("\0", text).translate(_CURLY).replace("\0", "’")
+    before, text = text, _APOSTROPHE.sub("\0", _CURLY_JSON.sub(r"'\1'", text)).translate(_CURLY).replace("\0", "’")
     if text != before:
         notes.add(notes.repaired, "curly quotes were replaced by straight ones")
     before, text = text, _DASH.sub(_dash, text)

@@ -1,0 +1,18 @@
+"""What word processors and messengers make of a command's hyphens and quotes, undone."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain import Speculation
+from launcher.explain import explain
+
+
+@pytest.mark.parametrize("dash", ["–-", "-–", "—", "–", "−−"])
+def test_a_long_dash_in_any_company_is_the_flags_two_hyphens(dash: str) -> None:
+    assert explain(f"vllm serve m {dash}max-model-len 8192").config.max_model_len == 8192
+
+
+def test_curly_quotes_around_json_with_straight_ones() -> None:
+    read = explain('vllm serve m --speculative-config “{"method": "mtp", "num_speculative_tokens": 2}”')
+    assert read.config.speculative == Speculation(method="mtp", num_tokens=2)
