@@ -1,0 +1,56 @@
+"""Three demo runs under the whole five-prompt workload, queued from the page, unattended, and ranked."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.presets import DemoConfig, demo_configs
+from tests.e2e.pitwall_process import Pitwall, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
+RUNS_S = 3300.0
+REQUESTS = 15  # a warm-up, twice five, four at once
+
+
+def queue_up(page: Page, pitwall: Pitwall, one: DemoConfig) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    page.get_by_label("Command").fill(shlex.join(one.config.argv))
+    page.get_by_label("Command").press("Control+Enter")
+    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    page.get_by_label("Name", exact=True).first.fill(one.name)
+    page.get_by_label("Workload", exact=True).click()
+    page.get_by_role("option", name="Five prompts").click()
+    page.get_by_role("button", name="Launch", exact=True).click()
+    page.wait_for_url(re.compile("/live"))
+
+
+def test_three_runs_under_the_five_prompts_go_through_unattended_and_are_ranked(
+    page: Page, pitwall: Pitwall, tmp_path: Path
+) -> None:
+    names = []
+    for one in demo_configs(tmp_path):
+        queue_up(page, pitwall, one)
+        names.append(one.name)
+    page.goto(pitwall.url)
+    expect(page.get_by_text("Queue", exact=True)).to_be_visible()
+    wait_until(lambda: list(pitwall.states().values()) == ["finished"] * 3, RUNS_S, every_s=2.0)
+
+    times = pitwall.sql("SELECT started_at, ended_at FROM runs ORDER BY started_at")
+    assert all(one[1] <= following[0] for one, following in itertools.pairwise(times)), "one at a time"
+    rows = pitwall.sql("SELECT run_id, count(*), count(error_kind) FROM requests GROUP BY ALL")
+    assert [row[1:] for row in rows] == [(REQUESTS, 0)] * 3
+    classes = {str(name) for (name,) in pitwall.sql("SELECT DISTINCT prompt_class FROM requests")}
+    assert classes == {"Q&A", "Code", "JSON", "Math", "LongCode", "Parallel"}
+    assert pitwall.sql("SELECT DISTINCT workload FROM runs") == [("five-prompts",)]
+
+    ids = [run_id for (run_id,) in pitwall.sql("SELECT run_id FROM runs ORDER BY run_id")]
+    page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={run_id}" for run_id in ids))
+    expect(page.locator(".pw-verdict")).to_have_count(2)
+    for verdict in page.locator(".pw-verdict").all_inner_texts():
+        assert re.search(r"× as fast as|No difference shown", verdict), verdict
