@@ -9,7 +9,7 @@ from typing import Any
 
 from domain import Run, RunState
 from launcher.ledger import Ledger
-from launcher.life import Means
+from launcher.means import Means
 from launcher.process import same_process
 from launcher.readiness import ReadinessPoll, accepts_connections
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, Future
+from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from domain import Run, RunState
 from launcher.backends import Backend, ContainerFacts, ProcessBackend, backend_of
 from launcher.exits import describe_exit, log_tail
-from launcher.ledger import Ledger
+from launcher.means import Means
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.preflight import port_of
 from launcher.process import (
@@ -31,7 +31,7 @@ from launcher.process import (
     start_shim,
     write_spec,
 )
-from launcher.provenance import GpusNow, freeze
+from launcher.provenance import freeze
 from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
 from launcher.starting import Start, is_pulling, read_bar
@@ -43,19 +43,6 @@ UNSEEN = ProcessExit(None, None, None, None)
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
 WATCH_ONLY = "watch"  # the workload that is no load of ours
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What every life works with."""
-
-    ledger: Ledger
-    mono_s: Callable[[], float]
-    pool: Executor  # for what may take its time: probes and stops
-    stop_grace_s: float
-    prepare_workload: Callable[[Run, Path], list[str]] | None
-    explain_failure: Callable[[Run], tuple[str, str | None] | None]
-    gpus: Callable[[], GpusNow]
 
 
 @dataclass

@@ -13,9 +13,10 @@ from typing import Any
 from domain import Batch, Config, Run, RunState, new_run_id
 from launcher.attached import Watch
 from launcher.ledger import Ledger, RunStore
-from launcher.life import Life, Means
+from launcher.life import Life
 from launcher.machine import machine_id
 from launcher.making import attached_run, identity, lay_down, new_run
+from launcher.means import Means
 from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
 from launcher.process import shim_secrets
 from launcher.provenance import GpusNow, NotAsked

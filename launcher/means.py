@@ -1,0 +1,25 @@
+"""What every life of a run works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+from domain import Run
+from launcher.ledger import Ledger
+from launcher.provenance import GpusNow
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Given once by the supervisor, the same for all of them."""
+
+    ledger: Ledger
+    mono_s: Callable[[], float]
+    pool: Executor  # for what may take its time: probes and stops
+    stop_grace_s: float
+    prepare_workload: Callable[[Run, Path], list[str]] | None
+    explain_failure: Callable[[Run], tuple[str, str | None] | None]
+    gpus: Callable[[], GpusNow]
