@@ -61,8 +61,13 @@ def facts_of(runs: Sequence[Run]) -> list[Facts]:
 
 def not_comparable(facts: Sequence[Facts]) -> dict[str, str]:
     """Run id -> why its speed is not held against the first one's, for those of which it is not."""
-    reasons = {other.run.id: reasons_not_comparable(facts[0].subject, other.subject) for other in facts[1:]}
-    return {run_id: found[0] for run_id, found in reasons.items() if found}
+    reasons = [(other.run, reasons_not_comparable(facts[0].subject, other.subject)) for other in facts[1:]]
+    return {run.id: without_name(found[0], run) for run, found in reasons if found}
+
+
+def without_name(reason: str, run: Run) -> str:
+    """A reason of the guard where the run's name stands already."""
+    return reason.removeprefix(f"{run.name} ")
 
 
 def _facts(
@@ -87,9 +92,21 @@ def _facts(
         workload_params=workload.params if workload else {},
         measure=MEASURES.get(summary.definition or ""),
         summary=summary,
+        unsent=_unsent(run, requests.sent),
         neighbours=neighbours,
     )
     return Facts(run, windows, summary, subject, acceptance, requests)
+
+
+def _unsent(run: Run, sent: int) -> int:
+    """The measured requests that an ended load still had to send; 0 too where its plan is not one of this version."""
+    workload = REGISTRY.get(run.workload.name) if run.workload else None
+    if not (run.state.is_final and sent and workload and run.workload):
+        return 0
+    try:
+        return max(0, workload.measured_requests(run.workload.params) - sent)
+    except ValidationError:
+        return 0
 
 
 def _common_window_s(rows: Sequence[queries.WindowRow]) -> float | None:

@@ -15,17 +15,23 @@ from web.facts import Facts
 from web.theme import DASH, run_color
 
 COLUMNS = {
-    "color": st.column_config.ImageColumn("", width=30),
-    "name": st.column_config.TextColumn("Run", width="medium"),
-    "config": st.column_config.TextColumn("Configuration", width="medium"),
-    "state": st.column_config.TextColumn("State", width="small"),
-    "typical": st.column_config.NumberColumn("Typical tok/s", format="%.1f", help="Median of active 2 s windows"),
-    "peak": st.column_config.NumberColumn("Peak tok/s", format="%.1f", help="p99 of active 2 s windows"),
-    "tokens_per_step": st.column_config.NumberColumn("Tokens/step", format="%.2f"),
-    "acceptance": st.column_config.NumberColumn("Acceptance length", format="%.2f"),
-    "when": st.column_config.DatetimeColumn("Started", format="D MMM HH:mm"),
-    "page": st.column_config.LinkColumn("Open", display_text="open", width="small"),
-    "why": st.column_config.TextColumn("Why a number is missing, or how it ended", width="large"),
+    "color": st.column_config.ImageColumn("", width=24),
+    "name": st.column_config.TextColumn("Run", width=210),
+    "typical": st.column_config.NumberColumn(
+        "Typical, tok/s", format="%.1f", width=92, help="Median decode speed of the active windows"
+    ),
+    "peak": st.column_config.NumberColumn(
+        "Peak, tok/s", format="%.1f", width=82, help="99th percentile of the active windows"
+    ),
+    "tokens_per_step": st.column_config.NumberColumn("Tokens/step", format="%.2f", width=82),
+    "acceptance": st.column_config.NumberColumn(
+        "Acceptance", format="%.2f", width=82, help="Tokens per verified draft, its own token included"
+    ),
+    "config": st.column_config.TextColumn("Configuration", width=230),
+    "state": st.column_config.TextColumn("State", width=66),
+    "when": st.column_config.DatetimeColumn("Started, UTC", format="D MMM HH:mm", width=100),
+    "page": st.column_config.LinkColumn("Page", display_text="open", width=50),
+    "why": st.column_config.TextColumn("What is missing, or how it ended", width="medium"),
 }
 
 
@@ -55,11 +61,11 @@ def _row(facts: Facts) -> dict[str, object]:
         "color": _square(run_color(run.color, ground())),
         "name": run.name,
         "config": " · ".join(chips(run.config.model_dump(), facts.engine_title)),
-        "state": str(run.state),
         "typical": said.typical_tps,
         "peak": said.peak_tps,
         "tokens_per_step": said.factors.tokens_per_step if said.factors else None,
         "acceptance": facts.acceptance.length,
+        "state": str(run.state),
         "when": (run.started_at or run.created_at).astimezone(UTC),
         "page": f"run?run={run.id}",
         "why": run.cause or said.reason or run.note or "",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from analysis.compare import Verdict
 from web import markup
-from web.facts import Facts
+from web.facts import Facts, without_name
 
 SMALLEST_SPAN = math.log(1.25)  # so that a few per cent look like a few per cent
 
@@ -62,5 +62,4 @@ def _not_ranked(baseline: Facts, pairs: Sequence[tuple[Facts, Verdict]]) -> str:
 
 
 def _reasons(facts: Facts, answer: Verdict) -> str:
-    """The reasons behind the run's name, which need not say it again."""
-    return "; ".join(reason.removeprefix(f"{facts.run.name} ") for reason in answer.reasons)
+    return "; ".join(without_name(reason, facts.run) for reason in answer.reasons)

@@ -80,7 +80,7 @@ export class TimeChart {
   absence() {
     return commonAbsence(this.page.models(), (model) => {
       const [name] = this.spec.lines;
-      if (this.spec.lines.some((line) => model.series[line]?.t.length)) return null;
+      if (this.spec.lines.some((line) => model.series[line]?.v.some((value) => value !== null))) return null;
       return model.meta.absent[name] ?? (model.isFinal ? model.now[name]?.why ?? "not measured" : null);
     });
   }
