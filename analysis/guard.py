@@ -25,6 +25,7 @@ class Subject:
     workload_params: Mapping[str, Any]
     measure: str | None
     summary: SpeedSummary
+    unsent: int = 0  # measured requests of its load that were never sent: it was cancelled, skipped, or broke
     neighbours: int = 0  # other runs whose server was up on the same machine meanwhile
 
 
@@ -35,7 +36,7 @@ def reasons_not_ranked(a: Subject, b: Subject) -> list[str]:
 
 def reasons_not_comparable(a: Subject, b: Subject) -> list[str]:
     """Those of the reasons that no further measuring takes away."""
-    checks = (_overlap, _neighbours, _workloads, _measures, _concurrency)
+    checks = (_overlap, _neighbours, _workloads, _unsent, _measures, _concurrency)
     return [sentence for check in checks for sentence in check(a, b)]
 
 
@@ -85,6 +86,11 @@ def _workloads(a: Subject, b: Subject) -> list[str]:
         k for k in {*a.workload_params, *b.workload_params} if a.workload_params.get(k) != b.workload_params.get(k)
     )
     return [f"the workload was set differently: {', '.join(differing)}"] if differing else []
+
+
+def _unsent(a: Subject, b: Subject) -> list[str]:
+    """A part of a load holds other kinds of text than the whole."""
+    return [f"{s.name} did not finish its load: {s.unsent} of its requests were not sent" for s in (a, b) if s.unsent]
 
 
 def _measures(a: Subject, b: Subject) -> list[str]:

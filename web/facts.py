@@ -12,6 +12,7 @@ from engines import BY_NAME
 from engines.definitions import MEASURES
 from storage import queries
 from web.context import services
+from workloads import unsent_requests
 
 PEAK_WINDOW_S = 2.0
 
@@ -92,21 +93,10 @@ def _facts(
         workload_params=workload.params if workload else {},
         measure=MEASURES.get(summary.definition or ""),
         summary=summary,
-        unsent=_unsent(run, requests.sent),
+        unsent=unsent_requests(workload, requests.sent) if workload and run.state.is_final else 0,
         neighbours=neighbours,
     )
     return Facts(run, windows, summary, subject, acceptance, requests)
-
-
-def _unsent(run: Run, sent: int) -> int:
-    """The measured requests that an ended load still had to send; 0 too where its plan is not one of this version."""
-    workload = REGISTRY.get(run.workload.name) if run.workload else None
-    if not (run.state.is_final and sent and workload and run.workload):
-        return 0
-    try:
-        return max(0, workload.measured_requests(run.workload.params) - sent)
-    except ValidationError:
-        return 0
 
 
 def _common_window_s(rows: Sequence[queries.WindowRow]) -> float | None:

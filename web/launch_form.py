@@ -26,7 +26,11 @@ def launch() -> None:
         left, right = st.columns([3, 2])
         url = left.text_input("Ready when this URL answers 200", placeholder=_default_ready_url(config))
         timeout_s = right.number_input("Give up without progress for, s", min_value=5, value=600, step=30)
-        in_queue = st.checkbox("Queue it: wait for the queued runs on its GPUs", value=True)
+        in_queue = st.checkbox(
+            "Queue it: wait for the queued runs on its GPUs",
+            value=True,
+            help="A command that names no GPU waits for all. Runs that share the machine are not ranked.",
+        )
         stop_when_done = st.checkbox("Stop the server when its workload has ended", value=True)
         given = {n: st.text_input(f"{n} (secret, not stored)", type="password") for n in edited.missing_secrets}
         can_start = config is not None and not edited.still_required and not edited.problem

@@ -38,6 +38,8 @@ def _summary(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool)
     words.append(f"{len(waiting)} waiting, each for those before it on its GPUs or its port")
     if waiting:
         words.append(_time_to_go(waiting))
+    if len(under_way) > 1:
+        words.append("side by side on one machine: not ranked")
     if is_on_hold:
         words.append("**on hold: nothing more is started**")
     return "; ".join(words) + "."

@@ -89,9 +89,9 @@ class Workload:
         """Tokens that the plan may generate at most, warm-up included."""
         return sum(request.max_tokens for phase in self.plan(params) for request in phase.requests)
 
-    def estimate_s(self, params: Mapping[str, JsonValue], decode_tps: float) -> float:
-        """Seconds at `decode_tps` in all, if parallel streams gain nothing and no request ends early."""
-        return self.max_tokens(params) / decode_tps
+    def measured_requests(self, params: Mapping[str, JsonValue]) -> int:
+        """How many requests the plan measures, warm-up aside."""
+        return sum(len(phase.requests) for phase in self.plan(params) if phase.kind == "measure")
 
     def spec(self, params: Mapping[str, JsonValue]) -> WorkloadSpec:
         """The workload as a run records it: every parameter spelled out."""

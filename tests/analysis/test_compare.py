@@ -91,6 +91,7 @@ def test_an_unknown_factor_is_named_not_invented() -> None:
     [
         ({"began_at": T0 + timedelta(seconds=30)}, "at the same time on one machine"),
         ({"neighbours": 2}, "B shared its machine with 2 other runs"),
+        ({"unsent": 3}, "B did not finish its load: 3 of its requests were not sent"),
         ({"workload": "five"}, "different workloads"),
         ({"workload": "watch"}, "B had no workload of ours"),
         ({"prompt_set_hash": "def"}, "different prompt sets"),

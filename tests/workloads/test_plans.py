@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from workloads import REGISTRY, WATCH, spec_for
+from workloads import REGISTRY, WATCH, spec_for, unsent_requests
 
 
 def test_five_prompts_are_the_five_of_the_source() -> None:
@@ -48,10 +48,17 @@ def test_the_hash_moves_with_limits_temperatures_and_concurrency() -> None:
     assert len({spec_for("ladder", change).prompt_set_hash for change in changes}) == len(changes)
 
 
-def test_an_estimate_is_tokens_over_speed() -> None:
+def test_a_plan_is_counted_in_tokens_and_requests() -> None:
     workload = REGISTRY["demo-stream"]
-    assert workload.max_tokens({"requests": 3, "tokens": 100, "warmup_tokens": 20}) == 320
-    assert workload.estimate_s({"requests": 3, "tokens": 100, "warmup_tokens": 20}, decode_tps=40.0) == 8.0
+    params = {"requests": 3, "tokens": 100, "warmup_tokens": 20}
+    assert (workload.max_tokens(params), workload.measured_requests(params)) == (320, 3)
+
+
+def test_what_a_load_left_unsent_is_counted_where_it_can_be() -> None:
+    spec = spec_for("five-prompts")
+    assert [unsent_requests(spec, sent) for sent in (14, 4, 0)] == [0, 10, 0]
+    assert unsent_requests(WATCH, 3) == 0
+    assert unsent_requests(spec.model_copy(update={"params": {"of": "another version"}}), 3) == 0
 
 
 def test_watching_sends_nothing() -> None:
