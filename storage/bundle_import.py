@@ -6,8 +6,10 @@ transaction that brings the runs.
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +23,7 @@ from settings import Settings
 from storage.archive import Archive, ArchiveError, opened_archive
 from storage.bundle import LOCAL, NAMES, RUN_ID
 from storage.catalog import latest_schema
+from storage.database import StoreError
 from storage.literals import quoted
 from storage.rows import TIME_COLUMNS
 from storage.seal import SealedDraft
@@ -28,6 +31,9 @@ from storage.store import Store
 
 MOST_ROWS = 50_000_000  # of one table of one run: a year of four samples a second is 126 million, a day 345,600
 MOST_TABLE_BYTES = 8 << 30  # unpacked
+FREE_ROWS = 100_000  # so many may be as alike as they like; more take a byte each at the least, their times alone do
+SCRATCH = "SET TimeZone = 'UTC'; SET memory_limit = '2GB'; SET threads = 1; SET max_temp_directory_size = '4GB'"
+NO_ROOM = re.compile("No space left|disk is full", re.IGNORECASE)
 LOG = "server.log"
 SAME = ("created_at", "started_at", "ended_at", "state", "kind")  # what makes two records one run
 
@@ -44,6 +50,7 @@ class Taken(NamedTuple):
 def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lambda share: None) -> Taken:
     """Take a bundle's runs, those that are known already left as they are. Raises ArchiveError or OSError."""
     with (
+        _told_when_full(path.name),
         opened_archive(path, "bundle", latest_schema(), NAMES, settings.data_dir) as archive,
         tempfile.TemporaryDirectory(prefix=".bundle-", dir=settings.data_dir) as folder,
     ):
@@ -54,8 +61,30 @@ def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lam
             drafts += _tables_of(store, archive, run, Path(folder) / run.id)
             _extract_log(archive, run, Path(folder) / run.id)
             tell((number + 1) / (len(new) + 1))
-        store.take_sealed([_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts)
+        _take(store, [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts)
     return Taken(tuple(run.id for run in runs), _words(path.name, runs, new))
+
+
+@contextmanager
+def _told_when_full(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, duckdb.Error) as error:
+        if NO_ROOM.search(str(error)):
+            raise ArchiveError(f"There is not enough room on the disk for {name}.") from error
+        raise
+
+
+def _take(store: Store, runs: list[Run], drafts: list[SealedDraft]) -> None:
+    try:
+        store.take_sealed(runs, drafts)
+    except (OSError, duckdb.Error, StoreError):
+        # A commit that fails may have reached the disk all the same: only what the store has no run for is not needed.
+        with suppress(OSError, duckdb.Error, StoreError):
+            for log in [Path(run.log_path) for run in runs if run.log_path and store.run(run.id) is None]:
+                log.unlink()
+                log.parent.rmdir()
+        raise
 
 
 def _words(name: str, runs: list[Run], new: list[Run]) -> str:
@@ -108,6 +137,8 @@ def _tables_of(store: Store, archive: Archive, run: Run, folder: Path) -> list[S
                 rows = _rewrite(given, made, table, run.id, _columns(store, table))
             except (pa.ArrowException, duckdb.Error, OSError, ValueError) as error:
                 said = str(error).splitlines()[0]
+                if NO_ROOM.search(said):
+                    raise
                 raise ArchiveError(f"{archive.name} is damaged or forged: {member} ({said}).") from error
             given.unlink()
             drafts.append(SealedDraft(table, run.id, made, rows))
@@ -127,6 +158,8 @@ def _rewrite(given: Path, made: Path, table: str, run_id: str, columns: Mapping[
     size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     if metadata.num_rows > MOST_ROWS or size > MOST_TABLE_BYTES:
         raise ValueError(f"{metadata.num_rows:,} rows of {size:,} bytes are more than a run can have")
+    if metadata.num_rows > max(FREE_ROWS, given.stat().st_size):
+        raise ValueError(f"{metadata.num_rows:,} rows in {given.stat().st_size:,} bytes are not those of any run")
     stated = set(pq.read_schema(given).names)
     if strange := stated - columns.keys():
         raise ValueError(f"no table of ours has a column {min(strange)!r}")
@@ -135,7 +168,7 @@ def _rewrite(given: Path, made: Path, table: str, run_id: str, columns: Mapping[
     )
     source = f"read_parquet({quoted(str(given))}, hive_partitioning = false)"
     with duckdb.connect() as scratch:
-        scratch.execute("SET TimeZone = 'UTC'; SET memory_limit = '2GB'; SET threads = 1")
+        scratch.execute(f"{SCRATCH}; SET temp_directory = {quoted(str(made.parent))}")
         foreign = scratch.execute(f"SELECT count(*) FROM {source} WHERE run_id IS DISTINCT FROM ?", [run_id]).fetchone()
         if foreign != (0,):
             raise ValueError("it holds rows of another run")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -204,6 +207,15 @@ def changed_record(old: bytes, new: bytes) -> Forge:
 EVENTS = f"runs/{ID}/events.parquet"
 
 
+def alike(rows: int, text: str = "x") -> bytes:
+    """Many rows that are all the same: written as one value and a count."""
+    once = pa.array([0] * rows, pa.int8())
+    columns = {name: pa.DictionaryArray.from_arrays(once, [value]) for name, value in (("run_id", ID), ("text", text))}
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer, compression="zstd", row_group_size=rows)
+    return buffer.getvalue()
+
+
 @pytest.mark.parametrize(
     ("forge", "told"),
     [
@@ -219,6 +231,9 @@ EVENTS = f"runs/{ID}/events.parquet"
         (with_member(EVENTS, parquet(run_id=[ID], evil=["x"])), "no table of ours has a column 'evil'"),
         (with_member(EVENTS, parquet(run_id=[ID], ts=["yesterday"])), "damaged or forged"),
         (with_member(EVENTS, parquet(text=["x"])), "damaged or forged"),
+        (with_member(EVENTS, alike(3_000_000)), "3,000,000 rows in .* bytes are not those of any run"),
+        (with_member(EVENTS, alike(60_000_000)), "60,000,000 rows of .* bytes are more than a run can have"),
+        (with_member(EVENTS, alike(90_000, "x" * 1_000_000)), r"damaged or forged: .* \(Out of Memory"),
         (with_member(f"runs/{ID}/run.json", b"{}"), "no record of a run"),
         (changed_record(b'"failed"', b'"running"'), "not over"),
         (changed_record(f'"{ID}"'.encode(), b'"../../evil"'), "of another run"),
@@ -275,6 +290,45 @@ def test_every_flipped_byte_is_seen_or_harmless(bundle: Path, elsewhere: tuple[S
     assert good < 60, "dates in the headers may be anything, contents may not"
     rows = elsewhere[0].query("SELECT count(*) AS n FROM counter_samples")["n"].to_pylist()
     assert rows == [3 if good else 0]
+
+
+def test_a_disk_without_room_is_told_and_nothing_is_left(small_disk: Path, tmp_path: Path) -> None:
+    """What the manifest states would fit, but not beside its rewriting."""
+    given, settings = Settings(data_dir=tmp_path / "given"), Settings(data_dir=small_disk / "data")
+    store = Store.open(given)
+    run_with_samples(store, given)
+    noise = (Event(ID, NOW + timedelta(seconds=i), "warning", os.urandom(2000).hex()) for i in range(4000))
+    store.write(Batch(tuple(noise))).result()
+    path = tmp_path / "a.pitwall.zip"
+    export_runs(store.query, [ID], path, NOW, mask_text)
+    store.close()
+    there = Store.open(settings)
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - 12_000_000))
+    with pytest.raises(ArchiveError, match=r"There is not enough room on the disk for a\.pitwall\.zip\."):
+        import_bundle(there, settings, path)
+    assert there.runs() == [] and there.health().ok
+    assert [p for p in settings.data_dir.rglob("*") if p.suffix in (".log", ".parquet", ".given")] == []
+    ballast.unlink()
+    assert "verified" in import_bundle(there, settings, path).text
+    assert there.query("SELECT count(*) AS n FROM events")["n"].to_pylist() == [4001]
+    there.close()
+
+
+def test_a_store_that_cannot_take_it_keeps_no_log_of_it(
+    bundle: Path, elsewhere: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fake stands in for a disk that is full at the very commit, which cannot be had on demand."""
+    there, their = elsewhere
+
+    def full(*_: object) -> None:
+        raise duckdb.IOException("IO Error: pretended: No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(ArchiveError, match="not enough room"):
+        patch.setattr(there, "take_sealed", full)
+        import_bundle(there, their, bundle)
+    assert [p for p in their.data_dir.rglob("*") if p.suffix in (".log", ".parquet")] == []
+    assert import_bundle(there, their, bundle).run_ids == (ID,)
 
 
 def test_a_known_id_with_another_life_is_refused(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:

@@ -104,16 +104,6 @@ def test_many_kills_lose_and_double_nothing(settings: Settings) -> None:
     kill_and_check(settings, kills=60)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "disk"
-    place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(place)], capture_output=True).returncode:
-        pytest.skip("mounting a small file system is refused here")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
 def wait_until(condition: object, seconds: float = 60) -> None:
     assert callable(condition)
     deadline = time.monotonic() + seconds
