@@ -13,7 +13,7 @@ END;
 
 -- Lines with the time that they speak of: `window_s` as printed or as the engine keeps it, `decode_s` also where only
 -- the line before tells it. vLLM leaves out lines of empty windows alone, so a line behind one with tokens comes after
--- exactly one window, which is the same for all of a run: the usual of these distances, unless the run's environment
+-- exactly one window, always the same: the usual of these distances, unless the run's environment
 -- states it. SGLang's decode line speaks of the time since the decode line before it.
 CREATE OR REPLACE MACRO log_lines(since) AS TABLE
 WITH printed AS (
@@ -38,11 +38,11 @@ WITH printed AS (
         speculation_of(config, false) AS speculates,
         coalesce(window_s, CASE WHEN has_usual_window THEN coalesce(
             TRY_CAST(config->>'$.env.VLLM_LOG_STATS_INTERVAL' AS DOUBLE),
-            median(CASE WHEN has_usual_window AND follows_work AND are_stamped AND dt_s > 0 THEN dt_s END)
-                OVER (PARTITION BY run_id)
+            median(CASE WHEN has_usual_window AND follows_work AND are_stamped AND dt_s > 0 THEN dt_s END) OVER of_rank
         ) END) AS window_s,
-        median(dt_s) OVER (PARTITION BY run_id, definition, engine_index) AS usual_s
+        median(dt_s) OVER of_rank AS usual_s
     FROM printed
+    WINDOW of_rank AS (PARTITION BY run_id, definition, engine_index)
 ), judged AS (
     SELECT
         *,
