@@ -17,7 +17,8 @@ _RULES: tuple[tuple[re.Pattern[str], Trouble], ...] = tuple(
     (re.compile(pattern), Trouble(rank, sentence))
     for pattern, rank, sentence in (
         (
-            r"cudaMalloc failed: out of memory|failed to allocate \S+ buffer of size|ErrorOutOfDeviceMemory|"
+            r"cudaMalloc failed: out of memory|failed to allocate \S+ buffer of size|"
+            r"failed to allocate (?:buffer for kv cache|compute)|ErrorOutOfDeviceMemory|"
             r"CUDA error: out of memory",
             0,
             "The accelerator ran out of memory.",
@@ -42,7 +43,8 @@ _RULES: tuple[tuple[re.Pattern[str], Trouble], ...] = tuple(
             "The kernel killed the process, most likely for memory.",
         ),
         (r"GGML_ASSERT\(", 0, "An internal check of the engine failed."),
-        (r"terminate called after throwing|what\(\): ", 0, "The server ended with an exception."),
+        (r"what\(\): ", 0, "The server ended with an exception."),
+        (r"terminate called after throwing", 1, "The server ended with an exception."),
         (
             r"draft (?:model|vocab).*(?:not compatible|incompatible|must match)",
             0,

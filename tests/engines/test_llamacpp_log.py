@@ -189,6 +189,11 @@ def test_a_window_cache_is_told_from_the_full_one(read_log) -> None:
         ("error: invalid argument: --tensor-size\n", "does not know a flag"),
         ("start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8080\n", "port is in use"),
         ("/ggml/src/ggml.c:1: GGML_ASSERT(ne[0] > 0) failed\n", "internal check"),
+        (
+            "llama_kv_cache_unified: failed to allocate buffer for kv cache\n"
+            "common_init_from_params: failed to create context with model 'a.gguf'\n",
+            "ran out of memory",
+        ),
     ],
 )
 def test_the_cause_of_a_failure(lines: str, says: str, read_log) -> None:
@@ -197,6 +202,11 @@ def test_the_cause_of_a_failure(lines: str, says: str, read_log) -> None:
     assert log.reading.errors[0] == first
     assert says in log.marks("failure")[0]
     assert log.reading.errors == lines.splitlines()
+
+
+def test_what_was_thrown_comes_before_that_something_was(read_log) -> None:
+    said = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no chat template\n"
+    assert read_log("llamacpp", said).reading.errors == ["  what():  no chat template", said.partition("\n")[0]]
 
 
 def test_what_only_sounds_like_a_failure_is_none(read_log) -> None:
