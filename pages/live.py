@@ -6,7 +6,7 @@ import streamlit as st
 
 from web import places
 from web.actions import is_operator, stop_buttons
-from web.facts import facts_of, not_comparable
+from web.facts import not_comparable
 from web.live_plot import live_plot
 from web.picker import pick_runs, tell_unknown
 from web.share_dialog import share_button
@@ -26,7 +26,7 @@ if picked.runs:
         stop_buttons(picked.runs)
         share_button(picked.runs, "live")
     workload_progress(picked.runs)
-    live_plot([run.id for run in picked.runs], not_comparable=not_comparable(facts_of(picked.runs)))
+    live_plot([run.id for run in picked.runs], not_comparable=not_comparable(picked.runs))
 elif not runs and is_operator():
     st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")
     st.page_link(places.RUNS, label="Runs")

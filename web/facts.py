@@ -60,8 +60,11 @@ def facts_of(runs: Sequence[Run]) -> list[Facts]:
     return [_facts(run, windows[run.id], acceptance[run.id], requests[run.id], neighbours[run.id]) for run in runs]
 
 
-def not_comparable(facts: Sequence[Facts]) -> dict[str, str]:
+def not_comparable(runs: Sequence[Run]) -> dict[str, str]:
     """Run id -> why its speed is not held against the first one's, for those of which it is not."""
+    if len(runs) < 2:
+        return {}
+    facts = facts_of(runs)
     reasons = [(other.run, reasons_not_comparable(facts[0].subject, other.subject)) for other in facts[1:]]
     return {run.id: without_name(found[0], run) for run, found in reasons if found}
 

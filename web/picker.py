@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from domain import Run
+from web.actions import is_operator
 from web.markup import markdown_text
 from web.theme import DASH
 
@@ -32,6 +33,9 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
     """A picker over `runs`, in step with `?run=...&run=...`; without any in the address, `default` is shown."""
     by_id = {run.id: run for run in runs}
     named = list(dict.fromkeys(st.query_params.get_all("run")))
+    unknown = [run_id for run_id in named if run_id not in by_id]
+    if len(by_id) == 1 and not unknown and not is_operator():  # whoever may see one run has nothing to pick
+        return Picked(list(runs), [])
     known = [run_id for run_id in named if run_id in by_id] or ([] if named else list(default))
     if st.session_state.get(f"{key}-address") != named:
         st.session_state[key] = known[:most]
@@ -44,7 +48,6 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
         placeholder=prompt,
         label_visibility="collapsed",
     )
-    unknown = [run_id for run_id in named if run_id not in by_id]
     if chosen != named and not unknown:
         st.query_params["run"] = chosen
     st.session_state[f"{key}-address"] = chosen if not unknown else named

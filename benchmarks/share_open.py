@@ -1,0 +1,176 @@
+"""How long a shared link takes to open: a fresh browser profile, from the click to the first number and to the charts.
+
+`python -m benchmarks.share_open [--turns 10]` prints a table. Pitwall (app.py) runs as a process of its own and watches
+a real llama.cpp server that generates all the while; every turn is a new profile, without cookies or cache. The CPU
+time is that of Chromium up to the first number: on a loaded machine it says more than the clock. Beside each visit a
+page of Streamlit alone is opened, one that shows a number and nothing else: what is below it is not ours to change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event, Thread
+from typing import NamedTuple
+
+import httpx
+import psutil
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from demo.model import TINY, make_model
+from demo.presets import free_ports
+from domain import Config, Run, RunState, new_run_id
+from launcher.machine import machine_id
+from scripts.find_browser import installed
+from settings import Settings
+from storage.store import Store
+from tests.demo_engine import running_demo
+from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
+from web.shares import ShareBook
+from web.signing_key import load_secret
+
+NUMBER = """() => /[0-9]/.test(document.querySelector('.lv-speed')?.textContent ?? '')"""
+CHARTS = """() => document.querySelector('.lv-wide .lv-plot .main-svg') !== null"""
+PATIENCE_MS = 120_000
+SAMPLES = 15  # seconds of the run that are there to be shown
+HEAD = "| visit | first number | charts | CPU | bare Streamlit: number | CPU | ratio |\n"
+
+
+class Turn(NamedTuple):
+    """Seconds since the click, and seconds of Chromium's CPU up to the first number."""
+
+    number_s: float
+    charts_s: float
+    cpu_s: float
+    bare_number_s: float
+    bare_cpu_s: float
+
+
+@contextmanager
+def generating(base_url: str) -> Iterator[None]:
+    """Keep the server at work meanwhile."""
+    enough = Event()
+
+    def work() -> None:
+        while not enough.is_set():
+            httpx.post(f"{base_url}/v1/completions", json={"prompt": "once", "max_tokens": 300}, timeout=120)
+
+    busy = Thread(target=work)
+    busy.start()
+    yield
+    enough.set()
+    busy.join()
+
+
+def seed(settings: Settings, base_url: str, log: Path, url: str) -> str:
+    """A run that watches the server, and a link that shows it."""
+    now = datetime.now(UTC)
+    run = Run(
+        id=new_run_id(now), name="Shared", color=0, kind="attached", state=RunState.READY, machine_id=machine_id(),
+        config=Config(engine="llamacpp", launcher="attach"), created_at=now, started_at=now, ready_at=now,
+        base_url=base_url, log_path=str(log),
+    )  # fmt: skip
+    store = Store.open(settings)
+    store.save_run(run)
+    shares = ShareBook(load_secret(settings.secret_path), url)
+    shares.load(store)
+    link = shares.link(shares.make([run.id], "live", timedelta(days=1), "operator"))
+    store.close()
+    return link
+
+
+def chromium_cpu_s() -> float:
+    """User and system time of the browser's processes that are alive."""
+    ours = [one for one in psutil.Process().children(recursive=True) if "chrom" in one.name()]
+    return sum(sum(one.cpu_times()[:2]) for one in ours)
+
+
+@contextmanager
+def opened(browser: Browser, url: str) -> Iterator[tuple[Page, float, float, float]]:
+    """A page in a profile of its own, when it was clicked, and seconds and CPU until it showed its first number."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    before, clicked = chromium_cpu_s(), time.monotonic()
+    page.goto(url, wait_until="commit")
+    page.wait_for_function(NUMBER, polling=20, timeout=PATIENCE_MS)
+    yield page, clicked, time.monotonic() - clicked, chromium_cpu_s() - before
+    context.close()
+
+
+def visit(browser: Browser, link: str, bare_url: str) -> Turn:
+    """One visit of each, one after the other."""
+    with opened(browser, bare_url) as (_, _, bare_number_s, bare_cpu_s):
+        pass
+    with opened(browser, link) as (page, clicked, number_s, cpu_s):
+        page.wait_for_function(CHARTS, polling=20, timeout=PATIENCE_MS)
+        return Turn(number_s, time.monotonic() - clicked, cpu_s, bare_number_s, bare_cpu_s)
+
+
+@contextmanager
+def bare_streamlit(folder: Path) -> Iterator[str]:
+    """The URL of a Streamlit that shows one number."""
+    script, port = folder / "bare.py", free_ports(1)[0]
+    script.write_text("import streamlit as st\nst.html('<p class=\"lv-speed\">42</p>')\n")
+    argv = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    process = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: is_up(port), 60)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def is_up(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/_stcore/health").is_success
+    except httpx.HTTPError:
+        return False
+
+
+def measure(folder: Path, turns: int) -> list[Turn]:
+    """The visits, the first one that Pitwall has after its start included."""
+    model = make_model(folder / "model", TINY)
+    argv = ["-m", str(model.target), "-md", str(model.draft), "-np", "1", "-c", "4096"]
+    pitwall = Pitwall(folder / "data", free_ports(1)[0])
+    with running_demo(argv, free_ports(1)[0], folder / "server.log") as server, generating(server.base_url):
+        link = seed(Settings(data_dir=pitwall.data), server.base_url, server.log, pitwall.url)
+        pitwall.start()
+        try:
+            wait_until(lambda: len(pitwall.sql("FROM engine_samples")) > SAMPLES, 120)
+            with bare_streamlit(folder) as bare_url, sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=installed(), args=["--no-sandbox", "--headless"])
+                return [visit(browser, link, bare_url) for _ in range(turns)]
+        finally:
+            pitwall.end_everything()
+
+
+def row(name: str, turns: list[Turn]) -> str:
+    number, charts, cpu, bare_number, bare_cpu = (statistics.median(column) for column in zip(*turns, strict=True))
+    ratio = statistics.median(one.number_s / one.bare_number_s for one in turns)
+    times = f"{number:.2f} s | {charts:.2f} s | {cpu:.2f} s | {bare_number:.2f} s | {bare_cpu:.2f} s | {ratio:.2f}"
+    return f"| {name} | {times} |\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--turns", type=int, default=10)
+    with tempfile.TemporaryDirectory() as folder:
+        turns = measure(Path(folder), parser.parse_args().turns)
+    out = sys.stdout.write
+    out(f"Load average {os.getloadavg()[0]:.1f}\n\n{HEAD}|---|---|---|---|---|---|---|\n")
+    out(row("the first after Pitwall's start", turns[:1]) + row(f"median of {len(turns) - 1} more", turns[1:]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
