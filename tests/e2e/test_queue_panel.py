@@ -1,0 +1,40 @@
+"""The queue on the Runs page: what waits for what, by GPU, and what may be done about it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.model import TINY
+from demo.presets import demo_configs
+from tests.e2e.pitwall_process import Pitwall, wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
+
+
+def queue_up(page: Page, pitwall: Pitwall, name: str, command: str) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    page.get_by_label("Command").fill(command)
+    page.get_by_label("Command").press("Control+Enter")
+    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    page.get_by_label("Name", exact=True).first.fill(name)
+    page.get_by_role("button", name="Launch", exact=True).click()
+    page.wait_for_url(re.compile("/live"))
+
+
+def test_runs_wait_for_their_gpus_and_the_queue_says_so(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    argv = [shlex.join(one.config.argv) for one in demo_configs(tmp_path, shape=TINY)]
+    on = {"First": "0", "Beside": "1", "Behind": "0"}
+    for (name, gpu), command in zip(on.items(), argv, strict=True):
+        queue_up(page, pitwall, name, f"CUDA_VISIBLE_DEVICES={gpu} {command}")
+    wait_until(lambda: [pitwall.states().get(name) for name in on] == ["ready", "ready", "queued"], 120)
+    page.goto(pitwall.url)
+    expect(page.get_by_text("First is ready on GPU 0; Beside is ready on GPU 1; 1 waiting")).to_be_visible()
+    expect(page.get_by_text("side by side on one machine: not ranked")).to_be_visible()
+    expect(page.locator("[class*='st-key-queued-']")).to_contain_text("Behind under watch, on GPU 0")
+    page.get_by_role("button", name="Skip First").click()
+    wait_until(lambda: [pitwall.states()[name] for name in on] == ["finished", "ready", "ready"], 120)
