@@ -34,7 +34,8 @@ def generate(base_url: str) -> None:
 def run_of(server: DemoServer, make_run: Callable[..., Run]) -> Run:
     process = psutil.Process(server.process.pid)
     where = {"base_url": server.base_url, "log_path": str(server.log)}
-    return make_run(pid=process.pid, pid_birth_s=birth_s(process.pid), **where)
+    born = {"pid_birth_s": birth_s(process.pid), "pid_started_at": process.create_time()}
+    return make_run(pid=process.pid, **born, **where)
 
 
 def collectors(kept: Any) -> list[Any]:
