@@ -18,7 +18,7 @@ import httpx
 import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 60.0
+START_S = 180.0  # a machine may be busy
 
 
 @dataclass
