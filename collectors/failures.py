@@ -23,19 +23,20 @@ def failure_of(run: Run) -> tuple[str, str | None] | None:
         marks = _failures(Path(run.log_path), parser)
     except OSError:
         return None
-    return first_cause(parser.reading().errors, {mark.text: mark.evidence for mark in marks})
+    return first_cause(parser.reading().errors, {mark.text: mark.evidence for mark in reversed(marks)})
 
 
 def first_cause(errors: Sequence[str], evidence: Mapping[str, str | None]) -> tuple[str, str | None] | None:
-    """The true cause, which a reading puts before its echoes, and its line as it stands in the log, if that is known.
+    """The true cause, which a reading puts before its echoes, in one sentence, and the line that shows it.
 
-    `evidence` is the failure marks' texts with their lines; a mark's text may be the cause or an explanation of it.
+    `evidence` is the failure marks' sentences with their lines; a cause without one is told in the engine's words.
     """
     if not errors:
         return None
-    cause = errors[0]
-    line = evidence.get(cause) or next((line for line in evidence.values() if line and cause in line), None)
-    return mask_text(cause), mask_text(line) if line else None
+    cause = errors[0].removesuffix(" …")
+    told = ((sentence, line) for sentence, line in evidence.items() if line and cause in line)
+    sentence, line = next(told, (errors[0], None))
+    return mask_text(sentence), mask_text(line) if line else None
 
 
 def _failures(path: Path, parser: LogParser) -> list[Mark]:
