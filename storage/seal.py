@@ -59,6 +59,7 @@ class Sealer:
         self._database = database
         self._clock = clock
         self._sealed = sealed
+        self._turn = threading.Lock()  # two at once would take the same rows, and the same name for their file
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-sealer", daemon=True)
 
@@ -79,14 +80,15 @@ class Sealer:
 
     def seal_due(self) -> int:
         """Seal what is due, a bounded number of portions in one transaction; the number of files made."""
-        portions = self._due(self._clock())[:PORTIONS_PER_TURN]
-        if portions:
-            with self._database.transaction() as cursor:
-                for portion in portions:
-                    self._seal(cursor, portion)
-                define_views(cursor, self._parquet_dir)
-            self._sealed()
-        return len(portions)
+        with self._turn:
+            portions = self._due(self._clock())[:PORTIONS_PER_TURN]
+            if portions:
+                with self._database.transaction() as cursor:
+                    for portion in portions:
+                        self._seal(cursor, portion)
+                    define_views(cursor, self._parquet_dir)
+                self._sealed()
+            return len(portions)
 
     def _due(self, now: datetime) -> list[Portion]:
         with self._database.cursor() as cursor:

@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -147,6 +148,29 @@ def test_rows_sealed_while_a_publishing_goes_on_are_neither_missing_nor_doubled(
     store.publish()
     assert made == [1, 0]
     assert published(settings, "SELECT count(*), count(DISTINCT text) FROM events") == [(5, 5)]
+    store.close()
+
+
+def test_several_that_seal_at_once_seal_once(settings: Settings) -> None:
+    store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+    together, made = threading.Barrier(4), list[int]()
+
+    def seal() -> None:
+        together.wait()
+        made.append(store.seal())
+
+    for number in range(5):
+        store.save_run(make_run(f"r{number}", NOW))
+        store.write(events(f"r{number}", 100 * number, 100)).result()
+        threads = [threading.Thread(target=seal) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(made) == [0] * 15 + [1] * 5
+    assert store.query("SELECT count(*) AS n, count(DISTINCT text) AS d FROM events").to_pylist() == [
+        {"n": 500, "d": 500}
+    ]
     store.close()
 
 
