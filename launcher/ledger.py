@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from domain import Batch, Event, JsonValue, Run
 
+PATIENCE_S = 5.0
+
 
 class RunStore(Protocol):
-    """What the supervisor needs of the store; `save_run` returns when the run is durable."""
+    """What the supervisor needs of the store.
 
-    def save_run(self, run: Run) -> Any: ...
+    `save_run` returns when the run is durable; TimeoutError: not yet, it stays queued in its order.
+    """
+
+    def save_run(self, run: Run, timeout_s: float) -> Any: ...
 
     def run(self, run_id: str) -> Run | None: ...
 
@@ -29,10 +35,15 @@ class Ledger:
     clock: Callable[[], datetime]
 
     def save(self, run: Run, text: str, **data: JsonValue) -> Run:
-        """Save a run and say what happened to it."""
-        self.store.save_run(run)
+        """Save a run and say what happened to it; a full disk does not hold up who stops a server."""
+        with suppress(TimeoutError):
+            self.save_durably(run)
         self.tell(run.id, "state", text, state=run.state.value, **data)
         return run
+
+    def save_durably(self, run: Run) -> None:
+        """Raises TimeoutError when the store does not take it now."""
+        self.store.save_run(run, PATIENCE_S)
 
     def tell(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
         """Send one event on its way."""

@@ -40,6 +40,7 @@ from launcher.stopping import StopReport, join, see_gpu_memory, see_port, stop_p
 WORKLOAD_GRACE_S = 10.0
 CLOCK_SLACK = timedelta(seconds=5)  # between two words for one moment; more is a clock that was set
 UNSEEN = ProcessExit(None, None, None, None)
+NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
 WATCH_ONLY = "watch"  # the workload that is no load of ours
@@ -78,7 +79,12 @@ class Life:
         """Start the server; what has become impossible since it was queued makes a failed run."""
         run = self.run
         assert run.base_url
-        self._change("starting", state=RunState.STARTING, started_at=self.means.ledger.clock())
+        self.run = run.model_copy(update={"state": RunState.STARTING, "started_at": self.means.ledger.clock()})
+        try:
+            self.means.ledger.save_durably(self.run)  # or nobody would know of the server after a crash
+        except TimeoutError:
+            return self._conclude(NOT_STORED)
+        self.means.ledger.tell(run.id, "state", "starting", state=self.run.state.value)
         self._begun_s = self.means.mono_s()
         was_adopted, self.was_adopted = self.was_adopted, False
         missing = missing_secrets(run.config.argv, run.config.env, os.environ)

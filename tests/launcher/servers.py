@@ -62,7 +62,7 @@ class DictStore:
         self.events: list[Any] = []
         self._lock = threading.Lock()
 
-    def save_run(self, run: Run) -> None:
+    def save_run(self, run: Run, timeout_s: float | None = None) -> None:
         with self._lock:
             self.saved.append(run)
 

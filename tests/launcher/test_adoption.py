@@ -49,7 +49,7 @@ class FileStore:
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
 
-    def save_run(self, run: Run) -> None:
+    def save_run(self, run: Run, timeout_s: float | None = None) -> None:
         path = self._directory / f"{run.id}.json"
         temporary = path.with_suffix(".tmp")
         temporary.write_text(run.model_dump_json())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,14 +21,3 @@ def store(settings: Settings) -> Iterator[Store]:
     opened = Store.open(settings)
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 24 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(place)], capture_output=True).returncode:
-        pytest.skip("mounting a small file system is refused here")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)

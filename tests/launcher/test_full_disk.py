@@ -1,0 +1,54 @@
+"""The real store on a disk that is full: what runs can be stopped, nothing new is started."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+import pytest
+
+from domain import Batch, Event, RunState
+from launcher.supervisor import Supervisor
+from settings import Settings
+from storage.store import Store
+from tests.launcher.servers import request_for, wait_for
+
+FINAL = (RunState.FINISHED, RunState.FAILED)
+
+
+def fill(disk: Path, store: Store) -> Path:
+    """Take what room there is, and give the store what does not fit."""
+    ballast = disk / "ballast"
+    with pytest.raises(OSError, match="No space"), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    rows = (Event("other", datetime.now(UTC), "state", os.urandom(500).hex()) for _ in range(20_000))
+    store.write(Batch(tuple(rows)))
+    wait_for(lambda: not store.health().is_storing, 120)
+    return ballast
+
+
+def test_a_server_is_stopped_and_none_is_started(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("launcher.ledger.PATIENCE_S", 0.5)
+    store = Store.open(Settings(data_dir=small_disk / "data"))
+    supervisor = Supervisor(store, tmp_path / "runs", events=store.write, stop_grace_s=5.0)
+    supervisor.start()
+    run = supervisor.launch(request_for())
+    pid = wait_for(lambda: (known := store.run(run.id)) and known.state is RunState.READY and known.pid, 120)
+    ballast = fill(small_disk, store)
+    supervisor.stop(run.id)
+    wait_for(lambda: not psutil.pid_exists(pid), 120)
+    late = supervisor.launch(request_for())
+    wait_for(lambda: late.id not in [live.id for live in supervisor.live_runs()] and not supervisor.queued_runs(), 120)
+    assert not store.health().is_storing, "all this while the disk was full"
+    ballast.unlink()
+    wait_for(lambda: store.health().is_storing, 120)
+    ended = wait_for(lambda: [one for one in store.runs() if one.state in FINAL][1:] and store.runs(), 120)
+    assert {one.id: one.state for one in ended} == {run.id: RunState.FINISHED, late.id: RunState.FAILED}
+    assert "the store takes nothing now" in str(store.run(late.id).cause)
+    supervisor.close()
+    store.close()
