@@ -23,6 +23,7 @@ from tests.e2e.traced_pitwall import PHASES, Marks
 KILLS = 200
 RUNS = 4
 LINES_PER_S = 100
+PATIENCE_S = 900.0
 COMMITS = PHASES[3:]
 TARGETS = ("whatever", "write", "publish", "seal", "checkpoint")
 LASTS_S = {"whatever": 1.0, "write": 0.03, "publish": 0.1, "seal": 0.1, "checkpoint": 0.005}
@@ -78,15 +79,18 @@ def rows_after_kill(pitwall: Pitwall, copy: Path) -> tuple[int, int]:
         return sum(n for _, n in connection.sql(ALL_ROWS).fetchall()), connection.sql(TWICE).fetchall()[0][0]
 
 
+def count_stored(pitwall: Pitwall) -> int:
+    return int(pitwall.sql("SELECT count(*) FROM log_samples")[0][0])
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_kills_in_every_phase_lose_and_double_nothing(
     traced: Pitwall, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    servers = StandIns(Settings(data_dir=traced.data), tmp_path / "logs", RUNS, LINES_PER_S)
     marks, seen, published = Marks(tmp_path / "marks"), Counter[str](), 0
-    marks["rows stored"], _ = rows_after_kill(traced, tmp_path / "copy")
-    try:
+    with StandIns(Settings(data_dir=traced.data), tmp_path / "logs", RUNS, LINES_PER_S) as servers:
+        marks["rows stored"], _ = rows_after_kill(traced, tmp_path / "copy")
         for number in range(KILLS):
             traced.start()
             seen.update(kill_in(TARGETS[number % len(TARGETS)], traced, marks))
@@ -98,11 +102,8 @@ def test_kills_in_every_phase_lose_and_double_nothing(
             assert before <= published <= rows, f"kill {number}: what was published went back"
             marks["rows stored"], marks["rows on their way"] = rows, 0
         traced.start()
-        servers.end()
-        wait_until(lambda: set(traced.states().values()) == {"finished"}, 120)
-        wait_until(lambda: traced.sql("SELECT count(*) FROM log_samples") == [(servers.count_lines(),)], 120)
-    finally:
-        servers.end()
+    wait_until(lambda: set(traced.states().values()) == {"finished"}, PATIENCE_S)
+    wait_until(lambda: count_stored(traced) >= servers.count_lines(), PATIENCE_S, every_s=2)
     for run_id, log in traced.sql("SELECT run_id, log_path FROM runs"):
         stored_lines = traced.sql(f"SELECT line FROM log_samples WHERE run_id = '{run_id}' ORDER BY line")
         assert [line for (line,) in stored_lines] == [sample["line"] for sample in parsed_log(Path(log))["samples"]]

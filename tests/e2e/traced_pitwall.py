@@ -68,7 +68,7 @@ def hurry() -> None:
     """What would come every 30 s or every 16 MB comes all the while."""
     from storage import database, publish, seal
 
-    seal.EVERY_S, seal.LIVE_AGE, seal.LIVE_ROWS = 0.3, timedelta(seconds=2), 500
+    seal.EVERY_S, seal.LIVE_AGE, seal.LIVE_ROWS = 0.3, timedelta(seconds=2), 1000
     publish.EVERY_S, publish.DUTY = 0.3, 0.5
     connect = database.connect
 
