@@ -13,8 +13,8 @@ from demo.presets import demo_configs
 from launcher.supervisor import CANCELLED, SKIPPED
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1500)]
-RUNS_S = 1200.0
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
+RUNS_S = 3300.0
 
 
 @pytest.fixture(scope="module")
