@@ -115,7 +115,7 @@ def _read_pairs(body: str) -> dict[str, Any]:
 
 
 def is_cut_short(fields: Mapping[str, Any]) -> bool:
-    """Whether a terminal broke the line before its end: both kinds end behind #queue-req or a throughput."""
-    if "new_seq" in fields:
-        return "waiting" not in fields and "remaining_req" not in fields
-    return "waiting" not in fields
+    """Whether a terminal broke the line before its end: #queue-req, or the graph that follows #pending-token."""
+    if "pending_tokens" in fields:
+        return "graph" not in fields
+    return "waiting" not in fields and ("new_seq" not in fields or "remaining_req" not in fields)

@@ -10,21 +10,35 @@ from domain import JsonValue
 Fields = dict[str, JsonValue]
 
 _ENGINE = re.compile(r"(?:Engine (?P<engine>\d{1,9})|(?P<engines>\d{1,9}) Engines Aggregated): (?=Avg prompt)")
-_NUMBER = re.compile(r"-?\d[\d,]{0,17}(?:\.\d{1,17})?")
+_NUMBER = re.compile(r"-?\d(?:,?\d){0,17}+(?:\.\d{1,17})?+(?=[ %,])")
+_LAST_COUNT = re.compile(r"(\d{1,18})\.$")
+_LAST_NUMBER = re.compile(r"(\d{1,17}\.\d\d)$")
+_RATE = re.compile(r"\d+(?:\.\d+)?")
 _DEVICE_KV = re.compile(r"(?P<device>[\w+ ]{1,40}?) KV cache usage")
 _PREFIX_RATES = re.compile(r"Prefix cache hit rate: GPU: (?P<gpu>\d+\.\d+)%, CPU: (?P<cpu>\d+\.\d+)%")
 _PER_POSITION = re.compile(r"Per-position acceptance rate: (?P<rates>[\d.nan, \[\]]+?)(?=, [A-Z]|\s*$)")
 _KV_FETCH = re.compile(r"(\d{1,18}) waiting to start, (\d{1,18}) in progress, (\d{1,18}) completed waiting")
 
 
-def _count(text: str) -> int | None:
-    found = _NUMBER.match(text)
-    return int(float(found[0].replace(",", ""))) if found else None
-
-
 def _number(text: str) -> float | None:
+    """A number with what follows it in every release, so that of a torn line no half of one is read."""
     found = _NUMBER.match(text)
     return float(found[0].replace(",", "")) if found else None
+
+
+def _last_count(text: str) -> int | None:
+    found = _LAST_COUNT.match(text)
+    return int(found[1]) if found else None
+
+
+def _last_number(text: str) -> float | None:
+    found = _LAST_NUMBER.match(text)
+    return float(found[1]) if found else None
+
+
+def _count(text: str) -> int | None:
+    number = _number(text)
+    return None if number is None else int(number)
 
 
 _STATS: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
@@ -52,14 +66,14 @@ _SPECULATION: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
     "Drafted": ("drafted_tokens", _count),
     "Number of accepted tokens": ("accepted_tokens", _count),
     "Number of draft tokens": ("drafted_tokens", _count),
-    "Number of emitted tokens": ("emitted_tokens", _count),
+    "Number of emitted tokens": ("emitted_tokens", _last_count),
     "Number of speculative tokens": ("num_spec_tokens", _count),
     "System efficiency": ("system_efficiency", _number),
     "Avg Draft acceptance rate": ("draft_accept_rate_pct", _number),
 }
 _DIFFUSION: Mapping[str, tuple[str, Callable[[str], float | None]]] = {
     "Committed token throughput": ("committed_tps", _number),
-    "Mean denoising steps per canvas": ("denoising_steps_per_canvas", _number),
+    "Mean denoising steps per canvas": ("denoising_steps_per_canvas", _last_number),
 }
 
 
@@ -135,7 +149,9 @@ def read_speculation(text: str) -> Fields | None:
     _read_draft_rate(rest, fields)
     found = _PER_POSITION.search(rest)
     if found:
-        fields["per_position"] = [float(rate.replace(",", "")) for rate in _NUMBER.findall(found["rates"])]
+        rates = _RATE.findall(found["rates"])
+        if not rates or len(rates[-1]) == len(rates[0]):  # else the line is torn
+            fields["per_position"] = [float(rate) for rate in rates]
     if "emitted_tokens" in fields:
         fields["cumulative"] = True
     return fields if "accepted_tokens" in fields and "drafted_tokens" in fields else None
@@ -158,12 +174,13 @@ def read_diffusion(text: str) -> Fields | None:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    return [(label.strip(), value) for label, colon, value in (p.partition(": ") for p in text.split(", ")) if colon]
+    """Labels and values, each but the last with the comma that follows it."""
+    parts = text.replace(", ", ",\n").split("\n")
+    return [(label.strip(), value) for label, colon, value in (part.partition(": ") for part in parts) if colon]
 
 
 def _read_pairs(text: str, table: Mapping[str, tuple[str, Callable[[str], float | None]]], fields: Fields) -> None:
-    for part in text.split(", "):
-        label, _, value = part.partition(": ")
+    for label, value in _pairs(text):
         entry = table.get(label)
         if entry is not None and entry[0] not in fields:
             number = entry[1](value)

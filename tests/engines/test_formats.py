@@ -152,3 +152,14 @@ def test_behind_every_head_and_prefix(engine: str, release: str, read_log) -> No
 def test_through_other_loggers(engine: str, release: str, logger: str, read_log) -> None:
     text = LINES[engine][release]
     assert fields(read_log, engine, LOGGERS[logger](text) + "\n") == fields(read_log, engine, text + "\n")
+
+
+@pytest.mark.parametrize("release", VLLM)
+def test_a_torn_line_gives_no_half_number(release: str, read_log) -> None:
+    """A list of rates torn at a comma is shorter, which nothing shows."""
+    text, head = VLLM[release], HEADS["vllm"]["0.8"]
+    (plain,) = fields(read_log, "vllm", f"{head}{text}\n")
+    for cut in range(1, len(text)):
+        for read in fields(read_log, "vllm", f"{head}{text[:cut]}\n{text[cut:]}\n"):
+            halves = {key: value for key, value in read.items() if value != plain.get(key) and key != "per_position"}
+            assert halves == {}, text[:cut]
