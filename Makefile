@@ -40,6 +40,7 @@ test-podman: $(VENV)/.dev
 # The long versions: minutes to hours, numbers for benchmarks/README.md.
 soak: $(VENV)/.dev
 	$(BIN)/pytest -m slow
+	$(BIN)/python -m benchmarks.soak_hours
 
 # A real vLLM on the CPU (2 GB into .build, minutes): do its log, its counters and its client agree?
 test-vllm: $(VENV)/.dev

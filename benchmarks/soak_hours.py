@@ -1,9 +1,10 @@
 """Whether Pitwall stays as it is for hours: 8 live runs, a viewer, a reader of the published file; memory over time.
 
 `python -m benchmarks.soak_hours [--hours 2] [--lines FILE]` prints a line every 30 s and, at the end, the growth and
-the counts. Everything is real: app.py as a process of its own takes back 8 llama.cpp servers that were launched under
-its shims (the demo's smallest model), each is sent a short request every few seconds, a WebSocket reads what the Live
-page would, and this process opens the published file every ten seconds. All of it runs at nice 10.
+the counts; it fails when a row is missing or there twice, or anything was refused. Everything is real: app.py as a
+process of its own takes back 8 llama.cpp servers that were launched under its shims (the demo's smallest model), each
+is sent a short request every few seconds, a WebSocket reads what the Live page would, and this process opens the
+published file every ten seconds. All of it runs at nice 10.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import math
 import os
 import signal
 import statistics
@@ -200,6 +202,8 @@ def tell(text: str, out: TextIO) -> None:
 def growth(lines: list[Line], name: str, since_h: float) -> float:
     """MiB an hour since then, by least squares."""
     kept = [line for line in lines if line.hours >= since_h]
+    if len(kept) < 2:
+        return math.nan
     return statistics.linear_regression([one.hours for one in kept], [getattr(one, name) for one in kept]).slope
 
 
@@ -213,30 +217,24 @@ def tell_memory(lines: list[Line], out: TextIO) -> None:
     tell(f"CPU: {statistics.mean(line.pitwall_cores for line in lines):.3f} cores", out)
 
 
-def tell_counts(pitwall: Pitwall, runs: list[Run], hours: float, out: TextIO) -> None:
-    """Every look once a second, each once; every line of the log once."""
+def tell_counts(pitwall: Pitwall, runs: list[Run], hours: float, out: TextIO) -> int:
+    """Every look once a second, each once; every line of the log once. How many rows are wrong."""
     tell("| run | looks | expected | twice | gaps | longest gap, s | log samples | in the log | not the same |", out)
+    wrong = 0
     for run in runs:
-        looks, twice, gaps, longest = pitwall.sql(LOOKS.format(run_id=run.id, gap_s=GAP_S))[0]
+        looks, twice, gaps, longest_s = pitwall.sql(LOOKS.format(run_id=run.id, gap_s=GAP_S))[0]
         lines = f"SELECT line FROM log_samples WHERE run_id = '{run.id}'"
         stored = Counter(line for (line,) in pitwall.sql(lines))
         written = Counter(sample["line"] for sample in parsed_log(Path(str(run.log_path)))["samples"])
         other = (stored - written).total() + (written - stored).total()
-        row = [
-            run.name,
-            looks,
-            round(hours * 3600),
-            twice,
-            gaps,
-            f"{longest:.1f}",
-            stored.total(),
-            written.total(),
-            other,
-        ]
-        tell("| " + " | ".join(map(str, row)) + " |", out)
+        rows = (looks, round(hours * 3600), twice, gaps, f"{longest_s:.1f}", stored.total(), written.total(), other)
+        tell("| " + " | ".join(map(str, (run.name, *rows))) + " |", out)
+        wrong += twice + other
+    return wrong
 
 
-def soak(hours: float, folder: Path, out: TextIO) -> None:
+def soak(hours: float, folder: Path, out: TextIO) -> int:
+    """How many rows were wrong and how many faults there were."""
     data, counts, stop = folder / "data", Counter[str](), threading.Event()
     pitwall = Pitwall(data, free_ports(1)[0])
     try:
@@ -256,11 +254,12 @@ def soak(hours: float, folder: Path, out: TextIO) -> None:
             lines.append(line)
             tell("\t".join([f"{datetime.now(UTC):%H:%M:%S}", *(f"{value:.4g}" for value in astuple(line))]), out)
         stop.set()
-        tell(f"ended with {pitwall.terminate(30)}", out)
+        tell(f"ended with {pitwall.terminate(300)}", out)
         tell_memory(lines, out)
-        tell_counts(pitwall, runs, lines[-1].hours, out)
+        wrong = tell_counts(pitwall, runs, lines[-1].hours, out)
         tell("\n".join(f"{name}: {count}" for name, count in sorted(counts.items()) if count), out)
         tell(pitwall.said, out)
+        return wrong + faults(counts)
     finally:
         pitwall.end_everything()
 
@@ -273,7 +272,8 @@ def main() -> None:
     os.nice(10)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="pitwall-soak-") as folder:
-        soak(given.hours, Path(folder), given.lines)
+        wrong = soak(given.hours, Path(folder), given.lines)
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":
