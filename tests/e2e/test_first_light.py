@@ -7,13 +7,13 @@ import re
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 import psutil
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.accessibility import broken_rules
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from workloads import REGISTRY
@@ -21,7 +21,6 @@ from workloads import REGISTRY
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
 DEMO_S = 420.0
 NAMES = ["Demo: no speculation", "Demo: draft model", "Demo: n-gram"]
-AXE = str(files("axe_playwright_python") / "axe.min.js")
 
 
 def command_box(page: Page) -> Locator:
@@ -154,10 +153,7 @@ def test_no_rule_of_wcag_aa_is_broken(browser: Browser, pitwall: Pitwall, path: 
     page.goto(f"{pitwall.url}/{path}" + (f"?run={run_id}" if path == "run" else ""))
     page.wait_for_selector("[data-testid=stMain]")
     page.wait_for_timeout(3000)
-    page.add_script_tag(path=AXE)
-    rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
-    found = page.evaluate("rules => axe.run(document, {runOnly: rules})", rules)["violations"]
-    told = [(one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found]
+    told = broken_rules(page)
     context.close()
     assert not told, told
 

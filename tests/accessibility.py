@@ -1,0 +1,26 @@
+"""What axe-core finds wrong with a page."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+AXE = Path(str(files("axe_playwright_python") / "axe.min.js"))
+TRIES = 12  # what is only fading in or still drawn is looked at again
+AGAIN_MS = 1000
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def broken_rules(page: Page, within: str = "html") -> list[str]:
+    """Each violation of WCAG 2 A or AA within a selector, as 'rule: the elements', when the page has come to rest."""
+    page.evaluate(AXE.read_text() + "; undefined")
+    found: list[dict[str, Any]] = []
+    for _ in range(TRIES):
+        found = page.evaluate("([within, rules]) => axe.run(within, {runOnly: rules})", [within, RULES])["violations"]
+        if not found:
+            break
+        page.wait_for_timeout(AGAIN_MS)
+    return [f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]

@@ -1,0 +1,106 @@
+"""No page breaks a rule of WCAG 2 A or AA with its dialogs and folds open, in both colour schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from demo.presets import free_ports
+from domain import Config, RunState
+from tests.accessibility import broken_rules
+from tests.e2e.conftest import signed_in
+from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.seeds import seed_finished
+
+pytestmark = pytest.mark.browser
+COMMAND = Config(engine="vllm", argv=("vllm", "serve", "m", "-c", "import sys; print('out of memory')"))
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterator[Pitwall]:
+    """Up, with a failed run and a finished one."""
+    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
+    runs += [
+        seed_finished(pitwall.data, "Failed", config=COMMAND),
+        seed_finished(pitwall.data, "Ended", color=1, state=RunState.FINISHED, cause=None, cause_line=None),
+    ]
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+@pytest.fixture
+def look(browser: Browser, pitwall: Pitwall, scheme: str) -> Iterator[Page]:
+    context = signed_in(browser, pitwall, color_scheme=scheme, viewport={"width": 1200, "height": 1400})
+    yield context.new_page()
+    context.close()
+
+
+@SCHEMES
+def test_runs_with_its_folds_open(look: Page, pitwall: Pitwall) -> None:
+    look.goto(f"{pitwall.url}/runs")
+    look.get_by_text("Links and changes").click()
+    look.get_by_text("Published, not measured here").click()
+    expect(look.get_by_role("region", name="table").first).to_be_visible()
+    assert broken_rules(look) == []
+
+
+@SCHEMES
+def test_compare_its_statements_and_the_share_dialog(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
+    look.goto(f"{pitwall.url}/compare?run={runs[0]}&run={runs[1]}")
+    expect(look.locator(".pw-not-ranked")).to_contain_text("Ended")
+    assert broken_rules(look) == []
+    look.get_by_role("button", name="Show the SQL").click()
+    expect(look.get_by_text("Acceptance over the whole run")).to_be_visible()
+    assert broken_rules(look) == []
+    look.keyboard.press("Escape")
+    look.get_by_role("button", name="Share", exact=True).click()
+    look.get_by_role("button", name="Make a link").click()
+    expect(look.get_by_role("dialog").locator("code", has_text="/share/").first).to_be_visible()
+    assert broken_rules(look) == []
+    look.keyboard.press("Escape")
+    expect(look.get_by_role("dialog")).to_have_count(0)
+
+
+@SCHEMES
+def test_a_failed_run(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
+    look.goto(f"{pitwall.url}/run?run={runs[0]}")
+    look.get_by_text("Reproduce").click()
+    expect(look.get_by_text("The same as a preset")).to_be_visible()
+    assert broken_rules(look) == []
+
+
+@SCHEMES
+def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
+    look.goto(f"{pitwall.url}/sql")
+    look.get_by_role("button", name="Run", exact=True).click()
+    expect(look.get_by_test_id("stDataFrame")).to_be_visible()
+    assert broken_rules(look) == []
+
+
+@SCHEMES
+@pytest.mark.parametrize("tab", ["Configure and launch", "Sweep", "Watch a running server", "Import"])
+def test_every_tab_of_launch(look: Page, pitwall: Pitwall, tab: str) -> None:
+    look.goto(f"{pitwall.url}/launch")
+    look.get_by_role("tab", name=tab).click()
+    expect(look.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+    assert broken_rules(look) == []
+
+
+@SCHEMES
+def test_what_a_stranger_sees(browser: Browser, pitwall: Pitwall, scheme: str) -> None:
+    page = browser.new_context(color_scheme=scheme).new_page()
+    page.goto(pitwall.url)
+    assert broken_rules(page) == []
+    page.goto(f"{pitwall.url}/share/cut-short")
+    expect(page.get_by_role("heading", name="This link is over")).to_be_visible()
+    assert broken_rules(page) == []
+    page.context.close()
