@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -30,11 +29,9 @@ def queue_up(page: Page, pitwall: Pitwall, one: DemoConfig) -> None:
     page.wait_for_url(re.compile("/live"))
 
 
-def test_three_runs_under_the_five_prompts_go_through_unattended_and_are_ranked(
-    page: Page, pitwall: Pitwall, tmp_path: Path
-) -> None:
+def test_three_runs_under_the_five_prompts_go_through_unattended_and_are_ranked(page: Page, pitwall: Pitwall) -> None:
     names = []
-    for one in demo_configs(tmp_path):
+    for one in demo_configs(pitwall.data):
         queue_up(page, pitwall, one)
         names.append(one.name)
     page.goto(pitwall.url)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -19,9 +18,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
 MEASURED = "SELECT count(*) FROM requests WHERE error_kind IS NULL AND completion_tokens = 1000"
 
 
-def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
-    page.get_by_label("Command").fill(shlex.join(demo_configs(tmp_path)[0].argv))
+    page.get_by_label("Command").fill(shlex.join(demo_configs(pitwall.data)[0].argv))
     page.get_by_label("Command").press("Control+Enter")
     expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
     page.get_by_label("Workload", exact=True).click()

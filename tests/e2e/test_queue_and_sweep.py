@@ -18,9 +18,9 @@ RUNS_S = 3300.0
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> str:
+def command(pitwall: Pitwall) -> str:
     """The demo engine with a draft model, as large as users have it: a smaller one is through before it is measured."""
-    (_, drafting, _) = demo_configs(tmp_path_factory.mktemp("model"))
+    (_, drafting, _) = demo_configs(pitwall.data)
     return shlex.join(drafting.argv)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -26,8 +25,8 @@ def queue_up(page: Page, pitwall: Pitwall, name: str, command: str) -> None:
     page.wait_for_url(re.compile("/live"))
 
 
-def test_runs_wait_for_their_gpus_and_the_queue_says_so(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
-    argv = [shlex.join(one.config.argv) for one in demo_configs(tmp_path, shape=TINY)]
+def test_runs_wait_for_their_gpus_and_the_queue_says_so(page: Page, pitwall: Pitwall) -> None:
+    argv = [shlex.join(one.config.argv) for one in demo_configs(pitwall.data, shape=TINY)]
     on = {"First": "0", "Beside": "1", "Behind": "0"}
     for (name, gpu), command in zip(on.items(), argv, strict=True):
         queue_up(page, pitwall, name, f"CUDA_VISIBLE_DEVICES={gpu} {command}")
