@@ -29,9 +29,11 @@ check: $(VENV)/.dev
 	$(MYPY)
 	$(BIN)/pytest -m "not engine and not browser and not podman and not slow"
 
+# A module stays on one worker: two at a time, since most of them wait for servers and browsers.
 test: $(VENV)/.dev
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
-	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(BIN)/pytest -m "not slow"
+	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && \
+	$(BIN)/pytest -n 2 --dist loadfile --durations=15 -m "not slow"
 
 # Servers in real containers; needs podman, asks no registry.
 test-podman: $(VENV)/.dev

@@ -82,12 +82,18 @@ def speed_factors(windows: Sequence[Window]) -> Factors | None:
         return None
     seconds = sum(w.dt_s for w in counted)
     tokens = sum(w.tokens or 0.0 for w in counted)
-    if any(w.steps is None for w in counted):
-        return Factors(tokens / seconds, None, None, "there is no step counter")
+    if unknown := sum(w.steps is None for w in counted):
+        return Factors(tokens / seconds, None, None, _no_steps(unknown, len(counted)))
     steps = sum(w.steps or 0.0 for w in counted)
     if steps <= 0:
         return Factors(tokens / seconds, None, None, "no step was counted")
     return Factors(tokens / seconds, steps / seconds, tokens / steps)
+
+
+def _no_steps(unknown: int, counted: int) -> str:
+    if unknown == counted:
+        return "there is no step counter"
+    return f"{unknown} of {counted} active windows have no step count"
 
 
 def summarize(windows: Sequence[Window], window_s: float | None) -> SpeedSummary:

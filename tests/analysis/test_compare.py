@@ -112,6 +112,12 @@ def test_what_cannot_be_compared_is_not_ranked(changes: dict[str, object], words
     assert not verdict.ranked and any(words in r for r in verdict.reasons), verdict.reasons
 
 
+def test_steps_that_are_known_in_part_are_not_called_missing() -> None:
+    a = [replace(w, steps=None) if i < 3 else w for i, w in enumerate(windows(25.0, 4.0))]
+    factors = speed_factors(a)
+    assert factors and factors.steps_per_s is None and factors.reason == "3 of 20 active windows have no step count"
+
+
 def test_other_hardware_is_named_among_the_causes() -> None:
     a, b = windows(25.0, 2.0), windows(50.0, 2.0)
     verdict = compare(subject("a", a), a, subject("b", b, machine_id="m2"), b)
