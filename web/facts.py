@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from analysis.guard import Subject, reasons_not_comparable
 from analysis.windows import SpeedSummary, Window, summarize
-from domain import Run
+from domain import Run, RunState
 from engines import BY_NAME
 from engines.definitions import MEASURES
 from storage import queries
@@ -89,7 +89,7 @@ def _facts(
         name=run.name,
         state=run.state,
         machine_id=run.machine_id,
-        began_at=run.started_at or run.created_at,
+        began_at=run.started_at or (None if run.state is RunState.QUEUED else run.created_at),
         ended_at=run.ended_at,
         workload=workload.name if workload else None,
         prompt_set_hash=workload.prompt_set_hash if workload else None,

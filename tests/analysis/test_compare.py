@@ -131,6 +131,12 @@ def test_a_live_run_overlaps_what_started_after_it() -> None:
     assert reasons_not_ranked(live, subject("b", its, 30, machine_id="m2")) == []
 
 
+def test_a_run_that_still_waits_overlaps_nothing() -> None:
+    its = windows(25.0, 2.0)
+    waiting = subject("b", its, began_at=None, ended_at=None)
+    assert reasons_not_ranked(subject("a", its, ended_at=None), waiting) == []
+
+
 def test_summary_leaves_out_what_is_not_active() -> None:
     its = windows(25.0, 4.0) + [replace(w, activity="mixed", decode_tps=999.0) for w in windows(1, 1, 5)]
     summary = summarize(its, 2.0)
