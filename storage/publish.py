@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
@@ -90,9 +91,9 @@ class Publisher:
                     self._write_template(files)
                 _remove(self._draft)
                 shutil.copyfile(self._template, self._draft)
-                with attached(cursor, self._draft, "published"):
-                    if _copy_rows(cursor, files):
-                        return
+                rows = _hot_rows(cursor, files)
+                if rows is not None:
+                    return _fill(self._draft, rows)
 
     def _write_template(self, files: pa.Table) -> None:
         """An empty store with all views: making them takes longer than copying the rows."""
@@ -120,15 +121,23 @@ def _sealed_files(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
     return cursor.execute("FROM raw.sealed_files ORDER BY ALL").to_arrow_table()
 
 
-def _copy_rows(cursor: duckdb.DuckDBPyConnection, files: pa.Table) -> bool:
-    """Copy the hot rows; false when rows were sealed meanwhile, for then the draft's views miss a file."""
+def _hot_rows(cursor: duckdb.DuckDBPyConnection, files: pa.Table) -> dict[str, pa.Table] | None:
+    """The hot rows by table; None when rows were sealed meanwhile, for then the draft's views miss a file."""
     cursor.begin()
     try:
         if _sealed_files(cursor) != files:
-            return False
-        for table in PUBLISHED_TABLES:
-            cursor.execute(f"INSERT INTO published.raw.{table} FROM raw.{table}")
-        cursor.commit()
-        return True
+            return None
+        return {table: cursor.execute(f"FROM raw.{table}").to_arrow_table() for table in PUBLISHED_TABLES}
     finally:
         roll_back(cursor)
+
+
+def _fill(path: Path, rows: Mapping[str, pa.Table]) -> None:
+    """Put the rows into a file, in a DuckDB of its own: attached to the owner's, each file would leave 8 KB behind."""
+    with duckdb.connect(str(path), config={"threads": 1}) as made:
+        made.begin()
+        for table, content in rows.items():
+            made.register("incoming", content)
+            made.execute(f"INSERT INTO raw.{table} FROM incoming")
+            made.unregister("incoming")
+        made.commit()
