@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,12 +164,16 @@ def save_preset(folder: Path, name: str, config: Config) -> Path:
     if not stem:
         raise PresetError("A preset needs a name with letters or digits in it.")
     path = folder / f"{stem}.toml"
+    partial = path.with_suffix(".partial")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(preset_text(preset_of(name, config)))
+        partial.write_text(preset_text(preset_of(name, config)), encoding="utf-8")
+        path.hardlink_to(partial)  # there whole or not at all, and never over another
     except FileExistsError as error:
         raise PresetError(f"There is a preset of this name already ({path}): give another name.") from error
     except OSError as error:
         raise PresetError(f"The preset cannot be written: {error.strerror} ({path}).") from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()
     return path

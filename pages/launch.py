@@ -22,9 +22,13 @@ with configure:
     with left:
         editor.form()
     with right:
-        launch_check.exact_command()
-        launch_check.lacks()
-        launch_form.launch()
+        # The form has a place of its own: were it moved by what appears above, it would forget what is being typed.
+        above, form = st.container(), st.container()
+        with above:
+            launch_check.exact_command()
+            launch_check.lacks()
+        with form:
+            launch_form.launch()
         launch_check.changes()
         launch_check.keep_as_preset()
 with sweep:

@@ -6,23 +6,15 @@ import re
 import sys
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from demo.model import DEMO, model_files
 from demo.presets import free_ports
+from tests.e2e.launch_page import command_box, launch_button, paste
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(300)]
 SERVE = "vllm serve o/m --port 8000 --max-model-len 16K --trust-remote-code"
-
-
-def command_box(page: Page) -> Locator:
-    return page.get_by_label("Command", exact=True)
-
-
-def paste(page: Page, text: str) -> None:
-    command_box(page).fill(text)
-    command_box(page).press("Control+Enter")
 
 
 def set_field(page: Page, label: str, value: str) -> None:
@@ -48,7 +40,7 @@ def test_a_preset_says_what_it_needs_and_what_it_leaves_open(page: Page, pitwall
     page.goto(f"{pitwall.url}/launch?preset=gemma4-31b-b-vllm-fp8-block")
     expect(page.get_by_text("model is required.")).to_be_visible()
     expect(page.get_by_text("It needs a GPU (NVIDIA RTX PRO 6000 Blackwell, 96 GB), and here is none")).to_be_visible()
-    launch = page.get_by_role("button", name="Launch", exact=True)
+    launch = launch_button(page)
     expect(launch).to_be_disabled()
     set_field(page, "Model without a flag", "/hf/hub/mine")
     expect(command_box(page)).to_have_value(re.compile(r"v0\.21\.0-ubuntu2404 /hf/hub/mine \\"))
@@ -90,7 +82,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     model, _ = model_files(pitwall.data / "demo", DEMO)
     paste(page, f"{sys.executable} -m demo serve -m {model} --port {port} -c 1024 -np 1 -t 1 --metrics --slots")
     page.get_by_label("Name", exact=True).first.fill("First")
-    page.get_by_role("button", name="Launch", exact=True).click()
+    launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))
     first = page.url.split("run=")[1]
     wait_until(lambda: pitwall.states().get("First") in ("ready", "running"), 120)
@@ -103,7 +95,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     set_field(page, "Context, tokens --ctx-size", "512")
     expect(page.locator(".pw-table tr", has_text="max_model_len")).to_contain_text("512")
     page.get_by_label("Name", exact=True).first.fill("Second")
-    page.get_by_role("button", name="Launch", exact=True).click()
+    launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))
     wait_until(lambda: pitwall.states().get("Second") in ("ready", "running"), 120)
     rows = pitwall.sql("SELECT name, max_model_len FROM runs WHERE name IN ('First', 'Second') ORDER BY name")

@@ -11,20 +11,17 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.accessibility import broken_rules
 from tests.e2e.conftest import signed_in
+from tests.e2e.launch_page import launch_button, paste, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from workloads import REGISTRY
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
 DEMO_S = 420.0
 NAMES = ["Demo: no speculation", "Demo: draft model", "Demo: n-gram"]
-
-
-def command_box(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="Command", exact=True)
 
 
 def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwall: Pitwall) -> None:
@@ -113,12 +110,9 @@ def test_a_finished_run_lies_under_a_live_one(page: Page, pitwall: Pitwall) -> N
     target = next((pitwall.data / "demo").glob("demo-target*.gguf"))
     page.goto(f"{pitwall.url}/launch")
     command = f"{sys.executable} -m demo serve -m {target} --port 18099 -c 2048 -np 1 -t 1 --metrics --slots"
-    command_box(page).fill(command)
-    command_box(page).press("Control+Enter")
-    launch = page.get_by_role("button", name="Launch", exact=True)
-    expect(launch).to_be_enabled()
+    paste_launchable(page, command)
     page.get_by_label("Name", exact=True).first.fill("By hand")
-    launch.click()
+    launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))
     live = page.url.split("run=")[1]
     wait_until(lambda: pitwall.states().get("By hand") == "ready", 60)
@@ -131,12 +125,12 @@ def test_a_finished_run_lies_under_a_live_one(page: Page, pitwall: Pitwall) -> N
 
 def test_a_failed_launch_is_a_run_with_its_cause(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
-    command_box(page).fill(f"{sys.executable} -c 'import sys; print(\"boom\"); sys.exit(3)'")
-    command_box(page).press("Control+Enter")
+    paste(page, f"{sys.executable} -c 'import sys; print(\"boom\"); sys.exit(3)'")
     page.get_by_text("Run these words as they are").click()
+    expect(launch_button(page)).to_be_enabled()
     page.get_by_label("Ready when this URL answers 200").fill("http://127.0.0.1:18098/health")
     page.get_by_label("Name", exact=True).first.fill("Ends at once")
-    page.get_by_role("button", name="Launch", exact=True).click()
+    launch_button(page).click()
     wait_until(lambda: pitwall.states().get("Ends at once") == "failed", 60)
     run_id, cause, code = pitwall.sql("SELECT run_id, cause, exit_code FROM runs WHERE name = 'Ends at once'")[0]
     assert "3" in cause and code == 3
@@ -162,10 +156,9 @@ def test_sigterm_leaves_servers_running_and_says_so(page: Page, pitwall: Pitwall
     target = next((pitwall.data / "demo").glob("demo-target*.gguf"))
     command = f"{sys.executable} -m demo serve -m {target} --port 18097 -c 2048 -np 1 -t 1 --metrics --slots"
     page.goto(f"{pitwall.url}/launch")
-    command_box(page).fill(command)
-    command_box(page).press("Control+Enter")
+    paste_launchable(page, command)
     page.get_by_label("Name", exact=True).first.fill("Stays")
-    page.get_by_role("button", name="Launch", exact=True).click()
+    launch_button(page).click()
     wait_until(lambda: pitwall.states().get("Stays") == "ready", 60)
     pid = pitwall.sql("SELECT pid FROM runs WHERE name = 'Stays'")[0][0]
     pitwall.terminate(timeout_s=5.0)

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.presets import DemoConfig, demo_configs
+from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
@@ -19,13 +20,11 @@ REQUESTS = 15  # a warm-up, twice five, four at once
 
 def queue_up(page: Page, pitwall: Pitwall, one: DemoConfig) -> None:
     page.goto(f"{pitwall.url}/launch")
-    page.get_by_label("Command").fill(shlex.join(one.config.argv))
-    page.get_by_label("Command").press("Control+Enter")
-    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    paste_launchable(page, shlex.join(one.config.argv))
     page.get_by_label("Name", exact=True).first.fill(one.name)
     page.get_by_label("Workload", exact=True).click()
     page.get_by_role("option", name="Five prompts").click()
-    page.get_by_role("button", name="Launch", exact=True).click()
+    launch_button(page).click()
     page.wait_for_url(re.compile("/live"))
 
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from demo.presets import demo_configs
 from launcher.supervisor import LOAD_CANCELLED
+from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from web.workload_command import PROGRESS_FILE
 from workloads.job import Progress
@@ -20,12 +21,10 @@ MEASURED = "SELECT count(*) FROM requests WHERE error_kind IS NULL AND completio
 
 def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
-    page.get_by_label("Command").fill(shlex.join(demo_configs(pitwall.data)[0].argv))
-    page.get_by_label("Command").press("Control+Enter")
-    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    paste_launchable(page, shlex.join(demo_configs(pitwall.data)[0].argv))
     page.get_by_label("Workload", exact=True).click()
     page.get_by_role("option", name="Demo stream").click()
-    page.get_by_role("button", name="Launch", exact=True).click()
+    launch_button(page).click()
     page.wait_for_url(re.compile("/live"))
     expect(page.get_by_text(re.compile(r"Demo stream, .+: \d of 9 requests, about .+ to go"))).to_be_visible()
 

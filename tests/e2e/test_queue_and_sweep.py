@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from demo.presets import demo_configs
 from launcher.supervisor import CANCELLED, SKIPPED
+from tests.e2e.launch_page import paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
@@ -31,9 +32,7 @@ def choose(page: Page, label: str, option: str) -> None:
 
 def plan(page: Page, pitwall: Pitwall, command: str, repeats: int) -> None:
     page.goto(f"{pitwall.url}/launch")
-    page.get_by_label("Command").fill(command)
-    page.get_by_label("Command").press("Control+Enter")
-    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    paste_launchable(page, command)
     page.get_by_role("tab", name="Sweep").click()
     choose(page, "Vary", "Draft tokens")
     page.get_by_label("over the values", exact=True).fill("0, 3")

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from demo.model import TINY
 from demo.presets import demo_configs
+from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
@@ -17,11 +18,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
 
 def queue_up(page: Page, pitwall: Pitwall, name: str, command: str) -> None:
     page.goto(f"{pitwall.url}/launch")
-    page.get_by_label("Command").fill(command)
-    page.get_by_label("Command").press("Control+Enter")
-    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    paste_launchable(page, command)
     page.get_by_label("Name", exact=True).first.fill(name)
-    page.get_by_role("button", name="Launch", exact=True).click()
+    launch_button(page).click()
     page.wait_for_url(re.compile("/live"))
 
 

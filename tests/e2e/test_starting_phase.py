@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.presets import free_ports
+from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
@@ -41,10 +42,9 @@ def test_the_phase_is_shown_with_its_percentage_and_named_when_it_gets_stuck(
     program.write_text(FAKE_VLLM)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     page.goto(f"{pitwall.url}/launch")
-    page.get_by_label("Command").fill(f"{program} serve o/m --port {free_ports(1)[0]}")
-    page.get_by_label("Command").press("Control+Enter")
+    paste_launchable(page, f"{program} serve o/m --port {free_ports(1)[0]}")
     page.get_by_label("Give up without progress for, s").fill(str(NO_PROGRESS_S))
-    page.get_by_role("button", name="Launch", exact=True).click()
+    launch_button(page).click()
     page.wait_for_url(re.compile("/live"))
     expect(page.get_by_text(re.compile("loading weights 34 %")).first).to_be_visible()
     (tmp_path / "go").touch()

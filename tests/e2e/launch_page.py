@@ -1,0 +1,25 @@
+"""The Launch page as a person uses it: one step after the other, each awaited."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+
+def command_box(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Command", exact=True)
+
+
+def launch_button(page: Page) -> Locator:
+    return page.get_by_role("button", name="Launch", exact=True)
+
+
+def paste(page: Page, command: str) -> None:
+    """Put the command into its box and have the page read it."""
+    command_box(page).fill(command)
+    command_box(page).press("Control+Enter")
+
+
+def paste_launchable(page: Page, command: str) -> None:
+    """The same, until it may be launched: what is filled in earlier than that, the page may still redraw."""
+    paste(page, command)
+    expect(launch_button(page)).to_be_enabled()
