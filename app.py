@@ -34,6 +34,7 @@ from storage.sandbox.client import Sandbox
 from storage.store import Store, utc_now
 from web.auth import Gate, access_for
 from web.context import Services, provide, services
+from web.first_look import FirstLook
 from web.live import LiveHub
 from web.live_reader import StoreReader
 from web.routes import build_routes
@@ -152,5 +153,8 @@ app = st.App(
     "web/shell.py",
     lifespan=lifespan,
     routes=[*build_routes(hub, count_live_runs, VERSION, base_path, is_well), sql_route(sandbox.ask, base_path)],
-    middleware=[Middleware(Gate, access=access, shares=shares)],
+    middleware=[
+        Middleware(Gate, access=access, shares=shares),
+        Middleware(FirstLook, look=hub.look, base_path=base_path),
+    ],
 )

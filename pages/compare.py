@@ -6,11 +6,12 @@ import streamlit as st
 
 from analysis.compare import compare
 from web import charts
+from web.actions import is_operator
 from web.bundle_button import bundle_button
 from web.comparison import config_table, number_table
 from web.evidence import evidence_of
 from web.facts import facts_of
-from web.picker import pick_runs, tell_unknown
+from web.picker import nothing_yet, pick_runs, tell_unknown
 from web.published import published_group
 from web.share_dialog import share_button
 from web.shown_sql import show_the_sql
@@ -28,7 +29,10 @@ tell_unknown(picked)
 facts = facts_of(picked.runs)
 
 if len(facts) < 2:
-    st.info("Pick two or more runs. The first is the baseline the others are held against.")
+    if runs or not is_operator():
+        st.info("Pick two or more runs. The first is the baseline the others are held against.")
+    else:
+        nothing_yet()
     published_group()
     st.stop()
 

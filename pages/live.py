@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import places
 from web.actions import is_operator, stop_buttons
 from web.facts import not_comparable
 from web.live_plot import live_plot
-from web.picker import pick_runs, tell_unknown
+from web.picker import nothing_yet, pick_runs, tell_unknown
 from web.share_dialog import share_button
 from web.visible import visible_runs
 from web.workload_panel import workload_progress
@@ -28,7 +27,6 @@ if picked.runs:
     workload_progress(picked.runs)
     live_plot([run.id for run in picked.runs], not_comparable=not_comparable(picked.runs))
 elif not runs and is_operator():
-    st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")
-    st.page_link(places.RUNS, label="Runs")
+    nothing_yet()
 else:
     st.info("Pick runs above to see them side by side.")

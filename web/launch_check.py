@@ -18,7 +18,7 @@ from web.actions import require_operator
 from web.context import services
 from web.draft import Draft
 from web.markup import markdown_text
-from web.picker import label
+from web.picker import labels
 from web.source_picker import shelf
 
 LOOKED_S = 10.0  # how long a look at the machine holds
@@ -92,7 +92,9 @@ def changes() -> None:
 def _others(edited: Draft, store: Store) -> dict[str, Config]:
     own = {f"What it was taken from: {edited.origin}": edited.base} if edited.base else {}
     presets = {preset.name: preset.config for preset in shelf().presets.values()}
-    return {**own, **{label(run): run.config for run in store.runs(limit=NEWEST)}, **presets}
+    runs = store.runs(limit=NEWEST)
+    lines = labels(runs)
+    return {**own, **{lines[run.id]: run.config for run in runs}, **presets}
 
 
 def _cell(value: object) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from domain import Run
+from web import places
 from web.actions import is_operator
 from web.markup import markdown_text
 from web.theme import DASH
 
-STATE_WORDS = {"finished": "", "failed": " (failed)"}
+TAIL = 4  # of an id: what tells apart those of one moment
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,14 @@ class Picked:
     unknown: list[str]
 
 
-def label(run: Run) -> str:
-    """A run as one line of a list: its name, how it stands, when it was."""
-    word = STATE_WORDS.get(run.state, f" ({run.state})")
-    return f"{run.name}{word} {DASH} {run.created_at:%d %b %H:%M:%S}"
+def labels(runs: Sequence[Run]) -> dict[str, str]:
+    """Each run as one line of a list, by its id: its name and when it was, and the end of its id where these are alike.
+
+    Nothing that changes: a browser names what it has picked by these words, and would lose it.
+    """
+    words = {run.id: f"{run.name} {DASH} {run.created_at:%d %b %H:%M:%S}" for run in runs}
+    times = Counter(words.values())
+    return {run_id: line if times[line] == 1 else f"{line} {run_id[-TAIL:]}" for run_id, line in words.items()}
 
 
 def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str, most: int = 8) -> Picked:
@@ -36,13 +42,15 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
     unknown = [run_id for run_id in named if run_id not in by_id]
     if len(by_id) == 1 and not unknown and not is_operator():  # whoever may see one run has nothing to pick
         return Picked(list(runs), [])
+    if not by_id:
+        return Picked([], unknown)
     known = [run_id for run_id in named if run_id in by_id] or ([] if named else list(default))
     if st.session_state.get(f"{key}-address") != named:
         st.session_state[key] = known[:most]
     chosen = st.multiselect(
         prompt,
         list(by_id),
-        format_func=lambda run_id: label(by_id[run_id]),
+        format_func=labels(runs).__getitem__,
         key=key,
         max_selections=most,
         placeholder=prompt,
@@ -60,3 +68,11 @@ def tell_unknown(picked: Picked) -> None:
         st.warning(
             f"No run has the id {markdown_text(run_id)}. It may belong to another Pitwall, or the link was cut short."
         )
+
+
+def nothing_yet() -> None:
+    """What the operator sees in place of runs while there are none."""
+    st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")
+    with st.container(horizontal=True):
+        st.page_link(places.RUNS, label="Run the demo")
+        st.page_link(places.LAUNCH, label="Launch your own engine")

@@ -16,16 +16,27 @@ from web.markup import markdown_text
 
 DAYS = 7
 MOST_DAYS = 90
+IS_OPEN = "share-dialog-is-open"
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 def share_button(runs: Sequence[Run], page: str) -> None:
     """The operator's button that gives these runs away as they are seen on `page`."""
     if runs and is_operator() and st.button("Share", key=f"share-{page}", icon=":material/share:"):
+        st.session_state[IS_OPEN] = True
         _dialog([(run.id, run.name) for run in runs], page)
 
 
-@st.dialog("Share these runs", width="medium")
+def is_sharing() -> bool:
+    """Whether the dialog is open on the page that is being run."""
+    return bool(st.session_state.get(IS_OPEN))
+
+
+def _closed() -> None:
+    st.session_state[IS_OPEN] = False
+
+
+@st.dialog("Share these runs", width="medium", on_dismiss=_closed)
 def _dialog(runs: Sequence[tuple[str, str]], page: str) -> None:
     """`runs` as (id, name): a dialog is run again by itself and must not hold on to a state of long ago."""
     names = ", ".join(markdown_text(name) for _, name in runs)

@@ -13,7 +13,7 @@ from web import draft
 from web.context import services
 from web.facts import engine_title_of
 from web.markup import markdown_text
-from web.picker import label
+from web.picker import labels
 
 KIND_KEY = "source-kind"
 KINDS = ("Paste", "Preset", "Earlier run", "Running server")
@@ -37,7 +37,7 @@ def follow_address() -> None:
     run = services().store.run(asked[0]) if asked[0] else None
     if run:
         draft.take_run(run)
-        _show_source("Earlier run", "Run", label(run))
+        _show_source("Earlier run", "Run", _run_lines().get(run.id, run.name))
     elif asked[1] in (presets := shelf().presets):
         _take_preset(presets[asked[1]])
         _show_source("Preset", "Preset", presets[asked[1]].name)
@@ -60,9 +60,13 @@ def pick_source() -> None:
         for problem in found.problems:
             st.warning(markdown_text(problem))
     elif kind == "Earlier run":
-        _pick("Run", {label(run): _run_taker(run.id) for run in services().store.runs(limit=NEWEST)})
+        _pick("Run", {line: _run_taker(run_id) for run_id, line in _run_lines().items()})
     elif kind == "Running server":
         _pick("Server", _servers())
+
+
+def _run_lines() -> dict[str, str]:
+    return labels(services().store.runs(limit=NEWEST))
 
 
 def _pick(title: str, choices: Mapping[str, Taker]) -> None:

@@ -1,8 +1,12 @@
-"""How far the load of a run is, with an estimate; and pausing, going on with and cancelling it."""
+"""How far the load of a run is, with an estimate; and pausing, going on with and cancelling it.
+
+What a page says of a run's state is as old as the page's last run; the bars are looked at anew all the while, and where
+a state has changed they have the whole page run anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -13,6 +17,7 @@ from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.share_dialog import is_sharing
 from web.theme import duration
 from web.workload_command import read_progress
 from workloads import REGISTRY
@@ -23,13 +28,17 @@ IS_RUNNING, IS_PAUSED = "running", "paused"
 
 
 def workload_progress(runs: Sequence[Run]) -> None:
-    """A bar for every one of these runs that is under load, followed as long as one may come to be."""
-    if any(not run.state.is_final and run.workload for run in runs):
-        st.fragment(_bars, run_every=LOOK_S)([run.id for run in runs])
+    """A bar for every one of these runs that is under load, followed until the last of them has ended."""
+    if any(not run.state.is_final for run in runs):
+        st.fragment(_bars, run_every=LOOK_S)({run.id: run.state for run in runs})
 
 
-def _bars(run_ids: Sequence[str]) -> None:
-    for run in filter(None, map(services().store.run, run_ids)):
+def _bars(drawn: Mapping[str, RunState]) -> None:
+    """`drawn` as the rest of the page shows the runs; an open dialog would not survive the page's next run."""
+    runs = {run.id: run for run in services().store.runs_of(list(drawn))}
+    if {run_id: run.state for run_id, run in runs.items()} != drawn and not is_sharing():
+        st.rerun()
+    for run in (runs[run_id] for run_id in drawn):
         progress = read_progress(run) if run.state is RunState.RUNNING else None
         if progress and progress.state in (IS_RUNNING, IS_PAUSED):
             _bar(run, progress)

@@ -35,6 +35,10 @@ def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwal
     page.get_by_role("button", name=re.compile("Go on with the load of")).click()
     wait_until(lambda: progress(pitwall).done >= paused.done + 2, 120)  # one was under way
 
+    live = page.context.new_page()
+    live.goto(f"{pitwall.url}/live?run={run_id(pitwall)}")
+    live.get_by_role("button", name="Share", exact=True).click()
+    live.get_by_label("For whom").fill("Ana")
     page.goto(f"{pitwall.url}/run?run={run_id(pitwall)}")
     page.get_by_role("button", name=re.compile("Cancel the load of")).click()
     wait_until(lambda: set(pitwall.states().values()) == {"finished"}, 60)
@@ -43,9 +47,11 @@ def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwal
     assert 2 <= measured[0] < 8
     assert pitwall.sql("SELECT error_kind FROM requests WHERE error_kind IS NOT NULL") in ([], [("cancelled",)])
     assert pitwall.sql("SELECT 1 FROM engine_samples WHERE decode_tps > 0 AND activity = 'active' LIMIT 1")
-    page.reload()
     expect(page.get_by_text(LOAD_CANCELLED).first).to_be_visible()
     expect(page.get_by_text("to go")).to_have_count(0)
+    expect(live.get_by_label("For whom")).to_have_value("Ana")
+    live.keyboard.press("Escape")
+    expect(live.get_by_role("button", name=re.compile("^Stop "))).to_have_count(0)
 
 
 def run_id(pitwall: Pitwall) -> str:

@@ -125,6 +125,21 @@ def test_the_link_opens_in_another_browser_and_is_live(viewer: BrowserContext, l
     page.wait_for_function(f"n => ({count})() > n + 1", arg=before)
 
 
+def test_the_link_shows_its_run_before_streamlit_has_started(
+    viewer: BrowserContext, link: str, pitwall: Pitwall
+) -> None:
+    page = viewer.new_page()
+    page.route("**/static/js/*", lambda route: None)  # they never come
+    page.goto(link, wait_until="commit")
+    look = page.get_by_role("region", name="The runs at a glance")
+    expect(look.get_by_text("Seen by Ana")).to_be_visible()
+    expect(look.get_by_text("decode, now")).to_be_visible()
+    page.unroute_all()
+    page.goto(link)
+    expect(page.locator(".lv-speed")).to_be_visible()
+    expect(look).to_have_count(0)
+
+
 def test_a_viewer_finds_no_other_run_and_nothing_to_press(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
     page = arrive(viewer, link)
     hers, not_hers = "Seen by Ana", "No run has the id"
