@@ -129,9 +129,13 @@ class Life:
         self._change(cause or note or "stopping", state=RunState.STOPPING, **update)
 
     def _fail(self, words: str) -> None:
-        """End for a fault of the server's own; its log may say more than its exit does."""
-        cause, line = self.means.explain_failure(self.run) or (words, None)
+        """End for a fault of the server's own; its log may say more than its exit does, if only by its last line."""
+        last_line = next(filter(str.strip, reversed(self._log_tail())), None)
+        cause, line = self.means.explain_failure(self.run) or (words, last_line)
         self.end(cause, cause_line=line)
+
+    def _log_tail(self) -> list[str]:
+        return log_tail(Path(self.run.log_path), self.secrets.values()) if self.run.log_path else []
 
     def _change(self, text: str, **updates: Any) -> None:
         self.run = self.means.ledger.save(self.run.model_copy(update=updates), text)
@@ -258,7 +262,7 @@ class Life:
         return self._fail(words)
 
     def _client_words(self, end: ProcessExit) -> str | None:
-        lines = log_tail(Path(self.run.log_path), self.secrets.values()) if self.run.log_path else []
+        lines = self._log_tail()
         return self.backend.describe_client_exit(end.exit_code, lines[-1]) if lines and end.exit_code else None
 
     def _step_stopping(self) -> None:
@@ -293,7 +297,7 @@ class Life:
         note = self.run.note
         if sight.started_at and ended.exit_code is None and ended.signal is None and not cause:
             note = describe_exit(ended)
-        tail = log_tail(Path(self.run.log_path), self.secrets.values()) if cause and self.run.log_path else []
+        tail = self._log_tail() if cause else []
         update = {
             "state": RunState.FAILED if cause else RunState.FINISHED,
             "exit_code": ended.exit_code if facts is None else facts.exit_code,

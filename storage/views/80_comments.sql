@@ -33,7 +33,7 @@ COMMENT ON COLUMN runs.pid IS 'process of the server on its machine';
 COMMENT ON COLUMN runs.exit_code IS 'of the server';
 COMMENT ON COLUMN runs.exit_signal IS 'that ended the server';
 COMMENT ON COLUMN runs.cause IS 'why it failed, in one sentence';
-COMMENT ON COLUMN runs.cause_line IS 'the log line that is the evidence';
+COMMENT ON COLUMN runs.cause_line IS 'the log line that is the evidence; its last line where the log names no cause';
 COMMENT ON COLUMN runs.note IS 'written by a person';
 COMMENT ON COLUMN runs.base_url IS 'where the server answers';
 COMMENT ON COLUMN runs.log_path IS 'the server''s log';

@@ -50,6 +50,7 @@ def test_a_server_that_exits_at_once_fails_with_its_code_and_the_tail_of_its_log
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.state is RunState.FAILED and ended.exit_code == 3 and ended.exit_signal is None
     assert ended.cause == "The server exited with code 3 before it was ready."
+    assert ended.cause_line == "it all went wrong"
     assert "it all went wrong" in store.events[-1].data["log_tail"]
 
 
