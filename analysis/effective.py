@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from engines import BY_NAME
+
 SAME = {
     "num_spec_tokens": "speculative.num_tokens",
     "speculative_algorithm": "speculative.method",
     "max_running_requests": "max_num_seqs",
 }
-# llama.cpp's context_len is one slot's share of what was asked; SGLang's is the thing itself.
-SAME_IN = {"sglang": {"context_len": "max_model_len"}}
 OPEN_CHOICES = {"auto", "true", ""}
 NOT_CONFIGURATION = {"ready", "time_to_ready_s"}
 
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 def effective_rows(asked: Mapping[str, Any], engine: str, told: Sequence[Told]) -> list[Row]:
     """The asked fields (dotted keys) with what the log says of them, then what it alone says; the last line wins."""
-    names = SAME | SAME_IN.get(engine, {})
+    names = {**SAME, **(BY_NAME[engine].effective_names if engine in BY_NAME else {})}
     said = {names.get(one.key, one.key): one for one in told if one.key not in NOT_CONFIGURATION}
     keys = [*asked, *(key for key in said if key not in asked)]
     return [_row(key, asked.get(key), said.get(key)) for key in keys]

@@ -17,7 +17,6 @@ TIMEOUT = httpx.Timeout(3.0, connect=1.0)
 SWITCHED_OFF = (404, 501)  # llama.cpp answers 501 without --metrics, SGLang 404 without --enable-metrics
 LOOK_AGAIN_S = 60.0
 REFUSED = (401, 403)
-SWITCHED_OFF_STATS = {"vllm": "; it may run with --disable-log-stats"}
 
 
 @dataclass(slots=True)
@@ -161,7 +160,7 @@ def _points(answer: httpx.Response, engine: Engine, counters: CounterMap) -> lis
         except ValueError as problem:
             raise Unreadable(f"{engine.metrics_path} cannot be read: {problem}") from None
     if b"# TYPE " in body:
-        hint = SWITCHED_OFF_STATS.get(engine.name, "")
+        hint = f"; it may run with {engine.counters_off_flag}" if engine.counters_off_flag else ""
         raise Unavailable(f"{engine.metrics_path} exports no {engine.title} counters{hint}")
     raise Unreadable(f"{engine.metrics_path} answers something that is no metrics: {_excerpt(body)}")
 

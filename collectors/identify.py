@@ -10,18 +10,11 @@ import httpx
 
 from collectors.exposition import has_prefix
 from domain import JsonValue
-from engines import BY_NAME, ENGINES
+from engines import ENGINES
 from engines.base import Engine
 
 TIMEOUT = httpx.Timeout(3.0, connect=2.0)
-OWNERS = {"vllm": "vllm", "sglang": "sglang", "llamacpp": "llamacpp", "tensorrt_llm": "trtllm"}
-# Where each engine tells its version, and under which key.
-VERSIONS: dict[str, tuple[tuple[str, str], ...]] = {
-    "vllm": (("/version", "version"),),
-    "sglang": (("/server_info", "version"), ("/get_server_info", "version")),
-    "llamacpp": (("/props", "build_info"),),
-    "trtllm": (("/version", "version"),),
-}
+OWNERS = {engine.owned_by: engine for engine in ENGINES if engine.owned_by}
 
 
 class NotServing(Exception):
@@ -68,7 +61,7 @@ def identify(address: str, timeout: httpx.Timeout = TIMEOUT) -> Identity:
         return Identity(
             base_url=base_url,
             engine=engine.name if engine else "other",
-            version=_version(client, engine.name) if engine else None,
+            version=_version(client, engine) if engine else None,
             models=tuple(model["id"] for model in models if isinstance(model.get("id"), str)),
             max_model_len=_max_model_len(models),
             has_metrics=metrics is not None and _by_metrics(metrics) is not None,
@@ -120,17 +113,17 @@ def _by_metrics(metrics: httpx.Response | None) -> Engine | None:
 
 def _by_owner(models: list[dict[str, Any]]) -> Engine | None:
     """The engine that its model list names as the owner."""
-    names = (OWNERS.get(str(model.get("owned_by"))) for model in models)
-    return next((BY_NAME[name] for name in names if name), None)
+    owners = (OWNERS.get(str(model.get("owned_by"))) for model in models)
+    return next((engine for engine in owners if engine), None)
 
 
 def _by_version(client: httpx.Client) -> Engine | None:
-    """SGLang and llama.cpp each have an endpoint that nobody else has."""
-    return next((BY_NAME[name] for name in ("sglang", "llamacpp") if _version(client, name)), None)
+    """The engine that tells its version where nobody else does."""
+    return next((engine for engine in ENGINES if engine.is_told_by_version and _version(client, engine)), None)
 
 
-def _version(client: httpx.Client, engine: str) -> str | None:
-    for path, key in VERSIONS.get(engine, ()):
+def _version(client: httpx.Client, engine: Engine) -> str | None:
+    for path, key in engine.version_paths:
         answer = _get(client, path)
         found = _json(answer) if answer is not None else None
         if isinstance(found, dict) and isinstance(found.get(key), str):

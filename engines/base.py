@@ -205,7 +205,17 @@ class Engine:
     metrics_path: str | None
     slots_path: str | None = None
     switches: Mapping[str, str] = field(default_factory=dict)  # a path above -> the flag without which it is off
+    counters_off_flag: str | None = None  # with it, metrics_path answers and exports no counters
+    owned_by: str | None = None  # the owner of the models that its /v1/models lists
+    version_paths: tuple[tuple[str, str], ...] = ()  # where it tells its version, and under which key
+    is_told_by_version: bool = False  # nobody else answers there
+    packages: tuple[str, ...] = ()  # the Python packages that it may have come in
     sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
+    takes_ignore_eos: bool = False  # in a request, as the next two
+    request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # beyond the standard, for exact counts
+    stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # likewise
+    effective_names: Mapping[str, str] = field(default_factory=dict)  # start-up fact -> the Config field it is here
+    claims_memory_share: bool = False  # it refuses to start where gpu_memory_fraction of all memory is not free
     definitions: tuple[MetricDefinition, ...] = ()  # of its counters and its log
     log: LogGrammar | None = None
     counters: CounterMap | None = None

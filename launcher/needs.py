@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from domain import Config
+from engines import BY_NAME
 from launcher.command import complete_words
 from launcher.containers import has_image
 from launcher.devices import CONTAINER_LAUNCHERS
@@ -125,9 +126,9 @@ def _gpus(config: Config, needs: Needs, facts: GpuFacts) -> Iterator[str]:
 
 
 def _free_memory(config: Config, facts: GpuFacts) -> Iterator[str]:
-    """vLLM refuses to start where less is free than the share of the whole memory that it is told to take."""
-    share = config.gpu_memory_fraction
-    if config.engine != "vllm" or share is None or len(facts.gpus) != 1:
+    """Some engines refuse to start where less is free than the share of the whole memory that they are told to take."""
+    engine, share = BY_NAME.get(config.engine), config.gpu_memory_fraction
+    if engine is None or not engine.claims_memory_share or share is None or len(facts.gpus) != 1:
         return
     gpu = facts.gpus[0]
     if gpu.memory_total_bytes is None or gpu.memory_used_bytes is None:

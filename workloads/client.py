@@ -12,6 +12,7 @@ import httpx
 
 from analysis.collapse import find_collapse
 from domain import JsonValue, RequestRecord
+from engines import BY_NAME
 from workloads.plan import Endpoint, PhaseKind, PlannedRequest
 from workloads.reading import BadStreamError, StreamReading
 
@@ -49,13 +50,10 @@ class Place:
 
 def request_body(target: Target, request: PlannedRequest) -> dict[str, JsonValue]:
     """The JSON to send: the standard's fields, and the engine's own for exact lengths and live token counts."""
-    sampling = dict(request.sampling)
-    options: dict[str, JsonValue] = {"include_usage": True}
-    if target.engine in ("vllm", "sglang"):
-        options["continuous_usage_stats"] = True
-    elif target.engine == "llamacpp":
-        sampling["timings_per_token"] = True
-    else:
+    engine = BY_NAME.get(target.engine)
+    sampling: dict[str, JsonValue] = {**request.sampling, **(engine.request_extras if engine else {})}
+    options: dict[str, JsonValue] = {"include_usage": True, **(engine.stream_options if engine else {})}
+    if engine is None or not engine.takes_ignore_eos:
         sampling.pop("ignore_eos", None)  # not in the standard: an unknown server may refuse it
     chat = {"messages": [{"role": "user", "content": request.prompt}]}
     said = chat if target.endpoint == "chat" else {"prompt": request.prompt}

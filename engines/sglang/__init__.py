@@ -11,10 +11,17 @@ ENGINE = Engine(
     ready_path="/health",
     metrics_path="/metrics",
     switches={"/metrics": "--enable-metrics"},
+    owned_by="sglang",
+    version_paths=(("/server_info", "version"), ("/get_server_info", "version")),
+    is_told_by_version=True,
+    packages=("sglang",),
     log=log,
     counters=counters,
     definitions=DEFINITIONS,
     commands=flags,
     arguments=arguments,
     sampling_flags=("--sampling-defaults", "--preferred-sampling-params"),
+    takes_ignore_eos=True,
+    stream_options={"continuous_usage_stats": True},
+    effective_names={"context_len": "max_model_len"},  # llama.cpp's is one slot's share, which is another thing
 )
