@@ -84,6 +84,7 @@ class StartupRow(NamedTuple):
 
 NO_DRAFTS = "no draft was made"
 NOT_COUNTED = "the engine told no drafts"
+NO_LENGTH = {"counter": "the server counts no drafts", "log": "the log does not tell how many drafts were made"}
 
 
 def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, list[WindowRow]]:
@@ -115,29 +116,35 @@ def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, 
 
 
 def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
-    """Acceptance of each run over all its life, from the engine's counters, else from its log."""
+    """Acceptance of each run over all its life, from one source: the engine's counters, else its log.
+
+    A source that tells the length goes before one that does not, and one that saw drafts before one that saw none.
+    """
     sql = """
-        SELECT run_id, arg_min(definition, rank) AS definition, arg_min(drafts, rank) AS drafts,
-            arg_min(1 + accepted / nullif(drafts, 0), rank) AS length,
-            arg_min(accepted / nullif(draft_tokens, 0), rank) AS rate,
-            arg_min(list_transform(per_pos, lambda x: x / nullif(drafts, 0)), rank) AS per_position
-        FROM (
-            SELECT run_id, definition, 0 AS rank, sum(drafts) AS drafts, sum(accepted) AS accepted,
-                sum(draft_tokens) AS draft_tokens, add_lists(list(accepted_per_pos)) AS per_pos
+        WITH sums AS (
+            SELECT run_id, definition, 'counter' AS source, sum_of_all(drafts) AS drafts, sum(accepted) AS accepted,
+                sum_of_all(draft_tokens) AS draft_tokens, add_lists(list(accepted_per_pos)) AS per_pos
             FROM progress WHERE list_contains(?, run_id) AND accepted IS NOT NULL GROUP BY ALL
             UNION ALL
-            SELECT run_id, definition, 1, sum(accepted_tokens / nullif(acceptance_length - 1, 0)),
-                sum(accepted_tokens), sum(drafted_tokens), NULL
+            SELECT run_id, definition, 'log',
+                sum_of_all(drafts_of_line(accepted_tokens, drafted_tokens, acceptance_length, per_position)),
+                sum(accepted_tokens), sum_of_all(drafted_tokens), NULL
             FROM log_samples WHERE list_contains(?, run_id) AND accepted_tokens IS NOT NULL GROUP BY ALL
         )
-        GROUP BY run_id
+        SELECT run_id, definition, source, coalesce(draft_tokens, drafts) AS drafted,
+            CASE WHEN accepted = 0 AND drafted > 0 THEN 1 ELSE 1 + ratio(accepted, drafts) END AS length,
+            ratio(accepted, draft_tokens) AS rate,
+            CASE WHEN drafts > 0 THEN list_transform(per_pos, lambda x: x / drafts) END AS per_position
+        FROM sums
+        QUALIFY row_number() OVER (
+            PARTITION BY run_id ORDER BY length IS NULL, coalesce(drafted, 0) = 0, source, definition
+        ) = 1
     """
     found = {run_id: Acceptance(reason=NOT_COUNTED) for run_id in run_ids}
     for row in store.query(sql, [list(run_ids)] * 2).to_pylist():
-        reason = None if row["drafts"] else NO_DRAFTS
-        found[row["run_id"]] = Acceptance(
-            row["length"], row["rate"], row["per_position"] if row["drafts"] else None, row["definition"], reason
-        )
+        why = NO_DRAFTS if row["drafted"] == 0 else NO_LENGTH[row["source"]]
+        reason = why if row["length"] is None else None
+        found[row["run_id"]] = Acceptance(row["length"], row["rate"], row["per_position"], row["definition"], reason)
     return found
 
 

@@ -11,6 +11,14 @@ CREATE OR REPLACE MACRO log_activity(kind, kind_before, broken, tokens, fresh, r
     WHEN kind IS NULL THEN activity_of(tokens, fresh, CASE WHEN broken IS NULL THEN running_before END, running)
 END;
 
+-- How many drafts a line speaks of. One whose mean length rounds to 1 tells it by its draft positions: where each draft
+-- is as long as the longest, drafted tokens over positions.
+CREATE OR REPLACE MACRO drafts_of_line(accepted, drafted, mean_length, positions) AS CASE
+    WHEN drafted = 0 THEN 0
+    WHEN accepted > 0 AND mean_length > 1 THEN accepted / (mean_length - 1)
+    ELSE drafted / nullif(len(positions), 0)
+END;
+
 -- Lines with the time that they speak of: `window_s` as printed or as the engine keeps it, `decode_s` also where only
 -- the line before tells it. vLLM leaves out lines of empty windows alone, so a line behind one with tokens comes after
 -- exactly one window, always the same: the usual of these distances, unless the run's environment
@@ -102,7 +110,9 @@ WITH lines AS MATERIALIZED (
         ),
         CASE WHEN is_idle THEN 0 ELSE decode_tps / tokens_per_step END AS steps_ps,
         CASE WHEN is_idle THEN 0 ELSE coalesce(printed.accepted, decode_tps - verified) END AS accepted,
-        CASE WHEN is_idle THEN 0 ELSE coalesce(printed.accepted / nullif(acceptance_length - 1, 0), verified) END AS drafts,
+        CASE WHEN is_idle THEN 0 ELSE coalesce(
+            drafts_of_line(printed.accepted, printed.drafted, acceptance_length, per_position), verified
+        ) END AS drafts,
         CASE
             WHEN is_idle THEN 0 ELSE coalesce(printed.drafted, (decode_tps - verified) / nullif(acceptance_rate, 0))
         END AS draft_tokens,

@@ -79,6 +79,15 @@ def test_acceptance_over_ranks_is_of_all_drafts(store: Store) -> None:
     assert row["per_position"] == [pytest.approx(0.8), pytest.approx(0.5)]
 
 
+def test_a_rank_that_accepted_nothing_counts_its_drafts(store: Store) -> None:
+    half = {"accepted_tokens": 10.0, "drafted_tokens": 20.0, "acceptance_length": 2.0, "per_position": [0.6, 0.4]}
+    none = {"accepted_tokens": 0.0, "drafted_tokens": 20.0, "acceptance_length": 1.0, "per_position": [0.0, 0.0]}
+    put(store, "vllm", line(10, 0, 40.0, **half), line(10, 1, 20.0, **none))
+    [row] = rows(store)
+    assert (row["acceptance_length"], row["acceptance_rate"]) == (1.5, 0.25)
+    assert row["per_position"] == [pytest.approx(0.3), pytest.approx(0.2)]
+
+
 def test_sglangs_tokens_per_step_over_ranks(store: Store) -> None:
     fast = line(3, 0, 90.0, "sglang", kind="decode", acceptance_length=3.0, acceptance_rate=0.5)
     put(store, "sglang", fast, line(3, 1, 10.0, "sglang", kind="decode", acceptance_length=1.0, acceptance_rate=0.0))

@@ -1,0 +1,85 @@
+"""Acceptance over a whole run: every draft counts, of one source, and what is not known is told as what it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from domain import Batch, Config, CounterSample, LogSample, Run
+from storage import queries
+from storage.queries import NO_DRAFTS, NO_LENGTH, Acceptance
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+HALF: dict[str, Any] = {"accepted_tokens": 10.0, "drafted_tokens": 20.0, "acceptance_length": 2.0}
+NOTHING: dict[str, Any] = {"accepted_tokens": 0.0, "drafted_tokens": 20.0, "acceptance_length": 1.0}
+POSITIONS = [0.7, 0.3]
+
+
+def line(second: float, engine: str = "vllm", **fields: Any) -> LogSample:
+    return LogSample("r1", NOW + timedelta(seconds=second), int(second), int(second), f"{engine}.log", **fields)
+
+
+def scrape(second: float, drafts: float | None, draft_tokens: float | None, accepted: float) -> CounterSample:
+    return CounterSample(
+        "r1", NOW + timedelta(seconds=second), second, "vllm.counter",
+        generation_tokens_total=50.0 * second, first_tokens_total=1.0, inter_token_count_total=25.0 * second,
+        drafts_total=drafts, draft_tokens_total=draft_tokens, accepted_tokens_total=accepted,
+    )  # fmt: skip
+
+
+def acceptance(store: Store, *samples: LogSample | CounterSample) -> Acceptance:
+    store.write(Batch(samples))
+    store.save_run(Run(id="r1", name="r1", color=0, config=Config(), machine_id="m", created_at=NOW, ready_at=NOW))
+    return queries.acceptance(store, ["r1"])["r1"]
+
+
+def test_a_line_that_accepted_nothing_counts_its_drafts(store: Store) -> None:
+    told = acceptance(store, line(10, **HALF, per_position=POSITIONS), line(20, **NOTHING, per_position=[0.0, 0.0]))
+    assert told == Acceptance(1.5, 0.25, None, "vllm.log")
+
+
+def test_a_line_whose_length_rounds_to_one_counts_too(store: Store) -> None:
+    one = {"accepted_tokens": 1.0, "drafted_tokens": 5418.0, "acceptance_length": 1.0}
+    told = acceptance(store, line(10, **one, per_position=[0.001, 0.0, 0.0]))
+    assert told.length == pytest.approx(1 + 1 / 1806)
+
+
+@pytest.mark.parametrize("positions", [[0.0, 0.0], None])
+def test_a_log_that_accepted_nothing_has_length_one(store: Store, positions: list[float] | None) -> None:
+    told = acceptance(store, line(10, **NOTHING, per_position=positions))
+    assert told == Acceptance(1.0, 0.0, None, "vllm.log")
+
+
+def test_a_log_without_a_mean_length_says_so(store: Store) -> None:
+    told = acceptance(store, line(10, "llamacpp", accepted_tokens=57.0, drafted_tokens=100.0))
+    assert told == Acceptance(None, 0.57, None, "llamacpp.log", NO_LENGTH["log"])
+
+
+def test_one_line_of_unknown_drafts_leaves_the_length_unknown(store: Store) -> None:
+    told = acceptance(store, line(10, **HALF), line(20, **NOTHING))
+    assert told == Acceptance(None, 0.25, None, "vllm.log", NO_LENGTH["log"])
+
+
+def test_a_log_that_saw_drafts_speaks_for_itself_beside_counters_that_saw_none(store: Store) -> None:
+    counters = [scrape(second, 0.0, 0.0, 0.0) for second in (1, 2, 3)]
+    told = acceptance(store, *counters, line(10, **HALF))
+    assert told == Acceptance(2.0, 0.5, None, "vllm.log")
+
+
+def test_counters_that_saw_drafts_go_before_the_log(store: Store) -> None:
+    counters = [scrape(second, 10.0 * second, 30.0 * second, 20.0 * second) for second in (1, 2, 3)]
+    told = acceptance(store, *counters, line(10, **HALF))
+    assert told == Acceptance(3.0, pytest.approx(2 / 3), None, "vllm.counter")
+
+
+def test_no_draft_was_made_where_none_was_drafted(store: Store) -> None:
+    told = acceptance(store, *(scrape(second, 0.0, 0.0, 0.0) for second in (1, 2, 3)))
+    assert told == Acceptance(None, None, None, "vllm.counter", NO_DRAFTS)
+
+
+def test_counters_without_a_number_of_drafts_say_so(store: Store) -> None:
+    told = acceptance(store, *(scrape(second, None, 30.0 * second, 20.0 * second) for second in (1, 2, 3)))
+    assert told == Acceptance(None, pytest.approx(2 / 3), None, "vllm.counter", NO_LENGTH["counter"])
