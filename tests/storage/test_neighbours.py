@@ -39,3 +39,16 @@ def test_only_servers_of_the_same_machine_and_time_are_neighbours(store: Store) 
         store.save_run(run)
     found = queries.neighbours(store, ["one", "at its end", "inside", "live", "elsewhere", "never started"])
     assert found == {"one": 0, "at its end": 2, "inside": 2, "live": 2, "elsewhere": 0, "never started": 0}
+
+
+def test_a_server_attached_by_its_address_is_a_neighbour_from_when_it_was_met(store: Store) -> None:
+    store.save_run(a_run("launched", 5, 15))
+    store.save_run(a_run("attached", None, None).model_copy(update={"kind": "attached"}))
+    assert queries.neighbours(store, ["launched", "attached"]) == {"launched": 1, "attached": 1}
+
+
+def test_a_live_run_is_up_after_the_clock_was_set_back(store: Store) -> None:
+    ahead = (datetime.now(UTC) - T0) / timedelta(minutes=1) + 60
+    store.save_run(a_run("live", ahead, None))
+    store.save_run(a_run("live too", ahead + 1, None))
+    assert queries.neighbours(store, ["live", "live too"]) == {"live": 1, "live too": 1}
