@@ -7,7 +7,7 @@ Engine packages import domain and this module, nothing else of Pitwall.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
@@ -142,6 +142,22 @@ class Reading:
     warnings: list[str] = field(default_factory=list)  # typos with the nearest flag, leftovers
 
 
+@dataclass(frozen=True)
+class Invocation:
+    """How its server is started, and by what a command, a text or an image is known to start it."""
+
+    is_server: Callable[[str, Sequence[str], int], bool]  # a program's name, all words, and where those after it begin
+    first_words: tuple[str, ...]  # with which a line of text is a command of it, and no prose
+    in_text: str  # such a command's start anywhere in a text, as a regular expression
+    image_name: re.Pattern[str]  # found in the names of its images
+    modules: tuple[str, ...] = ()  # of python -m
+    files: tuple[str, ...] = ()  # the same as the ends of paths
+    scripts: tuple[str, ...] = ()  # that start it their own way
+    image_command: tuple[str, ...] | None = None  # what its images start by themselves; empty: nothing, None: unknown
+    image_words: tuple[str, ...] = ()  # by which an image that holds more is told to serve
+    reads_env: bool = False  # variables can state what its flags state
+
+
 # --- the engine -----------------------------------------------------------------------------------------------------
 class LogGrammar(Protocol):
     """engines/<name>/log.py: a module is such a part."""
@@ -211,9 +227,9 @@ class Engine:
     is_told_by_version: bool = False  # nobody else answers there
     packages: tuple[str, ...] = ()  # the Python packages that it may have come in
     sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
-    takes_ignore_eos: bool = False  # in a request, as the next two
-    request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # beyond the standard, for exact counts
-    stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # likewise
+    takes_ignore_eos: bool = False  # in a request, beyond the standard
+    request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # what makes a stream tell its token counts
+    stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # the same, said among these
     effective_names: Mapping[str, str] = field(default_factory=dict)  # start-up fact -> the Config field it is here
     claims_memory_share: bool = False  # it refuses to start where gpu_memory_fraction of all memory is not free
     definitions: tuple[MetricDefinition, ...] = ()  # of its counters and its log
@@ -221,6 +237,7 @@ class Engine:
     counters: CounterMap | None = None
     commands: CommandLine | None = None
     arguments: ArgumentLines | None = None
+    invocation: Invocation | None = None
 
 
 def first_match(engines: Iterable[Engine], text: str) -> Engine | None:

@@ -16,7 +16,6 @@ from launcher.rewording import reword_args
 from launcher.secrets import MASK, is_secret_name, replace_in_argv
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}
-IMAGE_STARTS = {"vllm": "vllm", "llamacpp": "llama-server"}  # what the engine's own images start by themselves
 _REFERENCE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _BARE_WORD = re.compile(r"~?[\w@%+=:,./-]+$")
 _MASKED_NAME = re.compile(r"\W+")
@@ -91,14 +90,20 @@ def _wrapper(config: Config) -> list[str]:
 
 
 def _in_container(config: Config) -> Config:
-    default = IMAGE_STARTS.get(config.engine)
-    return config if config.executable or not default else config.model_copy(update={"executable": default})
+    words = _started_by_image(config)
+    return config.model_copy(update={"executable": words[0]}) if words else config
 
 
 def _container_command(config: Config, server: Sequence[str]) -> list[str]:
-    starts_itself = not config.executable and config.engine in IMAGE_STARTS
-    drop = (2 if config.engine == "vllm" else 1) if starts_itself else 0
-    return [*_runtime_words(config), str(config.image), *server[drop:]]
+    return [*_runtime_words(config), str(config.image), *server[len(_started_by_image(config)) :]]
+
+
+def _started_by_image(config: Config) -> Sequence[str]:
+    """The words that the image starts by itself; none where the config names an executable."""
+    invocation = BY_NAME[config.engine].invocation
+    if config.executable or invocation is None:
+        return ()
+    return invocation.image_command or ()
 
 
 def _runtime_words(config: Config) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from domain import Config, JsonValue
-from engines import BY_NAME
+from engines import BY_NAME, ENGINES
 from engines.base import Engine, Reading
 from launcher.devices import GPU_VARIABLES
 from launcher.paste.candidates import Candidate
@@ -30,6 +30,7 @@ from launcher.secrets import (
 
 LONGEST_PASTE = 1_000_000  # characters
 LONGEST_NOTE = 200  # characters
+_TITLES = [engine.title for engine in ENGINES if engine.commands]
 _TAG_VERSION = re.compile(r":v(\d+(?:\.\d+)+(?:\.?post\d+|rc\d+)?)(?:$|[-_.])")
 _UNSAYABLE = {"argv", "engine_version", "sampling"}  # not part of the command reading's key names
 
@@ -67,7 +68,7 @@ def explain(text: str) -> Explanation:
         return Explanation(refused=str(refusal))
     secrets = literal_secrets(candidate, variables)
     if candidate is None:
-        refused = "No command of a server we know (vLLM, SGLang, llama.cpp, TensorRT-LLM) was found in the paste."
+        refused = f"No command of a server we know ({', '.join(_TITLES)}) was found in the paste."
         return _told(Explanation(refused=refused), notes, secrets)
     return _told(_read_candidate(candidate, variables, notes), notes, secrets)
 
@@ -83,7 +84,8 @@ def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) ->
     refused = candidate.torn
     if engine is None:
         image = candidate.container.image if candidate.container else None
-        refused = f"The engine is not one we know (image {image}): vLLM, SGLang, llama.cpp and TensorRT-LLM are read."
+        known = f"{', '.join(_TITLES[:-1])} and {_TITLES[-1]}"
+        refused = f"The engine is not one we know (image {image}): {known} are read."
     return Explanation(config=build_config(candidate, engine, reading, notes), refused=refused)
 
 
@@ -99,7 +101,7 @@ def read_argv(argv: Sequence[str], env: Mapping[str, str]) -> Config | None:
 
 
 def _reads_env(engine: Engine | None) -> bool:
-    return engine is not None and engine.name == "llamacpp"
+    return engine is not None and engine.invocation is not None and engine.invocation.reads_env
 
 
 def build_config(candidate: Candidate, engine: Engine | None, reading: Reading, notes: Notes) -> Config:

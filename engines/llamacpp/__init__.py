@@ -3,6 +3,7 @@
 from engines.base import Engine
 from engines.llamacpp import arguments, counters, flags, log
 from engines.llamacpp.definitions import DEFINITIONS
+from engines.llamacpp.invocation import INVOCATION
 
 ENGINE = Engine(
     name="llamacpp",
@@ -20,6 +21,7 @@ ENGINE = Engine(
     counters=counters,
     definitions=DEFINITIONS,
     commands=flags,
+    invocation=INVOCATION,
     arguments=arguments,
     sampling_flags=("--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--presence-penalty", "--seed"),
     takes_ignore_eos=True,

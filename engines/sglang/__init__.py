@@ -3,6 +3,7 @@
 from engines.base import Engine
 from engines.sglang import arguments, counters, flags, log
 from engines.sglang.definitions import DEFINITIONS
+from engines.sglang.invocation import INVOCATION
 
 ENGINE = Engine(
     name="sglang",
@@ -19,6 +20,7 @@ ENGINE = Engine(
     counters=counters,
     definitions=DEFINITIONS,
     commands=flags,
+    invocation=INVOCATION,
     arguments=arguments,
     sampling_flags=("--sampling-defaults", "--preferred-sampling-params"),
     takes_ignore_eos=True,

@@ -3,6 +3,7 @@
 from engines.base import Engine
 from engines.trtllm import flags, log
 from engines.trtllm.definitions import DEFINITIONS
+from engines.trtllm.invocation import INVOCATION
 
 ENGINE = Engine(
     name="trtllm",
@@ -16,4 +17,5 @@ ENGINE = Engine(
     log=log,
     definitions=DEFINITIONS,
     commands=flags,
+    invocation=INVOCATION,
 )

@@ -3,6 +3,7 @@
 from engines.base import Engine
 from engines.vllm import arguments, counters, flags, log
 from engines.vllm.definitions import DEFINITIONS
+from engines.vllm.invocation import INVOCATION
 
 ENGINE = Engine(
     name="vllm",
@@ -17,6 +18,7 @@ ENGINE = Engine(
     counters=counters,
     definitions=DEFINITIONS,
     commands=flags,
+    invocation=INVOCATION,
     log=log,
     arguments=arguments,
     sampling_flags=("--override-generation-config", "--generation-config"),

@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from engines import BY_NAME
 from launcher.paste.containers import Container, find_runtime, read_container
 from launcher.paste.notes import Notes
 from launcher.paste.servers import (
+    INVOCATIONS,
     NEVER_SERVE,
     SHELLS,
     Server,
@@ -51,13 +53,15 @@ def in_container(container: Container, notes: Notes) -> Candidate:
     engine = engine_of_image(container.image)
     if engine is None and container.image and (engine := engine_of_flags(texts)):
         notes.add(notes.warnings, f"the image {container.image} names no engine we know; by its flags it is {engine}")
-    if engine == "llamacpp" and texts[:1] == ["--server"]:
+    invocation = INVOCATIONS.get(engine) if engine else None
+    if invocation and texts and texts[0] in invocation.image_words:
         launcher_flags.append(texts.pop(0))
     if engine is None or (texts and basename(texts[0]) in SHELLS):
         return Candidate(container.launcher, None, dict(container.env), container, [], launcher_flags)
     executable = texts.pop(0) if texts and texts[0].endswith((".sh", ".py")) else None
-    if engine == "sglang" and texts and not executable:
-        notes.add(notes.warnings, "SGLang's images have no entrypoint: flags alone would not start a server")
+    if invocation and invocation.image_command == () and texts and not executable:
+        text = f"{BY_NAME[engine].title}'s images have no entrypoint: flags alone would not start a server"
+        notes.add(notes.warnings, text)
     return Candidate(
         container.launcher, Server(engine, executable, texts), dict(container.env), container, [], launcher_flags
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from launcher.paste.notes import Notes
-from launcher.paste.servers import SERVER_START, basename
+from launcher.paste.servers import INVOCATIONS, SERVER_START, basename
 from launcher.paste.shell import Command, Lexer, UnclosedQuote
 
 MOST_HEREDOCS = 50
@@ -17,7 +17,7 @@ _HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(?P<end>\w+)['\"]?[^\n]*\n"
 _FIRST = re.compile(r"[^\s;&|(){}]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 COMMAND_WORDS = """
-vllm python python3 sglang llama-server llama trtllm-serve trtllm-llmapi-launch uv uvx pipx poetry pdm conda mamba
+python python3 uv uvx pipx poetry pdm conda mamba
 sudo nohup env exec time nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
 mpiexec torchrun accelerate ray nsys ncu docker podman nerdctl docker-compose kubectl helm singularity apptainer
 bash sh zsh ssh eval command nvidia-smi export declare typeset set unset cd mkdir rm cp mv cat tee echo printf
@@ -25,7 +25,7 @@ curl wget git pip pip3 apt apt-get source . if then else elif fi for while do do
 kill pkill wait trap ulimit local readonly test [ [[ ! true false huggingface-cli hf modprobe systemctl chmod chown
 start
 """
-_COMMAND_WORDS = frozenset(COMMAND_WORDS.split())
+_COMMAND_WORDS = frozenset(COMMAND_WORDS.split()).union(*(known.first_words for known in INVOCATIONS.values()))
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _SERVER_IN_PROSE = re.compile(
     r"(?:^|[\s`:>$#%❯✗»])(?P<start>(?:[A-Z_]{3,}=\S+\s+)*(?:sudo\s+)?"

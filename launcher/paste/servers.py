@@ -7,40 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engines import ENGINES
+from engines.base import Invocation
 from engines.flag_table import FlagTable, is_flag
 from launcher.paste.variables import Arg
 
-MODULES = {
-    "vllm.entrypoints.openai.api_server": "vllm",
-    "vllm.entrypoints.api_server": "vllm",
-    "vllm.entrypoints.cli.main": "vllm",
-    "vllm": "vllm",
-    "sglang.launch_server": "sglang",
-    "sglang_router.launch_server": "sglang",
-    "sglang.srt.server": "sglang",
-    "sglang.srt.entrypoints.http_server": "sglang",
-    "tensorrt_llm.commands.serve": "trtllm",
-    "demo": "llamacpp",
-}
-SCRIPTS = {"launch-cluster.sh": "vllm", "run-recipe.sh": "vllm", "run-recipe.py": "vllm"}
-IMAGES = (
-    ("vllm", re.compile(r"vllm", re.IGNORECASE)),
-    ("sglang", re.compile(r"sglang", re.IGNORECASE)),
-    ("llamacpp", re.compile(r"llama[._-]?cpp|llama-server|llamacpp", re.IGNORECASE)),
-    ("trtllm", re.compile(r"tensor-?rt[_-]?llm|trt-?llm", re.IGNORECASE)),
-)
+INVOCATIONS: dict[str, Invocation] = {engine.name: engine.invocation for engine in ENGINES if engine.invocation}
+MODULES = {module: name for name, invocation in INVOCATIONS.items() for module in invocation.modules}
+FILES = {file: name for name, invocation in INVOCATIONS.items() for file in invocation.files}
+SCRIPTS = {script: name for name, invocation in INVOCATIONS.items() for script in invocation.scripts}
 NEVER = "echo printf pip pip3 grep egrep pkill pgrep kill killall curl wget which alias git cd tail cat less man"
 NEVER_SERVE = frozenset(NEVER.split())
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash"})
-SERVER_START = re.compile(
-    r"(?:(?<=\s)|^)(?:\S*/)?(?:vllm\s+serve|python[\d.]*\s+-m\s+(?:vllm|sglang)[.\w]*|sglang\s+serve|llama-server(?:\.exe)?"
-    r"|trtllm-serve)\s"
-)
+_STARTS = "|".join(invocation.in_text for invocation in INVOCATIONS.values())
+SERVER_START = re.compile(rf"(?:(?<=\s)|^)(?:\S*/)?(?:{_STARTS})\s")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _PYTHON_FLAGS_WITH_VALUE = frozenset({"-X", "-W"})
 _SHELL_SCRIPT_FLAG = re.compile(r"-[a-z]*c[a-z]*$")
-_VLLM_FILE = re.compile(r"(^|/)vllm/entrypoints/(openai/)?api_server\.py$")
-_SGLANG_FILE = re.compile(r"(^|/)sglang/launch_server\.py$")
 
 
 @dataclass(frozen=True)
@@ -77,18 +59,10 @@ def find_server(words: Sequence[Arg]) -> Server | None:
 def _server_at(texts: Sequence[str], position: int) -> tuple[str, int] | None:
     """Engine, and how many words start it, if a server starts at this word."""
     name = basename(texts[position])
-    following = texts[position + 1] if position + 1 < len(texts) else ""
-    if name in ("vllm", "sglang", "llama") and following == "serve":
-        return ("llamacpp" if name == "llama" else name), 1
-    if name.startswith("llama-server") or (name == "server" and _names_gguf(texts[position + 1 :])):
-        return "llamacpp", 1
-    if name == "trtllm-serve":
-        return "trtllm", 1
-    return _python_server(texts, position) if _PYTHON.match(name) else None
-
-
-def _names_gguf(args: Sequence[str]) -> bool:
-    return any(word in ("-m", "--model", "-hf", "--hf-repo") for word in args) and any(".gguf" in word for word in args)
+    if _PYTHON.match(name):
+        return _python_server(texts, position)
+    found = (engine for engine, known in INVOCATIONS.items() if known.is_server(name, texts, position + 1))
+    return next(((engine, 1) for engine in found), None)
 
 
 def _python_server(texts: Sequence[str], position: int) -> tuple[str, int] | None:
@@ -97,12 +71,9 @@ def _python_server(texts: Sequence[str], position: int) -> tuple[str, int] | Non
         at += 2 if texts[at] in _PYTHON_FLAGS_WITH_VALUE else 1
     if at + 1 < len(texts) and texts[at] == "-m" and texts[at + 1] in MODULES:
         return MODULES[texts[at + 1]], at + 2 - position
-    if texts[at : at + 3] == ["-m", "demo", "serve"]:  # our own: llama.cpp's server, embedded
-        return "llamacpp", at + 2 - position
-    for engine, pattern in (("vllm", _VLLM_FILE), ("sglang", _SGLANG_FILE)):
-        if at < len(texts) and pattern.search(texts[at]):
-            return engine, at + 1 - position
-    return None
+    path = f"/{texts[at]}" if at < len(texts) else ""
+    engine = next((engine for file, engine in FILES.items() if path.endswith(f"/{file}")), None)
+    return (engine, at + 1 - position) if engine else None
 
 
 def find_script(words: Sequence[Arg]) -> tuple[str, int] | None:
@@ -136,7 +107,7 @@ def engine_of_image(image: str | None) -> str | None:
         return None
     path = re.sub(r"(@sha256:\w+|:[^/]*)$", "", image)
     for text in (path.rpartition("/")[2], path, image):
-        found = next((engine for engine, pattern in IMAGES if pattern.search(text)), None)
+        found = next((name for name, invocation in INVOCATIONS.items() if invocation.image_name.search(text)), None)
         if found:
             return found
     return None
