@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psutil
@@ -40,28 +41,33 @@ class NvmlProvider:
         self._handles: list[Any] = []
 
     def probe(self) -> Capabilities:
-        """What there is, and how its power is measured; raises Unavailable without a driver or a GPU."""
-        self._open()
-        return Capabilities(
-            driver_version=_text(_asked(pynvml.nvmlSystemGetDriverVersion)[0]),
-            cuda_version=_cuda_version(_asked(pynvml.nvmlSystemGetCudaDriverVersion_v2)[0]),
-            gpus=[_identity(index, handle) for index, handle in enumerate(self._handles)],
-        )
+        """What there is, and how its power is measured; raises Unavailable without a driver or a GPU, else Outage."""
+        with self._driver():
+            return Capabilities(
+                driver_version=_text(_asked(pynvml.nvmlSystemGetDriverVersion)[0]),
+                cuda_version=_cuda_version(_asked(pynvml.nvmlSystemGetCudaDriverVersion_v2)[0]),
+                gpus=[_identity(index, handle) for index, handle in enumerate(self._handles)],
+            )
 
     def sample(self) -> list[GpuReading]:
         """One reading per GPU; raises Outage when the driver is lost, and opens it anew with the next call."""
-        self._open()
-        try:
+        with self._driver():
             return [_read(index, handle) for index, handle in enumerate(self._handles)]
-        except pynvml.NVMLError as problem:
-            self.close()
-            raise Outage(f"the NVIDIA driver does not answer: {problem}") from None
 
     def close(self) -> None:
         """Let go of the driver."""
         if self._handles:
             self._handles = []
             _asked(pynvml.nvmlShutdown, lost=())
+
+    @contextmanager
+    def _driver(self) -> Iterator[None]:
+        self._open()
+        try:
+            yield
+        except pynvml.NVMLError as problem:
+            self.close()
+            raise Outage(f"the NVIDIA driver does not answer: {problem}") from None
 
     def _open(self) -> None:
         if self._handles:

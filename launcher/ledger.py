@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from domain import Batch, Event, JsonValue, Run
+from launcher.secrets import mask_text
 
+LOG = logging.getLogger(__name__)
 PATIENCE_S = 5.0
 
 
@@ -48,3 +51,8 @@ class Ledger:
     def tell(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
         """Send one event on its way."""
         self.events(Batch(samples=(Event(run_id, self.clock(), kind, text, data=data),)))
+
+    def tell_fault(self, run_id: str, error: Exception) -> None:
+        """What went wrong within Pitwall itself: its trace in our log, one sentence with the run."""
+        LOG.error("run %s", run_id, exc_info=error)
+        self.tell(run_id, "warning", mask_text(f"Pitwall itself went wrong here: {type(error).__name__}: {error}"))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from domain import Run, RunState
 from launcher.backends import Backend, ContainerFacts, ProcessBackend, backend_of
@@ -43,7 +43,9 @@ UNSEEN = ProcessExit(None, None, None, None)
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
+BROKE_OFF = "Stopping it broke off: what is left of it is not known."
 WATCH_ONLY = "watch"  # the workload that is no load of ours
+T = TypeVar("T")
 
 
 @dataclass
@@ -57,8 +59,8 @@ class Life:
     _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
     _start: Start | None = None
     _begun_s: float | None = None  # monotonic, None when an earlier Pitwall began it
-    _stop: Future[tuple[StopReport, ContainerFacts | None]] | None = None
-    _frozen: Future[dict[str, Any]] | None = None
+    _stop: Future[tuple[StopReport, ContainerFacts | None] | None] | None = None
+    _frozen: Future[dict[str, Any] | None] | None = None
     _look: Future[ContainerFacts | None] | None = None
     _was_warned: bool = False
 
@@ -95,7 +97,7 @@ class Life:
         # After a restart only what Pitwall's own environment holds is left of the secrets.
         _, inherited = hide_secrets(run.config.argv, os.environ)
         self.secrets = {**inherited, **self.secrets}
-        self._frozen = self.means.pool.submit(lambda: freeze(run, self.means.gpus()))
+        self._frozen = self._in_pool(lambda: freeze(run, self.means.gpus()))
         try:
             self._shims[self.directory] = start_shim(self.directory, self.secrets)
         except OSError as error:
@@ -131,7 +133,7 @@ class Life:
     def _fail(self, words: str) -> None:
         """End for a fault of the server's own; its log may say more than its exit does, if only by its last line."""
         last_line = next(filter(str.strip, reversed(self._log_tail())), None)
-        cause, line = self.means.explain_failure(self.run) or (words, last_line)
+        cause, line = self._attempt(lambda: self.means.explain_failure(self.run)) or (words, last_line)
         self.end(cause, cause_line=line)
 
     def _log_tail(self) -> list[str]:
@@ -139,6 +141,17 @@ class Life:
 
     def _change(self, text: str, **updates: Any) -> None:
         self.run = self.means.ledger.save(self.run.model_copy(update=updates), text)
+
+    def _in_pool(self, call: Callable[[], T | None]) -> Future[T | None]:
+        return self.means.pool.submit(lambda: self._attempt(call))
+
+    def _attempt(self, call: Callable[[], T | None]) -> T | None:
+        """What it returns; None where it raised, which is told."""
+        try:
+            return call()
+        except Exception as error:
+            self.means.ledger.tell_fault(self.run.id, error)
+            return None
 
     def _note_process(self, sight: ProcessSight) -> None:
         if self.run.pid is None:
@@ -152,12 +165,13 @@ class Life:
     def _note_provenance(self) -> None:
         if self._frozen and self._frozen.done():
             frozen, self._frozen = self._frozen.result(), None
-            self._change("what it runs on is noted", provenance={**frozen, **(self.run.provenance or {})})
+            if frozen:
+                self._change("what it runs on is noted", provenance={**frozen, **(self.run.provenance or {})})
 
     def _note_container(self) -> None:
         """Once it is ready: which image it runs, and its own process in place of the client's."""
         if self._look is None:
-            self._look = self.means.pool.submit(self.backend.look)
+            self._look = self._in_pool(self.backend.look)
         facts = self._look.result() if self._look.done() else None
         if facts and "container" not in (self.run.provenance or {}):
             server = facts.process if facts.pid else {}
@@ -267,9 +281,9 @@ class Life:
 
     def _step_stopping(self) -> None:
         if self._stop is None:
-            self._stop = self.means.pool.submit(self._stop_all)
+            self._stop = self._in_pool(self._stop_all)
         elif self._stop.done():
-            self._conclude(self.run.cause, *self._stop.result())
+            self._conclude(self.run.cause, *(self._stop.result() or (StopReport(leftovers=(BROKE_OFF,)), None)))
 
     def _stop_all(self) -> tuple[StopReport, ContainerFacts | None]:
         """Workload first, so that its requests end as cancelled and not as broken; a container before its client."""

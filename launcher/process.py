@@ -135,9 +135,9 @@ def read_shim(directory: Path) -> dict[str, Any]:
 def shim_process(directory: Path) -> psutil.Process | None:
     """The living shim of this directory."""
     written = read_shim(directory)
-    if not written:
-        return next(iter(marked_processes(marker_of(directory), SHIM_MARKER)), None)
-    return same_process(written.get("shim_pid"), written.get("shim_birth_s"))
+    if written.get("shim_birth_s") is not None:
+        return same_process(written["shim_pid"], written["shim_birth_s"])
+    return next(iter(marked_processes(marker_of(directory), SHIM_MARKER)), None)
 
 
 def shim_secrets(directory: Path) -> dict[str, str]:
@@ -148,9 +148,12 @@ def shim_secrets(directory: Path) -> dict[str, str]:
 
 
 def server_process(directory: Path) -> psutil.Process | None:
-    """The living process that the shim started; without a record of it, the oldest with its marker."""
+    """The living process that the shim started; without a record of it, the oldest with its marker.
+
+    A shim of an older Pitwall wrote no births down.
+    """
     written = read_shim(directory)
-    if written.get("server_pid") is not None:
+    if written.get("server_birth_s") is not None:
         return same_process(written["server_pid"], written["server_birth_s"])
     return next(iter(marked_processes(marker_of(directory))), None)
 

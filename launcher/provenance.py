@@ -16,15 +16,11 @@ from typing import Protocol
 import psutil
 
 from domain import JsonValue, Run
+from engines import ENGINES
 from launcher.process import read_spec
 from launcher.secrets import mask_env, mask_text
 
-PACKAGES = {
-    "vllm": ("vllm",),
-    "sglang": ("sglang",),
-    "llamacpp": ("xllamacpp", "llama_cpp_python"),
-    "trtllm": ("tensorrt_llm",),
-}
+PACKAGES = {engine.name: engine.packages for engine in ENGINES}
 # Inherited variables that change how an engine runs.
 TELLING = (
     *("CUDA_", "NVIDIA_", "NCCL_", "OMP_", "TORCH", "PYTORCH_", "TRITON_", "FLASHINFER_", "HF_"),
@@ -124,12 +120,18 @@ def _model(run: Run, cwd: Path) -> dict[str, JsonValue]:
     model = run.config.model
     if model is None:
         return {"model": None, "model_reason": "the command names no model"}
+    try:
+        place = _place(model, cwd, os.environ | run.config.env)
+        told = {"path": str(place.resolve()), "files": _files(place)} if place else {}
+    except (OSError, RuntimeError) as error:  # a folder that may not be entered, a home that nobody has
+        return {"model": {"name": model}, "model_reason": f"it may not be read: {error}"}
+    reason = "its path is one of the container" if run.config.image else "it is not on this machine at the start"
+    return {"model": {"name": model, **told}, "model_reason": None if told else reason}
+
+
+def _place(model: str, cwd: Path, environ: Mapping[str, str]) -> Path | None:
     path = cwd / Path(model).expanduser()
-    place = path if path.exists() else _snapshot(model, os.environ | run.config.env)
-    if place is None:
-        reason = "its path is one of the container" if run.config.image else "it is not on this machine at the start"
-        return {"model": {"name": model}, "model_reason": reason}
-    return {"model": {"name": model, "path": str(place.resolve()), "files": _files(place)}, "model_reason": None}
+    return path if path.exists() else _snapshot(model, environ)
 
 
 def _snapshot(model: str, environ: Mapping[str, str]) -> Path | None:

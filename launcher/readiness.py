@@ -29,7 +29,7 @@ def probe(url: str) -> Probe:
     """GET the readiness URL; only status 200 is ready."""
     try:
         answer = httpx.get(url, timeout=PROBE_TIMEOUT_S, trust_env=False)
-    except httpx.TransportError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         return Probe(False, f"no answer ({type(error).__name__})")
     return Probe(answer.status_code == httpx.codes.OK, f"HTTP {answer.status_code}")
 
@@ -62,7 +62,7 @@ def accepts_connections(base_url: str) -> bool:
         socket.create_connection((parts.hostname or "", port), timeout=PROBE_TIMEOUT_S).close()
     except TimeoutError:
         return True
-    except OSError:
+    except (OSError, UnicodeError):  # the latter for a host that no name can have
         return False
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 from domain import Batch, Config, Run, RunState, new_run_id
 from launcher.attached import Watch
+from launcher.faults import Faults
 from launcher.ledger import Ledger, RunStore
 from launcher.life import Life
 from launcher.machine import machine_id
@@ -25,6 +27,7 @@ from launcher.readiness import accepts_connections
 from launcher.secrets import SERVER_API_KEY
 from launcher.steering import Order, steer
 
+LOG = logging.getLogger(__name__)
 TURN_S = 0.25
 CANCELLED = "Cancelled before it started."
 SKIPPED = "Skipped: it was stopped so that the queue goes on."
@@ -70,6 +73,7 @@ class Supervisor:
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="launcher")
         ledger = Ledger(store, events, clock)
         self._means = Means(ledger, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus)
+        self._faults = Faults(ledger)
         self._lives: dict[str, Life | Watch] = {}
         self._queue = RunQueue(runs_dir)
         self._lock = threading.RLock()
@@ -121,13 +125,16 @@ class Supervisor:
             launched = [life for life in self._lives.values() if isinstance(life, Life)]
             for life in launched:
                 life.end()
-        while any(not life.run.state.is_final for life in launched):
+        while any(not life.run.state.is_final and life.run.id not in self._faults for life in launched):
             self.turn()
             time.sleep(TURN_S)
 
     def _turn_until_closed(self) -> None:
         while not self._is_closing:
-            self.turn()
+            try:
+                self.turn()
+            except Exception:  # every run depends on this thread
+                LOG.exception("a turn of the supervisor broke off")
             self._wake.wait(TURN_S)
             self._wake.clear()
 
@@ -135,11 +142,11 @@ class Supervisor:
         """Look at every live run once, and start what the queue has next."""
         with self._lock:
             for life in list(self._lives.values()):
-                life.step()
+                self._faults.guard(life.run.id, life.step)
             for life in self._queue.due(self.live_runs()):
                 self._queue.take(life.run.id)
                 self._lives[life.run.id] = life
-                life.begin()
+                self._faults.guard(life.run.id, life.begin)
             self._lives = {run_id: life for run_id, life in self._lives.items() if not life.run.state.is_final}
 
     # --- what pages ask of it ---------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 
 from collectors.base import Clock, Outage, Unavailable
 from collectors.gpu import Capabilities, GpuCollector, GpuReading
+from collectors.gpu_now import look_at_gpus
 from collectors.nvml import NvmlProvider
 from domain import Config, GpuSample, Run
 from launcher.birth import birth_s
@@ -267,6 +268,11 @@ def test_the_probe_says_who_the_gpus_are(driver: FakeDriver) -> None:
         "instant",
     )
     assert (gpu["compute_capability"], gpu["memory_total_bytes"], gpu["memory_used_bytes"]) == ("9.0", 100, 40)
+
+
+def test_a_driver_that_is_lost_while_it_is_probed_is_told(driver: FakeDriver) -> None:
+    driver.refused = {"nvmlDeviceGetTemperature": pynvml.NVML_ERROR_GPU_IS_LOST}
+    assert look_at_gpus().reason == "the NVIDIA driver does not answer: GPU is lost"
 
 
 def test_a_machine_without_a_gpu_says_so(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,21 @@ def make_supervisor(store: DictStore, tmp_path: Path) -> Iterator[Callable[..., 
 @pytest.fixture
 def supervisor(make_supervisor: Callable[..., Supervisor]) -> Supervisor:
     return make_supervisor()
+
+
+@pytest.fixture
+def locked() -> Iterator[Path]:
+    """A folder 'locked' that may not be entered, in one that may; as root it is nobody who looks."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o777)
+        (folder := Path(place) / "locked").mkdir(mode=0)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(65534)
+        yield folder
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o700)
 
 
 @pytest.fixture(scope="module")

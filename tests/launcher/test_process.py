@@ -173,6 +173,19 @@ def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: 
     stranger.wait()
 
 
+def test_what_an_older_shim_wrote_without_births_is_read(started: Started) -> None:
+    started.start(SLEEP)
+    started.wait("alive")
+    path = started.directory / "shim.json"
+    written = json.loads(path.read_text())
+    write_json(path, {name: value for name, value in written.items() if not name.endswith("_birth_s")})
+    sight = look_at(started.directory)
+    assert (sight.state, sight.pid, sight.pid_birth_s) == ("alive", written["server_pid"], written["server_birth_s"])
+    assert sight.is_supervised and shim_process(started.directory).pid == written["shim_pid"]
+    assert stop_process(started.directory, 5.0).is_clean
+    assert look_at(started.directory).exit.signal == signal.SIGTERM
+
+
 def test_after_a_restart_of_the_machine_everything_has_ended(started: Started) -> None:
     started.start(SLEEP)
     started.wait("alive")

@@ -68,6 +68,14 @@ def test_what_is_not_known_has_its_reason_and_no_secret_is_kept(
     assert environment["HF_TOKEN"] == "<secret>" and "hf_abc" not in json.dumps(frozen)
 
 
+@pytest.mark.parametrize("model", ["/locked/model.gguf", "org/name", "~nobody-of-this-name/model"])
+def test_what_may_not_be_read_is_not_known(locked: Path, model: str) -> None:
+    named = str(locked / "model.gguf") if model.startswith("/") else model
+    config = Config(engine="vllm", model=named, argv=("vllm",), env={"HF_HOME": str(locked)})
+    frozen = freeze(run_of(config, locked.parent), NotAsked())
+    assert frozen["model"] == {"name": named} and frozen["model_reason"].startswith("it may not be read: ")
+
+
 @pytest.mark.engine
 def test_a_run_is_frozen_with_its_package_its_model_file_and_its_gpus(
     make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
