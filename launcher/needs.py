@@ -13,7 +13,7 @@ from engines import BY_NAME
 from launcher.command import complete_words
 from launcher.containers import has_image
 from launcher.devices import CONTAINER_LAUNCHERS
-from launcher.preflight import LaunchRefused, LaunchRequest, check_executable, check_model
+from launcher.preflight import LaunchRefused, LaunchRequest, check_executable, check_model, in_full, is_there
 from launcher.presets import Needs
 
 GIB = 2**30
@@ -71,11 +71,10 @@ def _software(config: Config, cwd: Path) -> Iterator[str]:
         if words:
             check_executable(filled, cwd)
             check_model(LaunchRequest(filled), cwd)
+            if config.launcher in CONTAINER_LAUNCHERS:
+                yield from _container(config, Path(words[0]).name)
     except LaunchRefused as refusal:
         yield str(refusal)
-        return
-    if config.launcher in CONTAINER_LAUNCHERS and words:
-        yield from _container(config, Path(words[0]).name)
 
 
 def _container(config: Config, tool: str) -> Iterator[str]:
@@ -85,9 +84,9 @@ def _container(config: Config, tool: str) -> Iterator[str]:
     elif not held:
         yield f"The image {config.image} is not on this machine: {tool} will try to pull it."
     volumes = [volume.split(":") for volume in config.volumes]
-    given = {parts[1]: Path(parts[0]).expanduser() for parts in volumes if len(parts) > 1 and parts[0][:1] in "/~."}
+    given = {parts[1]: in_full(parts[0]) for parts in volumes if len(parts) > 1 and parts[0][:1] in "/~."}
     for inside, outside in given.items():
-        if not outside.exists():
+        if not is_there(outside):
             yield f"The folder {outside}, which the container is to see as {inside}, does not exist."
     drafter = config.speculative.model if config.speculative else None
     for model in (config.model, drafter):
@@ -99,7 +98,7 @@ def _model_in(model: str, given: dict[str, Path], empty: Sequence[str]) -> Itera
     for inside, outside in given.items():
         if model.startswith(inside.rstrip("/") + "/"):
             path = outside / model.removeprefix(inside).lstrip("/")
-            if outside.exists() and not path.exists():
+            if is_there(outside) and not is_there(path):
                 yield f"The model {model} would be {path} on this machine, which does not exist."
             return
     for inside in empty:

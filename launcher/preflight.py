@@ -50,7 +50,7 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
     if any("\0" in word for word in config.argv):
         raise LaunchRefused("The command holds a NUL character, which no program can be given.")
     cwd = working_directory(request)
-    if not cwd.is_dir():
+    if not (is_there(cwd) and cwd.is_dir()):
         raise LaunchRefused(f"The working directory {cwd} does not exist: make it, or choose another.")
     check_executable(config, cwd)
     check_model(request, cwd)
@@ -82,7 +82,23 @@ def with_words_filled_in(request: LaunchRequest) -> LaunchRequest:
 
 def working_directory(request: LaunchRequest) -> Path:
     """Where the command runs."""
-    return (request.cwd or Path.cwd()).expanduser().absolute()
+    return in_full(request.cwd or Path.cwd()).absolute()
+
+
+def in_full(path: str | Path) -> Path:
+    """The path with its `~` filled in; raises LaunchRefused where nobody has that home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise LaunchRefused(f"The path {path} names a home folder that is not known: write it in full.") from error
+
+
+def is_there(path: Path) -> bool:
+    """Whether it exists; raises LaunchRefused where this user may not know."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise LaunchRefused(f"Whether {path} exists cannot be told: {error.strerror}.") from error
 
 
 def check_executable(config: Config, cwd: Path) -> None:
@@ -90,7 +106,7 @@ def check_executable(config: Config, cwd: Path) -> None:
     word = config.argv[0]
     if "/" in word:
         path = cwd / word
-        if not path.exists():
+        if not is_there(path):
             raise LaunchRefused(f"The executable {path} does not exist: install it, or give its path.")
         if path.is_dir() or not os.access(path, os.X_OK):
             raise LaunchRefused(f"{path} is not executable: allow it with chmod +x, or name another.")
@@ -104,7 +120,7 @@ def check_model(request: LaunchRequest, cwd: Path) -> None:
     if not model or request.makes_model or request.config.launcher in CONTAINER_LAUNCHERS:
         return
     is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
-    if is_path and not (cwd / Path(model).expanduser()).exists():
+    if is_path and not is_there(cwd / in_full(model)):
         raise LaunchRefused(f"The model {model} does not exist: give a path of this machine, or a name that a hub has.")
 
 

@@ -60,6 +60,15 @@ def test_a_model_is_looked_for_where_the_volume_leads(tmp_path: Path) -> None:
     assert any("it starts empty" in one for one in lacks(f"{start} --model /empty/a"))
 
 
+def test_a_volume_that_may_not_be_looked_at_is_told(locked: Path) -> None:
+    config = Config(argv=("true",), launcher="podman", volumes=(f"{locked}/m:/m",))
+    (said,) = find_lacks(config, Needs(), NONE, Path("/"))
+    assert said == f"Whether {locked}/m exists cannot be told: Permission denied."
+    config = config.model_copy(update={"volumes": ("~nobody-of-this-name/m:/m",)})
+    (said,) = find_lacks(config, Needs(), NONE, Path("/"))
+    assert said.startswith("The path ~nobody-of-this-name/m names a home folder that is not known")
+
+
 def test_gpus_are_held_against_the_needs() -> None:
     config = Config(engine="vllm")
     needs = Needs(gpu="NVIDIA Blackwell", gpu_count=2, compute_capability="12.0", gpu_memory_gib=190)

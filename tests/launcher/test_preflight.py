@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from domain import Config, RunState
-from launcher.preflight import LaunchRefused, LaunchRequest, with_words_filled_in
+from launcher.preflight import LaunchRefused, LaunchRequest, check_request, with_words_filled_in
 from launcher.supervisor import Supervisor, UnknownRun
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 
@@ -40,6 +40,23 @@ def test_what_the_user_can_mend_is_refused_in_a_sentence(
         supervisor.launch(LaunchRequest(Config(**{"port": 9, **config}), **given))
     assert str(refusal.value).startswith(sentence)
     assert store.saved == []
+
+
+@pytest.mark.parametrize("name", ["model", "program", "cwd"])
+def test_what_may_not_be_looked_at_is_refused(locked: Path, name: str) -> None:
+    path = locked / "it"
+    config = Config(argv=(str(path) if name == "program" else "true",), model=str(path) if name == "model" else None)
+    with pytest.raises(LaunchRefused) as refusal:
+        check_request(LaunchRequest(config, cwd=path if name == "cwd" else None), [], starts_now=False)
+    assert str(refusal.value) == f"Whether {path} exists cannot be told: Permission denied."
+
+
+@pytest.mark.parametrize(
+    ("model", "cwd"), [("~nobody-of-this-name/m.gguf", None), (None, Path("~nobody-of-this-name"))]
+)
+def test_a_home_that_nobody_has_is_refused(model: str | None, cwd: Path | None) -> None:
+    with pytest.raises(LaunchRefused, match=r"The path ~nobody-of-this-name\S* names a home folder that is not known"):
+        check_request(LaunchRequest(Config(argv=("true",), model=model), cwd=cwd), [], starts_now=False)
 
 
 def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:
