@@ -113,11 +113,12 @@ class Store:
     def write(self, batch: Batch) -> Future[None]:
         """Queue samples and positions, which are committed together; the future is done when they are durable.
 
-        Waits while too much is queued (a full disk). Raises at once on a value of a wrong type.
+        Waits while too much is queued (a full disk), unless it tells of events alone: who stops a server is not held
+        up. Raises at once on a value of a wrong type.
         """
         tables = tables_of([*batch.samples, *batch.positions])
         run_ids = frozenset(s.run_id for s in batch.samples if s.run_id is not None)
-        return self._writer.submit(Pending(tables, run_ids))
+        return self._writer.submit(Pending(tables, run_ids, is_bulk=tables.keys() != {"events"}))
 
     def save_run(self, run: Run, timeout_s: float | None = None) -> None:
         """Store the state of a run after all that was written before; durable when it returns.

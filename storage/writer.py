@@ -37,6 +37,7 @@ class Pending:
     tables: Mapping[str, pa.Table]
     run_ids: frozenset[str]
     urgent: bool = False
+    is_bulk: bool = False  # waits while too much is queued; what people and runs did does not
     done: Future[None] = field(default_factory=Future)
 
     @property
@@ -68,9 +69,10 @@ class Writer:
         self._callbacks.append(callback)
 
     def submit(self, item: Pending) -> Future[None]:
-        """Queue rows; waits while too many are queued already. Raises StoreError once the store is closed."""
+        """Queue rows behind those that are; bulk waits while they are too many. Raises StoreError once closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closing or self._pending_rows < MAX_PENDING_ROWS)
+            if item.is_bulk:
+                self._changed.wait_for(lambda: self._closing or self._pending_rows < MAX_PENDING_ROWS)
             if self._closing:
                 raise StoreError("The store is closed.")
             self._pending.append(item)

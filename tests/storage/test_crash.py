@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from domain import Batch, Event
+from domain import AuditEntry, Batch, Config, Event, HostSample, Run
 from settings import Settings
 from storage.database import StoreError
 from storage.reading import published_query
@@ -149,6 +149,47 @@ def test_closing_on_a_full_disk_says_what_was_not_stored(small_disk: Path) -> No
     store.close()
     with pytest.raises(Exception, match=r"Not stored before the store was closed: .*space"):
         future.result(timeout=5)
+
+
+def test_what_became_of_runs_is_taken_at_once_where_bulk_must_wait(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fake stands in for a disk that stays full while a whole queue fills."""
+    whole, room = store._database.transaction, threading.Event()
+
+    @contextmanager
+    def full() -> Iterator[duckdb.DuckDBPyConnection]:
+        if not room.is_set():
+            raise duckdb.OperationalError("pretended: no space left")
+        with whole() as cursor:
+            yield cursor
+
+    monkeypatch.setattr("storage.writer.RETRY_S", 0.01)
+    monkeypatch.setattr("storage.writer.MAX_PENDING_ROWS", 10)
+    monkeypatch.setattr(store._database, "transaction", full)
+    bulk = Batch(tuple(HostSample("r1", NOW, float(second), "m1") for second in range(10)))
+    store.write(bulk)
+    waiting = threading.Thread(target=lambda: store.write(bulk), daemon=True)
+    waiting.start()
+
+    def stop_a_server() -> None:
+        store.write(Batch((Event("r1", NOW, "state", "stopping"),)))
+        store.record([AuditEntry(NOW, "operator", "stop", "r1")])
+        run = Run(id="r1", name="r1", color=0, config=Config(), machine_id="m1", created_at=NOW)
+        with pytest.raises(TimeoutError):
+            store.save_run(run, timeout_s=0.1)
+
+    stopping = threading.Thread(target=stop_a_server, daemon=True)
+    stopping.start()
+    stopping.join(10)
+    assert not stopping.is_alive(), "it was held up by samples"
+    assert waiting.is_alive()
+    room.set()
+    waiting.join(10)
+    wait_until(lambda: store.health().pending_rows == 0)
+    assert store.query("SELECT count(*) AS rows FROM host_samples")["rows"].to_pylist() == [20]
+    assert store.query("SELECT text FROM events")["text"].to_pylist() == ["stopping"]
+    assert [store.audit(2)[0].action, store.run("r1") is not None] == ["stop", True]
 
 
 @pytest.mark.parametrize("reaches_the_disk", [True, False])
