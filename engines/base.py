@@ -144,7 +144,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Invocation:
-    """How its server is started, and by what a command, a text or an image is known to start it."""
+    """engines/<name>/invocation.py: how its server is started, and what a command, text or image that does so holds."""
 
     is_server: Callable[[str, Sequence[str], int], bool]  # a program's name, all words, and where those after it begin
     first_words: tuple[str, ...]  # with which a line of text is a command of it, and no prose

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from engines import ENGINES
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
@@ -27,6 +30,15 @@ HOMES = {
 }
 COMPOSES = "__main__.py"  # a command puts rooms together as app.py does, and is imported by nobody
 FORBIDDEN_PAIRS = {("collectors", "storage"), ("engines", "storage"), ("analysis", "storage"), ("workloads", "storage")}
+ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b")
+MAY_NAME_AN_ENGINE = {
+    "launcher/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
+    "launcher/paste/script.py": "likewise",
+    "storage/queries.py": "the definition of the one kind of slot samples",
+    "web/attach_form.py": "an example beside an empty field",
+    "web/editor.py": "likewise",
+    "web/import_form.py": "likewise",
+}
 
 
 def room_of(path: Path) -> str:
@@ -57,6 +69,21 @@ def test_imports_run_downwards_and_libraries_stay_home(path: Path) -> None:
         assert name != "app", "nobody imports app.py"
         if name in HOMES:
             assert room in HOMES[name], f"{name} is at home in {sorted(HOMES[name])}, not in {room}"
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """The string literals of a file, docstrings aside."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def test_engines_are_named_in_their_packages_only() -> None:
+    others = [path for path in product_files() if room_of(path) not in ("engines", "demo")]
+    naming = {str(path.relative_to(ROOT)) for path in others if any(map(ENGINE_NAME.search, texts_of(path)))}
+    assert naming == set(MAY_NAME_AN_ENGINE), "what is one engine's belongs on its description, see engines/base.py"
 
 
 def test_the_check_sees_files() -> None:
