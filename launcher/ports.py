@@ -5,8 +5,20 @@ from __future__ import annotations
 import errno
 import socket
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import psutil
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Where a URL leads; raises ValueError when it is none of http(s)."""
+    parts = urlsplit(url)
+    port = DEFAULT_PORTS.get(parts.scheme) if parts.port is None else parts.port
+    if parts.scheme not in DEFAULT_PORTS or not port or not parts.hostname or " " in parts.hostname:
+        raise ValueError(f"{url} is not the URL of a server")
+    return parts.hostname, port
 
 
 def dial_host(host: str | None) -> str:

@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from domain import Config, Run, WorkloadSpec
 from launcher.backends import backend_of
 from launcher.command import complete_words
 from launcher.devices import CONTAINER_LAUNCHERS
-from launcher.ports import describe_busy_port, is_port_free
+from launcher.ports import describe_busy_port, host_and_port, is_port_free
 from launcher.readiness import default_base_url
 from launcher.secrets import missing_secrets
 
@@ -140,13 +140,26 @@ def check_container(config: Config) -> None:
         raise LaunchRefused(obstacle)
 
 
+def read_ready_url(text: str) -> tuple[str | None, str | None]:
+    """Base URL and path of a readiness URL as a person types it, with or without http://; None for nothing.
+
+    Raises LaunchRefused for what is no URL.
+    """
+    typed = text.strip()
+    if not typed:
+        return None, None
+    url = typed if "://" in typed.partition("?")[0] else f"http://{typed}"
+    port_of(url)
+    parts = urlsplit(url)
+    if parts.username or parts.password:
+        raise LaunchRefused("A readiness URL with a name or password in it is not taken: it would be stored.")
+    return f"{parts.scheme}://{parts.netloc}", urlunsplit(("", "", parts.path, parts.query, "")) or None
+
+
 def port_of(base_url: str) -> int:
     """The port of an http(s) URL; raises LaunchRefused when it is not one."""
     try:
-        parts = urlsplit(base_url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-    except ValueError:
-        parts, port = None, 0
-    if not parts or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise LaunchRefused(f"'{base_url}' is not the address of a server: it looks like http://127.0.0.1:8000.")
-    return port
+        return host_and_port(base_url)[1]
+    except ValueError as error:
+        words = f"'{base_url}' is not the address of a server: it looks like http://127.0.0.1:8000."
+        raise LaunchRefused(words) from error

@@ -5,13 +5,12 @@ from __future__ import annotations
 import socket
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import httpx
 
 from domain import Config
 from engines import BY_NAME
-from launcher.ports import dial_host
+from launcher.ports import dial_host, host_and_port
 
 PROBE_TIMEOUT_S = 2.0
 ANY_ENGINE_READY_PATH = "/v1/models"
@@ -56,10 +55,8 @@ class ReadinessPoll:
 
 def accepts_connections(base_url: str) -> bool:
     """Whether something listens at the URL; a server too busy to take the connection in time still does."""
-    parts = urlsplit(base_url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        socket.create_connection((parts.hostname or "", port), timeout=PROBE_TIMEOUT_S).close()
+        socket.create_connection(host_and_port(base_url), timeout=PROBE_TIMEOUT_S).close()
     except TimeoutError:
         return True
     except (OSError, UnicodeError):  # the latter for a host that no name can have

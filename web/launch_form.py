@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 import streamlit as st
 
 from domain import Config
-from engines import BY_NAME
-from launcher.preflight import LaunchRefused, LaunchRequest
+from launcher.preflight import LaunchRefused, LaunchRequest, read_ready_url
+from launcher.readiness import default_base_url, default_ready_path
 from web import audit, draft, places
 from web.actions import require_operator
 from web.context import services
@@ -24,7 +22,7 @@ def launch() -> None:
         name = st.text_input("Name", placeholder="made from what matters")
         workload = st.selectbox("Workload", [WATCH.name, *REGISTRY], format_func=_workload_title)
         left, right = st.columns([3, 2])
-        url = left.text_input("Ready when this URL answers 200", placeholder=_default_ready_url(config))
+        url = left.text_input("Ready when this URL answers 200", placeholder=default_ready_url(config))
         timeout_s = right.number_input("Give up without progress for, s", min_value=5, value=600, step=30)
         in_queue = st.checkbox(
             "Queue it: wait for the queued runs on its GPUs",
@@ -37,7 +35,11 @@ def launch() -> None:
         pressed = st.form_submit_button("Launch", type="primary", disabled=not can_start)
     if not pressed or config is None:
         return
-    base_url, ready_path = _split(url)
+    try:
+        base_url, ready_path = read_ready_url(url)
+    except LaunchRefused as refusal:
+        st.error(markdown_text(str(refusal)))
+        return
     request = LaunchRequest(
         config=config,
         name=name or None,
@@ -56,18 +58,10 @@ def _workload_title(name: str) -> str:
     return "None: watch what its users do" if name == WATCH.name else REGISTRY[name].title
 
 
-def _default_ready_url(config: Config | None) -> str:
-    engine = BY_NAME.get(config.engine) if config else None
-    port = (config.port if config else None) or (engine.default_port if engine else None)
-    return f"http://127.0.0.1:{port or 8000}{engine.ready_path if engine else '/v1/models'}"
-
-
-def _split(url: str) -> tuple[str | None, str | None]:
-    """Base URL and path of a readiness URL; None where nothing was typed."""
-    parts = urlsplit(url.strip())
-    if not parts.netloc:
-        return None, None
-    return f"{parts.scheme}://{parts.netloc}", parts.path or None
+def default_ready_url(config: Config | None) -> str:
+    """Where the server will be asked if nothing is typed, as far as that is known."""
+    base_url = default_base_url(config) if config else None
+    return f"{base_url}{default_ready_path(config)}" if config and base_url else "its port is not known: please give it"
 
 
 def _start(request: LaunchRequest, in_queue: bool) -> None:
