@@ -23,7 +23,8 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 def dial_host(host: str | None) -> str:
     """The address under which a server bound to `host` is reached from this machine."""
-    return "127.0.0.1" if host in (None, "", "0.0.0.0", "localhost", "::", "[::]") else str(host)
+    bare = (host or "").strip("[]")
+    return "127.0.0.1" if bare in ("", "0.0.0.0", "localhost", "::") else bare
 
 
 def is_port_free(port: int, host: str | None = None) -> bool:
@@ -33,7 +34,7 @@ def is_port_free(port: int, host: str | None = None) -> bool:
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((address.strip("[]"), port))
+            probe.bind((address, port))
             probe.listen(1)
         except OSError as error:
             return error.errno != errno.EADDRINUSE

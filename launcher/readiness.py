@@ -74,4 +74,5 @@ def default_base_url(config: Config) -> str | None:
     """Where a server of this config will answer on this machine; None when no port is known."""
     engine = BY_NAME.get(config.engine)
     port = config.port or (engine.default_port if engine else None)
-    return f"http://{dial_host(config.host)}:{port}" if port else None
+    host = dial_host(config.host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}" if port else None

@@ -44,6 +44,9 @@ def test_a_readiness_url_with_a_password_is_refused() -> None:
     [
         (Config(engine="vllm", host="10.0.0.5"), "http://10.0.0.5:8000/health"),
         (Config(engine="sglang", host="0.0.0.0", port=9), "http://127.0.0.1:9/health"),
+        (Config(engine="vllm", host="::1", port=9), "http://[::1]:9/health"),
+        (Config(engine="vllm", host="[fd00::5]", port=9), "http://[fd00::5]:9/health"),
+        (Config(engine="vllm", host="::", port=9), "http://127.0.0.1:9/health"),
         (Config(engine="other", port=9), "http://127.0.0.1:9/v1/models"),
         (Config(engine="other"), "its port is not known: please give it"),
         (None, "its port is not known: please give it"),
