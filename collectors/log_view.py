@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TypedDict
 
@@ -16,12 +18,24 @@ LONGEST_LINE = 2000  # characters shown of one line
 _COUNT_CHUNK = 1 << 20
 
 
-class ViewLine(TypedDict):
-    """One line as a page shows it; `kind` is that of its mark, if it has one."""
+class _Said(TypedDict):
+    kind: str | None
+    why: str | None  # one sentence, for warnings and failures
+    stamp: datetime | None  # as printed
+    elapsed_s: float | None
+
+
+NO_MARK = _Said(kind=None, why=None, stamp=None, elapsed_s=None)
+
+
+class ViewLine(_Said):
+    """One line as a page shows it; what its mark says stays None where it has none.
+
+    `line` counts on where the file begins anew, so that a later line always has the higher number.
+    """
 
     line: int
     text: str
-    kind: str | None
 
 
 class LogTailView:
@@ -32,6 +46,7 @@ class LogTailView:
         self._engine = BY_NAME.get(engine)
         self._seen: tuple[int, int, int] | None = None  # inode, size, limit
         self._lines: list[ViewLine] = []
+        self._before = 0  # lines of the files that were here before
         self._counted = (0, 0)  # bytes, and the LFs in them
         self._inode = 0
 
@@ -47,12 +62,14 @@ class LogTailView:
         stat = os.fstat(fd)
         seen = (stat.st_ino, stat.st_size, limit)
         if seen != self._seen:
+            if self._seen and (stat.st_ino != self._seen[0] or stat.st_size < self._seen[1]):
+                self._before = self._lines[-1]["line"] if self._lines else self._before
             start = max(stat.st_size - WINDOW_BYTES, 0)
             window = os.pread(fd, stat.st_size - start, start)
             if start:
                 cut = window.find(b"\n") + 1
                 start, window = start + cut, window[cut:]
-            first = self._lines_before(fd, stat.st_ino, start) + 1
+            first = self._before + self._lines_before(fd, stat.st_ino, start) + 1
             self._seen, self._lines = seen, self._marked(window, first, limit)
         return self._lines
 
@@ -73,16 +90,28 @@ class LogTailView:
             raw.pop()
         marks = self._marks(window)
         shown = list(enumerate(raw))[-limit:]
-        return [ViewLine(line=first + i, text=_plain(text), kind=marks.get(i + 1)) for i, text in shown]
+        return [ViewLine(line=first + i, text=_plain(text), **marks.get(i + 1, NO_MARK)) for i, text in shown]
 
-    def _marks(self, window: bytes) -> dict[int, str]:
-        """Kind by line number within the window; a fresh parser's, which marks each line by what it says itself."""
+    def _marks(self, window: bytes) -> dict[int, _Said]:
+        """By line number within the window; a fresh parser's, which marks each line by what it says itself."""
         if self._engine is None or self._engine.log is None:
             return {}
         parser = self._engine.log.log_parser()
         events = [*parser.feed(window), *parser.close()]
-        samples = {event.line: "throughput" for event in events if isinstance(event, ParsedSample)}
-        return samples | {event.line: event.kind for event in events if isinstance(event, Mark)}
+        samples = {event.line: _of_sample(event) for event in events if isinstance(event, ParsedSample)}
+        times = {line: said["elapsed_s"] for line, said in samples.items()}
+        return samples | {event.line: _of_mark(event, times) for event in events if isinstance(event, Mark)}
+
+
+def _of_sample(event: ParsedSample) -> _Said:
+    return _Said(kind="throughput", why=None, stamp=event.stamp, elapsed_s=event.elapsed_s)
+
+
+def _of_mark(event: Mark, elapsed_s: Mapping[int, float | None]) -> _Said:
+    why = event.text if event.kind in ("warning", "failure") else None
+    return _Said(
+        kind=event.kind, why=mask_text(why) if why else None, stamp=event.stamp, elapsed_s=elapsed_s.get(event.line)
+    )
 
 
 def _plain(raw: bytes) -> str:

@@ -25,7 +25,7 @@ if picked.runs:
         stop_buttons(picked.runs)
         share_button(picked.runs, "live")
     workload_progress(picked.runs)
-    live_plot([run.id for run in picked.runs], not_comparable=not_comparable(picked.runs))
+    live_plot({run.id: run.color for run in picked.runs}, not_comparable=not_comparable(picked.runs))
 elif not runs and is_operator():
     nothing_yet()
 else:

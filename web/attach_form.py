@@ -18,10 +18,12 @@ from web.facts import engine_title_of
 from web.markup import markdown_text
 from web.theme import DASH
 
+LOOKED_S = 3.0  # every change on Launch runs this tab too, and a look asks all processes and the container runtimes
+
 
 def found_servers() -> None:
     """Servers of engines we know that run on this machine, each with a button; nothing is touched."""
-    servers = [server for server in find_servers() if server.run_id is None]
+    servers = [server for server in _look() if server.run_id is None]
     if not servers:
         st.caption("No vLLM, SGLang, llama.cpp or TensorRT-LLM server of somebody else's runs on this machine now.")
         return
@@ -30,6 +32,11 @@ def found_servers() -> None:
             st.html(_description(server))
             if st.button("Watch it", key=f"watch-{number}", disabled=server.base_url is None) and server.base_url:
                 _watch(server.base_url, server.config, None, server.log_path, server.pid)
+
+
+@st.cache_data(ttl=LOOKED_S, show_spinner=False)
+def _look() -> list[FoundServer]:
+    return find_servers()
 
 
 def _description(server: FoundServer) -> str:

@@ -50,9 +50,13 @@ def engine_title_of(name: str) -> str:
 
 
 def facts_of(runs: Sequence[Run]) -> list[Facts]:
-    """The facts of each run, in the order given; one query a kind for all of them."""
+    """The facts of each run, in the order given."""
+    return facts_in(services().store, runs)
+
+
+def facts_in(store: queries.Asked, runs: Sequence[Run]) -> list[Facts]:
+    """The same from this store; one query a kind for all runs."""
     ids = [run.id for run in runs]
-    store = services().store
     windows = queries.windows(store, ids, PEAK_WINDOW_S)
     acceptance = queries.acceptance(store, ids)
     requests = queries.request_totals(store, ids)

@@ -1,15 +1,14 @@
 """The newest numbers of the runs that an address names, in the page's own HTML: there before Streamlit has started.
 
 Streamlit's page is empty until its scripts have been loaded and its first run of ours is through, a second or more.
-What is laid over it until then is what the push hub would say; web/static/first_look.js takes it away.
+What is laid over it until then (web/run_cards.py) is taken away by web/static/first_look.js.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
+import logging
+from collections.abc import Callable, Sequence
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import MutableHeaders
@@ -18,14 +17,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from web import markup
 from web.assets import STATIC, assets_url
 from web.auth import may_see
-from web.live_protocol import LivePart
-from web.theme import three_digits
 
-Look = Callable[[Sequence[str]], Awaitable[Mapping[str, LivePart]]]
+_log = logging.getLogger(__name__)
+Look = Callable[[Sequence[str]], str]  # the cards of those of these runs that exist, as HTML; called in a thread
 # What a page shows of its own when it is drawn; any other answer of Streamlit's passes untouched.
 DRAWN = {"live": ".lv-lanes:not(:has(.lv-waiting))", "compare": "[data-testid=stHtml]", "run": "[data-testid=stHtml]"}
 MOST_RUNS = 8
-PATIENCE_S = 0.5  # the page itself must not wait for its first look
+PATIENCE_S = 1.0  # the page itself must not wait for its first look
 END_OF_PAGE = b"</body>"
 MAKES_IT_ANOTHER_PAGE = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
@@ -40,16 +38,22 @@ class FirstLook:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         page, run_ids = self._asked(scope)
-        parts: Mapping[str, LivePart] = {}
-        if run_ids:
-            with suppress(TimeoutError):
-                parts = await asyncio.wait_for(self._look(run_ids), PATIENCE_S)
-        if not parts:
+        cards = await self._cards(run_ids) if run_ids else ""
+        if not cards:
             await self._app(scope, receive, send)
             return
-        shown = [parts[run_id] for run_id in run_ids if run_id in parts]
-        inserting = _Inserting(send, overlay(page, shown, assets_url(self._base_path)).encode())
+        inserting = _Inserting(send, overlay(page, cards, assets_url(self._base_path)).encode())
         await self._app(_asked_whole(scope), receive, inserting.send)
+
+    async def _cards(self, run_ids: Sequence[str]) -> str:
+        """Nothing where the look takes too long or fails: the page will say what is wrong."""
+        try:
+            return await asyncio.wait_for(asyncio.to_thread(self._look, run_ids), PATIENCE_S)
+        except TimeoutError:
+            return ""
+        except Exception:
+            _log.exception("no first look at %s", run_ids)
+            return ""
 
     def _asked(self, scope: Scope) -> tuple[str, list[str]]:
         """The page and those of its runs that may be seen; no run where this is not the page of a run."""
@@ -61,34 +65,15 @@ class FirstLook:
         return page, [one for one in named if page in DRAWN and may_see(scope, [one])][:MOST_RUNS]
 
 
-def overlay(page: str, parts: Sequence[LivePart], assets: str) -> str:
+def overlay(page: str, cards: str, assets: str) -> str:
     """The runs at a glance, and the script that ends it."""
-    cards = "".join(_card(part) for part in parts)
     modules = sorted((STATIC / "live").glob("*.js")) if page == "live" else []
     return (
         f'<link rel="stylesheet" href="{assets}/pitwall.css">'
         + "".join(f'<link rel="modulepreload" href="{assets}/live/{path.name}">' for path in modules)
         + f'<section class="pw-first" data-drawn="{markup.text(DRAWN[page])}" aria-label="The runs at a glance">'
-        f'<p class="pw-muted">Loading the page. What is known now:</p><div class="pw-cards">{cards}</div></section>'
+        f'<p class="pw-muted">Loading the page. What is known now:</p>{cards}</section>'
         f'<script type="module" src="{assets}/first_look.js"></script>'
-    )
-
-
-def _card(part: LivePart) -> str:
-    meta, speed = part["meta"], part["now"].get("decode_tps")
-    value, why = (speed["v"], speed["why"]) if speed else (None, meta["absent"].get("decode_tps"))
-    if value is None:
-        big, note = "", why or "no decode speed seen yet"
-    else:
-        big = f'<div class="pw-big">{markup.number(three_digits(value), "tok/s")}</div>'
-        note = f"decode, {meta['tile_basis']}"
-        note += f" ({datetime.fromtimestamp(speed['t'], UTC):%H:%M:%S} UTC)" if speed and "t" in speed else ""
-    state = f"{meta['state']}: {meta['phase']}" if meta["phase"] else meta["state"]
-    return (
-        f'<div class="pw-card" style="--pw-run:{markup.run_css_color(meta["color"])}">'
-        f'<div><span class="pw-name">{markup.text(meta["name"])}</span> '
-        f'<span class="pw-muted">{markup.text(state)}</span></div>{big}'
-        f'<div class="pw-muted">{markup.text(note)}</div><div>{markup.chips(meta["chips"])}</div></div>'
     )
 
 

@@ -12,7 +12,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -102,11 +102,6 @@ class LiveHub:
             self._dirty.update(run_ids)
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._woken.set)
-
-    async def look(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
-        """What is known now of those of these runs that exist."""
-        async with self._reading:
-            return await self._in_thread(self._reader.snapshots, run_ids)
 
     async def serve(self, websocket: WebSocket) -> None:
         """Push the runs that the query names to one browser until it leaves."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -29,26 +29,26 @@ _PALETTE = {
 
 
 def live_plot(
-    run_ids: Sequence[str],
-    baseline: str | None = None,
+    colors: Mapping[str, int],
     not_comparable: Mapping[str, str] | None = None,
     key: str = "live-plot",
 ) -> None:
-    """Show these runs side by side, live ones as they go and finished ones laid under them.
+    """Show these runs (by id, with their colours) side by side, live ones as they go and finished ones laid under them.
 
-    `baseline` is the run that the others' speeds are divided by (the first one unless said);
+    The speed of the first divides that of the others;
     `not_comparable` maps a run id to the reason why it is not measured against the baseline.
     Without a run there is nothing to show and nothing is shown.
     """
-    if not run_ids:
+    if not colors:
         return
     base = st.get_option("server.baseUrlPath").strip("/")
     base_path = f"/{base}" if base else ""
     _component(
         key=key,
         data={
-            "runs": list(run_ids),
-            "baseline": baseline or next(iter(run_ids), None),
+            "runs": list(colors),
+            "colors": dict(colors),
+            "baseline": next(iter(colors)),
             "not_comparable": dict(not_comparable or {}),
             "base": base_path,
             "assets": assets_url(base_path),

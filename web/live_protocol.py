@@ -15,20 +15,20 @@ unknown is null. Every message is one JSON object:
 `is_storing` is false while the store takes nothing (a full disk): then no deltas come.
 `seq` grows by one per delta of a run; a gap in it means: reconnect with the last cursor. Points of a series
 come in the order of their time, so a browser drops points that are not newer than its newest of that series,
-and log lines that are not beyond its last offset: a backfill may overlap what is there.
+and log lines that are not beyond its last: a backfill may overlap what is there.
 
 A LivePart in JSON:
 
     cursor      "opaque text that the reader understands"
     meta        {"id", "name", "color", "state", "phase", "kind", "engine_title", "chips": ["MTP 4", ...],
                  "created_t", "started_t", "ready_t", "ended_t", "ceiling": k + 1 or null,
-                 "cause", "cause_line", "tile_basis": "now" or "median of the run",
+                 "cause", "cause_line", "tile_basis": "now" or "mean of its active windows",
                  "absent": {series name: why this run can never have it}}   whole, when anything in it changed
     series      {"decode_tps": {"t": [...], "v": [1.5, null, ...], "excluded": [0, 1, ...]}, ...}
                  a null in v is a gap (an outage); excluded (optional) marks idle, mixed or warm-up samples
     now         {tile name: {"v": 107.2, "why": null, "t": 1795210000.0}, "kv_usage_ratio": {"v": null, "why": "..."}}
     per_position {"v": [0.81, 0.55, ...] or null, "why": null}   acceptance per draft position, index 0 = first
-    log         [{"offset": 512, "line": 7, "t": 1795210000.0 or null, "text": "...", "mark": null or a Mark kind,
+    log         [{"line": 7, "t": 1795210000.0 or null, "text": "...", "mark": null or a Mark kind,
                   "why": null or one sentence}]   the newest lines last
 
 Tile names are the series names plus `process_count`; SERIES lists them with their units.
@@ -75,7 +75,6 @@ class PerPosition(TypedDict):
 
 
 class LogLine(TypedDict):
-    offset: int
     line: int
     t: float | None
     text: str

@@ -6,18 +6,19 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from analysis.config_diff import chips
-from collectors.log_view import LogTailView
+from collectors.line_time import line_time
+from collectors.log_view import LogTailView, ViewLine
 from domain import JsonValue, Run
 from engines.definitions import MEASURES, OVER_TIME
 from storage import live_queries
 from storage.store import Store
-from web.facts import engine_title
+from web.facts import Facts, engine_title, facts_in
 from web.live_protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
 
 Row = Mapping[str, Any]
@@ -88,10 +89,15 @@ class StoreReader:
         runs = store.runs_of(list(cursors))
         new = self._points(cursors)
         # The numbers of a run that has ended are of all of it, never of what came last.
-        ended = [run.id for run in runs if run.state.is_final and cursors[run.id] != Cursor()]
-        whole = new | (self._points(dict.fromkeys(ended, Cursor())) if ended else {})
+        ended = [run for run in runs if run.state.is_final]
+        again = [run.id for run in ended if cursors[run.id] != Cursor()]
+        whole = new | (self._points(dict.fromkeys(again, Cursor())) if again else {})
+        said = {facts.run.id: _verdict_tiles(facts) for facts in facts_in(store, ended)} if ended else {}
         errors = live_queries.collector_errors(store, list(cursors))
-        return {run.id: self._part(run, new[run.id], whole[run.id], errors[run.id], cursors[run.id]) for run in runs}
+        parts = {run.id: self._part(run, new[run.id], errors[run.id], cursors[run.id]) for run in runs}
+        for run in runs:
+            parts[run.id]["now"] = _tiles(whole[run.id], run, _absent(run, errors[run.id])) | said.get(run.id, {})
+        return parts
 
     def _points(self, cursors: Mapping[str, Cursor]) -> dict[str, Points]:
         store = self._store()
@@ -103,12 +109,13 @@ class StoreReader:
             for run_id in cursors
         }
 
-    def _part(self, run: Run, points: Points, whole: Points, errors: Mapping[str, str], cursor: Cursor) -> LivePart:
+    def _part(self, run: Run, points: Points, errors: Mapping[str, str], cursor: Cursor) -> LivePart:
+        """All but the numbers."""
         log = self._log(run, cursor.log)
         meta = _meta(run, _absent(run, errors))
         digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()[:16]
-        said = Cursor(**points.after(cursor), log=log[-1]["offset"] if log else cursor.log, meta=digest)
-        part = LivePart(cursor=said.text(), series=_series(points), now=_tiles(whole, run, meta["absent"]), log=log)
+        said = Cursor(**points.after(cursor), log=log[-1]["line"] if log else cursor.log, meta=digest)
+        part = LivePart(cursor=said.text(), series=_series(points), log=log)
         if position := _per_position(points.engine):
             part["per_position"] = position
         if digest != cursor.meta:
@@ -116,22 +123,30 @@ class StoreReader:
         return part
 
     def _log(self, run: Run, after: int) -> list[LogLine]:
-        """The lines beyond line number `after`, of the newest ones; the number serves as their offset."""
+        """The lines beyond line number `after`, of the newest ones."""
         if run.log_path is None:
             return []
         if run.id not in self._views:
             self._views[run.id] = LogTailView(Path(run.log_path), run.config.engine)
-        return [
-            LogLine(offset=row["line"], line=row["line"], t=None, text=row["text"], mark=row["kind"], why=None)
-            for row in self._views[run.id].lines(LOG_LINES)
-            if row["line"] > after
-        ]
+        return [_log_line(row, run) for row in self._views[run.id].lines(LOG_LINES) if row["line"] > after]
 
     def _without_doubles(self, run_id: str, rows: list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
         """One source a run: the log only where no counter ever spoke."""
         if any(row["source"] != "log" for row in rows):
             self._counted.add(run_id)
         return [row for row in rows if row["source"] != "log" or run_id not in self._counted]
+
+
+def _log_line(row: ViewLine, run: Run) -> LogLine:
+    return LogLine(line=row["line"], t=_time_of(row, run), text=row["text"], mark=row["kind"], why=row["why"])
+
+
+def _time_of(row: ViewLine, run: Run) -> float | None:
+    """When a line was written, where it says so itself; an imported log's stamps want more than its run knows."""
+    if run.kind == "imported":
+        return None
+    moment, how = line_time(row["stamp"], row["elapsed_s"], run, run.ended_at or datetime.now(UTC))
+    return None if how == "read" else moment.timestamp()
 
 
 def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
@@ -152,7 +167,7 @@ def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
         ceiling=spec.num_tokens + 1 if spec and spec.num_tokens else None,
         cause=run.cause,
         cause_line=run.cause_line,
-        tile_basis="median of the run" if run.state.is_final else "now",
+        tile_basis="mean of its active windows" if run.state.is_final else "now",
         absent=absent,
     )
 
@@ -217,7 +232,7 @@ def _product(a: float | None, b: float | None) -> float | None:
 
 
 def _tiles(points: Points, run: Run, absent: Mapping[str, str]) -> dict[str, Tile]:
-    """The big numbers: of now while the run is live, the median of what was ranked once it has ended."""
+    """The numbers of the moment while the run is live, their medians once it has ended."""
     series = _series(points)
     last = _median if run.state.is_final else _newest
     tiles = {name: last(one) for name, one in series.items()}
@@ -230,6 +245,15 @@ def _tiles(points: Points, run: Run, absent: Mapping[str, str]) -> dict[str, Til
         if name in tiles and tiles[name]["v"] is None:
             tiles[name]["why"] = reason
     return tiles
+
+
+def _verdict_tiles(facts: Facts) -> dict[str, Tile]:
+    """Speed, its factors and acceptance of a run that has ended, the same that Compare shows and judges by."""
+    factors, why = facts.summary.factors, facts.summary.reason
+    tiles = {name: Tile(v=None, why=why) for name in RATE_SERIES}
+    if factors:
+        tiles = {name: Tile(v=getattr(factors, name), why=factors.reason) for name in RATE_SERIES}
+    return tiles | {"acceptance_length": Tile(v=facts.acceptance.length, why=facts.acceptance.reason)}
 
 
 def _newest(series: Series) -> Tile:

@@ -12,14 +12,14 @@ from domain import Run
 from web import places
 from web.actions import is_operator
 from web.markup import markdown_text
-from web.theme import DASH
+from web.theme import DASH, colors_apart
 
 TAIL = 4  # of an id: what tells apart those of one moment
 
 
 @dataclass(frozen=True)
 class Picked:
-    """The runs the address names, in its order, and the ids in it that no run has."""
+    """The runs the address names, in its order, no two of a colour, and the ids in it that no run has."""
 
     runs: list[Run]
     unknown: list[str]
@@ -59,7 +59,12 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
     if chosen != named and not unknown:
         st.query_params["run"] = chosen
     st.session_state[f"{key}-address"] = chosen if not unknown else named
-    return Picked([by_id[run_id] for run_id in chosen], unknown)
+    return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown)
+
+
+def _apart(runs: Sequence[Run]) -> list[Run]:
+    colors = colors_apart([run.color for run in runs])
+    return [run.model_copy(update={"color": color}) for run, color in zip(runs, colors, strict=True)]
 
 
 def tell_unknown(picked: Picked) -> None:

@@ -13,6 +13,7 @@ from launcher.devices import CONTAINER_LAUNCHERS
 from launcher.presets import preset_of, preset_text
 from web import markup
 from web.actions import is_operator
+from web.markup import markdown_text
 
 UNTOLD = ("words", "package_reason", "model_reason", "gpus_reason", "gpus")
 
@@ -45,13 +46,13 @@ def _rows(frozen: Mapping[str, JsonValue]) -> list[Sequence[str]]:
 
 
 def reproduce(run: Run) -> None:
-    """The command and the preset that start the same again; secrets stay references."""
-    if not run.config.argv:
+    """The command and the preset that start the same again, for who may; secrets stay references."""
+    if not run.config.argv or not is_operator():
         return
     with st.expander("Reproduce"):
         env = {} if run.config.launcher in CONTAINER_LAUNCHERS else run.config.env
         where = (run.provenance or {}).get("cwd")
-        st.caption("The command" + (f", in `{markup.text(where)}`" if where else ""))
+        st.caption("The command" + (f", in {markdown_text(where)}" if where else ""))
         st.code(shell_text(run.config.argv, env), language="bash", wrap_lines=True)
         st.caption("The same as a preset: a file in the data folder's presets/")
         st.code(preset_text(preset_of(run.name, run.config)), language="toml", wrap_lines=True)

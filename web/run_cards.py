@@ -1,8 +1,8 @@
-"""The cards of the runs that are live or queued."""
+"""Runs as cards: those that are live or queued, and any in the first look at a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from analysis.config_diff import chips
@@ -11,33 +11,66 @@ from storage import queries
 from web import markup
 from web.charts import ground
 from web.context import services
-from web.facts import engine_title
-from web.theme import duration, run_color, three_digits
+from web.facts import Facts, engine_title, facts_in
+from web.theme import colors_apart, duration, run_color, three_digits
 
-SPARK_S = 120.0
+RECENT_S = 120.0
+NOT_SEEN = "no decode speed in the last two minutes"
 
 
 def live_cards(runs: Sequence[Run]) -> str:
     """A card a run: how it stands, how fast it decodes now, and the last two minutes as a line."""
-    recent = queries.recent_speed(services().store, [run.id for run in runs], SPARK_S)
-    return f'<div class="pw-cards">{"".join(_card(run, recent[run.id]) for run in runs)}</div>'
+    recent = queries.recent_speed(services().store, [run.id for run in runs], RECENT_S)
+    cards = (
+        _card(
+            run, run.color, _speed_now(recent[run.id]), markup.sparkline(recent[run.id], run_color(run.color, ground()))
+        )
+        for run in runs
+    )
+    return _grid(cards)
 
 
-def _card(run: Run, speeds: Sequence[float | None]) -> str:
+def first_cards(store: queries.Asked, runs: Sequence[Run]) -> str:
+    """A card a run in the order given: its speed now, or what Compare says of one that has ended."""
+    ended = {one.run.id: one for one in facts_in(store, [run for run in runs if run.state.is_final])}
+    recent = queries.recent_speed(store, [run.id for run in runs if run.id not in ended], RECENT_S)
+    speeds = [_speed_of(ended[run.id]) if run.id in ended else _speed_now(recent[run.id]) for run in runs]
+    return _grid(map(_card, runs, colors_apart([run.color for run in runs]), speeds))
+
+
+def _grid(cards: Iterable[str]) -> str:
+    return f'<div class="pw-cards">{"".join(cards)}</div>'
+
+
+def _speed_now(speeds: Sequence[float | None]) -> str:
     known = [speed for speed in speeds if speed is not None]
-    big = markup.number(three_digits(known[-1] if known else None), "tok/s", "no decode speed seen yet")
+    return _big(known[-1], "decode, now") if known else f'<div class="pw-muted">{NOT_SEEN}</div>'
+
+
+def _speed_of(facts: Facts) -> str:
+    said = facts.summary
+    if said.factors is None:
+        return f'<div class="pw-muted">{markup.text(said.reason)}</div>'
+    return _big(said.factors.decode_tps, "decode, mean of its active windows")
+
+
+def _big(tok_s: float, what: str) -> str:
+    number = markup.number(three_digits(tok_s), "tok/s")
+    return f'<div class="pw-big">{number} <small class="pw-muted">{what}</small></div>'
+
+
+def _card(run: Run, color: int, speed: str, line: str = "") -> str:
     state = f"{run.state}: {run.phase}" if run.phase else str(run.state)
     words = markup.chips(chips(run.config.model_dump(), engine_title(run)))
-    line = markup.sparkline(speeds, run_color(run.color, ground()))
     return (
-        f'<a class="pw-card" style="--pw-run:{markup.run_css_color(run.color)}" target="_self" '
+        f'<a class="pw-card" style="--pw-run:{markup.run_css_color(color)}" target="_self" '
         f'href="{markup.run_link("live", [run.id])}">'
         f'<div><span class="pw-name">{markup.text(run.name)}</span> '
         f'<span class="pw-muted">{markup.text(state)} {_elapsed(run)}</span></div>'
-        f'<div class="pw-big">{big}</div>{line}<div>{words}</div></a>'
+        f"{speed}{line}<div>{words}</div></a>"
     )
 
 
 def _elapsed(run: Run) -> str:
-    since = run.ready_at or run.started_at
-    return "" if since is None else duration((datetime.now(UTC) - since).total_seconds())
+    since, until = run.ready_at or run.started_at, run.ended_at or datetime.now(UTC)
+    return "" if since is None else duration((until - since).total_seconds())

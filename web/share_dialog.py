@@ -11,19 +11,20 @@ from domain import Run, Share
 from settings import Settings
 from web import audit
 from web.actions import is_operator, require_operator
+from web.auth import LOOPBACK_NAMES
 from web.context import services
 from web.markup import markdown_text
 
 DAYS = 7
 MOST_DAYS = 90
 IS_OPEN = "share-dialog-is-open"
-LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 def share_button(runs: Sequence[Run], page: str) -> None:
     """The operator's button that gives these runs away as they are seen on `page`."""
-    if runs and is_operator() and st.button("Share", key=f"share-{page}", icon=":material/share:"):
-        st.session_state[IS_OPEN] = True
+    pressed = bool(runs) and is_operator() and st.button("Share", key=f"share-{page}", icon=":material/share:")
+    st.session_state[IS_OPEN] = pressed  # the page's next run closes it, whatever that is for
+    if pressed:
         _dialog([(run.id, run.name) for run in runs], page)
 
 
@@ -95,7 +96,7 @@ def moment(at: datetime) -> str:
 
 def how_to_reach(settings: Settings) -> str:
     """What a teammate needs besides the link, in Markdown; nothing where others reach us anyway."""
-    if settings.public_url or settings.host not in LOOPBACK:
+    if settings.public_url or settings.host not in LOOPBACK_NAMES:
         return ""
     tunnel = f"ssh -N -L {settings.port}:127.0.0.1:{settings.port} <this machine>"
     return (

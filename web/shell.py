@@ -8,6 +8,7 @@ import streamlit as st
 
 from web import places
 from web.actions import is_operator
+from web.charts import ground
 from web.context import services
 from web.markup import markdown_text
 from web.share_end import watch_share
@@ -15,7 +16,8 @@ from web.share_end import watch_share
 STATIC = Path(__file__).resolve().parent / "static"
 
 st.set_page_config(page_title="Pitwall", page_icon=str(STATIC / "icon.svg"), layout="wide")
-st.html("<style>" + (STATIC / "pitwall.css").read_text() + "</style>")
+# Streamlit says the ground on .stApp alone; popovers and dialogs are beside it, and light-dark() goes by what is above.
+st.html(f"<style>:root {{ color-scheme: {ground()}; }} {(STATIC / 'pitwall.css').read_text()}</style>")
 
 live = st.Page(places.LIVE, title="Live", url_path="live")
 compare = st.Page(places.COMPARE, title="Compare", url_path="compare")

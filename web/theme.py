@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 Ground = Literal["light", "dark"]
@@ -26,6 +27,16 @@ def run_color(index: int, ground: Ground) -> str:
     """The colour of the run with this colour index on that ground."""
     palette = RUN_COLORS[ground]
     return palette[index % len(palette)]
+
+
+def colors_apart(wanted: Sequence[int]) -> list[int]:
+    """The colour of each of some runs that are shown together: its own, or the first free one where another has it."""
+    count = len(RUN_COLORS["light"])
+    given: list[int] = []
+    for color in (one % count for one in wanted):
+        taken = {*given, *(one % count for one in wanted)}
+        given.append(color if color not in given else next((c for c in range(count) if c not in taken), color))
+    return given
 
 
 def three_digits(value: float | None) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from collectors.base import Clock
 from collectors.line_time import line_time
 from collectors.log_tail import LogReader, log_collector, log_reader
-from collectors.log_view import LogTailView
+from collectors.log_view import NO_MARK, LogTailView
 from domain import Config, Event, LogSample, Run
 from engines import BY_NAME
 from engines.prefixes import YEARLESS
@@ -160,10 +160,12 @@ def test_the_view_shows_the_last_lines_with_their_marks(tmp_path: Path) -> None:
     lines = view.lines(10)
     total = LOG.read_bytes().count(b"\n")
     assert [line["line"] for line in lines] == list(range(total - 9, total + 1))
-    assert {"throughput", "acceptance"} <= {line["kind"] for line in view.lines()}
+    marked = [line for line in view.lines() if line["kind"]]
+    assert {"throughput", "acceptance"} <= {line["kind"] for line in marked}
+    assert all(line["stamp"] for line in marked)
     with log.open("ab") as file:
         file.write(b"\x1b[31mred\x1b[0m 10%\r 99%\n")
-    assert view.lines(1) == [{"line": total + 1, "text": " 99%", "kind": None}]
+    assert view.lines(1) == [{"line": total + 1, "text": " 99%", **NO_MARK}]
 
 
 def test_the_view_of_a_long_log_counts_lines_and_reads_its_end(tmp_path: Path) -> None:
@@ -171,7 +173,10 @@ def test_the_view_of_a_long_log_counts_lines_and_reads_its_end(tmp_path: Path) -
     log.write_bytes(b"".join(b"line %d of a long log\n" % number for number in range(1, 20_001)))
     view = LogTailView(log, "other")
     assert view.lines(2) == [
-        {"line": number, "text": f"line {number} of a long log", "kind": None} for number in (19_999, 20_000)
+        {"line": number, "text": f"line {number} of a long log", **NO_MARK} for number in (19_999, 20_000)
     ]
     log.write_bytes(b"new\n")
-    assert view.lines(2) == [{"line": 1, "text": "new", "kind": None}]
+    assert view.lines(2) == [{"line": 20_001, "text": "new", **NO_MARK}], "a reader that has the old ones sees it"
+    with log.open("ab") as file:
+        file.write(b"newer\n")
+    assert [line["line"] for line in view.lines(2)] == [20_001, 20_002]

@@ -25,6 +25,14 @@ def test_every_text_colour_reaches_wcag_aa(ground: theme.Ground) -> None:
         assert contrast(color, theme.BACKGROUND[ground]) >= 4.5, color
 
 
+@pytest.mark.parametrize(
+    ("wanted", "given"),
+    [([0, 1, 2], [0, 1, 2]), ([1, 4, 0, 1, 0], [1, 4, 0, 2, 3]), ([0, 8], [0, 1]), ([0] * 9, [*range(8), 0])],
+)
+def test_runs_side_by_side_keep_their_colours_unless_another_has_it(wanted: list[int], given: list[int]) -> None:
+    assert theme.colors_apart(wanted) == given
+
+
 def test_runs_have_eight_distinct_colours() -> None:
     assert all(len(set(palette)) == 8 for palette in theme.RUN_COLORS.values())
 

@@ -94,7 +94,7 @@ class Scripted:
 
     def line(self, t: int) -> LogLine:
         mark, text, why = LOG[t % len(LOG)]
-        return {"offset": t, "line": t, "t": float(t), "text": text, "mark": mark, "why": why}
+        return {"line": t, "t": float(t), "text": text, "mark": mark, "why": why}
 
     def meta(self) -> LiveMeta:
         absent = {} if os.environ.get("HARNESS_GPU") else dict.fromkeys(GPU, NO_DRIVER)
@@ -117,7 +117,7 @@ class Scripted:
             "ceiling": 5 if self.drafts else None,
             "cause": "The GPU had no room for the KV cache of 262,144 tokens." if failed else None,
             "cause_line": "CUDA error: out of memory (ggml-cuda.cu:2317)" if failed else None,
-            "tile_basis": "median of the run" if self.state == "finished" else "now",
+            "tile_basis": "mean of its active windows" if self.state == "finished" else "now",
             "absent": absent,
         }
 

@@ -11,6 +11,6 @@ st.set_page_config(layout="wide", page_title="Live harness")
 st.caption(f"role: {current_role()}")
 st.session_state.reruns = st.session_state.get("reruns", 0) + st.button("Rerun")
 live_plot(
-    st.query_params.get_all("run"),
+    {run_id: color for color, run_id in enumerate(st.query_params.get_all("run"))},
     not_comparable={"ghost-0": f"asked {st.session_state.reruns} times"} if st.session_state.reruns else {},
 )

@@ -62,7 +62,7 @@ export class Lane {
     setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
     setText(this.state, stateText(model, serverNow));
     this.root.classList.toggle("lv-silent", isSilent(model, serverNow));
-    this.#refreshCause(meta);
+    this.#refreshCause(meta, model.now.decode_tps?.why);
     writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
     setText(this.speedNote, speedNote(model, isSilent(model, serverNow) ? null : compared));
     TILES.forEach(([, parts], row) => this.#refreshTile(model, parts, this.values[row]));
@@ -84,9 +84,11 @@ export class Lane {
     }
   }
 
-  #refreshCause({ cause, cause_line: line, state }) {
-    this.cause.hidden = state !== "failed";
+  #refreshCause({ cause, cause_line: line, state }, unmeasured) {
+    const isUnmeasured = this.root.classList.contains("lv-unmeasured") && state !== "failed";
+    this.cause.hidden = state !== "failed" && !isUnmeasured;
     if (this.cause.hidden || this.cause.childElementCount) return;
+    if (isUnmeasured) return void this.cause.append(element("p", "lv-why", `Not measured: ${unmeasured ?? "no sample came"}.`));
     this.cause.append(element("p", "", cause ?? "It ended without saying why."));
     if (line) this.cause.append(element("code", "", line));
   }

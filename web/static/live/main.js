@@ -70,10 +70,10 @@ class LivePage {
     return this.#theme;
   }
 
-  /** Takes what the script says: {runs, baseline, not_comparable, assets, base, palette, run_url}. */
+  /** Takes what the script says: {runs, colors, baseline, not_comparable, assets, base, palette, run_url}. */
   update(data) {
     this.data = data;
-    this.#theme = new Theme(this.root, data.palette);
+    this.#theme = new Theme(this.root, data.palette, data.colors);
     this.mustReact = true;
     if (this.models().map((model) => model.id).join() !== data.runs.join()) this.#watch(data.runs);
     this.#schedule();

@@ -97,8 +97,8 @@ export class RunModel {
   }
 
   #addLog(lines) {
-    const last = this.log.at(-1)?.offset ?? -1;
-    const fresh = lines.filter((line) => line.offset > last).slice(-LOG_LINES);
+    const last = this.log.at(-1)?.line ?? -1;
+    const fresh = lines.filter((line) => line.line > last).slice(-LOG_LINES);
     this.log = [...this.log, ...fresh].slice(-LOG_LINES);
     return fresh;
   }

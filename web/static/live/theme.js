@@ -1,7 +1,9 @@
 // The colours of web/theme.py on the ground that Streamlit shows now.
 
 export class Theme {
-  constructor(root, palette) {
+  /** `colors` are indices into the palette by run id. */
+  constructor(root, palette, colors) {
+    this.colors = colors;
     const style = getComputedStyle(root);
     this.ground = isDark(style.backgroundColor) ? "dark" : "light";
     this.runs = palette.runs[this.ground];
@@ -13,7 +15,7 @@ export class Theme {
   }
 
   color(model) {
-    return this.runs[(model.meta?.color ?? 0) % this.runs.length];
+    return this.runs[this.colors[model.id]];
   }
 }
 

@@ -1,0 +1,67 @@
+"""The cards of the first look say what is known, and of what is not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from domain import Batch, Config, CounterSample, Run, RunState
+from settings import Settings
+from storage.store import Store
+from web.facts import facts_in
+from web.run_cards import NOT_SEEN, first_cards
+from web.theme import three_digits
+
+NOW = datetime.now(UTC)
+RUN = Run(
+    id="r1", name="<script>alert(1)</script>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW,
+    started_at=NOW - timedelta(seconds=30), ready_at=NOW - timedelta(seconds=20), state=RunState.RUNNING,
+)  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Twenty seconds of 100 tok/s up to now."""
+    opened = Store.open(Settings(data_dir=tmp_path))
+    now = datetime.now(UTC)
+    opened.write(Batch(tuple(counters(now, second) for second in range(20))))
+    opened.save_run(RUN)
+    yield opened
+    opened.close()
+
+
+def counters(now: datetime, second: int) -> CounterSample:
+    return CounterSample(
+        "r1", now - timedelta(seconds=20 - second), float(second), "vllm.counter", first_tokens_total=0.0,
+        generation_tokens_total=100.0 * second, inter_token_count_total=100.0 * second, prompt_tokens_total=0.0,
+        requests_running=1.0,
+    )  # fmt: skip
+
+
+def test_a_live_run_has_its_speed_of_now_and_foreign_words_are_text(store: Store) -> None:
+    page = first_cards(store, [RUN])
+    assert '100 <small>tok/s</small> <small class="pw-muted">decode, now</small>' in page
+    assert "&lt;script&gt;alert(1)" in page and "<script>" not in page
+
+
+def test_a_run_that_ended_has_the_number_that_compare_judges_by(store: Store) -> None:
+    run = RUN.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW})
+    factors = facts_in(store, [run])[0].summary.factors
+    assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(store, [run])
+
+
+def test_what_is_not_known_is_no_number_but_a_reason(store: Store) -> None:
+    starting = RUN.model_copy(update={"id": "r2", "state": RunState.STARTING, "phase": "loading weights 34 %"})
+    failed = RUN.model_copy(update={"id": "r3", "state": RunState.FAILED})
+    page = first_cards(store, [starting, failed])
+    assert "pw-big" not in page
+    assert NOT_SEEN in page and "starting: loading weights 34 %" in page and "no window was recorded" in page
+
+
+def test_no_two_cards_are_of_one_colour(store: Store) -> None:
+    twin = RUN.model_copy(update={"id": "r2"})
+    first, second = (line.split('"')[0] for line in first_cards(store, [RUN, twin]).split("--pw-run:")[1:])
+    assert first != second
