@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -218,10 +219,13 @@ def processes_of(directory: Path) -> list[psutil.Process]:
 
 
 def _descendants(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        return [p for p in process.children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
-    except psutil.NoSuchProcess:
-        return []
+    found = []
+    with suppress(psutil.NoSuchProcess):
+        for child in process.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # one that ends meanwhile hides no other
+                if child.status() != psutil.STATUS_ZOMBIE:
+                    found.append(child)
+    return found
 
 
 def _session_members(session: int) -> list[psutil.Process]:

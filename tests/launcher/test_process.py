@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import psutil
 import pytest
 
 from domain import new_run_id
@@ -146,6 +147,19 @@ def test_a_server_whose_shim_died_before_it_wrote_is_found_by_its_marker(started
     assert look_at(started.directory).pid == pid
     stop_process(started.directory, 5.0)
     assert marked_processes(started.marker) == []
+
+
+def test_a_child_that_ends_while_it_is_listed_hides_no_other(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    started.start(SLEEP)
+    started.wait("alive")
+    ending, living = (subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL) for _ in range(2))
+    children = [psutil.Process(child.pid) for child in (ending, living)]
+    ending.kill()
+    ending.wait()
+    monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: children)  # the moment is too short to hit
+    assert living.pid in {process.pid for process in processes_of(started.directory)}
+    living.kill()
+    living.wait()
 
 
 # The two tests below fake what shim.json says: a pid cannot be made to come round again, nor the machine to restart.
