@@ -16,7 +16,7 @@ from launcher.attached import Watch
 from launcher.faults import Faults
 from launcher.ledger import Ledger, RunStore
 from launcher.life import Life
-from launcher.machine import machine_id
+from launcher.machine import REMOTE, machine_at, machine_id
 from launcher.making import attached_run, identity, lay_down, new_run
 from launcher.means import Means
 from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
@@ -92,7 +92,8 @@ class Supervisor:
             return [self._adopt(run) for run in list(self._store.runs()) if not run.state.is_final]
 
     def _adopt(self, run: Run) -> Run:
-        if run.machine_id != self._machine:
+        is_remote = run.kind == "attached" and run.machine_id.startswith(REMOTE)
+        if run.machine_id != self._machine and not is_remote:
             update = {"state": RunState.FAILED, "cause": OTHER_MACHINE}
             return self._means.ledger.save(run.model_copy(update=update), OTHER_MACHINE)
         if run.kind == "attached":
@@ -204,11 +205,12 @@ class Supervisor:
         port_of(base_url)
         if not self._run_at(base_url) and not accepts_connections(base_url):
             raise LaunchRefused(f"Nothing answers at {base_url}.")
+        machine = self._machine if pid is not None else machine_at(base_url, self._machine)
         with self._lock:
             same = self._run_at(base_url)
             if same:
                 return same
-            run = attached_run(base_url, config, self._clock(), self._machine, list(self._store.runs()), name)
+            run = attached_run(base_url, config, self._clock(), machine, list(self._store.runs()), name)
             run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
             self._lives[run.id] = Watch(run, self._means)
             return self._means.ledger.save(run, "attached")

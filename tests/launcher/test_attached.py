@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,8 +10,9 @@ import pytest
 
 from demo.presets import free_ports
 from domain import Config, RunState
+from launcher.machine import machine_at
 from launcher.preflight import LaunchRefused
-from launcher.supervisor import Supervisor
+from launcher.supervisor import OTHER_MACHINE, Supervisor
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
 
 
@@ -72,6 +74,47 @@ def test_attaching_to_our_own_server_is_that_run(supervisor: Supervisor, store: 
     ready = wait_for_state(store, run.id, RunState.READY)
     assert ready.base_url
     assert supervisor.attach(ready.base_url, Config()).id == run.id
+
+
+def own_addresses() -> list[str]:
+    cards = psutil.net_if_addrs().values()
+    return [known.address for card in cards for known in card if known.family == socket.AF_INET]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", socket.gethostname(), *own_addresses()])
+def test_this_machine_is_known_by_its_names_and_addresses(host: str) -> None:
+    assert machine_at(f"http://{host}:8000", "here") == "here"
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", "no-such-host.invalid", "[2001:db8::7]"])
+def test_another_machine_is_not_this_one(host: str) -> None:
+    assert machine_at(f"http://{host}:8000", "here") == f"remote-{host.strip('[]')}"
+
+
+def test_a_server_elsewhere_is_on_a_machine_of_its_own_and_taken_up_again(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("launcher.supervisor.accepts_connections", lambda url: True)  # there is no second machine
+    monkeypatch.setattr("launcher.attached.accepts_connections", lambda url: True)
+    first = make_supervisor()
+    run = first.attach("http://192.0.2.7:8000", Config())
+    assert run.machine_id == "remote-192.0.2.7"
+    first.close()
+    second = make_supervisor()
+    assert [adopted.id for adopted in second.live_runs()] == [run.id]
+    second.close()
+    third = make_supervisor(machine="another")
+    assert [adopted.id for adopted in third.live_runs()] == [run.id]
+
+
+def test_what_was_attached_on_another_machine_is_not_looked_for_here(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, foreign: Foreign
+) -> None:
+    first = make_supervisor()
+    run = first.attach(foreign.base_url, Config())
+    first.close()
+    assert make_supervisor(machine="another").live_runs() == []
+    assert store.run(run.id).state is RunState.FAILED and store.run(run.id).cause == OTHER_MACHINE
 
 
 @pytest.mark.parametrize(
