@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from domain import Run, RunState
 from web import markup
 from web.actions import demo_buttons
 from web.change_list import links_and_changes
@@ -14,7 +15,9 @@ from web.queue_panel import queue
 from web.run_cards import live_cards
 from web.run_table import pick_from_table
 
-NEWEST = 50
+NEWEST = 50  # of those that wait, and of those that have ended
+LIVE = [state for state in RunState if state.is_live]
+FINAL = [state for state in RunState if state.is_final]
 
 st.html(
     '<h1 class="pw-title">Pitwall</h1>'
@@ -28,23 +31,30 @@ demo_buttons()
 @st.fragment(run_every=2.0)
 def live_now() -> None:
     """One card a live run; queued ones behind."""
-    runs = [run for run in services().store.runs(limit=NEWEST) if not run.state.is_final]
-    if runs:
+    store = services().store
+    live, queued = store.runs(LIVE), store.runs([RunState.QUEUED], NEWEST)
+    if live or queued:
         st.subheader("Live now")
-        st.html(live_cards(runs))
-        ids = [run.id for run in runs if run.state.is_live]
-        if ids:
-            st.html(f'<a href="{markup.run_link("live", ids)}" target="_self">Watch side by side</a>')
-    if st.session_state.get("live-count", len(runs)) != len(runs):
-        st.session_state["live-count"] = len(runs)
-        st.rerun()
-    st.session_state["live-count"] = len(runs)
+        st.html(live_cards([*live, *queued]))
+    if live:
+        ids = [run.id for run in live]
+        st.html(f'<a href="{markup.run_link("live", ids)}" target="_self">Watch side by side</a>')
+    follow_changes([*live, *queued])
     queue()
+
+
+def follow_changes(runs: list[Run]) -> None:
+    """The rest of the page is drawn anew when a run has come or ended."""
+    ids = {run.id for run in runs}
+    before = st.session_state.get("live-runs", ids)
+    st.session_state["live-runs"] = ids
+    if before != ids:
+        st.rerun()
 
 
 live_now()
 
-ended = [run for run in services().store.runs(limit=NEWEST) if run.state.is_final]
+ended = services().store.runs(FINAL, NEWEST)
 st.subheader("Finished runs")
 if ended:
     pick_from_table(facts_of(ended))
