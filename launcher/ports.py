@@ -21,6 +21,12 @@ def host_and_port(url: str) -> tuple[str, int]:
     return parts.hostname, port
 
 
+def server_at(url: str) -> tuple[str, int, str]:
+    """What two URLs of one server have in common, whichever name of this machine they use."""
+    host, port = host_and_port(url)
+    return dial_host(host), port, urlsplit(url).path.rstrip("/")
+
+
 def dial_host(host: str | None) -> str:
     """The address under which a server bound to `host` is reached from this machine."""
     bare = (host or "").strip("[]")

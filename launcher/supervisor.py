@@ -19,6 +19,7 @@ from launcher.life import Life
 from launcher.machine import REMOTE, machine_at, machine_id
 from launcher.making import attached_run, identity, lay_down, new_run
 from launcher.means import Means
+from launcher.ports import server_at
 from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
 from launcher.process import shim_secrets
 from launcher.provenance import GpusNow, NotAsked
@@ -216,7 +217,8 @@ class Supervisor:
             return self._means.ledger.save(run, "attached")
 
     def _run_at(self, base_url: str) -> Run | None:
-        return next((run for run in self.live_runs() if run.base_url == base_url), None)
+        wanted = server_at(base_url)
+        return next((run for run in self.live_runs() if run.base_url and server_at(run.base_url) == wanted), None)
 
     def stop(self, run_id: str) -> Run:
         """Begin to end a run: a launched server is stopped, an attached one only no longer watched."""

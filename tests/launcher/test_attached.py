@@ -39,6 +39,7 @@ def test_attach_watches_once_and_never_signals(supervisor: Supervisor, store: Di
     assert run.kind == "attached" and run.base_url == foreign.base_url and run.log_path == "/var/log/x"
     wait_for_state(store, run.id, RunState.READY)
     assert supervisor.attach(foreign.base_url, Config()).id == run.id
+    assert supervisor.attach(foreign.base_url.replace("127.0.0.1", "localhost"), Config()).id == run.id
     ended = supervisor.stop(run.id)
     assert (ended.state, ended.note) == (RunState.FINISHED, "No longer watched.")
     assert foreign.process.poll() is None
