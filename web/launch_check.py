@@ -7,8 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from analysis.config_diff import differing_fields
-from collectors.base import Outage, Unavailable
-from collectors.nvml import NvmlProvider
+from collectors.gpu_now import look_at_gpus
 from domain import Config
 from launcher.needs import Gpu, GpuFacts, find_lacks, find_unknowns
 from launcher.presets import Needs, PresetError, save_preset
@@ -59,14 +58,8 @@ def _look(config: str, needs: str) -> tuple[list[str], list[str]]:
 
 def gpu_facts() -> GpuFacts:
     """This machine's GPUs as their driver tells them, or why they are not known."""
-    provider = NvmlProvider()
-    try:
-        told = provider.probe().gpus
-    except (Unavailable, Outage) as refusal:
-        return GpuFacts(reason=str(refusal))
-    finally:
-        provider.close()
-    return GpuFacts([Gpu(**{name: gpu.get(name) for name in Gpu._fields}) for gpu in told])
+    now = look_at_gpus()
+    return GpuFacts([Gpu(**{name: gpu.get(name) for name in Gpu._fields}) for gpu in now.gpus], now.reason)
 
 
 def changes() -> None:
