@@ -62,7 +62,6 @@ class ClassSummary:
     concurrency: int
     requests: int
     failed: int
-    tokens: int  # of those whose tokens are known
     decode_tps: float | None
     end_to_end_tps: float | None
     useful_tps: float | None
@@ -91,7 +90,6 @@ def summarise(prompt_class: str, concurrency: int, records: Sequence[RequestReco
         concurrency=concurrency,
         requests=len(records),
         failed=sum(record.error_kind is not None for record in records),
-        tokens=sum(record.completion_tokens or 0 for record in records),
         decode_tps=middle(decode_tps),
         end_to_end_tps=middle(end_to_end_tps),
         useful_tps=middle(useful_tps),

@@ -1,8 +1,8 @@
 """From a run's windows to the few numbers people quote: peak, typical, floor, and the two factors of speed.
 
-Definitions: peak is the 99th percentile of active windows (the maximum is shown beside it), typical their
-25th to 75th percentile, the headline their time-weighted median, the floor their 10th percentile. A window is
-active when it holds decoding and nothing else; the store labels them.
+Definitions: peak is the 99th percentile of active windows, typical their 25th to 75th percentile, the headline their
+time-weighted median, the floor their 10th percentile. A window is active when it holds decoding and nothing else; the
+store labels them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ class SpeedSummary:
     active_windows: int
     excluded_windows: int
     peak_tps: float | None = None
-    max_tps: float | None = None
     typical_tps: float | None = None
     typical_low_tps: float | None = None
     typical_high_tps: float | None = None
@@ -108,7 +107,6 @@ def summarize(windows: Sequence[Window], window_s: float | None) -> SpeedSummary
     return SpeedSummary(
         *counts,
         peak_tps=peak,
-        max_tps=float(rates.max()),
         typical_tps=weighted_median(rates, np.array([w.dt_s for w in ranked])),
         typical_low_tps=low,
         typical_high_tps=high,

@@ -36,9 +36,6 @@ class Progress(BaseModel):
     done: int = 0  # requests that have ended, errors among them
     total: int
     errors: int = 0
-    tokens_done: int = 0
-    tokens_planned: int
-    elapsed_s: float = 0.0  # pauses included
     remaining_s: float | None = None  # at the pace so far, pauses aside; None before the first request has ended
     updated_at: str  # ISO 8601, UTC
 

@@ -68,10 +68,6 @@ class Workload:
     params_type: type[Params]
     build: Callable[..., Plan]
 
-    @property
-    def default_params(self) -> dict[str, JsonValue]:
-        return self.params_type().model_dump(mode="json")
-
     def plan(self, params: Mapping[str, JsonValue]) -> Plan:
         return self.build(self.params_type.model_validate(params))
 
@@ -84,10 +80,6 @@ class Workload:
         ]
         said = json.dumps([checked.endpoint, phases], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-    def max_tokens(self, params: Mapping[str, JsonValue]) -> int:
-        """Tokens that the plan may generate at most, warm-up included."""
-        return sum(request.max_tokens for phase in self.plan(params) for request in phase.requests)
 
     def measured_requests(self, params: Mapping[str, JsonValue]) -> int:
         """How many requests the plan measures, warm-up aside."""

@@ -101,9 +101,6 @@ class Runner:
             done=len(self.records),
             total=self.requests_total,
             errors=sum(record.error_kind is not None for record in self.records),
-            tokens_done=sum(record.completion_tokens or 0 for record in self.records),
-            tokens_planned=self.tokens_planned,
-            elapsed_s=round(elapsed_s, 3),
             remaining_s=round((elapsed_s - self.paused_s) * left / self.tokens_ended, 1) if self.tokens_ended else None,
             updated_at=self.target.utc_now().isoformat(),
         )

@@ -141,7 +141,7 @@ def test_summary_leaves_out_what_is_not_active() -> None:
     its = windows(25.0, 4.0) + [replace(w, activity="mixed", decode_tps=999.0) for w in windows(1, 1, 5)]
     summary = summarize(its, 2.0)
     assert (summary.active_windows, summary.excluded_windows) == (20, 5)
-    assert summary.max_tps is not None and summary.max_tps < 110
+    assert summary.peak_tps is not None and summary.peak_tps < 110
     assert summary.floor_tps <= summary.typical_low_tps <= summary.typical_tps <= summary.peak_tps  # type: ignore[operator]
 
 

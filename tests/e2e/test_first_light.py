@@ -67,7 +67,8 @@ def test_all_three_finish_with_every_request_and_log_line_counted_once(pitwall: 
     rows = pitwall.sql(
         "SELECT count(*), count(DISTINCT request_id), count(error_kind), sum(completion_tokens) FROM requests"
     )
-    assert rows == [(27, 27, 0, 3 * REGISTRY["demo-stream"].max_tokens({}))]
+    planned = sum(request.max_tokens for phase in REGISTRY["demo-stream"].plan({}) for request in phase.requests)
+    assert rows == [(27, 27, 0, 3 * planned)]
     assert pitwall.sql("SELECT DISTINCT exit_code FROM runs") == [(0,)]
     for run_id, path in pitwall.sql("SELECT run_id, log_path FROM runs"):
         parsed = [sample["line"] for sample in parsed_log(Path(path))["samples"]]
