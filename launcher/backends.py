@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import psutil
 
-from domain import Config, JsonValue
+from domain import Config, JsonValue, Run
 from launcher.birth import birth_s
 from launcher.containers import TIMEOUT_S, ask
 from launcher.paste.containers import find_runtime, read_options
@@ -199,6 +199,11 @@ def backend_of(config: Config, run_id: str) -> Backend:
         return ProcessBackend()
     steering = {name: value for name, value in config.env.items() if name.startswith(CLIENT_VARIABLES)}
     return ContainerBackend(tuple(config.argv[: found[1] - 1]), run_id, steering)
+
+
+def with_container(run: Run, facts: ContainerFacts | None) -> dict[str, JsonValue]:
+    """The run's field with what is known of its container; nothing while there is none."""
+    return {"provenance": {**(run.provenance or {}), "container": facts.as_provenance()}} if facts else {}
 
 
 def read_facts(tool: str, one: Mapping[str, Any], digest_of: Callable[[str], str | None]) -> ContainerFacts:

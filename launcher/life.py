@@ -10,40 +10,24 @@ import subprocess
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 from domain import Run, RunState
-from launcher.backends import Backend, ContainerFacts, ProcessBackend, backend_of
+from launcher.backends import Backend, ContainerFacts, backend_of, with_container
+from launcher.ending import BROKE_OFF, NOTHING_STOPPED, Stopped, how_it_ended, server_words, stop_everything
 from launcher.exits import describe_exit, log_tail
 from launcher.means import Means
 from launcher.ports import describe_busy_port, is_port_free
 from launcher.preflight import port_of
-from launcher.process import (
-    ROOT,
-    WORKLOAD,
-    ProcessExit,
-    ProcessSight,
-    ProcessSpec,
-    look_at,
-    processes_of,
-    start_shim,
-    write_spec,
-)
+from launcher.process import ROOT, WORKLOAD, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
 from launcher.provenance import freeze
 from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
-from launcher.starting import Start, is_pulling, read_bar
-from launcher.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
+from launcher.starting import Start, by_the_clock_of, is_pulling, read_bar
 
-WORKLOAD_GRACE_S = 10.0
-CLOCK_SLACK = timedelta(seconds=5)  # between two words for one moment; more is a clock that was set
-UNSEEN = ProcessExit(None, None, None, None)
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
-OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
-BROKE_OFF = "Stopping it broke off: what is left of it is not known."
 WATCH_ONLY = "watch"  # the workload that is no load of ours
 T = TypeVar("T")
 
@@ -59,7 +43,7 @@ class Life:
     _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
     _start: Start | None = None
     _begun_s: float | None = None  # monotonic, None when an earlier Pitwall began it
-    _stop: Future[tuple[StopReport, ContainerFacts | None] | None] | None = None
+    _stop: Future[Stopped | None] | None = None
     _frozen: Future[dict[str, Any] | None] | None = None
     _look: Future[ContainerFacts | None] | None = None
     _was_warned: bool = False
@@ -176,12 +160,7 @@ class Life:
         if facts and "container" not in (self.run.provenance or {}):
             server = facts.process if facts.pid else {}
             words = f"container {facts.name}, image {facts.image_digest or facts.image_id}"
-            self._change(words, **server, **self._with_container(facts))
-
-    def _with_container(self, facts: ContainerFacts | None) -> dict[str, Any]:
-        if facts is None:
-            return {}
-        return {"provenance": {**(self.run.provenance or {}), "container": facts.as_provenance()}}
+            self._change(words, **server, **with_container(self.run, facts))
 
     def _start_again(self) -> None:
         """Pitwall was ended between its word that the server starts and the start."""
@@ -214,17 +193,10 @@ class Life:
         note = self.run.note
         if self.was_adopted:
             note = "It may have been ready earlier: Pitwall was restarted while it started."
-        ready_at = self.means.ledger.clock()
-        started_at = self._started_at_by(ready_at)
+        ready_at, started_at = self.means.ledger.clock(), self.run.started_at
+        if started_at and self._begun_s is not None:
+            started_at = by_the_clock_of(ready_at, started_at, self.means.mono_s() - self._begun_s)
         self._change("ready", state=RunState.READY, started_at=started_at, ready_at=ready_at, phase=None, note=note)
-
-    def _started_at_by(self, ready_at: datetime) -> datetime | None:
-        """When it was started, told by the clock as it stands now: it may have been set meanwhile."""
-        if self.run.started_at is None or self._begun_s is None:
-            return self.run.started_at
-        taken = timedelta(seconds=self.means.mono_s() - self._begun_s)
-        step = ready_at - self.run.started_at - taken
-        return self.run.started_at if abs(step) < CLOCK_SLACK else self.run.started_at + step
 
     # --- ready and running ------------------------------------------------------------------------------------------
     def _step_workload(self) -> None:
@@ -267,59 +239,22 @@ class Life:
 
     # --- the end ----------------------------------------------------------------------------------------------------
     def _server_ended(self, end: ProcessExit, was_started: bool) -> None:
-        is_client = not isinstance(self.backend, ProcessBackend) and end.signal is not None
-        words = self._client_words(end) or describe_exit(end, "The container's client" if is_client else "The server")
+        words = server_words(self.backend, end, self._log_tail())
         if self.run.state is RunState.STARTING:
             return self._fail(words.rstrip(".") + " before it was ready." if was_started else words)
         if end.exit_code == 0:
             return self.end(note="The server ended by itself.")
         return self._fail(words)
 
-    def _client_words(self, end: ProcessExit) -> str | None:
-        lines = self._log_tail()
-        return self.backend.describe_client_exit(end.exit_code, lines[-1]) if lines and end.exit_code else None
-
     def _step_stopping(self) -> None:
         if self._stop is None:
-            self._stop = self._in_pool(self._stop_all)
+            self._stop = self._in_pool(lambda: stop_everything(self.run, self.means))
         elif self._stop.done():
-            self._conclude(self.run.cause, *(self._stop.result() or (StopReport(leftovers=(BROKE_OFF,)), None)))
+            self._conclude(self.run.cause, self._stop.result() or BROKE_OFF)
 
-    def _stop_all(self) -> tuple[StopReport, ContainerFacts | None]:
-        """Workload first, so that its requests end as cancelled and not as broken; a container before its client."""
-        assert self.run.base_url
-        workload = stop_process(self.workload_directory, WORKLOAD_GRACE_S)
-        port, host = port_of(self.run.base_url), self.run.config.host
-        pids = {process.pid for process in processes_of(self.directory)}
-        contained, facts = self.backend.end(self.means.stop_grace_s)
-        client = stop_process(self.directory, self.means.stop_grace_s)
-        late, late_facts = self.backend.end(0.0)  # what the client still made meanwhile
-        memory = see_gpu_memory(pids, lambda: self.means.gpus().memory_by_pid)
-        free = StopReport(leftovers=(*see_port(port, host), *memory))
-        return join([workload, contained, client, late, free]), facts or late_facts
-
-    def _conclude(
-        self, cause: str | None, report: StopReport | None = None, facts: ContainerFacts | None = None
-    ) -> None:
-        report = report or StopReport()
-        sight = look_at(self.directory)
-        ended = sight.exit or UNSEEN
-        if facts and facts.is_oom_killed:
-            cause = f"{cause or 'The container was stopped.'} {OUT_OF_MEMORY}"
-        if report.leftovers:
-            cause = " ".join([cause or "The server was stopped, but not everything is as before.", *report.leftovers])
-        note = self.run.note
-        if sight.started_at and ended.exit_code is None and ended.signal is None and not cause:
-            note = describe_exit(ended)
-        tail = self._log_tail() if cause else []
-        update = {
-            "state": RunState.FAILED if cause else RunState.FINISHED,
-            "exit_code": ended.exit_code if facts is None else facts.exit_code,
-            "exit_signal": ended.signal if facts is None else None,  # the client's own is not the server's
-            **self._with_container(facts),
-            "ended_at": ended.ended_at or self.means.ledger.clock(),
-            "cause": cause,
-            "note": note,
-        }
+    def _conclude(self, cause: str | None, stopped: Stopped = NOTHING_STOPPED) -> None:
+        update = how_it_ended(self.run, cause, look_at(self.directory), stopped, self.means.ledger.clock())
         self.run = self.run.model_copy(update=update)
-        self.means.ledger.save(self.run, cause or note or "finished", actions=list(report.actions), log_tail=tail)
+        words = self.run.cause or self.run.note or "finished"
+        tail = self._log_tail() if self.run.cause else []
+        self.means.ledger.save(self.run, words, actions=list(stopped[0].actions), log_tail=tail)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from engines import BY_NAME
@@ -15,6 +16,7 @@ PULLING = "pulling the image"
 PULL_LIMIT_S = 3600.0  # a layer of tens of GB takes its time, and podman says nothing meanwhile
 HEAD_BYTES = 65536  # a pull is told at the very start of the log
 BAR_BYTES = 4096
+CLOCK_SLACK = timedelta(seconds=5)  # between two words for one moment; more is a clock that was set
 _PULL_LINE = re.compile(
     r"(?:Trying to pull .+|Getting image source signatures|Copying (?:blob|config) .+"  # podman
     r"|Unable to find image .+ locally|\S+: Pulling from .+|[0-9a-f]{12}: .+|Digest: sha256:.+)$"  # docker
@@ -55,6 +57,12 @@ def read_bar(log: Path, engine: str) -> str | None:
 
 def is_pulling(phase: str | None) -> bool:
     return phase is not None and phase.startswith(PULLING)
+
+
+def by_the_clock_of(later: datetime, earlier: datetime, passed_s: float) -> datetime:
+    """The earlier moment as the clock of the later one would have told it: it may have been set in between."""
+    step = later - earlier - timedelta(seconds=passed_s)
+    return earlier if abs(step) < CLOCK_SLACK else earlier + step
 
 
 @dataclass

@@ -1,0 +1,68 @@
+"""How a launched run ends: what is stopped in which order, and what its record then says."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from domain import Run, RunState
+from launcher.backends import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
+from launcher.exits import describe_exit
+from launcher.means import Means
+from launcher.preflight import port_of
+from launcher.process import WORKLOAD, ProcessExit, ProcessSight, processes_of
+from launcher.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
+
+WORKLOAD_GRACE_S = 10.0
+UNSEEN = ProcessExit(None, None, None, None)
+OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
+NOT_AS_BEFORE = "The server was stopped, but not everything is as before."
+
+Stopped = tuple[StopReport, ContainerFacts | None]
+NOTHING_STOPPED: Stopped = (StopReport(), None)
+BROKE_OFF: Stopped = (StopReport(leftovers=("Stopping it broke off: what is left of it is not known.",)), None)
+
+
+def stop_everything(run: Run, means: Means) -> Stopped:
+    """Workload first, so that its requests end as cancelled and not as broken; a container before its client."""
+    assert run.base_url and run.run_dir
+    directory, backend = Path(run.run_dir), backend_of(run.config, run.id)
+    workload = stop_process(directory / WORKLOAD, WORKLOAD_GRACE_S)
+    pids = {process.pid for process in processes_of(directory)}
+    contained, facts = backend.end(means.stop_grace_s)
+    client = stop_process(directory, means.stop_grace_s)
+    late, late_facts = backend.end(0.0)  # what the client still made meanwhile
+    memory = see_gpu_memory(pids, lambda: means.gpus().memory_by_pid)
+    free = StopReport(leftovers=(*see_port(port_of(run.base_url), run.config.host), *memory))
+    return join([workload, contained, client, late, free]), facts or late_facts
+
+
+def how_it_ended(run: Run, cause: str | None, sight: ProcessSight, stopped: Stopped, now: datetime) -> dict[str, Any]:
+    """The fields of a run that is over; `sight` is the last look at its server."""
+    report, facts = stopped
+    ended = sight.exit or UNSEEN
+    cause = _whole_cause(cause, report, facts)
+    is_unknown = sight.started_at is not None and ended.exit_code is None and ended.signal is None
+    return {
+        "state": RunState.FAILED if cause else RunState.FINISHED,
+        "exit_code": ended.exit_code if facts is None else facts.exit_code,
+        "exit_signal": ended.signal if facts is None else None,  # the client's own is not the server's
+        **with_container(run, facts),
+        "ended_at": ended.ended_at or now,
+        "cause": cause,
+        "note": describe_exit(ended) if is_unknown and not cause else run.note,
+    }
+
+
+def _whole_cause(cause: str | None, report: StopReport, facts: ContainerFacts | None) -> str | None:
+    if facts and facts.is_oom_killed:
+        cause = f"{cause or 'The container was stopped.'} {OUT_OF_MEMORY}"
+    return " ".join([cause or NOT_AS_BEFORE, *report.leftovers]) if report.leftovers else cause
+
+
+def server_words(backend: Backend, end: ProcessExit, log_tail: list[str]) -> str:
+    """How a server ended by itself, in a sentence: what a container's client says of it, else its exit."""
+    said = backend.describe_client_exit(end.exit_code, log_tail[-1]) if log_tail and end.exit_code else None
+    is_client = not isinstance(backend, ProcessBackend) and end.signal is not None
+    return said or describe_exit(end, "The container's client" if is_client else "The server")
