@@ -25,10 +25,10 @@ from launcher.provenance import freeze
 from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
 from launcher.starting import Start, by_the_clock_of, is_pulling, read_bar
+from workloads import WATCH
 
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
-WATCH_ONLY = "watch"  # the workload that is no load of ours
 T = TypeVar("T")
 
 
@@ -213,7 +213,7 @@ class Life:
 
     @property
     def has_workload(self) -> bool:
-        return self.run.workload is not None and self.run.workload.name != WATCH_ONLY
+        return self.run.workload is not None and self.run.workload.name != WATCH.name
 
     def _start_workload(self) -> None:
         assert self.means.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
