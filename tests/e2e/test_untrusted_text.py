@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from demo.presets import free_ports
 from tests.e2e.conftest import signed_in
+from tests.e2e.launch_page import command_box
+from tests.e2e.page_at_rest import expect_whole
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 
@@ -42,16 +44,27 @@ def page(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize(
-    "path", ["", "live", "compare", "run", "launch", "launch?run=", "sql", "live?run=", "run?run="]
-)
+KNOWN: dict[str, Callable[[Page], Locator]] = {
+    "": lambda page: page.get_by_text("Links and changes"),
+    "live": lambda page: page.locator(".lv-lanes").filter(has_text="E0"),
+    "compare": lambda page: page.get_by_text("Over time since ready"),
+    "run": lambda page: page.locator(".pw-log"),
+    "launch": command_box,
+    "launch?run=": lambda page: page.get_by_text("There is no run"),
+    "sql": lambda page: page.get_by_role("button", name="Run", exact=True),
+    "live?run=": lambda page: page.get_by_text("No run has the id"),
+    "run?run=": lambda page: page.get_by_text("No run has the id"),
+}
+
+
+@pytest.mark.parametrize("path", KNOWN)
 def test_nothing_that_others_wrote_is_markup(page: Page, pitwall: Pitwall, path: str) -> None:
     ids = [row[0] for row in pitwall.sql("SELECT run_id FROM runs ORDER BY run_id")]
     query = "" if "?" in path or path in ("", "launch", "sql") else "?" + "&".join(f"run={one}" for one in ids)
     page.goto(f"{pitwall.url}/{path}{query or (EVIL if path.endswith('=') else '')}")
     if not path.startswith(("launch", "sql")):
         expect(page.locator("[data-testid=stMain]")).to_contain_text("E0")
-    page.wait_for_timeout(2500)
+    expect_whole(KNOWN[path](page))
     assert page.evaluate("window.owned") is None
     assert page.evaluate(ALIVE) == []
     assert SECRET not in page.content()
