@@ -19,6 +19,7 @@ from domain import Config
 from engines import BY_NAME
 from launcher.containers import Container, list_containers
 from launcher.explain import explain
+from launcher.process import environ_of
 from launcher.readiness import default_base_url
 from launcher.secrets import mask_argv
 from launcher.shim import MARKER
@@ -163,11 +164,3 @@ def output_file(process: psutil.Process) -> Path | None:
         open_files = {file.fd: file.path for file in process.open_files()}
         return next((Path(open_files[fd]) for fd in OUTPUTS if fd in open_files), None)
     return None
-
-
-def environ_of(process: psutil.Process) -> dict[str, str]:
-    """The environment that the process was started with; empty where it may not be read."""
-    with suppress(psutil.Error, OSError):
-        environ: dict[str, str] = process.environ()
-        return environ
-    return {}

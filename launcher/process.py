@@ -141,10 +141,18 @@ def shim_process(directory: Path) -> psutil.Process | None:
     return next(iter(marked_processes(marker_of(directory), SHIM_MARKER)), None)
 
 
+def environ_of(process: psutil.Process) -> dict[str, str]:
+    """The environment that the process was started with; empty where it may not be read."""
+    with suppress(psutil.Error, OSError):
+        environ: dict[str, str] = process.environ()
+        return environ
+    return {}
+
+
 def shim_secrets(directory: Path) -> dict[str, str]:
     """The secrets that the living shim was given: its memory is the one place where they outlive Pitwall."""
     supervisor = shim_process(directory)
-    environ = supervisor.environ() if supervisor else {}
+    environ = environ_of(supervisor) if supervisor else {}
     return {name: value for name, value in environ.items() if name.startswith(HIDDEN_PREFIX) or is_secret_name(name)}
 
 

@@ -25,6 +25,7 @@ from launcher.process import (
     same_process,
     server_process,
     shim_process,
+    shim_secrets,
     start_shim,
     write_spec,
 )
@@ -160,6 +161,15 @@ def test_a_child_that_ends_while_it_is_listed_hides_no_other(started: Started, m
     assert living.pid in {process.pid for process in processes_of(started.directory)}
     living.kill()
     living.wait()
+
+
+def test_a_shim_that_ends_while_it_is_asked_has_no_secrets(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    ending = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
+    process = psutil.Process(ending.pid)
+    ending.kill()
+    ending.wait()
+    monkeypatch.setattr("launcher.process.shim_process", lambda directory: process)  # the moment is too short to hit
+    assert shim_secrets(started.directory) == {}
 
 
 # The two tests below fake what shim.json says: a pid cannot be made to come round again, nor the machine to restart.
