@@ -44,7 +44,8 @@ def test_a_line_of_the_log_has_its_time_and_a_warning_its_sentence(tmp_path: Pat
     log = tmp_path / "server.log"
     log.write_text(
         "INFO 11-20 12:00:07 [loggers.py:257] Engine 000: Avg prompt throughput: 0.0 tokens/s, "
-        "Avg generation throughput: 107.2 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.0%, Prefix cache hit rate: 0.0%\n"
+        "Avg generation throughput: 107.2 tokens/s, Running: 1 reqs, Waiting: 0 reqs, "
+        "GPU KV cache usage: 1.0%, Prefix cache hit rate: 0.0%\n"
         "(EngineCore pid=1) ERROR 11-20 12:00:09 [core.py:1] torch.OutOfMemoryError: CUDA out of memory.\n"
         "nothing in particular\n"
     )
