@@ -21,12 +21,13 @@ from collectors.importing import LogImporter
 from collectors.inbox import Inbox, inbox_folder
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
-from domain import Batch, Event, RunState
+from domain import RunState
 from engines import ENGINES
 from engines.definitions import CLIENT
 from launcher.bounded import run_bounded
 from launcher.machine import machine_id
 from launcher.supervisor import Supervisor
+from samples import Batch, Event
 from settings import VERSION, SettingsError, load_settings
 from storage.bundle_import import import_bundle
 from storage.database import StoreError

@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from domain import Batch, CounterSample
+from samples import Batch, CounterSample
 from settings import Settings
 from storage.catalog import migrate
 from storage.rows import tables_of

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from domain import Batch, Run, TailPosition
+from domain import Run
+from samples import Batch, TailPosition
 
 Sink = Callable[[Batch], Future[None] | None]
 Positions = Callable[[str, str], TailPosition | None]  # (run id, path) -> how far the store has it

@@ -9,9 +9,10 @@ import httpx
 
 from collectors.base import Clock, Collector, Outage, Unavailable, Unreadable
 from collectors.exposition import has_prefix, read_points
-from domain import Batch, Event, JsonValue, Run, RunState, Sample
+from domain import JsonValue, Run, RunState
 from engines import BY_NAME
 from engines.base import CounterMap, Engine, MetricPoint, Scrape
+from samples import Batch, Event, Sample
 
 TIMEOUT = httpx.Timeout(3.0, connect=1.0)
 SWITCHED_OFF = (404, 501)  # llama.cpp answers 501 without --metrics, SGLang 404 without --enable-metrics

@@ -14,7 +14,8 @@ from typing import NamedTuple, Protocol
 
 from collectors.base import Clock, Collector, Positions
 from collectors.tail import FileTail, Gone, Grown, Replaced, Step
-from domain import Batch, Event, Run, Sample, TailPosition
+from domain import Run
+from samples import Batch, Event, Sample, TailPosition
 
 # A position that no sample came with is worth a commit only now and then; it saves work after a restart, no more.
 POSITION_EVERY_BYTES = 1 << 16

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from collectors.base import Clock, Collector, Unavailable
 from collectors.processes import ProcessTable
-from domain import Batch, GpuSample, Run
+from domain import Run
 from launcher.devices import stated_gpus
+from samples import Batch, GpuSample
 
 
 @dataclass(slots=True)

@@ -10,7 +10,8 @@ import psutil
 
 from collectors.base import Clock, Collector, Unavailable
 from collectors.processes import ProcessTable
-from domain import Batch, HostSample, Run
+from domain import Run
+from samples import Batch, HostSample
 
 
 class _Tree(NamedTuple):

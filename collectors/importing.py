@@ -17,7 +17,7 @@ from collectors.import_time import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.log_file import ImportRefused, Tell, append_rest, is_same_log, unpack
 from collectors.log_tail import LogReader
 from collectors.tail import CHUNK_BYTES
-from domain import Batch, Config, Event, Run, RunState, TailPosition, new_run_id
+from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES
 from engines.base import Engine, Line, LogGrammar
 from engines.lines import LineSplitter
@@ -25,6 +25,7 @@ from engines.parse import recognise
 from engines.sieve import Sieve
 from launcher.naming import choose_color, choose_name
 from launcher.secrets import mask_argv, mask_text
+from samples import Batch, Event, TailPosition
 
 AT_REST = timedelta(seconds=10)  # a file unchanged for so long has its last line whole, with LF or without
 PLAN_NAME = "import.json"

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
 from collectors.base import Clock, Collector, Sink, Trouble, Unavailable
-from domain import Batch, CollectorHealth, Event, Run
+from domain import Run
+from samples import Batch, CollectorHealth, Event
 
 LOG = logging.getLogger(__name__)
 HEALTH_EVERY_S = 60.0

@@ -9,10 +9,11 @@ from pathlib import Path
 from collectors.base import Clock, Positions
 from collectors.follow import FollowCollector, Placed, Reader
 from collectors.line_time import line_time
-from domain import Event, Run
+from domain import Run
 from engines import BY_NAME
 from engines.base import LogEvent, LogGrammar, LogReading, Mark, ParsedSample, StartupFact
 from launcher.secrets import mask_json, mask_text
+from samples import Event
 
 EVENT_KINDS = {"phase": "phase", "ready": "phase", "warning": "warning", "failure": "failure"}
 MOST_TOLD = 1000  # different warnings of one log

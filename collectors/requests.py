@@ -10,7 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from collectors.base import Clock, Positions
 from collectors.follow import FollowCollector, Placed, Reader
-from domain import Event, RequestRecord, Run
+from domain import Run
+from samples import Event, RequestRecord
 
 RECORD = TypeAdapter(RequestRecord)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.base import Unavailable
-from domain import TailPosition
+from samples import TailPosition
 
 CHUNK_BYTES = 1 << 18
 HEAD_BYTES = 256

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
-from domain import Config, CounterSample, JsonValue, LogSample, SlotSample
+from domain import Config, JsonValue
 from engines.flag_table import FlagTable
+from samples import CounterSample, LogSample, SlotSample
 
 
 # --- logs -----------------------------------------------------------------------------------------------------------

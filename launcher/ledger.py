@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from domain import Batch, Event, JsonValue, Run
+from domain import JsonValue, Run
 from launcher.secrets import mask_text
+from samples import Batch, Event
 
 LOG = logging.getLogger(__name__)
 PATIENCE_S = 5.0

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from domain import Batch, Config, Run, RunState, new_run_id
+from domain import Config, Run, RunState, new_run_id
 from launcher.attached import Watch
 from launcher.faults import Faults
 from launcher.ledger import Ledger, RunStore
@@ -27,6 +27,7 @@ from launcher.queue import RunQueue
 from launcher.readiness import accepts_connections
 from launcher.secrets import SERVER_API_KEY
 from launcher.steering import Order, steer
+from samples import Batch
 
 LOG = logging.getLogger(__name__)
 TURN_S = 0.25

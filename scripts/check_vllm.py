@@ -24,8 +24,9 @@ from collectors.endpoint import EndpointCollector
 from collectors.log_tail import log_collector
 from collectors.loop import CollectorLoop
 from demo.presets import free_ports
-from domain import Config, RequestRecord, Run, Speculation
+from domain import Config, Run, Speculation
 from launcher.supervisor import Supervisor
+from samples import RequestRecord
 from settings import Settings
 from storage.store import Store
 from workloads.job import Job

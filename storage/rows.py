@@ -11,7 +11,8 @@ from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 
-from domain import (
+from domain import Run
+from samples import (
     CollectorHealth,
     CounterSample,
     Event,
@@ -19,7 +20,6 @@ from domain import (
     HostSample,
     LogSample,
     RequestRecord,
-    Run,
     Sample,
     SlotSample,
     TailPosition,

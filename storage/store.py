@@ -10,7 +10,8 @@ from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
-from domain import AuditEntry, Batch, Run, RunState, Share, TailPosition
+from domain import AuditEntry, Run, RunState, Share
+from samples import Batch, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
 from storage.database import Database, StoreError

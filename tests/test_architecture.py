@@ -13,7 +13,7 @@ from engines import ENGINES
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
-    {"domain", "settings"},
+    {"domain", "samples", "settings"},
     {"engines", "analysis", "storage", "reference"},
     {"collectors", "launcher", "workloads", "demo"},
     {"web"},

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 import httpx
 
 from analysis.collapse import find_collapse
-from domain import JsonValue, RequestRecord
+from domain import JsonValue
 from engines import BY_NAME
+from samples import RequestRecord
 from workloads.plan import Endpoint, PhaseKind, PlannedRequest
 from workloads.reading import BadStreamError, StreamReading
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from domain import RequestRecord
+from samples import RequestRecord
 
 RECORD = TypeAdapter(RequestRecord)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from domain import RequestRecord
+from samples import RequestRecord
 from workloads.client import Exchange, Place, Target, exchange, open_client, record_of
 from workloads.job import Job, Progress, write_progress
 from workloads.plan import Phase, Plan, PlannedRequest

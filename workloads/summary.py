@@ -13,7 +13,7 @@ from analysis.requests import (
     end_to_end_tps,
     tokens_per_step,
 )
-from domain import RequestRecord
+from samples import RequestRecord
 
 
 def summary(records: Sequence[RequestRecord]) -> str:

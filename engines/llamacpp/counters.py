@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from domain import CounterSample, JsonValue, SlotSample
+from domain import JsonValue
 from engines.base import Scrape
 from engines.points import Points
+from samples import CounterSample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("llamacpp:",)
 DECODE_CALLS = "llamacpp:n_decode_total"

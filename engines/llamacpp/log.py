@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from domain import LogSample
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.llamacpp.failures import read_trouble
 from engines.llamacpp.startup import MERGES, VERSION, StartupFacts
@@ -22,6 +21,7 @@ from engines.llamacpp.timings import (
 )
 from engines.reading import LineReader, mark, sample_on
 from engines.sieve import Sieve
+from samples import LogSample
 
 DEFINITION = "llamacpp.log"
 _SIGNS = re.compile(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from domain import CounterSample, SlotSample
 from engines.base import MetricPoint, Scrape
 from engines.points import Points
+from samples import CounterSample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("sglang:",)
 REALTIME = "sglang:realtime_tokens_total"

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from domain import JsonValue, LogSample
+from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.reading import LineReader, mark, sample_on
 from engines.sglang.failures import Trouble, TroubleReader
 from engines.sglang.startup import MERGES, StartupFacts
 from engines.sglang.stats import is_cut_short, read_stats
 from engines.sieve import Sieve
+from samples import LogSample
 
 DEFINITION = "sglang.log"
 _SIGNS = re.compile(

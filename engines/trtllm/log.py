@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from domain import JsonValue, LogSample
+from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.numerals import COUNT, NUMBER
 from engines.reading import LineReader, sample_on
 from engines.sieve import Sieve
 from engines.trtllm.failures import read_trouble
 from engines.trtllm.startup import read_fact
+from samples import LogSample
 
 DEFINITION = "trtllm.log"
 _SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from domain import CounterSample, SlotSample
 from engines.base import Scrape
 from engines.points import Points
+from samples import CounterSample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("vllm:",)
 # Field of CounterSample -> exposed names, the newer one first. Counters are declared with and without '_total'.

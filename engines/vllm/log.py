@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from domain import JsonValue, LogSample
+from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.reading import LineReader, mark, sample_on
 from engines.sieve import Routine, Sieve
@@ -15,6 +15,7 @@ from engines.vllm.causes import explain_cause
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, FailureReader
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
 from engines.vllm.warnings import read_warning
+from samples import LogSample
 
 DEFINITION = "vllm.log"
 _MOST_WARNINGS = 100

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from domain import Batch, Config, Run, RunState, TailPosition
+from domain import Config, Run, RunState
+from samples import Batch, TailPosition
 
 S = TypeVar("S")
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from collectors.loop import CollectorLoop
 from collectors.requests import request_collector
-from domain import Batch, Config, RequestRecord, Run, RunState, TailPosition
+from domain import Config, Run, RunState
+from samples import Batch, RequestRecord, TailPosition
 
 run_dir, store = Path(sys.argv[1]), Path(sys.argv[2])
 

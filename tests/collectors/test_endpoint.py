@@ -11,7 +11,8 @@ import pytest
 
 from collectors.base import Clock, Outage, Unavailable, Unreadable
 from collectors.endpoint import EndpointCollector
-from domain import CounterSample, Event, Run, RunState, SlotSample
+from domain import Run, RunState
+from samples import CounterSample, Event, SlotSample
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "metrics"
 LLAMACPP = (FIXTURES / "llamacpp-draft.txt").read_bytes()

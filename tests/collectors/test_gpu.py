@@ -18,9 +18,10 @@ from collectors.base import Clock, Outage, Unavailable
 from collectors.gpu import Capabilities, GpuCollector, GpuReading
 from collectors.gpu_now import look_at_gpus
 from collectors.nvml import NvmlProvider
-from domain import Config, GpuSample, Run
+from domain import Config, Run
 from launcher.birth import birth_s
 from launcher.devices import stated_gpus
+from samples import GpuSample
 
 ROOT = Path(__file__).parent.parent.parent
 

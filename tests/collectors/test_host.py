@@ -14,8 +14,9 @@ import pytest
 from collectors.base import Unavailable
 from collectors.host import HostCollector
 from collectors.processes import ProcessTable
-from domain import HostSample, Run
+from domain import Run
 from launcher.birth import birth_s
+from samples import HostSample
 
 BUSY = "while True: pass"
 PARENT = f"import os; os.fork(); exec({BUSY!r})"

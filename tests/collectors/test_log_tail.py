@@ -17,9 +17,10 @@ from collectors.base import Clock
 from collectors.line_time import line_time
 from collectors.log_tail import LogReader, log_collector, log_reader
 from collectors.log_view import NO_MARK, LogTailView
-from domain import Config, Event, LogSample, Run
+from domain import Config, Run
 from engines import BY_NAME
 from engines.prefixes import YEARLESS
+from samples import Event, LogSample
 
 LOG = Path(__file__).parent.parent / "fixtures" / "logs" / "vllm-0.32-draft.log"
 NOW = datetime(2026, 11, 20, 19, 0, tzinfo=UTC)

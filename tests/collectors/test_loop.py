@@ -16,7 +16,8 @@ from collectors.follow import FollowCollector
 from collectors.lane import Lane
 from collectors.loop import CollectorLoop
 from collectors.requests import RequestReader
-from domain import Batch, CollectorHealth, Event, Run
+from domain import Run
+from samples import Batch, CollectorHealth, Event
 
 
 class Scripted(Collector):

@@ -18,8 +18,9 @@ from collectors.log_tail import log_collector
 from collectors.loop import CollectorLoop
 from demo.model import ModelFiles
 from demo.presets import free_ports
-from domain import CounterSample, Event, HostSample, LogSample, Run, RunState, SlotSample
+from domain import Run, RunState
 from launcher.birth import birth_s
+from samples import CounterSample, Event, HostSample, LogSample, SlotSample
 from tests.demo_engine import DemoServer, running_demo
 
 pytestmark = pytest.mark.engine

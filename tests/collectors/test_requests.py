@@ -18,7 +18,8 @@ from pydantic import TypeAdapter
 
 from collectors.base import Clock
 from collectors.requests import request_collector
-from domain import Event, RequestRecord, Run
+from domain import Run
+from samples import Event, RequestRecord
 
 CHILD = Path(__file__).parent / "tail_child.py"
 ROOT = Path(__file__).parent.parent.parent

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from collectors.base import Clock, Unavailable
 from collectors.follow import FollowCollector, Placed
-from domain import Batch, Config, Event, Run
+from domain import Config, Run
+from samples import Batch, Event
 
 
 class LineEcho:

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from domain import Batch, Config, Event, RequestRecord, Run, RunState
+from domain import Config, Run, RunState
 from launcher.machine import machine_id
+from samples import Batch, Event, RequestRecord
 from settings import Settings
 from storage.store import Store
 

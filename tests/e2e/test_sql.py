@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.presets import free_ports
-from domain import Batch, Config, CounterSample, Run, RunState
+from domain import Config, Run, RunState
+from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
 from tests.e2e.pitwall_process import Pitwall

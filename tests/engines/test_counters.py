@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from collectors.exposition import has_prefix, read_points
-from domain import CounterSample
 from engines import BY_NAME
 from engines.base import CounterMap, Scrape
 from engines.definitions import CLIENT, METRICS
+from samples import CounterSample
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "metrics"
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from domain import LogSample
 from engines import ENGINES
 from engines.base import ParsedSample, first_match
 from engines.llamacpp.log import log_parser, log_sample
+from samples import LogSample
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "llamacpp"
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

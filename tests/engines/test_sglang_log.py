@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from domain import LogSample
 from engines import ENGINES
 from engines.base import ParsedSample, first_match
 from engines.sglang.log import log_sample, read_phase, strict_acceptance_rate
 from engines.sglang.stats import read_stats
+from samples import LogSample
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "sglang"
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -11,8 +11,9 @@ from typing import Any
 import psutil
 
 from demo.presets import free_ports
-from domain import Batch, Config, Run, RunState
+from domain import Config, Run, RunState
 from launcher.preflight import LaunchRequest
+from samples import Batch
 
 SERVER = """
 import http.server, os, signal, subprocess, sys, time

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from demo.presets import free_ports
-from domain import Batch, Run, RunState
+from domain import Run, RunState
 from launcher.supervisor import Supervisor
+from samples import Batch
 from tests.launcher.servers import marked, wait_for, wait_for_state
 
 FINAL = (RunState.FINISHED, RunState.FAILED)

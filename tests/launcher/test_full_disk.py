@@ -9,8 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from domain import Batch, Event, RunState
+from domain import RunState
 from launcher.supervisor import Supervisor
+from samples import Batch, Event
 from settings import Settings
 from storage.store import Store
 from tests.launcher.servers import request_for, wait_for

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from domain import Batch, Config, Event, Run, RunState, TailPosition
+from domain import Config, Run, RunState
+from samples import Batch, Event, TailPosition
 from settings import Settings
 from storage.__main__ import main
 from storage.archive import ArchiveError

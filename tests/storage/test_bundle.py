@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from domain import Batch, Config, CounterSample, Event, GpuSample, LogSample, RequestRecord, Run, RunState
+from domain import Config, Run, RunState
 from launcher.secrets import mask_text
+from samples import Batch, CounterSample, Event, GpuSample, LogSample, RequestRecord
 from settings import Settings
 from storage.archive import ArchiveError, Manifest, Member
 from storage.bundle import export_runs

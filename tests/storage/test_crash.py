@@ -16,7 +16,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from domain import AuditEntry, Batch, Config, Event, HostSample, Run
+from domain import AuditEntry, Config, Run
+from samples import Batch, Event, HostSample
 from settings import Settings
 from storage.database import StoreError
 from storage.reading import published_query

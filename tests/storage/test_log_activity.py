@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 
 from collectors.log_tail import log_reader
-from domain import Batch, Config, CounterSample, LogSample, Run
+from domain import Config, Run
+from samples import Batch, CounterSample, LogSample
 from storage import queries
 from storage.store import Store
 from web.context import Services, provide

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from collectors.log_tail import log_reader
-from domain import Batch, Config, LogSample, Run
+from domain import Config, Run
+from samples import Batch, LogSample
 from storage import queries
 from storage.store import Store
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from domain import Batch, Config, CounterSample, LogSample, Run
+from domain import Config, Run
+from samples import Batch, CounterSample, LogSample
 from storage import queries
 from storage.store import Store
 

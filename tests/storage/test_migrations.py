@@ -9,7 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from domain import Batch, Config, Event, Run
+from domain import Config, Run
+from samples import Batch, Event
 from settings import Settings
 from storage.catalog import HERE, define_views, migrate
 from storage.rows import TIME_COLUMNS

@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from domain import Batch, Config, Event, GpuSample, Run
+from domain import Config, Run
+from samples import Batch, Event, GpuSample
 from settings import Settings
 from storage.store import Store
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from domain import Batch, Config, CounterSample, LogSample, Run, SlotSample, Speculation
+from domain import Config, Run, Speculation
+from samples import Batch, CounterSample, LogSample, SlotSample
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

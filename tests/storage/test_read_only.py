@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from domain import Batch, Config, Event, Run
+from domain import Config, Run
+from samples import Batch, Event
 from settings import Settings
 from storage.database import StoreError
 from storage.store import Store

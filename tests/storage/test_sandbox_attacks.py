@@ -17,8 +17,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from domain import Batch, Config, Event, Run
+from domain import Config, Run
 from launcher.bounded import run_bounded
+from samples import Batch, Event
 from settings import Settings
 from storage.sandbox.client import ROOT, Sandbox
 from storage.sandbox.job import MIB, Fault, Job, Limits, SqlRefused

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from domain import Batch, SlotSample
+from samples import Batch, SlotSample
 from settings import Settings
 from storage.store import Store
 

@@ -11,19 +11,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from domain import (
-    Batch,
-    Config,
-    CounterSample,
-    Event,
-    RequestRecord,
-    Run,
-    RunState,
-    Speculation,
-    TailPosition,
-    WorkloadSpec,
-)
+from domain import Config, Run, RunState, Speculation, WorkloadSpec
 from engines.base import MetricDefinition
+from samples import Batch, CounterSample, Event, RequestRecord, TailPosition
 from settings import Settings
 from storage.database import StoreError
 from storage.rows import ROW_TABLES

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from domain import Batch, Config, CounterSample, LogSample, Run, Sample, SlotSample
+from domain import Config, Run
 from engines.vllm.definitions import COUNTER, LOG
+from samples import Batch, CounterSample, LogSample, Sample, SlotSample
 from settings import Settings
 from storage import queries
 from storage.store import Store

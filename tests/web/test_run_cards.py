@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from domain import Batch, Config, CounterSample, Run, RunState
+from domain import Config, Run, RunState
+from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
 from web.facts import facts_in

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain import Batch, Config, CounterSample, Run
+from domain import Config, Run
 from launcher.bounded import run_bounded
+from samples import Batch, CounterSample
 from settings import Settings
 from storage import queries
 from storage.sandbox.client import Sandbox

@@ -20,8 +20,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from domain import Batch, Config, Event, Run
+from domain import Config, Run
 from launcher.bounded import run_bounded
+from samples import Batch, Event
 from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.sandbox.job import Fault, Limits, SqlRefused

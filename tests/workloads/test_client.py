@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from demo.presets import free_ports
-from domain import RequestRecord
+from samples import RequestRecord
 from tests.demo_engine import DemoServer
 from tests.workloads.servers import DONE, HEAD, chunk, event, read_request, sends, serving, text_event
 from workloads.client import Place, Target, exchange, open_client, record_of, request_body

@@ -15,7 +15,7 @@ import pytest
 
 from demo.model import ModelFiles
 from demo.presets import free_ports
-from domain import RequestRecord
+from samples import RequestRecord
 from tests.demo_engine import ROOT, DemoServer, running_demo, wait_until
 from workloads import REGISTRY
 from workloads.records import read_records

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from domain import RequestRecord
+from samples import RequestRecord
 from workloads.summary import summary
 
 RECORD = RequestRecord(
