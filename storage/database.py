@@ -89,7 +89,8 @@ class Database:
                 raise
 
     def reopen(self) -> None:
-        """Open the file anew, which replays what was committed; needed after a fatal error of DuckDB's.
+        """Open the file anew, which replays what was committed; needed after a fatal error of DuckDB's, and to have
+        back what it keeps as long as the file is open.
 
         Raises StoreError when it cannot be written: it is open for reading then, if that is possible.
         """

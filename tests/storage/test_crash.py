@@ -28,7 +28,8 @@ WRITER = """
 import sys, threading, time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from domain import Batch, Config, Event, Run, TailPosition
+from domain import Config, Run
+from samples import Batch, Event, TailPosition
 from settings import Settings
 from storage.store import Store
 
