@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 
@@ -143,11 +143,6 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         os._exit(1)
 
 
-def first_look(run_ids: Sequence[str]) -> str:
-    known = {run.id: run for run in services().store.runs_of(run_ids)}
-    return first_cards(services().store, [known[run_id] for run_id in run_ids if run_id in known]) if known else ""
-
-
 def count_live_runs() -> int:
     return len(services().supervisor.live_runs())
 
@@ -162,6 +157,6 @@ app = st.App(
     routes=[*build_routes(hub, count_live_runs, VERSION, base_path, is_well), sql_route(sandbox.ask, base_path)],
     middleware=[
         Middleware(Gate, access=access, shares=shares),
-        Middleware(FirstLook, look=first_look, base_path=base_path),
+        Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),
     ],
 )

@@ -159,6 +159,11 @@ class Invocation:
     reads_env: bool = False  # variables can state what its flags state
 
 
+def serves(name: str) -> Callable[[str, Sequence[str], int], bool]:
+    """The `is_server` of an engine whose server is `name serve ...`."""
+    return lambda program, words, after: program == name and words[after : after + 1] == ["serve"]
+
+
 # --- the engine -----------------------------------------------------------------------------------------------------
 class LogGrammar(Protocol):
     """engines/<name>/log.py: a module is such a part."""

@@ -46,8 +46,8 @@ def live_now() -> None:
 def follow_changes(runs: list[Run]) -> None:
     """The rest of the page is drawn anew when a run has come or ended."""
     ids = {run.id for run in runs}
-    before = st.session_state.get("live-runs", ids)
-    st.session_state["live-runs"] = ids
+    before = st.session_state.get("runs-under-way", ids)  # "live-runs" is what the Live page's picker holds
+    st.session_state["runs-under-way"] = ids
     if before != ids:
         st.rerun()
 

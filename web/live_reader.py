@@ -94,9 +94,10 @@ class StoreReader:
         whole = new | (self._points(dict.fromkeys(again, Cursor())) if again else {})
         said = {facts.run.id: _verdict_tiles(facts) for facts in facts_in(store, ended)} if ended else {}
         errors = live_queries.collector_errors(store, list(cursors))
-        parts = {run.id: self._part(run, new[run.id], errors[run.id], cursors[run.id]) for run in runs}
+        absent = {run.id: _absent(run, errors[run.id]) for run in runs}
+        parts = {run.id: self._part(run, new[run.id], absent[run.id], cursors[run.id]) for run in runs}
         for run in runs:
-            parts[run.id]["now"] = _tiles(whole[run.id], run, _absent(run, errors[run.id])) | said.get(run.id, {})
+            parts[run.id]["now"] = _tiles(whole[run.id], run, absent[run.id]) | said.get(run.id, {})
         return parts
 
     def _points(self, cursors: Mapping[str, Cursor]) -> dict[str, Points]:
@@ -109,10 +110,10 @@ class StoreReader:
             for run_id in cursors
         }
 
-    def _part(self, run: Run, points: Points, errors: Mapping[str, str], cursor: Cursor) -> LivePart:
+    def _part(self, run: Run, points: Points, absent: dict[str, str], cursor: Cursor) -> LivePart:
         """All but the numbers."""
         log = self._log(run, cursor.log)
-        meta = _meta(run, _absent(run, errors))
+        meta = _meta(run, absent)
         digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()[:16]
         said = Cursor(**points.after(cursor), log=log[-1]["line"] if log else cursor.log, meta=digest)
         part = LivePart(cursor=said.text(), series=_series(points), log=log)

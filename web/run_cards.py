@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from analysis.config_diff import chips
 from domain import Run
 from storage import queries
+from storage.store import Store
 from web import markup
 from web.charts import ground
 from web.context import services
@@ -16,35 +17,42 @@ from web.theme import colors_apart, duration, run_color, three_digits
 
 RECENT_S = 120.0
 NOT_SEEN = "no decode speed in the last two minutes"
+LATEST = "decode, the latest of two minutes"  # the run may idle now
 
 
 def live_cards(runs: Sequence[Run]) -> str:
     """A card a run: how it stands, how fast it decodes now, and the last two minutes as a line."""
     recent = queries.recent_speed(services().store, [run.id for run in runs], RECENT_S)
-    cards = (
-        _card(
-            run, run.color, _speed_now(recent[run.id]), markup.sparkline(recent[run.id], run_color(run.color, ground()))
-        )
-        for run in runs
-    )
-    return _grid(cards)
+    return _grid(_live_card(run, recent[run.id]) for run in runs)
 
 
-def first_cards(store: queries.Asked, runs: Sequence[Run]) -> str:
-    """A card a run in the order given: its speed now, or what Compare says of one that has ended."""
+def first_cards(store: Store, run_ids: Sequence[str]) -> str:
+    """A card for each of these runs that exists, in their order: its latest speed, of an ended one what Compare says.
+
+    Nothing where none exists.
+    """
+    known = {run.id: run for run in store.runs_of(run_ids)}
+    runs = [known[run_id] for run_id in run_ids if run_id in known]
+    if not runs:
+        return ""
     ended = {one.run.id: one for one in facts_in(store, [run for run in runs if run.state.is_final])}
     recent = queries.recent_speed(store, [run.id for run in runs if run.id not in ended], RECENT_S)
-    speeds = [_speed_of(ended[run.id]) if run.id in ended else _speed_now(recent[run.id]) for run in runs]
+    speeds = [_speed_of(ended[run.id]) if run.id in ended else _latest_speed(recent[run.id]) for run in runs]
     return _grid(map(_card, runs, colors_apart([run.color for run in runs]), speeds))
+
+
+def _live_card(run: Run, speeds: Sequence[float | None]) -> str:
+    line = markup.sparkline(speeds, run_color(run.color, ground()))
+    return _card(run, run.color, _latest_speed(speeds), line)
 
 
 def _grid(cards: Iterable[str]) -> str:
     return f'<div class="pw-cards">{"".join(cards)}</div>'
 
 
-def _speed_now(speeds: Sequence[float | None]) -> str:
+def _latest_speed(speeds: Sequence[float | None]) -> str:
     known = [speed for speed in speeds if speed is not None]
-    return _big(known[-1], "decode, now") if known else f'<div class="pw-muted">{NOT_SEEN}</div>'
+    return _big(known[-1], LATEST) if known else f'<div class="pw-muted">{NOT_SEEN}</div>'
 
 
 def _speed_of(facts: Facts) -> str:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from engines.base import Invocation
+from engines.base import Invocation, serves
 from engines.vllm.flags import MODULE
 
-
-def is_server(program: str, words: Sequence[str], after: int) -> bool:
-    """`vllm serve ...`."""
-    return program == "vllm" and words[after : after + 1] == ["serve"]
-
-
 INVOCATION = Invocation(
-    is_server=is_server,
+    is_server=serves("vllm"),
     first_words=("vllm",),
     in_text=r"vllm\s+serve|python[\d.]*\s+-m\s+vllm[.\w]*",
     image_name=re.compile(r"vllm", re.IGNORECASE),

@@ -13,7 +13,7 @@ from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
 from web.facts import facts_in
-from web.run_cards import NOT_SEEN, first_cards
+from web.run_cards import LATEST, NOT_SEEN, first_cards
 from web.theme import three_digits
 
 NOW = datetime.now(UTC)
@@ -42,27 +42,34 @@ def counters(now: datetime, second: int) -> CounterSample:
     )  # fmt: skip
 
 
-def test_a_live_run_has_its_speed_of_now_and_foreign_words_are_text(store: Store) -> None:
-    page = first_cards(store, [RUN])
-    assert '100 <small>tok/s</small> <small class="pw-muted">decode, now</small>' in page
+def test_a_live_run_has_its_latest_speed_and_foreign_words_are_text(store: Store) -> None:
+    page = first_cards(store, ["r1", "nobody"])
+    assert f'100 <small>tok/s</small> <small class="pw-muted">{LATEST}</small>' in page
     assert "&lt;script&gt;alert(1)" in page and "<script>" not in page
 
 
 def test_a_run_that_ended_has_the_number_that_compare_judges_by(store: Store) -> None:
     run = RUN.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW})
+    store.save_run(run)
     factors = facts_in(store, [run])[0].summary.factors
-    assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(store, [run])
+    assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(store, ["r1"])
 
 
 def test_what_is_not_known_is_no_number_but_a_reason(store: Store) -> None:
     starting = RUN.model_copy(update={"id": "r2", "state": RunState.STARTING, "phase": "loading weights 34 %"})
     failed = RUN.model_copy(update={"id": "r3", "state": RunState.FAILED})
-    page = first_cards(store, [starting, failed])
+    store.save_run(starting)
+    store.save_run(failed)
+    page = first_cards(store, ["r2", "r3"])
     assert "pw-big" not in page
     assert NOT_SEEN in page and "starting: loading weights 34 %" in page and "no window was recorded" in page
 
 
 def test_no_two_cards_are_of_one_colour(store: Store) -> None:
-    twin = RUN.model_copy(update={"id": "r2"})
-    first, second = (line.split('"')[0] for line in first_cards(store, [RUN, twin]).split("--pw-run:")[1:])
+    store.save_run(RUN.model_copy(update={"id": "r2"}))
+    first, second = (line.split('"')[0] for line in first_cards(store, ["r1", "r2"]).split("--pw-run:")[1:])
     assert first != second
+
+
+def test_of_runs_that_nobody_knows_there_is_nothing(store: Store) -> None:
+    assert first_cards(store, ["nobody"]) == ""
