@@ -19,6 +19,10 @@ export const CHARTS = [
   { id: "memory", title: "Memory: server, and whole host dotted", unit: "GiB", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
 ];
 
+function held({ model, series }) {
+  return model.series[series]?.t.length ?? 0;
+}
+
 export class TimeChart {
   /** `page` gives models(), view, theme(), onZoom(range), onMoment(x or null). */
   constructor(spec, page) {
@@ -45,19 +49,19 @@ export class TimeChart {
     this.refreshReadout();
   }
 
-  /** Adds new points: `news` maps a run id to {series: first new index}. */
-  extend(news) {
+  /** Adds the points that came since it was last drawn. */
+  extend() {
     if (!this.isInSight || this.isStale) {
       this.isStale = true;
       return;
     }
     const [indices, x, y] = [[], [], []];
     this.drawn.forEach((drawn, index) => {
-      const start = news.get(drawn.model.id)?.[drawn.series];
-      if (start === undefined) return;
+      if (held(drawn) === drawn.points) return;
       indices.push(index);
-      x.push(this.#x(drawn, start));
-      y.push(this.#y(drawn, start));
+      x.push(this.#x(drawn, drawn.points));
+      y.push(this.#y(drawn, drawn.points));
+      drawn.points = held(drawn);
     });
     if (indices.length) {
       Object.assign(this.frame.plot.layout.xaxis, this.#axis()); // drawn by extendTraces, in one go with the points
@@ -123,11 +127,11 @@ export class TimeChart {
     if (isShown) this.frame.line.style.transform = `translateX(${axis._offset + axis.l2p(moment)}px)`;
   }
 
-  /** What is drawn, bottom first: {model, series, rank of the line, isGrey}. */
+  /** What is drawn, bottom first: {model, series, rank of the line, isGrey, points: how many of the series are drawn}. */
   #drawn() {
     const models = this.page.models().filter((model) => model.meta);
     return models.flatMap((model) => {
-      const lines = this.spec.lines.map((series, rank) => ({ model, series, rank, isGrey: false }));
+      const lines = this.spec.lines.map((series, rank) => ({ model, series, rank, isGrey: false, points: held({ model, series }) }));
       return this.spec.showsExcluded ? [{ ...lines[0], isGrey: true }, ...lines] : lines;
     });
   }

@@ -44,7 +44,6 @@ class LivePage {
 
   constructor(parent, data) {
     this.view = new View();
-    this.news = new Map();
     this.mustReact = true;
     this.mustDrawPositions = true;
     this.isReady = false;
@@ -126,7 +125,7 @@ class LivePage {
     this.root.classList.toggle("lv-many", runIds.length > 4);
     for (const log of this.logs.values()) log.refresh({ whole: true, log: [] });
     this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
-    this.feed = new Feed(this.data.base, this.#models, (...news) => this.#take(...news), (...status) => this.toolbar.setStatus(...status));
+    this.feed = new Feed(this.data.base, this.#models, (model, changes) => this.#take(model, changes), (...status) => this.toolbar.setStatus(...status));
     this.#refreshLanes();
   }
 
@@ -160,9 +159,6 @@ class LivePage {
     this.#loadCharts();
     this.mustReact ||= changes.whole;
     this.mustDrawPositions ||= changes.positions;
-    const known = this.news.get(model.id) ?? {};
-    for (const [name, start] of Object.entries(changes.points)) known[name] ??= start;
-    this.news.set(model.id, known);
     this.logs.get(model.id).refresh(changes);
     this.#schedule();
   }
@@ -178,10 +174,9 @@ class LivePage {
     if (!this.isReady || !this.models().some((model) => model.meta)) return;
     if (this.mustReact) this.#arrange();
     if (this.mustReact) this.charts.forEach((chart) => chart.react());
-    else this.charts.forEach((chart) => chart.extend(this.news));
+    else this.charts.forEach((chart) => chart.extend());
     if (this.mustReact || this.mustDrawPositions) this.positions.react();
     this.mustReact = this.mustDrawPositions = false;
-    this.news.clear();
   }
 
   /** Takes charts that can have nothing off the page, and says which and why instead. */

@@ -22,11 +22,11 @@ export class RunModel {
     this.lastPointTime = null;
   }
 
-  /** Takes a message in; says what changed: {whole, positions, points: {series: first new index}, log: new lines}. */
+  /** Takes a message in; says what changed: {whole, positions, log: new lines}. */
   apply(message) {
     if (message.type === "gone") {
       this.goneReason = message.reason;
-      return { whole: true, positions: true, points: {}, log: [] };
+      return { whole: true, positions: true, log: [] };
     }
     if (message.type === "snapshot") this.clear();
     const anchor = this.anchor;
@@ -36,11 +36,10 @@ export class RunModel {
     if (message.meta) this.meta = message.meta;
     Object.assign(this.now, message.now ?? {});
     if (message.per_position) this.perPosition = message.per_position;
-    const points = this.#addSeries(message.series ?? {});
+    this.#addSeries(message.series ?? {});
     return {
       whole: message.type === "snapshot" || anchor !== this.anchor || Boolean(message.meta),
       positions: Boolean(message.per_position),
-      points,
       log: this.#addLog(message.log ?? []),
     };
   }
@@ -79,13 +78,11 @@ export class RunModel {
   }
 
   #addSeries(given) {
-    const firstNew = {};
     for (const [name, { t, v, excluded }] of Object.entries(given)) {
       const held = (this.series[name] ??= { t: [], v: [], excluded: [] });
       const last = held.t.at(-1) ?? -Infinity;
       const start = t.findIndex((time) => time > last);
       if (start < 0) continue;
-      firstNew[name] = held.t.length;
       for (let index = start; index < t.length; index += 1) {
         held.t.push(t[index]);
         held.v.push(v[index]);
@@ -93,7 +90,6 @@ export class RunModel {
       }
       this.lastPointTime = Math.max(this.lastPointTime ?? -Infinity, t.at(-1));
     }
-    return firstNew;
   }
 
   #addLog(lines) {
