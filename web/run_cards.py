@@ -17,7 +17,9 @@ from web.theme import colors_apart, duration, run_color, three_digits
 
 RECENT_S = 120.0
 NOT_SEEN = "no decode speed in the last two minutes"
-LATEST = "decode, the latest of two minutes"  # the run may idle now
+LATEST = "decode, the latest of two minutes"
+LAST = "decode, when it last did"
+NOTHING = "nothing decoded in the last two minutes"
 
 
 def live_cards(runs: Sequence[Run]) -> str:
@@ -51,8 +53,10 @@ def _grid(cards: Iterable[str]) -> str:
 
 
 def _latest_speed(speeds: Sequence[float | None]) -> str:
-    known = [speed for speed in speeds if speed is not None]
-    return _big(known[-1], LATEST) if known else f'<div class="pw-muted">{NOT_SEEN}</div>'
+    if decoding := [speed for speed in speeds if speed]:
+        return _big(decoding[-1], LAST if speeds[-1] == 0 else LATEST)
+    said = NOTHING if speeds and None not in speeds else NOT_SEEN
+    return f'<div class="pw-muted">{said}</div>'
 
 
 def _speed_of(facts: Facts) -> str:

@@ -129,7 +129,8 @@ FROM (
     FROM (FROM vllm UNION ALL BY NAME FROM sglang UNION ALL BY NAME FROM llamacpp)
 );
 
--- llama.cpp between requests: tokens each slot has made so far. A task that ended took its last tokens out of sight.
+-- llama.cpp between requests: tokens each slot has made so far. A task that ended took its last tokens out of sight,
+-- and one that came and went between two looks took all of them: then they are unknown, not none.
 CREATE OR REPLACE MACRO slot_progress(since) AS TABLE
 WITH looks AS (
     SELECT
@@ -147,32 +148,41 @@ WITH looks AS (
         *,
         was_processing AND is_processing AND same_task AS went_on,
         was_processing AND NOT (is_processing AND same_task) AS ended,
+        NOT (was_processing OR is_processing OR same_task) AS missed,
+        is_processing OR was_processing OR NOT same_task AS worked
+    FROM looks WHERE dt_s > 0
+), counted AS (
+    SELECT
+        *,
         CASE
+            WHEN ended OR missed THEN NULL
             WHEN NOT is_processing THEN 0
-            WHEN was_processing AND same_task THEN n_decoded - decoded_before
+            WHEN went_on THEN n_decoded - decoded_before
             ELSE n_decoded
         END AS decoded
-    FROM looks WHERE dt_s > 0
+    FROM moved
 ), labelled AS (
     SELECT
         *,
         CASE
-            WHEN ended THEN 'mixed'
+            WHEN ended OR missed THEN 'mixed'
             WHEN NOT is_processing THEN 'idle'
             WHEN decoded = 0 THEN 'prefill'
             WHEN went_on AND decoded_before > 0 THEN 'active'
             ELSE 'mixed'
         END AS slot_activity
-    FROM moved
+    FROM counted
 ), scrapes AS (
     SELECT
         run_id, ts, mono_s, max(dt_s) AS dt_s, max(calls) AS calls, sum(decoded) AS decoded,
         count(*) FILTER (is_processing) AS running,
         sum(CASE WHEN is_processing THEN n_tokens ELSE 0 END) / nullif(sum(n_ctx), 0) AS kv_usage_ratio,
         bool_or(n_ctx IS NULL OR (is_processing AND n_tokens IS NULL)) AS kv_unseen,
-        count(*) FILTER (is_processing OR was_processing) AS touched,
-        bool_or(ended) AS any_ended, bool_and(went_on OR NOT (is_processing OR was_processing)) AS steady,
-        min(decoded) < 0 AS fell, bool_or(is_processing AND decoded IS NULL) AS unseen,
+        count(*) FILTER (worked) AS touched,
+        bool_or(ended) AS any_ended, bool_or(missed) AS any_missed, bool_and(went_on OR NOT worked) AS steady,
+        coalesce(min(decoded) < 0, false) AS fell,
+        bool_or(is_processing AND NOT ended AND decoded IS NULL) AS untold,
+        count(decoded) = count(*) AS told,
         list_distinct(list(slot_activity) FILTER (slot_activity <> 'idle')) AS activities
     FROM labelled GROUP BY run_id, ts, mono_s
 ), judged AS (
@@ -185,23 +195,24 @@ WITH looks AS (
 SELECT
     run_id, 'slots' AS source, 'llamacpp.slots' AS definition, 0::BIGINT AS engine_index, ts, mono_s, dt_s,
     CASE WHEN broken IS NULL THEN dt_s END AS covered_s,
-    CASE WHEN broken IS NULL AND NOT unseen THEN decoded END::DOUBLE AS decode_tokens,
-    CASE WHEN broken IS NULL AND NOT unseen THEN dt_s END AS decode_s,
+    CASE WHEN broken IS NULL AND told THEN decoded END::DOUBLE AS decode_tokens,
+    CASE WHEN broken IS NULL AND told THEN dt_s END AS decode_s,
     CASE WHEN broken IS NULL AND counts_steps THEN decoded END::DOUBLE AS step_tokens,
     CASE WHEN broken IS NULL AND counts_steps THEN calls END AS steps,
     CASE WHEN broken IS NULL AND counts_steps THEN dt_s END AS step_s,
     running::DOUBLE AS requests_running,
     CASE WHEN NOT kv_unseen THEN kv_usage_ratio END AS kv_usage_ratio,
     CASE
-        WHEN broken IS NOT NULL OR unseen THEN NULL
+        WHEN broken IS NOT NULL OR untold THEN NULL
         WHEN activities IS NULL OR len(activities) = 0 THEN 'idle'
         WHEN len(activities) = 1 THEN activities[1]
         ELSE 'mixed'
     END AS activity,
     CASE
         WHEN broken IS NOT NULL THEN broken
-        WHEN unseen THEN 'the slots do not tell the tokens made'
+        WHEN untold THEN 'the slots do not tell the tokens made'
         WHEN any_ended THEN 'a request ended inside: its last tokens were not seen'
+        WHEN any_missed THEN 'a request came and went between two looks: its tokens were not seen'
         WHEN touched > 1 THEN 'steps are not told apart while several requests run'
         WHEN touched = 1 AND NOT counts_steps THEN 'steps are known only while one request decodes throughout'
     END AS reason

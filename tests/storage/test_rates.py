@@ -279,11 +279,26 @@ def test_two_slots_share_their_steps_so_these_are_unknown(store: Store) -> None:
 def test_a_new_task_starts_from_nothing_and_an_ended_one_is_partly_unseen(store: Store) -> None:
     put(store, slot(0, 0, 1, 90), slot(1, 0, 2, 15), slot(2, 0, 2, 65), slot(3, 0, 2, None), slot(4, 0, 2, None))
     changed, steady, ended, idle = rows(store)
-    assert (changed["decode_tps"], changed["activity"]) == (15, "mixed")
+    assert (changed["decode_tps"], changed["activity"]) == (None, "mixed")
     assert "last tokens were not seen" in changed["reason"]
     assert (steady["decode_tps"], steady["activity"]) == (50, "active")
-    assert (ended["activity"], ended["reason"]) == ("mixed", changed["reason"])
+    assert (ended["decode_tps"], ended["activity"], ended["reason"]) == (None, "mixed", changed["reason"])
     assert (idle["decode_tps"], idle["activity"], idle["reason"]) == (0, "idle", None)
+
+
+def test_a_request_that_came_and_went_between_two_looks_is_no_idleness(store: Store) -> None:
+    looks = [
+        slot(0, 0, 3, 10, 50.0),
+        slot(0, 1, None, None, 50.0),
+        slot(1, 0, 3, 20, 60.0),
+        slot(1, 1, None, None, 60.0),
+    ]
+    looks += [replace(slot(2, 1, None, None, 90.0), task=4), slot(2, 0, 3, 30, 90.0)]
+    put(store, *looks)
+    steady, missed = rows(store)
+    assert (steady["decode_tps"], steady["steps_per_s"], steady["activity"]) == (10, 10, "active")
+    assert (missed["decode_tps"], missed["steps_per_s"], missed["activity"]) == (None, None, "mixed")
+    assert "came and went between two looks" in missed["reason"]
 
 
 def test_a_slot_without_tokens_yet_is_in_prefill(store: Store) -> None:

@@ -207,6 +207,12 @@ def test_what_is_unknown_says_why(page: Page, harness: Harness) -> None:
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
 
 
+def test_a_run_that_waits_keeps_no_empty_charts_on_the_page(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "live-1", "queued")
+    expect(page.locator(".lv-absences")).to_contain_text("GPU power (no NVIDIA driver on this machine)")
+    expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
+
+
 def test_what_the_server_refuses_for_good_is_told_and_not_tried_again(page: Page, harness: Harness) -> None:
     sockets: list[str] = []
     page.on("websocket", lambda socket: sockets.append(socket.url))

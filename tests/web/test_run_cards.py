@@ -13,7 +13,7 @@ from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
 from web.facts import facts_in
-from web.run_cards import LATEST, NOT_SEEN, first_cards
+from web.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, first_cards
 from web.theme import three_digits
 
 NOW = datetime.now(UTC)
@@ -34,11 +34,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def counters(now: datetime, second: int) -> CounterSample:
+def counters(now: datetime, second: int, run_id: str = "r1", tokens: float | None = None) -> CounterSample:
+    made = 100.0 * second if tokens is None else tokens
     return CounterSample(
-        "r1", now - timedelta(seconds=20 - second), float(second), "vllm.counter", first_tokens_total=0.0,
-        generation_tokens_total=100.0 * second, inter_token_count_total=100.0 * second, prompt_tokens_total=0.0,
-        requests_running=1.0,
+        run_id, now - timedelta(seconds=20 - second), float(second), "vllm.counter", first_tokens_total=0.0,
+        generation_tokens_total=made, inter_token_count_total=made, prompt_tokens_total=0.0,
+        requests_running=1.0 if tokens is None else 0.0,
     )  # fmt: skip
 
 
@@ -53,6 +54,16 @@ def test_a_run_that_ended_has_the_number_that_compare_judges_by(store: Store) ->
     store.save_run(run)
     factors = facts_in(store, [run])[0].summary.factors
     assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(store, ["r1"])
+
+
+def test_a_run_that_idles_keeps_its_speed_and_one_that_never_worked_has_none(store: Store) -> None:
+    now = datetime.now(UTC)
+    store.save_run(RUN.model_copy(update={"id": "r2"}))
+    rests = [counters(now, second, tokens=1900.0) for second in (20, 21)]
+    store.write(Batch((*rests, *(counters(now, second, "r2", 0.0) for second in range(20))))).result()
+    worked, never = first_cards(store, ["r1", "r2"]).split("--pw-run:")[1:]
+    assert "100 <small>tok/s</small>" in worked and LAST in worked
+    assert "pw-big" not in never and NOTHING in never
 
 
 def test_what_is_not_known_is_no_number_but_a_reason(store: Store) -> None:

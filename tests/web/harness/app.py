@@ -68,6 +68,8 @@ class Scripted:
             self.series |= GPU
         elif state == "failed":
             self.series = ALWAYS
+        if state == "queued":
+            self.series = {}
 
     def part(self, after: float) -> LivePart:
         last = min(self.last or math.inf, math.floor(time.time()))
@@ -97,7 +99,7 @@ class Scripted:
         return {"line": t, "t": float(t), "text": text, "mark": mark, "why": why}
 
     def meta(self) -> LiveMeta:
-        absent = {} if os.environ.get("HARNESS_GPU") else dict.fromkeys(GPU, NO_DRIVER)
+        absent = {} if os.environ.get("HARNESS_GPU") or self.state == "queued" else dict.fromkeys(GPU, NO_DRIVER)
         if not self.drafts:
             absent |= {"acceptance_length": NO_DRAFTS, "per_position": NO_DRAFTS}
         failed = self.state == "failed"
@@ -112,7 +114,7 @@ class Scripted:
             "chips": ["Q8_0", "KV f16", *(["draft 4"] if self.drafts else []), "4K"],
             "created_t": self.first - 5,
             "started_t": self.first - 4,
-            "ready_t": None if self.state in {"starting", "failed"} else self.first,
+            "ready_t": None if self.state in {"queued", "starting", "failed"} else self.first,
             "ended_t": self.last,
             "ceiling": 5 if self.drafts else None,
             "cause": "The GPU had no room for the KV cache of 262,144 tokens." if failed else None,
@@ -127,6 +129,7 @@ class HarnessReader:
         runs = [Scripted(f"live-{n}", n, "running", T0 - 100 - 10 * n, None) for n in range(8)]
         runs += [Scripted(f"ghost-{n}", n, "finished", T0 - 5000, T0 - 5000 + 200 + 20 * n) for n in range(3)]
         runs += [Scripted("failed", 4, "failed", T0 - 90, T0 - 60), Scripted("starting", 5, "starting", T0 - 20, None)]
+        runs += [Scripted("queued", 6, "queued", T0 - 20, None)]
         runs += [
             Scripted("silent", 6, "running", T0 - 90, T0 - 30),
             Scripted("long", 7, "finished", T0 - 90000, T0 - 50000),

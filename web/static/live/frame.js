@@ -4,9 +4,9 @@ import { element, setText } from "./format.js";
 
 export const CONFIG = { displayModeBar: false, showTips: false, displaylogo: false, showSendToCloud: false, doubleClick: false, responsive: false };
 
-/** The reasons why no run of these can have it, or null where one can. */
+/** The reasons why no run of these can have it, or null where one can. Of a run that waits in the queue nothing is known. */
 export function commonAbsence(models, reasonOf) {
-  const reasons = models.filter((model) => model.meta).map(reasonOf);
+  const reasons = models.filter((model) => model.meta && model.meta.state !== "queued").map(reasonOf);
   return reasons.length && reasons.every((reason) => reason !== null) ? [...new Set(reasons)].join("; ") : null;
 }
 
