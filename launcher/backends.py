@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,10 +30,12 @@ LABEL = "pitwall.run"
 DROPPED = frozenset({"--rm", "--rmi", "--detach", "--interactive", "--tty", "--replace", "--restart"})
 PASSING = frozenset({"is_running", "exit_code", "pid", "pid_birth_s", "pid_started_at"})
 CLIENT_VARIABLES = ("DOCKER_", "CONTAINER")  # they say which engine a client speaks to
-CLIENT_WORDS = {
-    125: "{tool} could not start the container",
-    126: "The command in the image may not be executed",
-    127: "The command was not found in the image",
+CLIENT_EXITS = (125, 126, 127)
+COULD_NOT_START = "{tool} could not start the container"
+# What a client's last line says when the fault lies with the command; any other is the runtime's.
+COMMAND_FAULTS = {
+    r"permission denied": "The command in the image may not be executed",
+    r"executable file|no such file": "The command was not found in the image",
 }
 
 
@@ -170,8 +173,11 @@ class ContainerBackend:
         return StopReport(tuple(actions), tuple(leftovers)), facts
 
     def describe_client_exit(self, exit_code: int, last_line: str) -> str | None:
-        words = CLIENT_WORDS.get(exit_code)
-        return f"{words.format(tool=self.tool)}: {last_line}." if words and last_line else None
+        if exit_code not in CLIENT_EXITS or not last_line:
+            return None
+        faults = (words for pattern, words in COMMAND_FAULTS.items() if re.search(pattern, last_line, re.IGNORECASE))
+        words = COULD_NOT_START if exit_code == CLIENT_EXITS[0] else next(faults, COULD_NOT_START)
+        return f"{words.format(tool=self.tool)}: {last_line}."
 
     def _ids(self) -> list[str] | None:
         """The containers that bear our label; None when the runtime does not answer."""

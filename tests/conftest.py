@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
@@ -26,6 +27,8 @@ BROWSER_ARGS = [
 ]
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
+hypothesis.settings.register_profile("unhurried", deadline=None)  # a busy machine is no fault of the code
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

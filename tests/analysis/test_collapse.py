@@ -24,7 +24,7 @@ def clean_words(seed: int, count: int) -> list[str]:
 
 
 @given(seed=st.integers(0, 10**9), count=st.integers(0, 1500))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_clean_text_gives_no_alarm(seed: int, count: int) -> None:
     found = find_collapse(" ".join(clean_words(seed, count)))
     assert (found.verdict, found.looped_words, found.has_low_variety) == ("none", 0, False)
@@ -45,7 +45,7 @@ def test_real_code_and_json_give_no_alarm(module: object) -> None:
     unit=st.lists(st.sampled_from(WORDS), min_size=1, max_size=128),
     extra=st.integers(0, 300),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_an_exact_loop_at_the_end_is_always_seen(seed: int, before: int, unit: list[str], extra: int) -> None:
     looped = max(3 * len(unit), 48) + extra
     words = clean_words(seed, before) + (unit * looped)[:looped]
@@ -100,13 +100,13 @@ def test_near_loops_are_allowed_in_fences_tables_and_json_but_exact_ones_are_not
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_text_is_judged(text: str) -> None:
     assert find_collapse(text).verdict in ("none", "transient", "collapsed")
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=300))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_tail_period_is_the_smallest_that_fits(tail: list[str]) -> None:
     def fits(period: int) -> bool:
         length = max(3 * period, 48)

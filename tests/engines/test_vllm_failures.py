@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.vllm.log import _Reader
@@ -170,7 +170,6 @@ MESSAGES = (
 LINES = st.builds("{}{}{}".format, st.sampled_from(HEADS), st.sampled_from(MESSAGES), st.sampled_from(("\n", "\r\n")))
 
 
-@settings(deadline=None)
 @given(st.lists(LINES, max_size=12).map("".join))
 def test_the_lines_left_out_while_serving_say_nothing(text: str) -> None:
     quick, thorough = _Reader(), _Thorough()

@@ -25,20 +25,22 @@ from tests.launcher.servers import marked, server_argv
 
 IMAGE = "localhost/pitwall-bare"
 MOUNTED = ("/usr", "/lib", "/lib64", "/bin", sys.base_prefix, sys.prefix, str(ROOT))
-# For machines that let no limit be raised.
-LIMITS = '[containers]\ndefault_ulimits=["nofile=1024:1024","nproc=1024:1024"]\n'
-
-
 ROOT_FOLDERS = ("tmp", "etc", "proc", "dev", "sys")
+
+
+def write_settings(folder: Path) -> Path:
+    """podman's settings for machines that let no limit be raised; runc if there, for it bears hybrid cgroups."""
+    limits = '[containers]\ndefault_ulimits=["nofile=1024:1024","nproc=1024:1024"]\n'
+    file = folder / "containers.conf"
+    file.write_text(limits + ('[engine]\nruntime="runc"\n' if shutil.which("runc") else ""))
+    return file
 
 
 @contextmanager
 def bare_image(folder: Path) -> Iterator[str]:
     """An image of a few empty directories; no registry is asked."""
-    runtime = "" if shutil.which("crun") else '[engine]\nruntime="runc"\n'
-    (folder / "containers.conf").write_text(LIMITS + runtime)
     before = os.environ.get("CONTAINERS_CONF")
-    os.environ["CONTAINERS_CONF"] = before or str(folder / "containers.conf")
+    os.environ["CONTAINERS_CONF"] = before or str(write_settings(folder))
     with tarfile.open(folder / "root.tar", "w") as archive:
         for name in ROOT_FOLDERS:
             directory = tarfile.TarInfo(name)

@@ -55,6 +55,28 @@ def test_only_a_container_that_is_run_has_a_runtime() -> None:
     assert isinstance(backend_of(Config(argv=("vllm", "serve", "podman")), "r1"), ProcessBackend)
 
 
+@pytest.mark.parametrize(
+    ("exit_code", "line", "cause"),
+    [
+        (125, "Error: x: image not known", "podman could not start the container: Error: x: image not known."),
+        (126, "Error: OCI runtime error: crun: cgroups in hybrid mode not supported",
+         "podman could not start the container: Error: OCI runtime error: crun: cgroups in hybrid mode not supported."),
+        (126, "Error: open executable: Permission denied",
+         "The command in the image may not be executed: Error: open executable: Permission denied."),
+        (127, 'exec: "x": executable file not found in $PATH',
+         'The command was not found in the image: exec: "x": executable file not found in $PATH.'),
+        (127, "nvidia-container-cli: initialization error: nvml error: driver not loaded",
+         "podman could not start the container: nvidia-container-cli: initialization error: nvml error: driver not "
+         "loaded."),
+        (125, "", None),
+        (1, "Traceback", None),
+    ],
+)  # fmt: skip
+def test_the_fault_of_a_client_is_told_by_its_last_line(exit_code: int, line: str, cause: str | None) -> None:
+    backend = backend_of(Config(argv=("podman", "run", "image:1")), "r1")
+    assert backend.describe_client_exit(exit_code, line) == cause
+
+
 def test_docker_goes_the_same_way_and_out_of_memory_is_told(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

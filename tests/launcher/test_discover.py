@@ -15,6 +15,7 @@ import pytest
 from demo.presets import free_ports
 from launcher.containers import containers_of, list_containers, read_inspection
 from launcher.discover import FoundServer, find_servers, has_metrics, plain_command, read_command
+from tests.launcher.podman import write_settings
 from tests.launcher.servers import SERVER, wait_for
 
 STAND_IN = f"#!{sys.executable}\n" + SERVER.replace("sys.argv[1]", "sys.argv[sys.argv.index('--port') + 1]").replace(
@@ -128,9 +129,7 @@ def podman_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
     (root / "tmp").mkdir()
     (root / "bin/vllm").write_text("#!/bin/sh\nexec /bin/sleep 600\n")
     (root / "bin/vllm").chmod(0o755)
-    limits = '[containers]\ndefault_ulimits=["nofile=1024:1024","nproc=1024:1024"]\n[engine]\nruntime="runc"\n'
-    (tmp_path / "containers.conf").write_text(limits)
-    monkeypatch.setenv("CONTAINERS_CONF", str(tmp_path / "containers.conf"))
+    monkeypatch.setenv("CONTAINERS_CONF", str(write_settings(tmp_path)))
     name = f"pitwall-test-{os.getpid()}"
     subprocess.run(["tar", "-C", str(root), "-cf", str(tmp_path / "root.tar"), "."], check=True)
     subprocess.run(["podman", "import", "-q", str(tmp_path / "root.tar"), f"localhost/{name}"], check=True)

@@ -46,7 +46,7 @@ HIDING_PLACES = [
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_answered(text: str) -> None:
     explanation = explain(text)
     assert (explanation.config is None) <= (explanation.refused is not None)
@@ -54,7 +54,7 @@ def test_any_text_is_answered(text: str) -> None:
 
 @pytest.mark.parametrize("place", HIDING_PLACES)
 @given(secret=SECRETS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_no_secret_of_a_paste_is_in_the_answer(place: str, secret: str) -> None:
     assert secret not in explain(place.replace("{}", secret)).model_dump_json()
 
