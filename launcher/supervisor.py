@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from samples import Batch
 
 LOG = logging.getLogger(__name__)
 TURN_S = 0.25
+ID_STEP = timedelta(milliseconds=1)  # what an id tells apart: those of a batch sort as it was given
 CANCELLED = "Cancelled before it started."
 SKIPPED = "Skipped: it was stopped so that the queue goes on."
 LOAD_CANCELLED = "Its load was cancelled: what it had measured until then is kept."
@@ -178,7 +179,8 @@ class Supervisor:
                 )
                 check_request(request, promised, starts_now=not one_after_the_other)
                 place = self._queue.next_place(self.live_runs()) + len(made) if one_after_the_other else None
-                run = new_run(request, self._runs_dir, self._clock(), self._machine, [*known, *made])
+                now = max([self._clock(), *(run.created_at + ID_STEP for run in made[-1:])])
+                run = new_run(request, self._runs_dir, now, self._machine, [*known, *made])
                 made.append(run.model_copy(update={"batch_id": batch_id, "queue_position": place}))
             lives = [self._lay_down(run, request) for run, request in zip(made, requests, strict=True)]
             for life in lives:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from domain import Run, RunState, WorkloadSpec
@@ -46,6 +47,14 @@ def test_a_held_queue_starts_nothing_over_a_restart_and_goes_on_in_the_new_order
     assert second.live_runs() == []
     second.hold_queue(False)
     assert started_order(store, runs) == ["c", "a", "b", "d"]
+
+
+def test_the_runs_of_a_batch_sort_as_they_were_given(make_supervisor: Callable[..., Supervisor]) -> None:
+    moment = datetime.now(UTC)
+    supervisor = make_supervisor(clock=lambda: moment)
+    supervisor.hold_queue(True)
+    runs = queue_up(supervisor, *"abcdef")
+    assert [run.name for run in sorted(runs, key=lambda run: run.id)] == [*"abcdef"]
 
 
 def test_a_hold_leaves_alone_what_runs_and_what_starts_at_once(
