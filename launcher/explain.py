@@ -73,6 +73,14 @@ def explain(text: str) -> Explanation:
     return _told(_read_candidate(candidate, variables, notes), notes, secrets)
 
 
+def secrets_in(text: str) -> dict[str, str]:
+    """The literal secrets of a paste by their variable or flag: for the launch alone, never to be stored or shown."""
+    try:
+        return literal_secrets(*find_candidate(text[:LONGEST_PASTE], Notes()))
+    except PasteRefused:
+        return {}
+
+
 def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) -> Explanation:
     notes.launcher_flags += candidate.launcher_flags
     engine = BY_NAME[candidate.server.engine] if candidate.server else None

@@ -11,7 +11,7 @@ import streamlit as st
 from domain import Config, Run
 from launcher.command import command_of, shell_text
 from launcher.devices import CONTAINER_LAUNCHERS
-from launcher.explain import Explanation, explain
+from launcher.explain import Explanation, explain, secrets_in
 from launcher.presets import Needs, Preset
 from launcher.secrets import MASK, is_reference, is_secret_name, missing_secrets
 from web.config_fields import Field, Value, value_of, with_value
@@ -86,7 +86,8 @@ def read_text() -> None:
     text = st.session_state[TEXT_KEY]
     explanation = explain(text) if text.strip() else Explanation()
     draft = current() if _is_edit_of(current().base, explanation.config) else Draft(generation=current().generation)
-    _put(replace(draft, config=explanation.config, text=text, explanation=explanation, secrets={}, problem=None))
+    secrets = secrets_in(text)
+    _put(replace(draft, config=explanation.config, text=text, explanation=explanation, secrets=secrets, problem=None))
 
 
 def _is_edit_of(base: Config | None, config: Config | None) -> bool:

@@ -76,7 +76,7 @@ def cause(run: Run) -> None:
     """Why it failed, with the line that shows it."""
     if run.cause:
         st.error(markdown_text(run.cause))
-        if run.cause_line:
+        if run.cause_line and run.cause_line != run.cause:
             st.code(run.cause_line, language=None, wrap_lines=True)
     if run.note:
         st.info(markdown_text(run.note))

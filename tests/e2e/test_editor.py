@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from demo.model import DEMO, model_files
 from demo.presets import free_ports
-from tests.e2e.launch_page import command_box, launch_button, paste
+from tests.e2e.launch_page import command_box, launch_button, paste, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(300)]
@@ -74,6 +74,19 @@ def test_a_secret_typed_into_the_environment_stays_out_of_the_command(page: Page
     page.get_by_label("Variables, one a line").first.fill("no variable")
     page.get_by_label("Variables, one a line").first.press("Control+Enter")
     expect(page.get_by_text("is no NAME=value line of an environment")).to_be_visible()
+
+
+def test_a_pasted_secret_reaches_the_server_is_not_asked_for_again_and_not_kept(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    script = "printenv HF_TOKEN | wc -c; exit 3"
+    port = free_ports(1)[0]
+    paste_launchable(page, f"HF_TOKEN=hf_pasted_by_hand_123456 /bin/sh -c '{script}' vllm serve o/m --port {port}")
+    expect(page.get_by_text("HF_TOKEN: as pasted, for this launch alone; not stored")).to_be_visible()
+    expect(page.get_by_label("HF_TOKEN (secret, not stored)")).to_have_count(0)
+    launch_button(page).click()
+    expect(page.locator(".lv-log code", has_text=re.compile(r"^25$"))).to_be_visible()
+    kept = [path for path in pitwall.data.rglob("*") if path.is_file() and b"hf_pasted" in path.read_bytes()]
+    assert kept == []
 
 
 def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> None:

@@ -90,7 +90,7 @@ export class Lane {
     if (this.cause.hidden || this.cause.childElementCount) return;
     if (isUnmeasured) return void this.cause.append(element("p", "lv-why", `Not measured: ${unmeasured ?? "no sample came"}.`));
     this.cause.append(element("p", "", cause ?? "It ended without saying why."));
-    if (line) this.cause.append(element("code", "", line));
+    if (line && line !== cause) this.cause.append(element("code", "", line));
   }
 
   #refreshGone(model) {

@@ -70,6 +70,6 @@ function logLine({ t, text, mark, why }) {
   const node = element("div", mark ? `lv-line lv-mark-${mark}` : "lv-line");
   if (t !== null) node.dataset.t = t;
   node.append(element("span", "lv-tag", mark ? TAGS[mark] : ""), element("code", "", text));
-  if (why) node.append(element("span", "lv-line-why", why));
+  if (why && why !== text.trim()) node.append(element("span", "lv-line-why", why));
   return node;
 }
