@@ -82,9 +82,11 @@ def compare(a: Subject, a_windows: Sequence[Window], b: Subject, b_windows: Sequ
 
 
 def _factor_ratios(a: Factors, b: Factors) -> tuple[float | None, float | None]:
-    if not (a.steps_per_s and b.steps_per_s and a.tokens_per_step and b.tokens_per_step):
-        return None, None
-    return b.steps_per_s / a.steps_per_s, b.tokens_per_step / a.tokens_per_step
+    return _ratio(b.steps_per_s, a.steps_per_s), _ratio(b.tokens_per_step, a.tokens_per_step)
+
+
+def _ratio(b: float | None, a: float | None) -> float | None:
+    return b / a if a and b else None
 
 
 def _sentence(
@@ -96,12 +98,17 @@ def _sentence(
     tokens: float | None,
     no_factor: str | None,
 ) -> str:
-    factors = None if steps is None or tokens is None else {"tokens per step": tokens, "steps/s": steps}
+    known = {name: one for name, one in (("tokens per step", tokens), ("steps/s", steps)) if one is not None}
+    moved = " and ".join(_moved(*one) for one in known.items())
     if interval and interval[0] <= 1.0 <= interval[1]:
-        told = f": {' and '.join(_moved(*one) for one in factors.items())}" if factors else ""
-        return f"No difference shown between {b} and {a}{told}."
-    because = _because(ratio, factors) if factors else f"cause not known: {no_factor or 'a factor is missing'}"
-    return f"{b} is {ratio:.2f}× as fast as {a}, {because}."
+        return f"No difference shown between {b} and {a}{': ' * bool(known)}{moved}."
+    faster = f"{b} is {ratio:.2f}× as fast as {a}"
+    if len(known) == 2:
+        return f"{faster}, {_because(ratio, known)}."
+    missing = no_factor or "a factor is missing"
+    return (
+        f"{faster}; {moved}, the rest is not known: {missing}." if known else f"{faster}, cause not known: {missing}."
+    )
 
 
 def _because(ratio: float, factors: Mapping[str, float]) -> str:

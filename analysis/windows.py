@@ -36,7 +36,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """decode_tps = steps_per_s x tokens_per_step over the same active windows: an identity, not a model."""
+    """decode_tps = steps_per_s x tokens_per_step over the same active windows: an identity, not a model.
+
+    Steps per second are counted or unknown, never made from the other two.
+    """
 
     decode_tps: float
     steps_per_s: float | None
@@ -82,11 +85,18 @@ def speed_factors(windows: Sequence[Window]) -> Factors | None:
     seconds = sum(w.dt_s for w in counted)
     tokens = sum(w.tokens or 0.0 for w in counted)
     if unknown := sum(w.steps is None for w in counted):
-        return Factors(tokens / seconds, None, None, _no_steps(unknown, len(counted)))
+        return Factors(tokens / seconds, None, _told_per_step(counted), _no_steps(unknown, len(counted)))
     steps = sum(w.steps or 0.0 for w in counted)
     if steps <= 0:
         return Factors(tokens / seconds, None, None, "no step was counted")
     return Factors(tokens / seconds, steps / seconds, tokens / steps)
+
+
+def _told_per_step(counted: Sequence[Window]) -> float | None:
+    """Tokens over steps where each window tells that ratio and no rate of steps (SGLang's accept length)."""
+    pairs = [(w.tokens or 0.0, w.tokens_per_step) for w in counted]
+    steps = [tokens / ratio for tokens, ratio in pairs if ratio]
+    return sum(tokens for tokens, _ in pairs) / sum(steps) if len(steps) == len(pairs) and sum(steps) > 0 else None
 
 
 def _no_steps(unknown: int, counted: int) -> str:

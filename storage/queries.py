@@ -83,7 +83,7 @@ class StartupRow(NamedTuple):
 
 
 NO_DRAFTS = "no draft was made"
-NOT_COUNTED = "the engine told no drafts"
+NOT_COUNTED = "the engine told of no draft"
 NO_LENGTH = {"counter": "the server counts no drafts", "log": "the log does not tell how many drafts were made"}
 
 
@@ -119,6 +119,8 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
     """Acceptance of each run over all its life, from one source: the engine's counters, else its log.
 
     A source that tells the length goes before one that does not, and one that saw drafts before one that saw none.
+    SGLang's decode lines count no drafts, but tell tokens per verify step: every step drafts, so their tokens over that
+    length are the drafts.
     """
     sql = """
         WITH sums AS (
@@ -130,6 +132,12 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
                 sum_of_all(drafts_of_line(accepted_tokens, drafted_tokens, acceptance_length, per_position)),
                 sum(accepted_tokens), sum_of_all(drafted_tokens), NULL
             FROM log_samples WHERE list_contains(?, run_id) AND accepted_tokens IS NOT NULL GROUP BY ALL
+            UNION ALL
+            SELECT run_id, definition, 'log', sum(verified), sum(decode_tokens - verified),
+                sum_of_all((decode_tokens - verified) / nullif(acceptance_rate, 0)), NULL
+            FROM (SELECT *, decode_tokens / acceptance_length AS verified FROM log_lines(NULL::TIMESTAMPTZ))
+            WHERE list_contains(?, run_id) AND verified > 0 AND printed.kind = 'decode' AND printed.accepted IS NULL
+            GROUP BY ALL
         )
         SELECT run_id, definition, source, coalesce(draft_tokens, drafts) AS drafted,
             CASE WHEN accepted = 0 AND drafted > 0 THEN 1 ELSE 1 + ratio(accepted, drafts) END AS length,
@@ -141,7 +149,7 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
         ) = 1
     """
     found = {run_id: Acceptance(reason=NOT_COUNTED) for run_id in run_ids}
-    for row in store.query(sql, [list(run_ids)] * 2).to_pylist():
+    for row in store.query(sql, [list(run_ids)] * 3).to_pylist():
         why = NO_DRAFTS if row["drafted"] == 0 else NO_LENGTH[row["source"]]
         reason = why if row["length"] is None else None
         found[row["run_id"]] = Acceptance(row["length"], row["rate"], row["per_position"], row["definition"], reason)

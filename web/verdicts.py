@@ -25,7 +25,7 @@ def _terms(answer: Verdict) -> list[tuple[str, float]]:
     """The ratio and the factors whose product it is, as far as they are known."""
     named = [
         ("decode tok/s", answer.ratio),
-        ("= tokens per step", answer.tokens_ratio),
+        ("= tokens per step" if answer.steps_ratio else "tokens per step", answer.tokens_ratio),
         ("× steps/s", answer.steps_ratio),
     ]
     return [(name, ratio) for name, ratio in named if ratio]

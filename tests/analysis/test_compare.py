@@ -79,11 +79,21 @@ def test_a_difference_inside_the_noise_is_not_told_as_one() -> None:
 
 
 def test_an_unknown_factor_is_named_not_invented() -> None:
-    a = [replace(w, steps=None) for w in windows(25.0, 4.0)]
+    a = [replace(w, steps=None, tokens_per_step=None) for w in windows(25.0, 4.0)]
     b = windows(50.0, 4.0)
     verdict = compare(subject("a", a), a, subject("b", b, 5), b)
-    assert verdict.ratio == pytest.approx(2.0, rel=1e-3) and verdict.steps_ratio is None
-    assert "no step counter" in verdict.sentence
+    assert verdict.ratio == pytest.approx(2.0, rel=1e-3) and verdict.steps_ratio is verdict.tokens_ratio is None
+    assert verdict.sentence == "B is 2.00× as fast as A, cause not known: there is no step counter."
+
+
+def test_the_factor_that_is_known_is_told_and_the_other_not_made_from_it() -> None:
+    """SGLang tells tokens per verify step, and counts no steps."""
+    a, b = ([replace(w, steps=None, steps_per_s=None) for w in windows(25.0, per_step)] for per_step in (2.0, 3.0))
+    verdict = compare(subject("a", a), a, subject("b", b, 5), b)
+    assert (verdict.steps_ratio, verdict.tokens_ratio) == (None, pytest.approx(1.5))
+    assert verdict.sentence == (
+        "B is 1.50× as fast as A; tokens per step rose to 1.50×, the rest is not known: there is no step counter."
+    )
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,16 @@ def test_a_log_that_accepted_nothing_has_length_one(store: Store, positions: lis
     assert told == Acceptance(1.0, 0.0, None, "vllm.log")
 
 
+def test_a_log_that_tells_the_length_of_each_line_is_weighed_by_its_steps(store: Store) -> None:
+    """The second line is 4 s of 30 tok/s in 40 steps, the third 2 s of 40 tok/s in 20 steps: 200 tokens, 60 steps."""
+    decode = {"kind": "decode", "engine": "sglang"}
+    lines = [line(2, generation_tps=1.0, acceptance_length=2.0, acceptance_rate=0.5, **decode)]
+    lines += [line(6, generation_tps=30.0, acceptance_length=3.0, acceptance_rate=1.0, **decode)]
+    lines += [line(8, generation_tps=40.0, acceptance_length=4.0, acceptance_rate=0.75, **decode)]
+    told = acceptance(store, *lines)
+    assert told == Acceptance(pytest.approx(200 / 60), pytest.approx(140 / 160), None, "sglang.log")
+
+
 def test_a_log_without_a_mean_length_says_so(store: Store) -> None:
     told = acceptance(store, line(10, "llamacpp", accepted_tokens=57.0, drafted_tokens=100.0))
     assert told == Acceptance(None, 0.57, None, "llamacpp.log", NO_LENGTH["log"])
