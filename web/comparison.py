@@ -13,8 +13,9 @@ from web.facts import Facts
 from web.theme import DASH, duration, three_digits
 
 NO_REQUESTS = "no request of ours ended"
+NO_RATE = "how many tokens were drafted was not told"
 ACTIVE = "Windows that hold decoding and nothing else, of all; only these are ranked"
-TOLD_BY_NOTE = ("Tokens per step", "Steps per second", "Time to first token")  # what no imported log can know
+TOLD_BY_NOTE = ("Steps per second", "Time to first token")  # what no imported log can know
 
 
 class Cell(NamedTuple):
@@ -73,7 +74,7 @@ METRICS = (
     Metric(
         "Acceptance rate",
         "Accepted of the drafted tokens",
-        lambda f: Cell(_percent(f.acceptance.rate), "%", f.acceptance.reason),
+        lambda f: Cell(_percent(f.acceptance.rate), "%", f.acceptance.reason or NO_RATE),
     ),
     Metric(
         "Time to first token",
