@@ -22,8 +22,8 @@ from tests.e2e.page_at_rest import expect_whole
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from workloads import REGISTRY
 
-pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
-DEMO_S = 420.0
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1200)]
+DEMO_S = 1000.0  # on a machine that has much else to do
 NAMES = ["Demo: no speculation", "Demo: draft model", "Demo: n-gram"]
 KNOWN: dict[str, Callable[[Page], Locator]] = {
     "": lambda page: page.get_by_text("Links and changes"),
