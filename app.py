@@ -21,7 +21,7 @@ from collectors.importing import LogImporter
 from collectors.inbox import Inbox, inbox_folder
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
-from domain import RunState
+from domain import RunState, utc_now
 from engines import ENGINES
 from engines.definitions import CLIENT
 from launcher.bounded import run_bounded
@@ -32,7 +32,7 @@ from settings import VERSION, SettingsError, load_settings
 from storage.bundle_import import import_bundle
 from storage.database import StoreError
 from storage.sandbox.client import Sandbox
-from storage.store import Store, utc_now
+from storage.store import Store
 from web.auth import Gate, access_for
 from web.context import Services, provide, services
 from web.first_look import FirstLook

@@ -110,9 +110,12 @@ class WorkloadSpec(BaseModel):
     """What load a run is put under; runs are comparable only where `name` and `prompt_set_hash` agree."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    name: str  # 'watch' means no load of ours
+    name: str
     prompt_set_hash: str | None = None
     params: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+WATCH = WorkloadSpec(name="watch")  # no load of ours: the run is what its user's own clients do
 
 
 class Run(BaseModel):
@@ -149,6 +152,11 @@ class Run(BaseModel):
     cause_line: str | None = None  # the log line that is the evidence
     note: str | None = None
     provenance: dict[str, JsonValue] | None = None  # what it ran on, frozen at its start; see launcher.provenance
+
+
+def utc_now() -> datetime:
+    """The time, aware of its zone."""
+    return datetime.now(UTC)
 
 
 def new_run_id(now: datetime, token: str | None = None) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from analysis.windows import SpeedSummary
+from domain import WATCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _counted(runs: int) -> str:
 
 
 def _workloads(a: Subject, b: Subject) -> list[str]:
-    if unloaded := [s.name for s in (a, b) if s.workload in (None, "watch")]:
+    if unloaded := [s.name for s in (a, b) if s.workload in (None, WATCH.name)]:
         return [f"{' and '.join(unloaded)} had no workload of ours, so the prompts are not known to be the same"]
     if a.workload != b.workload:
         return [f"different workloads: {a.workload} and {b.workload}"]

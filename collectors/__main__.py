@@ -16,7 +16,7 @@ from typing import Any
 
 from collectors.base import Clock, Trouble
 from collectors.gpu import GpuCollector
-from domain import Config, Run
+from domain import Config, Run, utc_now
 
 
 def main(argv: Sequence[str]) -> int:
@@ -72,7 +72,7 @@ def _import(files: Sequence[Path], zone: str | None, name: str | None) -> int:
     from settings import load_settings
     from storage.bundle_import import import_bundle
     from storage.database import StoreError, StoreInUse
-    from storage.store import Store, utc_now
+    from storage.store import Store
 
     for missing in (file for file in files if not file.is_file()):
         print(f"There is no file {missing}.", file=sys.stderr)

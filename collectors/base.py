@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from domain import Run
+from domain import Run, utc_now
 from samples import Batch, TailPosition
 
 Sink = Callable[[Batch], Future[None] | None]
@@ -37,15 +37,11 @@ class Unreadable(Trouble):
     """It answers, with something that is not what was asked for."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True)
 class Clock:
     """Wall time and CLOCK_MONOTONIC, given so that a test can set them."""
 
-    utc: Callable[[], datetime] = _utc_now
+    utc: Callable[[], datetime] = utc_now
     mono_s: Callable[[], float] = time.monotonic
     ahead_s: Callable[[], float] = lambda: 0.0  # of the machine's clock, by which servers stamp their logs
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from engines.base import Line
 from engines.prefixes import Peeled, find_glued_record, peel, read_yearless_stamp, strip_ansi
-from engines.sieve import Sieve, select_lines
+from engines.sieve import Sieve
 
 KEPT_BYTES = 1 << 16  # of a longer line the first and the last half of this are kept
 _HALF = KEPT_BYTES // 2
@@ -65,19 +65,24 @@ class LineSplitter:
         self._partial.clear()
         self._partial_size = 0
         self.offset += size
-        selected, _ = select_lines(raw + b"\n", 0, len(raw) + 1, self._sieve) if size else ((), 0)
+        selected, _ = self._select(raw + b"\n", 0, len(raw) + 1) if size else ((), 0)
         for *_, is_routine in selected:
             if not (is_routine and self.skips_routine):
                 yield from read_lines(_shorten(raw, size), self._number, offset)
 
     def _complete_lines(self, data: bytes, begin: int, end: int) -> Iterator[Line]:
-        selected, count = select_lines(data, begin, end, self._sieve)
+        selected, count = self._select(data, begin, end)
         offset = self.offset - begin
         for index, start, stop, is_routine in selected:
             if not (is_routine and self.skips_routine):
                 yield from read_lines(_shorten(data[start:stop], stop - start), self._number + index, offset + start)
         self._number += count
         self.offset += end - begin
+
+    def _select(self, data: bytes, begin: int, end: int) -> tuple[Iterable[tuple[int, int, int, bool]], int]:
+        from engines.sifting import select_lines  # here, for Arrow's 80 MB are for those who read logs
+
+        return select_lines(data, begin, end, self._sieve)
 
     def _keep_partial(self, data: bytes) -> None:
         self._partial_size += len(data)

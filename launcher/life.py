@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from domain import Run, RunState
+from domain import WATCH, Run, RunState
 from launcher.backends import Backend, ContainerFacts, backend_of, with_container
 from launcher.ending import BROKE_OFF, NOTHING_STOPPED, Stopped, how_it_ended, server_words, stop_everything
 from launcher.exits import describe_exit, log_tail
@@ -25,7 +25,6 @@ from launcher.provenance import freeze
 from launcher.readiness import ReadinessPoll
 from launcher.secrets import hide_secrets, missing_secrets
 from launcher.starting import Start, by_the_clock_of, is_pulling, read_bar
-from workloads import WATCH
 
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."

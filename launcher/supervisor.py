@@ -7,11 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from domain import Config, Run, RunState, new_run_id
+from domain import Config, Run, RunState, new_run_id, utc_now
 from launcher.attached import Watch
 from launcher.faults import Faults
 from launcher.ledger import Ledger, RunStore
@@ -36,10 +36,6 @@ CANCELLED = "Cancelled before it started."
 SKIPPED = "Skipped: it was stopped so that the queue goes on."
 LOAD_CANCELLED = "Its load was cancelled: what it had measured until then is kept."
 OTHER_MACHINE = "It was live on another machine when this store was last used: its end is unknown."
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class UnknownRun(LookupError):

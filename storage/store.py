@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
-from domain import AuditEntry, Run, RunState, Share
+from domain import AuditEntry, Run, RunState, Share, utc_now
 from samples import Batch, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
@@ -46,10 +46,6 @@ class StoreHealth:
     detail: str | None
     pending_rows: int
     publish_ms: float | None  # how long the last publishing took
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Store:

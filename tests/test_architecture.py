@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +86,13 @@ def test_engines_are_named_in_their_packages_only() -> None:
     others = [path for path in product_files() if room_of(path) not in ("engines", "demo")]
     naming = {str(path.relative_to(ROOT)) for path in others if any(map(ENGINE_NAME.search, texts_of(path)))}
     assert naming == set(MAY_NAME_AN_ENGINE), "what is one engine's belongs on its description, see engines/base.py"
+
+
+def test_the_load_generator_carries_no_data_library() -> None:
+    """It runs beside the server that it measures."""
+    heavy = "import sys, workloads.__main__; print({'pyarrow', 'duckdb', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_the_check_sees_files() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from domain import Config
+from domain import WATCH, Config
 from launcher.preflight import LaunchRefused, LaunchRequest, read_ready_url
 from launcher.readiness import default_base_url, default_ready_path
 from web import audit, draft, places
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
-from workloads import REGISTRY, WATCH, spec_for
+from workloads import REGISTRY, spec_for
 
 
 def launch() -> None:

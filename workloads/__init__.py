@@ -6,13 +6,11 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from domain import JsonValue, WorkloadSpec
+from domain import WATCH, JsonValue, WorkloadSpec
 from workloads.five_prompts import FIVE_PROMPTS
 from workloads.ladder import LADDER
 from workloads.plan import Workload
 from workloads.stream import DEMO_STREAM
-
-WATCH = WorkloadSpec(name="watch")  # no load of ours: the run is what its user's own clients do
 
 REGISTRY: dict[str, Workload] = {workload.name: workload for workload in (DEMO_STREAM, FIVE_PROMPTS, LADDER)}
 

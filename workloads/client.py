@@ -6,12 +6,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 import httpx
 
 from analysis.collapse import find_collapse
-from domain import JsonValue
+from domain import JsonValue, utc_now
 from engines import BY_NAME
 from samples import RequestRecord
 from workloads.plan import Endpoint, PhaseKind, PlannedRequest
@@ -35,7 +35,7 @@ class Target:
     stall_timeout_s: float = 300.0  # without a single event
     request_timeout_s: float = 3600.0
     mono_s: Callable[[], float] = time.monotonic
-    utc_now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    utc_now: Callable[[], datetime] = utc_now
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ import psutil
 import pytest
 
 from collectors.processes import ProcessTable
-from domain import Config, RunState
+from domain import Config, RunState, utc_now
 from launcher.birth import birth_s, is_born_at
 from launcher.process import look_at, processes_of, shim_process
-from launcher.supervisor import Supervisor, utc_now
+from launcher.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from domain import new_run_id
+from domain import new_run_id, utc_now
 from launcher.birth import birth_s
 from launcher.process import (
     LOST,
@@ -31,7 +31,6 @@ from launcher.process import (
 )
 from launcher.shim import write_json
 from launcher.stopping import stop_process
-from launcher.supervisor import utc_now
 from tests.launcher.servers import marked, wait_for
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]

@@ -7,7 +7,8 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from workloads import REGISTRY, WATCH, spec_for, unsent_requests
+from domain import WATCH
+from workloads import REGISTRY, spec_for, unsent_requests
 
 
 def test_five_prompts_are_the_five_of_the_source() -> None:
