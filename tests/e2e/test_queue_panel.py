@@ -33,6 +33,6 @@ def test_runs_wait_for_their_gpus_and_the_queue_says_so(page: Page, pitwall: Pit
     page.goto(pitwall.url)
     expect(page.get_by_text("First is ready on GPU 0; Beside is ready on GPU 1; 1 waiting")).to_be_visible()
     expect(page.get_by_text("side by side on one machine: not ranked")).to_be_visible()
-    expect(page.locator("[class*='st-key-queued-']")).to_contain_text("Behind under watch, on GPU 0")
+    expect(page.locator("[class*='st-key-queued-']")).to_contain_text("Behind without a load, on GPU 0")
     page.get_by_role("button", name="Skip First").click()
     wait_until(lambda: [pitwall.states()[name] for name in on] == ["finished", "ready", "ready"], 120)
