@@ -120,7 +120,8 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
 
     A source that tells the length goes before one that does not, and one that saw drafts before one that saw none.
     SGLang's decode lines count no drafts, but tell tokens per verify step: every step drafts, so their tokens over that
-    length are the drafts.
+    length are the drafts; where no line tells its time and so its tokens, its running requests stand for them, for each
+    line speaks of as many steps.
     """
     sql = """
         WITH sums AS (
@@ -133,10 +134,17 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
                 sum(accepted_tokens), sum_of_all(drafted_tokens), NULL
             FROM log_samples WHERE list_contains(?, run_id) AND accepted_tokens IS NOT NULL GROUP BY ALL
             UNION ALL
-            SELECT run_id, definition, 'log', sum(verified), sum(decode_tokens - verified),
-                sum_of_all((decode_tokens - verified) / nullif(acceptance_rate, 0)), NULL
-            FROM (SELECT *, decode_tokens / acceptance_length AS verified FROM log_lines(NULL::TIMESTAMPTZ))
+            SELECT run_id, definition, 'log', sum(verified), sum(verified * (acceptance_length - 1)),
+                sum_of_all(verified * (acceptance_length - 1) / nullif(acceptance_rate, 0)), NULL
+            FROM (
+                SELECT *, CASE
+                    WHEN max(decode_tokens) OVER (PARTITION BY run_id) > 0 THEN decode_tokens / acceptance_length
+                    ELSE requests_running
+                END AS verified
+                FROM log_lines(NULL::TIMESTAMPTZ)
+            )
             WHERE list_contains(?, run_id) AND verified > 0 AND printed.kind = 'decode' AND printed.accepted IS NULL
+                AND acceptance_length IS NOT NULL
             GROUP BY ALL
         )
         SELECT run_id, definition, source, coalesce(draft_tokens, drafts) AS drafted,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -62,6 +63,12 @@ def test_a_log_that_tells_the_length_of_each_line_is_weighed_by_its_steps(store:
     lines += [line(8, generation_tps=40.0, acceptance_length=4.0, acceptance_rate=0.75, **decode)]
     told = acceptance(store, *lines)
     assert told == Acceptance(pytest.approx(200 / 60), pytest.approx(140 / 160), None, "sglang.log")
+
+
+def test_lines_that_tell_no_time_are_weighed_by_their_requests(store: Store) -> None:
+    lines = [line(2, "sglang", kind="decode", generation_tps=1.0, acceptance_length=2.0, requests_running=3.0)]
+    lines += [replace(lines[0], engine_index=1, offset=3, acceptance_length=4.0, requests_running=1.0)]
+    assert acceptance(store, *lines).length == pytest.approx((3 * 2.0 + 4.0) / 4)
 
 
 def test_a_log_without_a_mean_length_says_so(store: Store) -> None:
