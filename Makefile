@@ -23,13 +23,13 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .
 	$(BIN)/ruff format -q .
 
+# A module stays on one worker: two at a time, since many of them wait for servers.
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(MYPY)
-	$(BIN)/pytest -m "not engine and not browser and not podman and not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not engine and not browser and not podman and not slow"
 
-# A module stays on one worker: two at a time, since most of them wait for servers and browsers.
 test: $(VENV)/.dev
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && \
