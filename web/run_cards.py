@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from analysis.config_diff import chips
-from domain import Run
+from domain import Run, RunState
 from storage import queries
 from storage.store import Store
 from web import markup
@@ -19,6 +19,7 @@ RECENT_S = 120.0
 NOT_SEEN = "no decode speed in the last two minutes"
 LATEST = "decode, the latest of two minutes"
 LAST = "decode, when it last did"
+WAITS = "waits for its turn"
 NOTHING = "nothing decoded in the last two minutes"
 
 
@@ -39,20 +40,22 @@ def first_cards(store: Store, run_ids: Sequence[str]) -> str:
         return ""
     ended = {one.run.id: one for one in facts_in(store, [run for run in runs if run.state.is_final])}
     recent = queries.recent_speed(store, [run.id for run in runs if run.id not in ended], RECENT_S)
-    speeds = [_speed_of(ended[run.id]) if run.id in ended else _latest_speed(recent[run.id]) for run in runs]
+    speeds = [_speed_of(ended[run.id]) if run.id in ended else _speed_now(run, recent[run.id]) for run in runs]
     return _grid(map(_card, runs, colors_apart([run.color for run in runs]), speeds))
 
 
 def _live_card(run: Run, speeds: Sequence[float | None]) -> str:
     line = markup.sparkline(speeds, run_color(run.color, ground()))
-    return _card(run, run.color, _latest_speed(speeds), line)
+    return _card(run, run.color, _speed_now(run, speeds), line)
 
 
 def _grid(cards: Iterable[str]) -> str:
     return f'<div class="pw-cards">{"".join(cards)}</div>'
 
 
-def _latest_speed(speeds: Sequence[float | None]) -> str:
+def _speed_now(run: Run, speeds: Sequence[float | None]) -> str:
+    if run.state is RunState.QUEUED:
+        return f'<div class="pw-muted">{WAITS}</div>'
     if decoding := [speed for speed in speeds if speed]:
         return _big(decoding[-1], LAST if speeds[-1] == 0 else LATEST)
     said = NOTHING if speeds and None not in speeds else NOT_SEEN

@@ -13,7 +13,7 @@ from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
 from web.facts import facts_in
-from web.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, first_cards
+from web.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, WAITS, first_cards
 from web.theme import three_digits
 
 NOW = datetime.now(UTC)
@@ -64,6 +64,12 @@ def test_a_run_that_idles_keeps_its_speed_and_one_that_never_worked_has_none(sto
     worked, never = first_cards(store, ["r1", "r2"]).split("--pw-run:")[1:]
     assert "100 <small>tok/s</small>" in worked and LAST in worked
     assert "pw-big" not in never and NOTHING in never
+
+
+def test_a_run_that_waits_says_so(store: Store) -> None:
+    store.save_run(RUN.model_copy(update={"state": RunState.QUEUED}))
+    page = first_cards(store, ["r1"])
+    assert WAITS in page and "pw-big" not in page
 
 
 def test_what_is_not_known_is_no_number_but_a_reason(store: Store) -> None:
