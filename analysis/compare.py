@@ -101,7 +101,7 @@ def _sentence(
     known = {name: one for name, one in (("tokens per step", tokens), ("steps/s", steps)) if one is not None}
     moved = " and ".join(_moved(*one) for one in known.items())
     if interval and interval[0] <= 1.0 <= interval[1]:
-        return f"No difference shown between {b} and {a}{': ' * bool(known)}{moved}."
+        return f"No difference shown between {b} and {a}{f': {moved}' if known else ''}."
     faster = f"{b} is {ratio:.2f}× as fast as {a}"
     if len(known) == 2:
         return f"{faster}, {_because(ratio, known)}."

@@ -59,26 +59,23 @@ class Explanation(BaseModel):
 
 def explain(text: str) -> Explanation:
     """Read a paste; never raises, nothing of it is evaluated, and no secret of it is in the answer."""
+    return explain_with_secrets(text)[0]
+
+
+def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
+    """The same, and the literal secrets by variable or flag: for the launch alone, never to be stored or shown."""
     if len(text) > LONGEST_PASTE:
-        return Explanation(refused=f"The paste is longer than {LONGEST_PASTE} characters: too long for a command.")
+        return Explanation(refused=f"The paste is longer than {LONGEST_PASTE} characters: too long for a command."), {}
     notes = Notes()
     try:
         candidate, variables = find_candidate(text, notes)
     except PasteRefused as refusal:
-        return Explanation(refused=str(refusal))
+        return Explanation(refused=str(refusal)), {}
     secrets = literal_secrets(candidate, variables)
     if candidate is None:
         refused = f"No command of a server we know ({', '.join(_TITLES)}) was found in the paste."
-        return _told(Explanation(refused=refused), notes, secrets)
-    return _told(_read_candidate(candidate, variables, notes), notes, secrets)
-
-
-def secrets_in(text: str) -> dict[str, str]:
-    """The literal secrets of a paste by their variable or flag: for the launch alone, never to be stored or shown."""
-    try:
-        return literal_secrets(*find_candidate(text[:LONGEST_PASTE], Notes()))
-    except PasteRefused:
-        return {}
+        return _told(Explanation(refused=refused), notes, secrets), secrets
+    return _told(_read_candidate(candidate, variables, notes), notes, secrets), secrets
 
 
 def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) -> Explanation:

@@ -119,9 +119,6 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
     """Acceptance of each run over all its life, from one source: the engine's counters, else its log.
 
     A source that tells the length goes before one that does not, and one that saw drafts before one that saw none.
-    SGLang's decode lines count no drafts, but tell tokens per verify step: every step drafts, so their tokens over that
-    length are the drafts; where no line tells its time and so its tokens, its running requests stand for them, for each
-    line speaks of as many steps.
     """
     sql = """
         WITH sums AS (
@@ -129,23 +126,8 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
                 sum_of_all(draft_tokens) AS draft_tokens, add_lists(list(accepted_per_pos)) AS per_pos
             FROM progress WHERE list_contains(?, run_id) AND accepted IS NOT NULL GROUP BY ALL
             UNION ALL
-            SELECT run_id, definition, 'log',
-                sum_of_all(drafts_of_line(accepted_tokens, drafted_tokens, acceptance_length, per_position)),
-                sum(accepted_tokens), sum_of_all(drafted_tokens), NULL
-            FROM log_samples WHERE list_contains(?, run_id) AND accepted_tokens IS NOT NULL GROUP BY ALL
-            UNION ALL
-            SELECT run_id, definition, 'log', sum(verified), sum(verified * (acceptance_length - 1)),
-                sum_of_all(verified * (acceptance_length - 1) / nullif(acceptance_rate, 0)), NULL
-            FROM (
-                SELECT *, CASE
-                    WHEN max(decode_tokens) OVER (PARTITION BY run_id) > 0 THEN decode_tokens / acceptance_length
-                    ELSE requests_running
-                END AS verified
-                FROM log_lines(NULL::TIMESTAMPTZ)
-            )
-            WHERE list_contains(?, run_id) AND verified > 0 AND printed.kind = 'decode' AND printed.accepted IS NULL
-                AND acceptance_length IS NOT NULL
-            GROUP BY ALL
+            SELECT run_id, definition, 'log', sum_of_all(drafts), sum(accepted), sum_of_all(draft_tokens), NULL
+            FROM log_drafts() WHERE list_contains(?, run_id) GROUP BY ALL
         )
         SELECT run_id, definition, source, coalesce(draft_tokens, drafts) AS drafted,
             CASE WHEN accepted = 0 AND drafted > 0 THEN 1 ELSE 1 + ratio(accepted, drafts) END AS length,
@@ -157,7 +139,7 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
         ) = 1
     """
     found = {run_id: Acceptance(reason=NOT_COUNTED) for run_id in run_ids}
-    for row in store.query(sql, [list(run_ids)] * 3).to_pylist():
+    for row in store.query(sql, [list(run_ids)] * 2).to_pylist():
         why = NO_DRAFTS if row["drafted"] == 0 else NO_LENGTH[row["source"]]
         reason = why if row["length"] is None else None
         found[row["run_id"]] = Acceptance(row["length"], row["rate"], row["per_position"], row["definition"], reason)

@@ -11,7 +11,7 @@ import streamlit as st
 from domain import Config, Run
 from launcher.command import command_of, shell_text
 from launcher.devices import CONTAINER_LAUNCHERS
-from launcher.explain import Explanation, explain, secrets_in
+from launcher.explain import Explanation, explain_with_secrets
 from launcher.presets import Needs, Preset
 from launcher.secrets import MASK, is_reference, is_secret_name, missing_secrets
 from web.config_fields import Field, Value, value_of, with_value
@@ -46,6 +46,11 @@ class Draft:
     def is_as_it_is(self) -> bool:
         """The words are run without being understood."""
         return self.config is not None and self.config.engine == "other"
+
+    @property
+    def secrets_in_use(self) -> dict[str, str]:
+        """Those whose variable or flag still stands in the command: what was edited out of it reaches no server."""
+        return {name: value for name, value in self.secrets.items() if name in self.text}
 
     @property
     def missing_secrets(self) -> list[str]:
@@ -84,9 +89,8 @@ def text_of(config: Config) -> str:
 def read_text() -> None:
     """The text box was edited: read it, and make the form say it."""
     text = st.session_state[TEXT_KEY]
-    explanation = explain(text) if text.strip() else Explanation()
+    explanation, secrets = explain_with_secrets(text) if text.strip() else (Explanation(), {})
     draft = current() if _is_edit_of(current().base, explanation.config) else Draft(generation=current().generation)
-    secrets = secrets_in(text)
     _put(replace(draft, config=explanation.config, text=text, explanation=explanation, secrets=secrets, problem=None))
 
 

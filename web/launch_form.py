@@ -31,8 +31,8 @@ def launch() -> None:
         )
         stop_when_done = st.checkbox("Stop the server when its workload has ended", value=True)
         given = {n: st.text_input(f"{n} (secret, not stored)", type="password") for n in edited.missing_secrets}
-        if edited.secrets:
-            st.caption(markdown_text(f"{', '.join(edited.secrets)}: as pasted, for this launch alone; not stored"))
+        if kept := edited.secrets_in_use:
+            st.caption(markdown_text(f"{', '.join(kept)}: as given, for this launch alone; not stored"))
         can_start = config is not None and not edited.still_required and not edited.problem
         pressed = st.form_submit_button("Launch", type="primary", disabled=not can_start)
     if not pressed or config is None:
@@ -46,7 +46,7 @@ def launch() -> None:
         config=config,
         name=name or None,
         workload=spec_for(workload),
-        secrets={k: v for k, v in {**edited.secrets, **given}.items() if v},
+        secrets={k: v for k, v in {**kept, **given}.items() if v},
         base_url=base_url,
         ready_path=ready_path,
         ready_timeout_s=float(timeout_s),

@@ -52,7 +52,7 @@ def sweep() -> None:
         st.error(f"{count} runs are more than a sweep takes ({MOST_RUNS}).")
         return
     if st.button(f"Queue these {count} runs", type="primary", disabled=bool(edited.still_required)):
-        _queue(edited, variants, repeats, workload, {**edited.secrets, **given})
+        _queue(edited, variants, repeats, workload, {**edited.secrets_in_use, **given})
 
 
 def _title(edited: Draft) -> str:

@@ -76,6 +76,30 @@ SELECT
     {'kind': kind, 'usual_s': usual_s, 'accepted': accepted_tokens, 'drafted': drafted_tokens} AS printed
 FROM judged;
 
+-- The drafts that each line tells of, for the sums of a run. A decode line of SGLang counts none, but tells tokens per
+-- verify step, and every step drafts: its tokens over that length are its drafts. Where no line of a run tells its time,
+-- and so its tokens, the running requests stand for them, for each line speaks of as many steps.
+CREATE OR REPLACE MACRO log_drafts() AS TABLE
+WITH verifying AS (
+    SELECT
+        run_id, definition, acceptance_length, acceptance_rate,
+        CASE
+            WHEN max(decode_tokens) OVER (PARTITION BY run_id) > 0 THEN decode_tokens / acceptance_length
+            ELSE requests_running
+        END AS verified
+    FROM log_lines(NULL::TIMESTAMPTZ)
+    WHERE printed.kind = 'decode' AND printed.accepted IS NULL AND acceptance_length IS NOT NULL
+)
+SELECT
+    run_id, definition, drafts_of_line(accepted_tokens, drafted_tokens, acceptance_length, per_position) AS drafts,
+    accepted_tokens AS accepted, drafted_tokens AS draft_tokens
+FROM log_samples WHERE accepted_tokens IS NOT NULL
+UNION ALL
+SELECT
+    run_id, definition, verified, verified * (acceptance_length - 1),
+    verified * (acceptance_length - 1) / nullif(acceptance_rate, 0)
+FROM verifying WHERE verified > 0;
+
 CREATE OR REPLACE MACRO log_rates(since) AS TABLE
 SELECT * EXCLUDE (printed) FROM log_lines(since) WHERE since IS NULL OR ts > since;
 

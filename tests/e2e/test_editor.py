@@ -81,7 +81,7 @@ def test_a_pasted_secret_reaches_the_server_is_not_asked_for_again_and_not_kept(
     script = "printenv HF_TOKEN | wc -c; exit 3"
     port = free_ports(1)[0]
     paste_launchable(page, f"HF_TOKEN=hf_pasted_by_hand_123456 /bin/sh -c '{script}' vllm serve o/m --port {port}")
-    expect(page.get_by_text("HF_TOKEN: as pasted, for this launch alone; not stored")).to_be_visible()
+    expect(page.get_by_text("HF_TOKEN: as given, for this launch alone; not stored")).to_be_visible()
     expect(page.get_by_label("HF_TOKEN (secret, not stored)")).to_have_count(0)
     launch_button(page).click()
     expect(page.locator(".lv-log code", has_text=re.compile(r"^25$"))).to_be_visible()
