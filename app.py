@@ -24,9 +24,9 @@ from collectors.standard import standard_collectors
 from domain import RunState, utc_now
 from engines import ENGINES
 from engines.definitions import CLIENT
-from launcher.bounded import run_bounded
-from launcher.machine import machine_id
 from launcher.supervisor import Supervisor
+from machine.identity import machine_id
+from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import VERSION, SettingsError, load_settings
 from storage.bundle_import import import_bundle

@@ -140,7 +140,9 @@ class Run(BaseModel):
     ready_path: str | None = None
     ready_timeout_s: float = 600.0
     pid: int | None = None  # the server, with its birth so that a reused pid is never mistaken for it
-    pid_birth_s: float | None = None  # seconds after the boot, which no step of the clock moves; see launcher.birth
+    pid_birth_s: float | None = (
+        None  # seconds after the boot, which no step of the clock moves; see machine.process_start
+    )
     pid_started_at: float | None = None  # seconds since the epoch, as the clock stood then
     created_at: datetime
     started_at: datetime | None = None

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
 from domain import Config, Run, RunState
-from launcher.birth import birth_s
+from machine.process_start import birth_s
 from samples import Batch
 
 CAPTURE = Path(__file__).with_name("vllm-0.32-dp2-metrics.txt.gz")

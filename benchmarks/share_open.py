@@ -31,7 +31,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from demo.model import TINY, make_model
 from demo.presets import free_ports
 from domain import Config, Run, RunState, new_run_id
-from launcher.machine import machine_id
+from machine.identity import machine_id
 from scripts.find_browser import installed
 from settings import Settings
 from storage.store import Store

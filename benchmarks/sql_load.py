@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.store_write import PACED_BATCHES_PER_S, batches, paced
-from launcher.bounded import run_bounded
+from machine.run_with_timeout import run_bounded
 from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.sandbox.job import Limits, SqlRefused

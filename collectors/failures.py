@@ -8,7 +8,7 @@ from pathlib import Path
 from domain import Run
 from engines import BY_NAME
 from engines.base import LogParser, Mark
-from launcher.secrets import mask_text
+from redaction import mask_text
 
 _CHUNK_BYTES = 1 << 20
 

@@ -24,7 +24,7 @@ from engines.lines import LineSplitter
 from engines.parse import recognise
 from engines.sieve import Sieve
 from launcher.naming import choose_color, choose_name
-from launcher.secrets import mask_argv, mask_text
+from redaction import mask_argv, mask_text
 from samples import Batch, Event, TailPosition
 
 AT_REST = timedelta(seconds=10)  # a file unchanged for so long has its last line whole, with LF or without

@@ -12,7 +12,7 @@ from collectors.line_time import line_time
 from domain import Run
 from engines import BY_NAME
 from engines.base import LogEvent, LogGrammar, LogReading, Mark, ParsedSample, StartupFact
-from launcher.secrets import mask_json, mask_text
+from redaction import mask_json, mask_text
 from samples import Event
 
 EVENT_KINDS = {"phase": "phase", "ready": "phase", "warning": "warning", "failure": "failure"}

@@ -11,7 +11,7 @@ from typing import TypedDict
 from engines import BY_NAME
 from engines.base import Mark, ParsedSample
 from engines.prefixes import strip_ansi
-from launcher.secrets import mask_text
+from redaction import mask_text
 
 WINDOW_BYTES = 1 << 17
 LONGEST_LINE = 2000  # characters shown of one line

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import psutil
 
-from launcher.birth import SAME_BIRTH_S, birth_s
+from machine.process_start import SAME_BIRTH_S, birth_s
 
 TABLE_KEPT_S = 2.0  # the kernel's process list is long; a child that starts is seen this much later at most
 

@@ -17,7 +17,6 @@ from typing import Any, Protocol
 import psutil
 
 from domain import Config, JsonValue, Run
-from launcher.birth import birth_s
 from launcher.containers import TIMEOUT_S, ask
 from launcher.paste.containers import find_runtime, read_options
 from launcher.paste.servers import basename
@@ -25,6 +24,7 @@ from launcher.paste.variables import arg
 from launcher.shim import MARKER
 from launcher.starting import read_pull
 from launcher.stopping import StopReport
+from machine.process_start import birth_s
 
 LABEL = "pitwall.run"
 DROPPED = frozenset({"--rm", "--rmi", "--detach", "--interactive", "--tty", "--replace", "--restart"})

@@ -13,7 +13,7 @@ from launcher.paste.containers import Container, find_runtime, port_pair, read_c
 from launcher.paste.servers import SCRIPTS, basename, find_server
 from launcher.paste.variables import arg
 from launcher.rewording import reword_args
-from launcher.secrets import MASK, is_secret_name, replace_in_argv
+from redaction import MASK, is_secret_name, replace_in_argv
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}
 _REFERENCE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
@@ -154,7 +154,7 @@ def _gpu_flags(gpus: str) -> list[str]:
 def complete_words(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """The words as a shell would hand them over: `~/` and references to plain variables filled in.
 
-    Secrets are left to `launcher.secrets`. Returns the words and the names that `environ` lacks.
+    Secrets are left to `redaction`. Returns the words and the names that `environ` lacks.
     """
     missing: list[str] = []
 

@@ -21,8 +21,8 @@ from launcher.containers import Container, list_containers
 from launcher.explain import explain
 from launcher.process import environ_of
 from launcher.readiness import default_base_url
-from launcher.secrets import mask_argv
 from launcher.shim import MARKER
+from redaction import mask_argv
 
 OUTPUTS = (2, 1)  # servers log to standard error, some to standard output
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from launcher.process import ProcessExit
-from launcher.secrets import mask_text
+from redaction import mask_text
 
 TAIL_LINES = 40
 TAIL_BYTES = 64 * 1024

@@ -17,7 +17,7 @@ from launcher.paste.containers import published_port
 from launcher.paste.notes import Notes, PasteRefused
 from launcher.paste.reading import find_candidate, read_words
 from launcher.paste.variables import Variables, arg
-from launcher.secrets import (
+from redaction import (
     MASK,
     is_reference,
     is_secret_flag,

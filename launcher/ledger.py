@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from domain import JsonValue, Run
-from launcher.secrets import mask_text
+from redaction import mask_text
 from samples import Batch, Event
 
 LOG = logging.getLogger(__name__)

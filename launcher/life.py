@@ -18,13 +18,13 @@ from launcher.backends import Backend, ContainerFacts, backend_of, with_containe
 from launcher.ending import BROKE_OFF, NOTHING_STOPPED, Stopped, how_it_ended, server_words, stop_everything
 from launcher.exits import describe_exit, log_tail
 from launcher.means import Means
-from launcher.ports import describe_busy_port, is_port_free
 from launcher.preflight import port_of
 from launcher.process import ROOT, WORKLOAD, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
 from launcher.provenance import freeze
 from launcher.readiness import ReadinessPoll
-from launcher.secrets import hide_secrets, missing_secrets
 from launcher.starting import Start, by_the_clock_of, is_pulling, read_bar
+from machine.ports import describe_busy_port, is_port_free
+from redaction import hide_secrets, missing_secrets
 
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."

@@ -13,12 +13,12 @@ import psutil
 
 from domain import Config, Run, RunState, new_run_id
 from launcher.backends import backend_of
-from launcher.birth import birth_s
 from launcher.naming import choose_color, choose_name
 from launcher.preflight import LaunchRefused, LaunchRequest, working_directory
 from launcher.process import ProcessSpec, write_spec
 from launcher.readiness import default_base_url, default_ready_path
-from launcher.secrets import (
+from machine.process_start import birth_s
+from redaction import (
     SERVER_API_KEY,
     find_api_key,
     hide_secrets,

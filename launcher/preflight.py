@@ -13,9 +13,9 @@ from domain import Config, Run, WorkloadSpec
 from launcher.backends import backend_of
 from launcher.command import complete_words
 from launcher.devices import CONTAINER_LAUNCHERS
-from launcher.ports import describe_busy_port, host_and_port, is_port_free
 from launcher.readiness import default_base_url
-from launcher.secrets import missing_secrets
+from machine.ports import describe_busy_port, host_and_port, is_port_free
+from redaction import missing_secrets
 
 
 class LaunchRefused(Exception):

@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 import psutil
 
-from launcher.birth import birth_s, is_born_at
-from launcher.machine import boot_id
-from launcher.secrets import HIDDEN_PREFIX, is_secret_name
 from launcher.shim import MARKER, SHIM_MARKER, write_json
+from machine.identity import boot_id
+from machine.process_start import birth_s, is_born_at
+from redaction import HIDDEN_PREFIX, is_secret_name
 
 WORKLOAD = "workload"  # the name of its directory within the run's
 ROOT = Path(__file__).resolve().parent.parent

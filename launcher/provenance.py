@@ -18,7 +18,7 @@ import psutil
 from domain import JsonValue, Run
 from engines import ENGINES
 from launcher.process import read_spec
-from launcher.secrets import mask_env, mask_text
+from redaction import mask_env, mask_text
 
 PACKAGES = {engine.name: engine.packages for engine in ENGINES}
 # Inherited variables that change how an engine runs.

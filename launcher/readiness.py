@@ -10,7 +10,7 @@ import httpx
 
 from domain import Config
 from engines import BY_NAME
-from launcher.ports import dial_host, host_and_port
+from machine.ports import dial_host, host_and_port
 
 PROBE_TIMEOUT_S = 2.0
 ANY_ENGINE_READY_PATH = "/v1/models"

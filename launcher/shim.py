@@ -22,9 +22,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from launcher.birth import birth_s
-from launcher.machine import boot_id
-from launcher.secrets import HIDDEN_PREFIX
+from machine.identity import boot_id
+from machine.process_start import birth_s
+from redaction import HIDDEN_PREFIX
 
 MARKER = "PITWALL_RUN_ID"  # in the environment of everything that a run starts
 SHIM_MARKER = "PITWALL_SHIM_OF"  # in the shim's own, so that it is never taken for a part of the server

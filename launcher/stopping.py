@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from launcher.ports import describe_busy_port, is_port_free
 from launcher.process import look_at, processes_of, server_process, shim_process
+from machine.ports import describe_busy_port, is_port_free
 
 POLL_S = 0.05
 ORPHAN_GRACE_S = 2.0  # for what the server leaves behind

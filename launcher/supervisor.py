@@ -16,17 +16,17 @@ from launcher.attached import Watch
 from launcher.faults import Faults
 from launcher.ledger import Ledger, RunStore
 from launcher.life import Life
-from launcher.machine import REMOTE, machine_at, machine_id
 from launcher.making import attached_run, identity, lay_down, new_run
 from launcher.means import Means
-from launcher.ports import server_at
 from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
 from launcher.process import shim_secrets
 from launcher.provenance import GpusNow, NotAsked
 from launcher.queue import RunQueue
 from launcher.readiness import accepts_connections
-from launcher.secrets import SERVER_API_KEY
 from launcher.steering import Order, steer
+from machine.identity import REMOTE, machine_at, machine_id
+from machine.ports import server_at
+from redaction import SERVER_API_KEY
 from samples import Batch
 
 LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from launcher.secrets import mask_text
+from redaction import mask_text
 from settings import Settings, load_settings
 from storage import backup, bundle
 from storage.archive import Kind, check_members, opened_archive

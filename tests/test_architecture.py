@@ -16,7 +16,8 @@ from engines import ENGINES
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     {"domain", "samples", "settings"},
-    {"engines", "analysis", "storage", "reference"},
+    {"redaction"},
+    {"machine", "engines", "analysis", "storage", "reference"},
     {"collectors", "launcher", "workloads", "demo"},
     {"web"},
     {"pages"},
@@ -25,7 +26,7 @@ LAYERS = [
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 HOMES = {
     "duckdb": {"storage"},
-    "subprocess": {"launcher"},
+    "subprocess": {"launcher", "machine"},
     "pynvml": {"collectors"},
     "plotly": {"web"},
     "streamlit": {"app", "web", "pages"},

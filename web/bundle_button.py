@@ -12,7 +12,7 @@ from typing import BinaryIO
 import streamlit as st
 
 from domain import Run
-from launcher.secrets import mask_text
+from redaction import mask_text
 from storage.bundle import SUFFIX, export_runs
 from web.actions import is_operator
 from web.context import services

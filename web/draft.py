@@ -13,7 +13,7 @@ from launcher.command import command_of, shell_text
 from launcher.devices import CONTAINER_LAUNCHERS
 from launcher.explain import Explanation, explain_with_secrets
 from launcher.presets import Needs, Preset
-from launcher.secrets import MASK, is_reference, is_secret_name, missing_secrets
+from redaction import MASK, is_reference, is_secret_name, missing_secrets
 from web.config_fields import Field, Value, value_of, with_value
 
 TEXT_KEY = "pasted"

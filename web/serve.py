@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from launcher.ports import describe_busy_port, is_port_free
+from machine.ports import describe_busy_port, is_port_free
 from settings import Settings, SettingsError, load_settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,7 +13,7 @@ from launcher.paste.containers import Container, port_pair
 from launcher.paste.notes import Notes
 from launcher.paste.shell import UnclosedQuote, split_words
 from launcher.paste.variables import Arg, Variables
-from launcher.secrets import MASK
+from redaction import MASK
 
 MOST_NODES = 20_000
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from launcher.paste.notes import Notes
 from launcher.paste.shell import Part, Word, split_references
-from launcher.secrets import is_secret_name, replace_in_argv
+from redaction import is_secret_name, replace_in_argv
 
 LONGEST_VALUE = 20_000  # characters; a longer one stays a reference
 MOST_NESTED = 5  # defaults within defaults

@@ -28,7 +28,7 @@ class Ended(Protocol):
 
 
 class RunProcess(Protocol):
-    """Runs a process to its end or to the end of its time (launcher.bounded.run_bounded)."""
+    """Runs a process to its end or to the end of its time (machine.run_with_timeout.run_bounded)."""
 
     def __call__(
         self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes, timeout_s: float

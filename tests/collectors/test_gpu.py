@@ -19,8 +19,8 @@ from collectors.gpu import Capabilities, GpuCollector, GpuReading
 from collectors.gpu_now import look_at_gpus
 from collectors.nvml import NvmlProvider
 from domain import Config, Run
-from launcher.birth import birth_s
 from launcher.devices import stated_gpus
+from machine.process_start import birth_s
 from samples import GpuSample
 
 ROOT = Path(__file__).parent.parent.parent

@@ -15,7 +15,7 @@ from collectors.base import Unavailable
 from collectors.host import HostCollector
 from collectors.processes import ProcessTable
 from domain import Run
-from launcher.birth import birth_s
+from machine.process_start import birth_s
 from samples import HostSample
 
 BUSY = "while True: pass"

@@ -19,7 +19,7 @@ from collectors.loop import CollectorLoop
 from demo.model import ModelFiles
 from demo.presets import free_ports
 from domain import Run, RunState
-from launcher.birth import birth_s
+from machine.process_start import birth_s
 from samples import CounterSample, Event, HostSample, LogSample, SlotSample
 from tests.demo_engine import DemoServer, running_demo
 

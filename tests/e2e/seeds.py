@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import Config, Run, RunState
-from launcher.machine import machine_id
+from machine.identity import machine_id
 from samples import Batch, Event, RequestRecord
 from settings import Settings
 from storage.store import Store

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from domain import Config, Run, RunState
-from launcher.machine import machine_id
 from launcher.queue import RunQueue
+from machine.identity import machine_id
 from settings import Settings
 from storage.store import Store
 from tests.e2e.conftest import signed_in

@@ -16,8 +16,8 @@ from websockets.sync.client import connect
 
 from demo.presets import free_ports
 from domain import Config, Run, RunState
-from launcher.birth import birth_s
-from launcher.machine import machine_id
+from machine.identity import machine_id
+from machine.process_start import birth_s
 from settings import Settings
 from storage.store import Store
 from tests.demo_engine import DemoServer

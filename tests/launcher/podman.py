@@ -18,9 +18,9 @@ import psutil
 from demo.presets import free_ports
 from domain import Config, Run
 from launcher.backends import LABEL
-from launcher.ports import is_port_free
 from launcher.preflight import LaunchRequest
 from launcher.process import ROOT
+from machine.ports import is_port_free
 from tests.launcher.servers import marked, server_argv
 
 IMAGE = "localhost/pitwall-bare"

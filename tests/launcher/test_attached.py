@@ -10,9 +10,9 @@ import pytest
 
 from demo.presets import free_ports
 from domain import Config, RunState
-from launcher.machine import machine_at
 from launcher.preflight import LaunchRefused
 from launcher.supervisor import OTHER_MACHINE, Supervisor
+from machine.identity import machine_at
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
 
 

@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 from domain import new_run_id, utc_now
-from launcher.birth import birth_s
 from launcher.process import (
     LOST,
     LOST_AT_BOOT,
@@ -31,6 +30,7 @@ from launcher.process import (
 )
 from launcher.shim import write_json
 from launcher.stopping import stop_process
+from machine.process_start import birth_s
 from tests.launcher.servers import marked, wait_for
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]

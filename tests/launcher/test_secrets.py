@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from launcher.secrets import (
+from launcher.shim import complete_argv
+from redaction import (
     MASK,
     find_api_key,
     hide_secrets,
@@ -14,7 +15,6 @@ from launcher.secrets import (
     mask_text,
     missing_secrets,
 )
-from launcher.shim import complete_argv
 
 SECRET = "s3cr3t-value"
 

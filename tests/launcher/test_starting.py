@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from domain import RunState, utc_now
-from launcher.ports import is_port_free
 from launcher.readiness import ReadinessPoll
 from launcher.starting import PULL_LIMIT_S, Start, read_bar, read_pull
 from launcher.supervisor import Supervisor
+from machine.ports import is_port_free
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
 PODMAN = """Resolving "vllm" using unqualified-search registries (/etc/containers/registries.conf)

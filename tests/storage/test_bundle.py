@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from domain import Config, Run, RunState
-from launcher.secrets import mask_text
+from redaction import mask_text
 from samples import Batch, CounterSample, Event, GpuSample, LogSample, RequestRecord
 from settings import Settings
 from storage.archive import ArchiveError, Manifest, Member

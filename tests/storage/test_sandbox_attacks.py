@@ -19,7 +19,7 @@ import duckdb
 import pytest
 
 from domain import Config, Run
-from launcher.bounded import run_bounded
+from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import Settings
 from storage.sandbox.client import ROOT, Sandbox

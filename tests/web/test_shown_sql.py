@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain import Config, Run
-from launcher.bounded import run_bounded
+from machine.run_with_timeout import run_bounded
 from samples import Batch, CounterSample
 from settings import Settings
 from storage import queries

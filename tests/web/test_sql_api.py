@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from domain import Config, Run
-from launcher.bounded import run_bounded
+from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import Settings
 from storage.sandbox.client import Sandbox

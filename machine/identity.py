@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from launcher.ports import dial_host, host_and_port
+from machine.ports import dial_host, host_and_port
 
 MACHINE_ID_PATH = Path("/etc/machine-id")
 BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
