@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from collectors.base import Clock, Collector, Unavailable
 from collectors.processes import ProcessTable
+from commands.gpus import stated_gpus
 from domain import Run
-from launcher.devices import stated_gpus
 from samples import Batch, GpuSample
 
 

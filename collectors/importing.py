@@ -17,13 +17,13 @@ from collectors.import_time import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.log_file import ImportRefused, Tell, append_rest, is_same_log, unpack
 from collectors.log_tail import LogReader
 from collectors.tail import CHUNK_BYTES
+from commands.naming import choose_color, choose_name
 from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES
 from engines.base import Engine, Line, LogGrammar
 from engines.lines import LineSplitter
 from engines.parse import recognise
 from engines.sieve import Sieve
-from launcher.naming import choose_color, choose_name
 from redaction import mask_argv, mask_text
 from samples import Batch, Event, TailPosition
 

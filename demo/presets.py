@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from commands.explain import read_argv
 from demo.model import DEMO, Shape, model_files
 from domain import Config, Speculation
-from launcher.explain import read_argv
 
 CONTEXT_TOKENS = 8192  # of all slots together
 SLOTS = 2

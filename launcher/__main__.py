@@ -26,7 +26,7 @@ def read_paste(file: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """0 when the paste was read, 1 when it was refused, 2 when the file could not be read."""
     arguments = parse_arguments(argv)
-    from launcher.explain import explain
+    from commands.explain import explain
 
     try:
         paste = read_paste(arguments.file)

@@ -16,11 +16,11 @@ from typing import Any, Protocol
 
 import psutil
 
+from commands.paste.containers import find_runtime, read_options
+from commands.paste.servers import basename
+from commands.paste.variables import arg
 from domain import Config, JsonValue, Run
 from launcher.containers import TIMEOUT_S, ask
-from launcher.paste.containers import find_runtime, read_options
-from launcher.paste.servers import basename
-from launcher.paste.variables import arg
 from launcher.shim import MARKER
 from launcher.starting import read_pull
 from launcher.stopping import StopReport

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from commands.gpus import stated_gpus
 from domain import Config, Run
-from launcher.devices import stated_gpus
 from launcher.preflight import port_of
 
 

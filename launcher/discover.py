@@ -15,10 +15,10 @@ from pathlib import Path, PurePath
 
 import psutil
 
+from commands.explain import explain
 from domain import Config
 from engines import BY_NAME
 from launcher.containers import Container, list_containers
-from launcher.explain import explain
 from launcher.process import environ_of
 from launcher.readiness import default_base_url
 from launcher.shim import MARKER

@@ -11,9 +11,9 @@ from typing import Any
 
 import psutil
 
+from commands.naming import choose_color, choose_name
 from domain import Config, Run, RunState, new_run_id
 from launcher.backends import backend_of
-from launcher.naming import choose_color, choose_name
 from launcher.preflight import LaunchRefused, LaunchRequest, working_directory
 from launcher.process import ProcessSpec, write_spec
 from launcher.readiness import default_base_url, default_ready_path

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from commands.gpus import CONTAINER_LAUNCHERS
+from commands.presets import Needs
+from commands.write import complete_words
 from domain import Config
 from engines import BY_NAME
-from launcher.command import complete_words
 from launcher.containers import has_image
-from launcher.devices import CONTAINER_LAUNCHERS
 from launcher.preflight import LaunchRefused, LaunchRequest, check_executable, check_model, in_full, is_there
-from launcher.presets import Needs
 
 GIB = 2**30
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from commands.gpus import CONTAINER_LAUNCHERS
+from commands.write import complete_words
 from domain import Config, Run, WorkloadSpec
 from launcher.backends import backend_of
-from launcher.command import complete_words
-from launcher.devices import CONTAINER_LAUNCHERS
 from launcher.readiness import default_base_url
 from machine.ports import describe_busy_port, host_and_port, is_port_free
 from redaction import missing_secrets

@@ -18,6 +18,7 @@ LAYERS = [
     {"domain", "samples", "settings"},
     {"redaction"},
     {"machine", "engines", "analysis", "storage", "reference"},
+    {"commands"},
     {"collectors", "launcher", "workloads", "demo"},
     {"web"},
     {"pages"},
@@ -31,12 +32,15 @@ HOMES = {
     "plotly": {"web"},
     "streamlit": {"app", "web", "pages"},
 }
+NOT_FOR = {  # what would make a room more than it is
+    "commands": {"asyncio", "multiprocessing", "psutil", "signal", "socket", "subprocess", "threading", "machine"},
+}
 COMPOSES = "__main__.py"  # a command puts rooms together as app.py does, and is imported by nobody
 FORBIDDEN_PAIRS = {("collectors", "storage"), ("engines", "storage"), ("analysis", "storage"), ("workloads", "storage")}
 ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b")
 MAY_NAME_AN_ENGINE = {
-    "launcher/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
-    "launcher/paste/script.py": "likewise",
+    "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
+    "commands/paste/script.py": "likewise",
     "storage/queries.py": "the definition of the one kind of slot samples",
     "web/attach_form.py": "an example beside an empty field",
     "web/editor.py": "likewise",
@@ -70,6 +74,7 @@ def test_imports_run_downwards_and_libraries_stay_home(path: Path) -> None:
             assert RANK[name] <= RANK[room], f"{room} must not import {name}"
             assert (room, name) not in FORBIDDEN_PAIRS, f"{room} must not know {name}"
         assert name != "app", "nobody imports app.py"
+        assert name not in NOT_FOR.get(room, ()), f"{room} must do without {name}"
         if name in HOMES:
             assert room in HOMES[name], f"{name} is at home in {sorted(HOMES[name])}, not in {room}"
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
+from commands.explain import Explanation, explain_with_secrets
+from commands.gpus import CONTAINER_LAUNCHERS
+from commands.presets import Needs, Preset
+from commands.write import command_of, shell_text
 from domain import Config, Run
-from launcher.command import command_of, shell_text
-from launcher.devices import CONTAINER_LAUNCHERS
-from launcher.explain import Explanation, explain_with_secrets
-from launcher.presets import Needs, Preset
 from redaction import MASK, is_reference, is_secret_name, missing_secrets
 from web.config_fields import Field, Value, value_of, with_value
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from launcher.explain import Explanation
+from commands.explain import Explanation
 from web import config_fields as fields
 from web import draft
 from web.config_fields import Field

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from analysis.config_diff import flatten
+from commands.gpus import CONTAINER_LAUNCHERS
+from commands.presets import preset_of, preset_text
+from commands.write import shell_text
 from domain import JsonValue, Run
-from launcher.command import shell_text
-from launcher.devices import CONTAINER_LAUNCHERS
-from launcher.presets import preset_of, preset_text
 from web import markup
 from web.actions import is_operator
 from web.markup import markdown_text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from launcher.presets import SHIPPED, read_presets
+from commands.presets import SHIPPED, read_presets
 from reference.published import Number, Published, load_published
 from web import markup
 from web.actions import is_operator

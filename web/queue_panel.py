@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from commands.sweep import estimate
 from domain import WATCH, Run
 from launcher.claims import gpus_of, span_s
-from launcher.sweep import estimate
 from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services

@@ -11,8 +11,8 @@ import streamlit as st
 
 from analysis.config_diff import chips
 from collectors.log_view import LogTailView
+from commands.write import shell_text
 from domain import Run
-from launcher.command import shell_text
 from storage import queries
 from web import markup, places
 from web.actions import is_operator, stop_buttons

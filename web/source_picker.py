@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from commands.presets import SHIPPED, Preset, Shelf, read_presets
 from demo.presets import demo_configs
 from launcher.discover import find_servers
-from launcher.presets import SHIPPED, Preset, Shelf, read_presets
 from web import draft
 from web.context import services
 from web.facts import engine_title_of

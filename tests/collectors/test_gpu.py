@@ -18,8 +18,8 @@ from collectors.base import Clock, Outage, Unavailable
 from collectors.gpu import Capabilities, GpuCollector, GpuReading
 from collectors.gpu_now import look_at_gpus
 from collectors.nvml import NvmlProvider
+from commands.gpus import stated_gpus
 from domain import Config, Run
-from launcher.devices import stated_gpus
 from machine.process_start import birth_s
 from samples import GpuSample
 

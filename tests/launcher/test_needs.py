@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from commands.explain import explain
+from commands.presets import SHIPPED, Needs, read_preset
 from domain import Config, Speculation
 from launcher.containers import has_image
-from launcher.explain import explain
 from launcher.needs import GIB, Gpu, GpuFacts, find_lacks, find_unknowns
-from launcher.presets import SHIPPED, Needs, read_preset
 
 NONE = GpuFacts(reason="no NVIDIA driver on this machine")
 BIG = Gpu("NVIDIA B200", "10.0", 180 * GIB, 2 * GIB)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from launcher.explain import explain
+from commands.explain import explain
 
 ROOT = Path(__file__).resolve().parents[2]
 PIECE_TEXTS = """
@@ -125,7 +125,7 @@ def test_nothing_is_run(tmp_path: Path) -> None:
 
 def test_reading_needs_no_heavy_library() -> None:
     code = (
-        "import sys; from launcher.explain import explain; explain('vllm serve m');"
+        "import sys; from commands.explain import explain; explain('vllm serve m');"
         "print([m for m in ('streamlit', 'duckdb', 'pandas', 'plotly') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commands.explain import explain, read_argv
+from commands.write import command_of, complete_words, shell_text
 from domain import Config, Speculation
-from launcher.command import command_of, complete_words, shell_text
-from launcher.explain import explain, read_argv
 
 SHARED = os.environ.get("PITWALL_COMMANDS")
 PODMAN = """podman run --rm --name test --device nvidia.com/gpu=0 --ipc=host -p 8000:8000 -v /mnt/models:/hf/hub:ro \\

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from launcher.paste.servers import basename
-from launcher.paste.variables import Arg
+from commands.paste.servers import basename
+from commands.paste.variables import Arg
 
 RUNTIMES = {"docker": "docker", "podman": "podman", "nerdctl": "docker"}
 # Flags of `run` and `exec` that stand alone; every other one takes a value.

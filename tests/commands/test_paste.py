@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from commands.explain import explain
 from launcher.__main__ import main
-from launcher.explain import explain
 
 EMPTY = (None, "", [], {}, False)
 NOTES = {"refused", "left_out", "repaired", "unresolved", "warnings", "launcher_flags", "secret_names"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from launcher.explain import explain
+from commands.explain import explain
 
 FOLDER = os.environ.get("PITWALL_COMMANDS")
 EMPTY = (None, "", [], {}, False)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from launcher.paste.notes import Notes
-from launcher.paste.servers import INVOCATIONS, SERVER_START, basename
-from launcher.paste.shell import Command, Lexer, UnclosedQuote
+from commands.paste.notes import Notes
+from commands.paste.servers import INVOCATIONS, SERVER_START, basename
+from commands.paste.shell import Command, Lexer, UnclosedQuote
 
 MOST_HEREDOCS = 50
 MOST_COMMANDS = 5000  # a paste with more is no launch command

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from launcher.paste.candidates import Candidate, in_container, in_words, script_of
-from launcher.paste.cleaning import clean, join_lost_lines, uncomment
-from launcher.paste.manifests import looks_like_manifest, read_manifest
-from launcher.paste.notes import Notes
-from launcher.paste.script import leave_out, only_servers, split_script, take_heredocs
-from launcher.paste.servers import takes_of
-from launcher.paste.shell import Command, Word
-from launcher.paste.variables import Arg, Variables
+from commands.paste.candidates import Candidate, in_container, in_words, script_of
+from commands.paste.cleaning import clean, join_lost_lines, uncomment
+from commands.paste.manifests import looks_like_manifest, read_manifest
+from commands.paste.notes import Notes
+from commands.paste.script import leave_out, only_servers, split_script, take_heredocs
+from commands.paste.servers import takes_of
+from commands.paste.shell import Command, Word
+from commands.paste.variables import Arg, Variables
 
 DEEPEST_SCRIPT = 4  # bash -c within bash -c
 MOST_WORDS = 5000  # a command with more launches nothing

@@ -8,15 +8,15 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from commands.gpus import GPU_VARIABLES
+from commands.paste.candidates import Candidate
+from commands.paste.containers import published_port
+from commands.paste.notes import Notes, PasteRefused
+from commands.paste.reading import find_candidate, read_words
+from commands.paste.variables import Variables, arg
 from domain import Config, JsonValue
 from engines import BY_NAME, ENGINES
 from engines.base import Engine, Reading
-from launcher.devices import GPU_VARIABLES
-from launcher.paste.candidates import Candidate
-from launcher.paste.containers import published_port
-from launcher.paste.notes import Notes, PasteRefused
-from launcher.paste.reading import find_candidate, read_words
-from launcher.paste.variables import Variables, arg
 from redaction import (
     MASK,
     is_reference,

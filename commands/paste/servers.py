@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from commands.paste.variables import Arg
 from engines import ENGINES
 from engines.base import Invocation
 from engines.flag_table import FlagTable, is_flag
-from launcher.paste.variables import Arg
 
 INVOCATIONS: dict[str, Invocation] = {engine.name: engine.invocation for engine in ENGINES if engine.invocation}
 MODULES = {module: name for name, invocation in INVOCATIONS.items() for module in invocation.modules}

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from commands.explain import read_argv
+from commands.sweep import Axis, estimate, interleaved, read_values, sweep_configs
 from domain import Config, JsonValue, Run, RunState, WorkloadSpec
-from launcher.explain import read_argv
-from launcher.sweep import Axis, estimate, interleaved, read_values, sweep_configs
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 DRAFTING = """--speculative-config '{"method":"mtp","num_speculative_tokens":1}'"""

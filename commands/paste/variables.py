@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from launcher.paste.notes import Notes
-from launcher.paste.shell import Part, Word, split_references
+from commands.paste.notes import Notes
+from commands.paste.shell import Part, Word, split_references
 from redaction import is_secret_name, replace_in_argv
 
 LONGEST_VALUE = 20_000  # characters; a longer one stays a reference

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from commands.explain import explain
+from commands.presets import SHIPPED, PresetError, preset_text, read_preset, read_presets, save_preset
+from commands.write import shell_text
 from domain import Config
-from launcher.command import shell_text
-from launcher.explain import explain
-from launcher.presets import SHIPPED, PresetError, preset_text, read_preset, read_presets, save_preset
 from reference.published import Command, load_commands, load_published
 
 SHELF = read_presets([SHIPPED])

@@ -6,13 +6,13 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from commands.edit import reword_args
+from commands.explain import read_argv
+from commands.paste.containers import Container, find_runtime, port_pair, read_container
+from commands.paste.servers import SCRIPTS, basename, find_server
+from commands.paste.variables import arg
 from domain import Config
 from engines import BY_NAME
-from launcher.explain import read_argv
-from launcher.paste.containers import Container, find_runtime, port_pair, read_container
-from launcher.paste.servers import SCRIPTS, basename, find_server
-from launcher.paste.variables import arg
-from launcher.rewording import reword_args
 from redaction import MASK, is_secret_name, replace_in_argv
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}

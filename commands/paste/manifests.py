@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from launcher.paste.containers import Container, port_pair
-from launcher.paste.notes import Notes
-from launcher.paste.shell import UnclosedQuote, split_words
-from launcher.paste.variables import Arg, Variables
+from commands.paste.containers import Container, port_pair
+from commands.paste.notes import Notes
+from commands.paste.shell import UnclosedQuote, split_words
+from commands.paste.variables import Arg, Variables
 from redaction import MASK
 
 MOST_NODES = 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from launcher.paste.notes import Notes, PasteRefused
+from commands.paste.notes import Notes, PasteRefused
 
 FlagTest = Callable[[str], str | None]  # how many words a flag of some engine takes, None if there is no such flag
 

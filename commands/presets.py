@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from commands.write import command_of
 from domain import Config
-from launcher.command import command_of
 
 SHIPPED = Path(__file__).resolve().parent.parent / "presets"
 WRONG_TYPES = {

@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engines import BY_NAME
-from launcher.paste.containers import Container, find_runtime, read_container
-from launcher.paste.notes import Notes
-from launcher.paste.servers import (
+from commands.paste.containers import Container, find_runtime, read_container
+from commands.paste.notes import Notes
+from commands.paste.servers import (
     INVOCATIONS,
     NEVER_SERVE,
     SHELLS,
@@ -22,7 +21,8 @@ from launcher.paste.servers import (
     inner_script,
     quoted_command,
 )
-from launcher.paste.variables import Arg
+from commands.paste.variables import Arg
+from engines import BY_NAME
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(?!=)(.*)$", re.DOTALL)
 _SRUN_EXPORT = re.compile(r"--export=(.*)$")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from commands.explain import explain
 from domain import Speculation
-from launcher.explain import explain
 
 
 @pytest.mark.parametrize("dash", ["–-", "-–", "—", "–", "−−"])

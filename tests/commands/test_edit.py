@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from commands.explain import explain, read_argv
+from commands.write import command_of
 from domain import Config, Speculation
-from launcher.command import command_of
-from launcher.explain import explain, read_argv
 
 SERVE = "vllm serve o/m --max-model-len 16K --trust-remote-code --enable-prefix-caching -q modelopt"
 NGRAM = """vllm serve o/m --speculative-config '{"method":"ngram","prompt_lookup_max":4,"num_speculative_tokens":5}'"""

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from commands.explain import read_argv
+from commands.write import command_of
 from domain import Config, JsonValue, Run, RunState, Speculation
-from launcher.command import command_of
-from launcher.explain import read_argv
 
 MOST_VALUES = 64  # of one field
 NONE_WORDS = ("none", "unset")
