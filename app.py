@@ -24,7 +24,7 @@ from collectors.standard import standard_collectors
 from domain import RunState, utc_now
 from engines import ENGINES
 from engines.definitions import CLIENT
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
 from machine.run_with_timeout import run_bounded
 from samples import Batch, Event

@@ -153,7 +153,7 @@ class Run(BaseModel):
     cause: str | None = None  # one sentence, for FAILED
     cause_line: str | None = None  # the log line that is the evidence
     note: str | None = None
-    provenance: dict[str, JsonValue] | None = None  # what it ran on, frozen at its start; see launcher.provenance
+    provenance: dict[str, JsonValue] | None = None  # what it ran on, frozen at its start; see launcher.runs.provenance
 
 
 def utc_now() -> datetime:

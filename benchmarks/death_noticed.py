@@ -23,7 +23,7 @@ import psutil
 
 from demo.presets import free_ports
 from domain import Config, Run, RunState
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from tests.launcher.podman import bare_image, request

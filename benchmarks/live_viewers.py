@@ -35,7 +35,7 @@ from playwright.sync_api import sync_playwright
 from websockets.asyncio.client import connect
 
 from domain import Config
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 

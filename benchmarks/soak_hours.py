@@ -37,8 +37,8 @@ from websockets.exceptions import ConnectionClosed
 from demo.model import TINY, make_model
 from demo.presets import demo_config, free_ports
 from domain import Run, RunState
-from launcher.preflight import LaunchRequest
-from launcher.supervisor import Supervisor
+from launcher.checks.preflight import LaunchRequest
+from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until

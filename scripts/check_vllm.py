@@ -25,7 +25,7 @@ from collectors.log_tail import log_collector
 from collectors.loop import CollectorLoop
 from demo.presets import free_ports
 from domain import Config, Run, Speculation
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from samples import RequestRecord
 from settings import Settings
 from storage.store import Store

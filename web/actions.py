@@ -8,7 +8,7 @@ import streamlit as st
 
 from demo.presets import demo_configs
 from domain import Run
-from launcher.preflight import LaunchRefused, LaunchRequest
+from launcher.checks.preflight import LaunchRefused, LaunchRequest
 from web import audit, places
 from web.auth import current_role
 from web.context import services

@@ -9,8 +9,8 @@ import streamlit as st
 
 from collectors.identify import Identity, NotServing, identify
 from domain import Config
-from launcher.discover import FoundServer, find_servers
-from launcher.preflight import LaunchRefused
+from launcher.checks.discover import FoundServer, find_servers
+from launcher.checks.preflight import LaunchRefused
 from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.store import Store

@@ -10,7 +10,7 @@ from analysis.config_diff import differing_fields
 from collectors.gpu_now import look_at_gpus
 from commands.presets import Needs, PresetError, save_preset
 from domain import Config
-from launcher.needs import Gpu, GpuFacts, find_lacks, find_unknowns
+from launcher.checks.requirements import Gpu, GpuFacts, find_lacks, find_unknowns
 from storage.store import Store
 from web import audit, draft, markup
 from web.actions import require_operator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import WATCH, Config
-from launcher.preflight import LaunchRefused, LaunchRequest, read_ready_url
-from launcher.readiness import default_base_url, default_ready_path
+from launcher.checks.preflight import LaunchRefused, LaunchRequest, read_ready_url
+from launcher.checks.readiness import default_base_url, default_ready_path
 from web import audit, draft, places
 from web.actions import require_operator
 from web.context import services

@@ -8,7 +8,7 @@ import streamlit as st
 
 from commands.sweep import estimate
 from domain import WATCH, Run
-from launcher.claims import gpus_of, span_s
+from launcher.runs.resource_claims import gpus_of, span_s
 from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services

@@ -10,7 +10,7 @@ from analysis.config_diff import differing_fields
 from commands.sweep import Axis, Variant, estimate, interleaved, read_values, sweep_configs
 from commands.write import shell_text
 from domain import Config
-from launcher.preflight import LaunchRefused, LaunchRequest
+from launcher.checks.preflight import LaunchRefused, LaunchRequest
 from web import audit, draft, markup, places
 from web.actions import require_operator
 from web.config_fields import groups_of, label_of

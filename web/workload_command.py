@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from domain import Run
-from launcher.process import WORKLOAD
+from launcher.processes.process import WORKLOAD
 from workloads.job import Job, Progress
 
 REQUESTS_FILE = "requests.jsonl"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from domain import Run, RunState
-from launcher.steering import Order
+from launcher.processes.workload_signals import Order
 from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services

@@ -19,7 +19,7 @@ from collectors.loop import CollectorLoop
 from demo.model import ModelFiles
 from demo.presets import free_ports
 from domain import Config, Run
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from tests.demo_engine import DemoServer, is_healthy, running_demo, wait_until

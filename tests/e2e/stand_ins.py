@@ -11,7 +11,7 @@ from typing import Self
 
 from demo.presets import free_ports
 from domain import Config
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from tests.e2e.pitwall_process import ROOT, wait_until

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.presets import demo_configs
-from launcher.supervisor import LOAD_CANCELLED
+from launcher.runs.supervisor import LOAD_CANCELLED
 from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from web.workload_command import PROGRESS_FILE

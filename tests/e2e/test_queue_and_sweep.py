@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.presets import demo_configs
-from launcher.supervisor import CANCELLED, SKIPPED
+from launcher.runs.supervisor import CANCELLED, SKIPPED
 from tests.e2e.launch_page import paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 

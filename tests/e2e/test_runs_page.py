@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from domain import Config, Run, RunState
-from launcher.queue import RunQueue
+from launcher.runs.queue import RunQueue
 from machine.identity import machine_id
 from settings import Settings
 from storage.store import Store

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.podman import bare_image
 from tests.launcher.servers import DictStore, marked
 

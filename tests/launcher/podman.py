@@ -17,9 +17,9 @@ import psutil
 
 from demo.presets import free_ports
 from domain import Config, Run
-from launcher.backends import LABEL
-from launcher.preflight import LaunchRequest
-from launcher.process import ROOT
+from launcher.checks.preflight import LaunchRequest
+from launcher.processes.process import ROOT
+from launcher.processes.runtimes import LABEL
 from machine.ports import is_port_free
 from tests.launcher.servers import marked, server_argv
 

@@ -12,7 +12,7 @@ import psutil
 
 from demo.presets import free_ports
 from domain import Config, Run, RunState
-from launcher.preflight import LaunchRequest
+from launcher.checks.preflight import LaunchRequest
 from samples import Batch
 
 SERVER = """

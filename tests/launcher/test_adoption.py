@@ -16,7 +16,7 @@ import pytest
 
 from demo.presets import free_ports
 from domain import Run, RunState
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from samples import Batch
 from tests.launcher.servers import marked, wait_for, wait_for_state
 
@@ -24,7 +24,7 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
 HOLDER = """
 import sys, time, pathlib
 from domain import Config, WorkloadSpec
-from launcher.preflight import LaunchRequest
+from launcher.checks.preflight import LaunchRequest
 from tests.launcher.test_adoption import FileStore, make_supervisor
 place, ports = pathlib.Path(sys.argv[1]), [int(p) for p in sys.argv[2].split(",")]
 from tests.launcher.servers import server_argv

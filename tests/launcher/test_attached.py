@@ -10,8 +10,8 @@ import pytest
 
 from demo.presets import free_ports
 from domain import Config, RunState
-from launcher.preflight import LaunchRefused
-from launcher.supervisor import OTHER_MACHINE, Supervisor
+from launcher.checks.preflight import LaunchRefused
+from launcher.runs.supervisor import OTHER_MACHINE, Supervisor
 from machine.identity import machine_at
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
 
@@ -50,7 +50,7 @@ def test_attach_watches_once_and_never_signals(supervisor: Supervisor, store: Di
 def test_an_attached_server_that_goes_away_ends_its_run(
     supervisor: Supervisor, store: DictStore, foreign: Foreign, with_pid: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("launcher.attached.GONE_AFTER_S", 1.0)
+    monkeypatch.setattr("launcher.runs.attached_run.GONE_AFTER_S", 1.0)
     run = supervisor.attach(foreign.base_url, Config(), pid=foreign.process.pid if with_pid else None)
     wait_for_state(store, run.id, RunState.READY)
     foreign.process.kill()
@@ -95,8 +95,8 @@ def test_another_machine_is_not_this_one(host: str) -> None:
 def test_a_server_elsewhere_is_on_a_machine_of_its_own_and_taken_up_again(
     make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("launcher.supervisor.accepts_connections", lambda url: True)  # there is no second machine
-    monkeypatch.setattr("launcher.attached.accepts_connections", lambda url: True)
+    monkeypatch.setattr("launcher.runs.supervisor.accepts_connections", lambda url: True)  # there is no second machine
+    monkeypatch.setattr("launcher.runs.attached_run.accepts_connections", lambda url: True)
     first = make_supervisor()
     run = first.attach("http://192.0.2.7:8000", Config())
     assert run.machine_id == "remote-192.0.2.7"

@@ -12,9 +12,9 @@ import pytest
 from commands.explain import explain
 from demo.presets import free_ports
 from domain import Config, Run, RunState, WorkloadSpec
-from launcher.claims import gpus_of, span_s
-from launcher.preflight import LaunchRequest
-from launcher.supervisor import Supervisor
+from launcher.checks.preflight import LaunchRequest
+from launcher.runs.resource_claims import gpus_of, span_s
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
 
 LOAD = WorkloadSpec(name="load")

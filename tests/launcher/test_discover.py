@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from demo.presets import free_ports
-from launcher.containers import containers_of, list_containers, read_inspection
-from launcher.discover import FoundServer, find_servers, has_metrics, plain_command, read_command
+from launcher.checks.discover import FoundServer, find_servers, has_metrics, plain_command, read_command
+from launcher.processes.containers import containers_of, list_containers, read_inspection
 from tests.launcher.podman import write_settings
 from tests.launcher.servers import SERVER, wait_for
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from domain import Run, RunState
-from launcher.life import Life
-from launcher.provenance import NotAsked
-from launcher.readiness import accepts_connections, probe
-from launcher.supervisor import Supervisor
+from launcher.checks.readiness import accepts_connections, probe
+from launcher.runs.launched_run import Life
+from launcher.runs.provenance import NotAsked
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
 FINAL = (RunState.FINISHED, RunState.FAILED)

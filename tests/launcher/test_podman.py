@@ -13,9 +13,9 @@ import pytest
 
 from demo.presets import demo_configs
 from domain import Run, RunState
-from launcher.preflight import LaunchRefused, LaunchRequest
-from launcher.process import ROOT, server_process, shim_process
-from launcher.supervisor import Supervisor
+from launcher.checks.preflight import LaunchRefused, LaunchRequest
+from launcher.processes.process import ROOT, server_process, shim_process
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.podman import (
     check_nothing_is_left,
     command,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from domain import RunState
-from launcher.supervisor import Supervisor
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.podman import check_nothing_is_left, podman, request
 from tests.launcher.servers import DictStore, wait_for, wait_for_state
 

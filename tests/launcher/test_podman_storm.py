@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain import RunState
-from launcher.process import server_process, shim_process
+from launcher.processes.process import server_process, shim_process
 from tests.launcher.podman import check_nothing_is_left, container_process, containers, monitor_process, podman
 from tests.launcher.servers import marked
 from tests.launcher.test_chaos import ANYBODY, Holder, Victims, storm

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from domain import Config, RunState
-from launcher.preflight import LaunchRefused, LaunchRequest, check_request, with_words_filled_in
-from launcher.supervisor import Supervisor, UnknownRun
+from launcher.checks.preflight import LaunchRefused, LaunchRequest, check_request, with_words_filled_in
+from launcher.runs.supervisor import Supervisor, UnknownRun
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 
 NO_PODMAN = {"argv": ("podman", "run", "i:1"), "launcher": "podman", "image": "i:1", "env": {"PATH": "/nowhere"}}

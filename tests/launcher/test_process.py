@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from domain import new_run_id, utc_now
-from launcher.process import (
+from launcher.processes.process import (
     LOST,
     LOST_AT_BOOT,
     ProcessSpec,
@@ -28,8 +28,8 @@ from launcher.process import (
     start_shim,
     write_spec,
 )
-from launcher.shim import write_json
-from launcher.stopping import stop_process
+from launcher.processes.shim import write_json
+from launcher.processes.stopping import stop_process
 from machine.process_start import birth_s
 from tests.launcher.servers import marked, wait_for
 
@@ -167,7 +167,9 @@ def test_a_shim_that_ends_while_it_is_asked_has_no_secrets(started: Started, mon
     process = psutil.Process(ending.pid)
     ending.kill()
     ending.wait()
-    monkeypatch.setattr("launcher.process.shim_process", lambda directory: process)  # the moment is too short to hit
+    monkeypatch.setattr(
+        "launcher.processes.process.shim_process", lambda directory: process
+    )  # the moment is too short to hit
     assert shim_secrets(started.directory) == {}
 
 

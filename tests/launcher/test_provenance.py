@@ -13,10 +13,10 @@ import pytest
 from demo.model import TINY
 from demo.presets import demo_configs
 from domain import Config, Run, RunState, utc_now
-from launcher.preflight import LaunchRequest
-from launcher.process import ProcessSpec, write_spec
-from launcher.provenance import NotAsked, freeze
-from launcher.supervisor import Supervisor
+from launcher.checks.preflight import LaunchRequest
+from launcher.processes.process import ProcessSpec, write_spec
+from launcher.runs.provenance import NotAsked, freeze
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
 RECORDED = NotAsked("580.65", "13.0", [{"name": "NVIDIA H200", "power_limit_w": 700.0}], {}, None)

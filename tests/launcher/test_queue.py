@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from domain import Run, RunState, WorkloadSpec
-from launcher.supervisor import SKIPPED, Supervisor
+from launcher.runs.supervisor import SKIPPED, Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
 LOAD = WorkloadSpec(name="load")

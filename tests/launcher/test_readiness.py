@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain import Config
-from launcher.preflight import LaunchRefused, read_ready_url
+from launcher.checks.preflight import LaunchRefused, read_ready_url
 from web.launch_form import default_ready_url
 
 

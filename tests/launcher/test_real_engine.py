@@ -10,8 +10,8 @@ import pytest
 from demo.model import TINY
 from demo.presets import demo_configs
 from domain import Run, RunState
-from launcher.preflight import LaunchRequest
-from launcher.supervisor import Supervisor
+from launcher.checks.preflight import LaunchRequest
+from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from tests.launcher.servers import marked, wait_for_state

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from demo.presets import free_ports
 from domain import Config, RunState
-from launcher.preflight import LaunchRequest
-from launcher.supervisor import Supervisor
+from launcher.checks.preflight import LaunchRequest
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
 
 FINAL = (RunState.FINISHED, RunState.FAILED)

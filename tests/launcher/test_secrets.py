@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from launcher.shim import complete_argv
+from launcher.processes.shim import complete_argv
 from redaction import (
     MASK,
     find_api_key,

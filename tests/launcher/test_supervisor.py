@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from domain import Run, RunState, WorkloadSpec
-from launcher.stopping import is_living
-from launcher.supervisor import Supervisor
+from launcher.processes.stopping import is_living
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
 LOAD = WorkloadSpec(name="load")

@@ -14,15 +14,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from domain import WATCH, Run, RunState
-from launcher.backends import Backend, ContainerFacts, backend_of, with_container
-from launcher.ending import BROKE_OFF, NOTHING_STOPPED, Stopped, how_it_ended, server_words, stop_everything
-from launcher.exits import describe_exit, log_tail
-from launcher.means import Means
-from launcher.preflight import port_of
-from launcher.process import ROOT, WORKLOAD, ProcessExit, ProcessSight, ProcessSpec, look_at, start_shim, write_spec
-from launcher.provenance import freeze
-from launcher.readiness import ReadinessPoll
-from launcher.starting import Start, by_the_clock_of, is_pulling, read_bar
+from launcher.checks.preflight import port_of
+from launcher.checks.readiness import ReadinessPoll
+from launcher.processes.exit_messages import describe_exit, log_tail
+from launcher.processes.process import (
+    ROOT,
+    WORKLOAD,
+    ProcessExit,
+    ProcessSight,
+    ProcessSpec,
+    look_at,
+    start_shim,
+    write_spec,
+)
+from launcher.processes.runtimes import Backend, ContainerFacts, backend_of, with_container
+from launcher.processes.startup_progress import Start, by_the_clock_of, is_pulling, read_bar
+from launcher.runs.dependencies import Means
+from launcher.runs.provenance import freeze
+from launcher.runs.teardown import BROKE_OFF, NOTHING_STOPPED, Stopped, how_it_ended, server_words, stop_everything
 from machine.ports import describe_busy_port, is_port_free
 from redaction import hide_secrets, missing_secrets
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from commands.gpus import stated_gpus
 from domain import Config, Run
-from launcher.preflight import port_of
+from launcher.checks.preflight import port_of
 
 
 def gpus_of(config: Config) -> frozenset[int] | None:

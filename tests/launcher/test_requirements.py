@@ -9,8 +9,8 @@ import pytest
 from commands.explain import explain
 from commands.presets import SHIPPED, Needs, read_preset
 from domain import Config, Speculation
-from launcher.containers import has_image
-from launcher.needs import GIB, Gpu, GpuFacts, find_lacks, find_unknowns
+from launcher.checks.requirements import GIB, Gpu, GpuFacts, find_lacks, find_unknowns
+from launcher.processes.containers import has_image
 
 NONE = GpuFacts(reason="no NVIDIA driver on this machine")
 BIG = Gpu("NVIDIA B200", "10.0", 180 * GIB, 2 * GIB)

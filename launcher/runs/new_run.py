@@ -13,10 +13,10 @@ import psutil
 
 from commands.naming import choose_color, choose_name
 from domain import Config, Run, RunState, new_run_id
-from launcher.backends import backend_of
-from launcher.preflight import LaunchRefused, LaunchRequest, working_directory
-from launcher.process import ProcessSpec, write_spec
-from launcher.readiness import default_base_url, default_ready_path
+from launcher.checks.preflight import LaunchRefused, LaunchRequest, working_directory
+from launcher.checks.readiness import default_base_url, default_ready_path
+from launcher.processes.process import ProcessSpec, write_spec
+from launcher.processes.runtimes import backend_of
 from machine.process_start import birth_s
 from redaction import (
     SERVER_API_KEY,

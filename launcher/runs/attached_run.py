@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from domain import Run, RunState
-from launcher.ledger import Ledger
-from launcher.means import Means
-from launcher.process import same_process
-from launcher.readiness import ReadinessPoll, accepts_connections
+from launcher.checks.readiness import ReadinessPoll, accepts_connections
+from launcher.processes.process import same_process
+from launcher.runs.dependencies import Means
+from launcher.runs.run_log import Ledger
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
 WENT_AWAY = "The server went away."

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.write import complete_words
 from domain import Config, Run, WorkloadSpec
-from launcher.backends import backend_of
-from launcher.readiness import default_base_url
+from launcher.checks.readiness import default_base_url
+from launcher.processes.runtimes import backend_of
 from machine.ports import describe_busy_port, host_and_port, is_port_free
 from redaction import missing_secrets
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from domain import RunState, utc_now
-from launcher.readiness import ReadinessPoll
-from launcher.starting import PULL_LIMIT_S, Start, read_bar, read_pull
-from launcher.supervisor import Supervisor
+from launcher.checks.readiness import ReadinessPoll
+from launcher.processes.startup_progress import PULL_LIMIT_S, Start, read_bar, read_pull
+from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from launcher.process import look_at, processes_of, server_process, shim_process
+from launcher.processes.process import look_at, processes_of, server_process, shim_process
 from machine.ports import describe_busy_port, is_port_free
 
 POLL_S = 0.05

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from domain import Run, RunState
-from launcher.backends import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
-from launcher.exits import describe_exit
-from launcher.means import Means
-from launcher.preflight import port_of
-from launcher.process import WORKLOAD, ProcessExit, ProcessSight, processes_of
-from launcher.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
+from launcher.checks.preflight import port_of
+from launcher.processes.exit_messages import describe_exit
+from launcher.processes.process import WORKLOAD, ProcessExit, ProcessSight, processes_of
+from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
+from launcher.processes.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
+from launcher.runs.dependencies import Means
 
 WORKLOAD_GRACE_S = 10.0
 UNSEEN = ProcessExit(None, None, None, None)

@@ -18,10 +18,10 @@ import psutil
 from commands.explain import explain
 from domain import Config
 from engines import BY_NAME
-from launcher.containers import Container, list_containers
-from launcher.process import environ_of
-from launcher.readiness import default_base_url
-from launcher.shim import MARKER
+from launcher.checks.readiness import default_base_url
+from launcher.processes.containers import Container, list_containers
+from launcher.processes.process import environ_of
+from launcher.processes.shim import MARKER
 from redaction import mask_argv
 
 OUTPUTS = (2, 1)  # servers log to standard error, some to standard output

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from domain import Config, Run, RunState, new_run_id, utc_now
-from launcher.attached import Watch
-from launcher.faults import Faults
-from launcher.ledger import Ledger, RunStore
-from launcher.life import Life
-from launcher.making import attached_run, identity, lay_down, new_run
-from launcher.means import Means
-from launcher.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
-from launcher.process import shim_secrets
-from launcher.provenance import GpusNow, NotAsked
-from launcher.queue import RunQueue
-from launcher.readiness import accepts_connections
-from launcher.steering import Order, steer
+from launcher.checks.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
+from launcher.checks.readiness import accepts_connections
+from launcher.processes.process import shim_secrets
+from launcher.processes.workload_signals import Order, steer
+from launcher.runs.attached_run import Watch
+from launcher.runs.dependencies import Means
+from launcher.runs.faults import Faults
+from launcher.runs.launched_run import Life
+from launcher.runs.new_run import attached_run, identity, lay_down, new_run
+from launcher.runs.provenance import GpusNow, NotAsked
+from launcher.runs.queue import RunQueue
+from launcher.runs.run_log import Ledger, RunStore
 from machine.identity import REMOTE, machine_at, machine_id
 from machine.ports import server_at
 from redaction import SERVER_API_KEY

@@ -17,7 +17,7 @@ import psutil
 
 from domain import JsonValue, Run
 from engines import ENGINES
-from launcher.process import read_spec
+from launcher.processes.process import read_spec
 from redaction import mask_env, mask_text
 
 PACKAGES = {engine.name: engine.packages for engine in ENGINES}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from launcher.ledger import Ledger
+from launcher.runs.run_log import Ledger
 
 
 @dataclass

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain import Run
-from launcher.ledger import Ledger
-from launcher.provenance import GpusNow
+from launcher.runs.provenance import GpusNow
+from launcher.runs.run_log import Ledger
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from engines import BY_NAME
 from engines.base import Mark
-from launcher.readiness import ReadinessPoll
+from launcher.checks.readiness import ReadinessPoll
 
 PULLING = "pulling the image"
 PULL_LIMIT_S = 3600.0  # a layer of tens of GB takes its time, and podman says nothing meanwhile

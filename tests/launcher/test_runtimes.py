@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from domain import Config, RunState
-from launcher.backends import ProcessBackend, backend_of
-from launcher.preflight import LaunchRequest
-from launcher.supervisor import Supervisor
+from launcher.checks.preflight import LaunchRequest
+from launcher.processes.runtimes import ProcessBackend, backend_of
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
 
 OURS = ["--name", "pitwall-r1", "--label", "pitwall.run=r1", "--env", "PITWALL_RUN_ID=r1"]

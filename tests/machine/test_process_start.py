@@ -20,8 +20,8 @@ import pytest
 
 from collectors.processes import ProcessTable
 from domain import Config, RunState, utc_now
-from launcher.process import look_at, processes_of, shim_process
-from launcher.supervisor import Supervisor
+from launcher.processes.process import look_at, processes_of, shim_process
+from launcher.runs.supervisor import Supervisor
 from machine.process_start import birth_s, is_born_at
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from domain import Run
-from launcher.claims import claim_of
-from launcher.life import Life
-from launcher.shim import write_json
+from launcher.processes.shim import write_json
+from launcher.runs.launched_run import Life
+from launcher.runs.resource_claims import claim_of
 
 FILE = "queue.json"
 
@@ -18,7 +18,7 @@ class RunQueue:
     """Lives that have not begun; only the supervisor uses it, under its lock.
 
     A run without a `queue_position` starts at once, on hold or not. The others wait for every run of the queue before
-    them that has one of their GPUs or their port: in effect a queue per device set, see `launcher.claims`.
+    them that has one of their GPUs or their port: in effect a queue per device set, see resource_claims.py.
     """
 
     def __init__(self, runs_dir: Path) -> None:

@@ -19,13 +19,13 @@ from typing import Any, Literal
 
 import psutil
 
-from launcher.shim import MARKER, SHIM_MARKER, write_json
+from launcher.processes.shim import MARKER, SHIM_MARKER, write_json
 from machine.identity import boot_id
 from machine.process_start import birth_s, is_born_at
 from redaction import HIDDEN_PREFIX, is_secret_name
 
 WORKLOAD = "workload"  # the name of its directory within the run's
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LOST = "exit code unknown: its supervisor was killed"
 LOST_AT_BOOT = "exit code unknown: the machine was restarted"
 
@@ -80,7 +80,7 @@ def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PITWALL_")}
     with (directory / "shim.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "launcher.shim", str(directory)],
+            [sys.executable, "-m", "launcher.processes.shim", str(directory)],
             cwd=ROOT,
             env={**environ, **secrets, SHIM_MARKER: marker_of(directory)},
             stdin=subprocess.DEVNULL,

@@ -13,8 +13,8 @@ from commands.presets import Needs
 from commands.write import complete_words
 from domain import Config
 from engines import BY_NAME
-from launcher.containers import has_image
-from launcher.preflight import LaunchRefused, LaunchRequest, check_executable, check_model, in_full, is_there
+from launcher.checks.preflight import LaunchRefused, LaunchRequest, check_executable, check_model, in_full, is_there
+from launcher.processes.containers import has_image
 
 GIB = 2**30
 

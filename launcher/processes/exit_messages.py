@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
-from launcher.process import ProcessExit
+from launcher.processes.process import ProcessExit
 from redaction import mask_text
 
 TAIL_LINES = 40

@@ -1,4 +1,4 @@
-"""The small process between Pitwall and a server: `python -m launcher.shim RUN_DIR`.
+"""The small process between Pitwall and a server: `python -m launcher.processes.shim RUN_DIR`.
 
 It outlives Pitwall. It starts what RUN_DIR/spec.json says (`ProcessSpec`), writes shim.json (who runs), waits,
 and writes exit.json (how it ended). Secrets reach it in its own environment alone: a word of the argv that holds

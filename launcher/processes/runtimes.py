@@ -20,10 +20,10 @@ from commands.paste.containers import find_runtime, read_options
 from commands.paste.servers import basename
 from commands.paste.variables import arg
 from domain import Config, JsonValue, Run
-from launcher.containers import TIMEOUT_S, ask
-from launcher.shim import MARKER
-from launcher.starting import read_pull
-from launcher.stopping import StopReport
+from launcher.processes.containers import TIMEOUT_S, ask
+from launcher.processes.shim import MARKER
+from launcher.processes.startup_progress import read_pull
+from launcher.processes.stopping import StopReport
 from machine.process_start import birth_s
 
 LABEL = "pitwall.run"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from launcher.process import server_process
+from launcher.processes.process import server_process
 
 
 class Order(StrEnum):
