@@ -14,11 +14,11 @@ from contextlib import asynccontextmanager, contextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 
-from collectors.failures import failure_of
 from collectors.forward_clock import forward_clock
 from collectors.gpu_now import look_at_gpus
-from collectors.importing import LogImporter
-from collectors.inbox import Inbox, inbox_folder
+from collectors.imports.inbox import Inbox, inbox_folder
+from collectors.imports.log_import import LogImporter
+from collectors.logs.failure_cause import failure_of
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
 from domain import RunState, utc_now

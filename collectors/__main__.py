@@ -66,9 +66,9 @@ def _identify(url: str) -> int:
 
 def _import(files: Sequence[Path], zone: str | None, name: str | None) -> int:
     """Hand the files in; where no Pitwall runs to take them, take them here."""
-    from collectors.import_command import hand_in, wait_for
-    from collectors.importing import LogImporter
-    from collectors.inbox import Inbox, inbox_folder
+    from collectors.imports.command import hand_in, wait_for
+    from collectors.imports.inbox import Inbox, inbox_folder
+    from collectors.imports.log_import import LogImporter
     from settings import load_settings
     from storage.bundle_import import import_bundle
     from storage.database import StoreError, StoreInUse

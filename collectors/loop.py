@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 
 from collectors.base import Clock, Collector, Sink
-from collectors.lane import Lane
-from collectors.wake import FileWaker
+from collectors.file_watch import FileWaker
+from collectors.worker import Lane
 from domain import Run
 
 LOG = logging.getLogger(__name__)

@@ -8,10 +8,10 @@ from collectors.base import Clock, Collector, Positions
 from collectors.endpoint import EndpointCollector
 from collectors.gpu import GpuCollector
 from collectors.host import HostCollector
-from collectors.log_tail import log_collector
+from collectors.logs.log_collector import log_collector
+from collectors.logs.requests import request_collector
 from collectors.nvml import NvmlProvider
 from collectors.processes import ProcessTable
-from collectors.requests import request_collector
 
 
 def standard_collectors(

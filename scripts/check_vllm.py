@@ -21,7 +21,7 @@ import httpx
 import pyarrow as pa
 
 from collectors.endpoint import EndpointCollector
-from collectors.log_tail import log_collector
+from collectors.logs.log_collector import log_collector
 from collectors.loop import CollectorLoop
 from demo.presets import free_ports
 from domain import Config, Run, Speculation

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from collectors.import_time import read_zone
-from collectors.inbox import Job, Status, drop, inbox_folder, new_job_id, status_of
-from collectors.log_file import ImportRefused
+from collectors.imports.inbox import Job, Status, drop, inbox_folder, new_job_id, status_of
+from collectors.imports.log_file import ImportRefused
+from collectors.imports.timestamps import read_zone
 from web import audit, markup
 from web.actions import require_operator
 from web.context import services

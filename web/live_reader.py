@@ -12,8 +12,8 @@ from statistics import median
 from typing import Any
 
 from analysis.config_diff import chips
-from collectors.line_time import line_time
-from collectors.log_view import LogTailView, ViewLine
+from collectors.logs.line_time import line_time
+from collectors.logs.log_view import LogTailView, ViewLine
 from domain import JsonValue, Run
 from engines.definitions import MEASURES, OVER_TIME
 from storage import live_queries

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from urllib.parse import urlencode
 
-from collectors.log_view import ViewLine
+from collectors.logs.log_view import ViewLine
 from web.theme import DASH, byte_size, run_color
 
 

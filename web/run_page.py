@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from analysis.config_diff import chips
-from collectors.log_view import LogTailView
+from collectors.logs.log_view import LogTailView
 from commands.write import shell_text
 from domain import Run
 from storage import queries

@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 
+from collectors.logs.requests import request_collector
 from collectors.loop import CollectorLoop
-from collectors.requests import request_collector
 from domain import Config, Run, RunState
 from samples import Batch, RequestRecord, TailPosition
 

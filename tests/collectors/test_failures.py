@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.failures import failure_of
+from collectors.logs.failure_cause import failure_of
 from domain import Config, Run
 
 CORE = "(EngineCore_DP0 pid=8) ERROR 05-20 01:43:25 [core.py:700] "

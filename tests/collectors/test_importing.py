@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from collectors.import_time import plan_times, read_zone
-from collectors.importing import LogImporter, Outcome, Wish
-from collectors.log_file import ImportRefused
+from collectors.imports.log_file import ImportRefused
+from collectors.imports.log_import import LogImporter, Outcome, Wish
+from collectors.imports.timestamps import plan_times, read_zone
 from domain import Run
 from engines import BY_NAME
 from engines.base import ParsedSample

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from collectors.failures import failure_of
-from collectors.log_tail import log_reader
-from collectors.log_view import LogTailView
+from collectors.logs.failure_cause import failure_of
+from collectors.logs.log_collector import log_reader
+from collectors.logs.log_view import LogTailView
 from domain import Config, Run
 
 NOW = datetime(2026, 11, 20, 19, 0, tzinfo=UTC)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.base import Clock
-from collectors.line_time import line_time
-from collectors.log_tail import LogReader, log_collector, log_reader
-from collectors.log_view import NO_MARK, LogTailView
+from collectors.logs.line_time import line_time
+from collectors.logs.log_collector import LogReader, log_collector, log_reader
+from collectors.logs.log_view import NO_MARK, LogTailView
 from domain import Config, Run
 from engines import BY_NAME
 from engines.prefixes import YEARLESS

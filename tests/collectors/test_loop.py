@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from collectors.base import Clock, Collector, Outage, Unavailable
-from collectors.follow import FollowCollector
-from collectors.lane import Lane
+from collectors.logs.requests import RequestReader
+from collectors.logs.tail_collector import FollowCollector
 from collectors.loop import CollectorLoop
-from collectors.requests import RequestReader
+from collectors.worker import Lane
 from domain import Run
 from samples import Batch, CollectorHealth, Event
 

@@ -14,7 +14,7 @@ import pytest
 from collectors.endpoint import EndpointCollector
 from collectors.host import HostCollector
 from collectors.identify import identify
-from collectors.log_tail import log_collector
+from collectors.logs.log_collector import log_collector
 from collectors.loop import CollectorLoop
 from demo.model import ModelFiles
 from demo.presets import free_ports

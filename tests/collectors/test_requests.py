@@ -17,7 +17,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from collectors.base import Clock
-from collectors.requests import request_collector
+from collectors.logs.requests import request_collector
 from domain import Run
 from samples import Event, RequestRecord
 

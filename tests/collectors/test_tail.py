@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.base import Clock, Unavailable
-from collectors.follow import FollowCollector, Placed
+from collectors.logs.tail_collector import FollowCollector, Placed
 from domain import Config, Run
 from samples import Batch, Event
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from collectors.log_tail import log_reader
+from collectors.logs.log_collector import log_reader
 from domain import Config, Run
 from samples import Batch, CounterSample, LogSample
 from storage import queries

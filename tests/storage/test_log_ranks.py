@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from collectors.log_tail import log_reader
+from collectors.logs.log_collector import log_reader
 from domain import Config, Run
 from samples import Batch, LogSample
 from storage import queries

@@ -13,8 +13,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from collectors.importing import LogImporter, Outcome, Wish
-from collectors.log_file import ImportRefused, Tell
+from collectors.imports.log_file import ImportRefused, Tell
+from collectors.imports.log_import import LogImporter, Outcome, Wish
 from domain import new_run_id
 
 LOOK_EVERY_S = 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from collectors.base import Clock, Positions
-from collectors.follow import FollowCollector, Placed, Reader
+from collectors.logs.tail_collector import FollowCollector, Placed, Reader
 from domain import Run
 from samples import Event, RequestRecord
 

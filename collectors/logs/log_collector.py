@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from collectors.base import Clock, Positions
-from collectors.follow import FollowCollector, Placed, Reader
-from collectors.line_time import line_time
+from collectors.logs.line_time import line_time
+from collectors.logs.tail_collector import FollowCollector, Placed, Reader
 from domain import Run
 from engines import BY_NAME
 from engines.base import LogEvent, LogGrammar, LogReading, Mark, ParsedSample, StartupFact

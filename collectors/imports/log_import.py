@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from collectors.base import Clock
-from collectors.failures import first_cause
-from collectors.follow import FollowCollector, Placed
-from collectors.import_time import ImportTimes, TimePlan, ends_of, plan_times
-from collectors.log_file import ImportRefused, Tell, append_rest, is_same_log, unpack
-from collectors.log_tail import LogReader
-from collectors.tail import CHUNK_BYTES
+from collectors.imports.log_file import ImportRefused, Tell, append_rest, is_same_log, unpack
+from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
+from collectors.logs.failure_cause import first_cause
+from collectors.logs.log_collector import LogReader
+from collectors.logs.tail import CHUNK_BYTES
+from collectors.logs.tail_collector import FollowCollector, Placed
 from commands.naming import choose_color, choose_name
 from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES

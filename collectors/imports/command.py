@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from collectors.inbox import Job, Status, drop, forget, new_job_id, status_of
+from collectors.imports.inbox import Job, Status, drop, forget, new_job_id, status_of
 
 LOOK_EVERY_S = 0.2
 

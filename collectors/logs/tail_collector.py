@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from collectors.base import Clock, Collector, Positions
-from collectors.tail import FileTail, Gone, Grown, Replaced, Step
+from collectors.logs.tail import FileTail, Gone, Grown, Replaced, Step
 from domain import Run
 from samples import Batch, Event, Sample, TailPosition
 
@@ -21,7 +21,7 @@ from samples import Batch, Event, Sample, TailPosition
 POSITION_EVERY_BYTES = 1 << 16
 SILENT_AFTER_S = 1.0
 # Growth is found by looking, microseconds a time: being told of every write costs a tenth of a core at 1,000 a second.
-# That a file appeared, was moved or deleted is told (collectors.wake).
+# That a file appeared, was moved or deleted is told (collectors.file_watch).
 PERIOD_S = 0.2
 
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict
 
-from collectors.log_file import ImportRefused
+from collectors.imports.log_file import ImportRefused
 from domain import Run
 from engines.base import Line
 from engines.lines import LineSplitter
