@@ -29,10 +29,10 @@ from machine.identity import machine_id
 from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import VERSION, SettingsError, load_settings
-from storage.bundle_import import import_bundle
 from storage.database import StoreError
 from storage.sandbox.client import Sandbox
 from storage.store import Store
+from storage.transfer.bundle_import import import_bundle
 from web.auth import Gate, access_for
 from web.context import Services, provide, services
 from web.first_look import FirstLook

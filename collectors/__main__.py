@@ -70,9 +70,9 @@ def _import(files: Sequence[Path], zone: str | None, name: str | None) -> int:
     from collectors.imports.inbox import Inbox, inbox_folder
     from collectors.imports.log_import import LogImporter
     from settings import load_settings
-    from storage.bundle_import import import_bundle
     from storage.database import StoreError, StoreInUse
     from storage.store import Store
+    from storage.transfer.bundle_import import import_bundle
 
     for missing in (file for file in files if not file.is_file()):
         print(f"There is no file {missing}.", file=sys.stderr)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from redaction import mask_text
 from settings import Settings, load_settings
-from storage import backup, bundle
-from storage.archive import Kind, check_members, opened_archive
 from storage.catalog import latest_schema
 from storage.database import StoreError
 from storage.reading import Query, published_query
 from storage.schema import describe_schema
+from storage.transfer import backup, bundle
+from storage.transfer.archive import Kind, check_members, opened_archive
 
 
 def check_views(query: Query) -> str:

@@ -15,10 +15,10 @@ from samples import Batch, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
 from storage.database import Database, StoreError
-from storage.publish import Publisher
+from storage.files.publish import Publisher
+from storage.files.seal import SealedDraft, Sealer
 from storage.records import audit_table, share_of, share_table
 from storage.rows import run_of, run_table, tables_of
-from storage.seal import SealedDraft, Sealer
 from storage.writer import WRITE_FAILURES, CommitCallback, Pending, Writer, replace_rows
 
 CLOSE_TIMEOUT_S = 3.0

@@ -13,7 +13,7 @@ import streamlit as st
 
 from domain import Run
 from redaction import mask_text
-from storage.bundle import SUFFIX, export_runs
+from storage.transfer.bundle import SUFFIX, export_runs
 from web.actions import is_operator
 from web.context import services
 

@@ -66,7 +66,8 @@ class MarkedCursor:
 
 def hurry() -> None:
     """What would come every 30 s or every 16 MB comes all the while."""
-    from storage import database, publish, seal
+    from storage import database
+    from storage.files import publish, seal
 
     seal.EVERY_S, seal.LIVE_AGE, seal.LIVE_ROWS = 0.3, timedelta(seconds=2), 1000
     publish.EVERY_S, publish.DUTY = 0.3, 0.5
@@ -82,8 +83,8 @@ def hurry() -> None:
 
 def trace(marks: Marks) -> None:
     from storage.database import Database
-    from storage.publish import Publisher
-    from storage.seal import Sealer
+    from storage.files.publish import Publisher
+    from storage.files.seal import Sealer
     from storage.writer import Writer
 
     cursor, publish = Database.cursor, Publisher.publish

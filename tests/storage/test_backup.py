@@ -12,9 +12,9 @@ from domain import Config, Run, RunState
 from samples import Batch, Event, TailPosition
 from settings import Settings
 from storage.__main__ import main
-from storage.archive import ArchiveError
-from storage.backup import END_UNKNOWN, restore_backup, write_backup
 from storage.store import Store
+from storage.transfer.archive import ArchiveError
+from storage.transfer.backup import END_UNKNOWN, restore_backup, write_backup
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 

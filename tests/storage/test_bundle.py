@@ -21,10 +21,10 @@ from domain import Config, Run, RunState
 from redaction import mask_text
 from samples import Batch, CounterSample, Event, GpuSample, LogSample, RequestRecord
 from settings import Settings
-from storage.archive import ArchiveError, Manifest, Member
-from storage.bundle import export_runs
-from storage.bundle_import import import_bundle
 from storage.store import Store
+from storage.transfer.archive import ArchiveError, Manifest, Member
+from storage.transfer.bundle import export_runs
+from storage.transfer.bundle_import import import_bundle
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
 SECRET = "hf_abcdefghijklmnopqrstuvwx"

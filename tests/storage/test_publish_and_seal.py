@@ -103,9 +103,9 @@ def test_old_rows_of_no_run_are_sealed_when_there_are_many(settings: Settings, m
     ages = (60, 30, 5, 1)  # minutes
     gpu = [GpuSample(None, NOW + timedelta(minutes=60 - age), 1.0, "m", 0) for age in ages]
     store.write(Batch(tuple(gpu))).result()
-    monkeypatch.setattr("storage.seal.LIVE_ROWS", 3)
+    monkeypatch.setattr("storage.files.seal.LIVE_ROWS", 3)
     assert store.seal() == 0, "only two are old"
-    monkeypatch.setattr("storage.seal.LIVE_ROWS", 2)
+    monkeypatch.setattr("storage.files.seal.LIVE_ROWS", 2)
     assert store.seal() == 1
     assert (
         store.query("SELECT run_id, gpu_index FROM gpu_samples").to_pylist() == [{"run_id": None, "gpu_index": 0}] * 4
@@ -145,7 +145,7 @@ def test_rows_sealed_while_a_publishing_goes_on_are_neither_missing_nor_doubled(
         made.append(store.seal())
         copy(source, target)
 
-    monkeypatch.setattr("storage.publish.shutil.copyfile", seal_and_copy)
+    monkeypatch.setattr("storage.files.publish.shutil.copyfile", seal_and_copy)
     store.publish()
     assert made == [1, 0]
     assert published(settings, "SELECT count(*), count(DISTINCT text) FROM events") == [(5, 5)]

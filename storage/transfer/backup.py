@@ -16,10 +16,10 @@ from pathlib import Path
 import duckdb
 
 from settings import Settings
-from storage.archive import Archive, ArchiveError, ArchiveWriter, opened_archive, written_archive
 from storage.catalog import latest_schema
 from storage.database import StoreError
 from storage.store import Store
+from storage.transfer.archive import Archive, ArchiveError, ArchiveWriter, opened_archive, written_archive
 
 STORE = "store.duckdb"
 PARQUET = "parquet"

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from domain import Run
-from storage.archive import ArchiveError, ArchiveWriter, written_archive
 from storage.reading import Query
 from storage.rows import TIME_COLUMNS, run_of
+from storage.transfer.archive import ArchiveError, ArchiveWriter, written_archive
 
 SUFFIX = ".pitwall.zip"
 MASKED_COLUMNS_NOT = frozenset({"run_id", "definition", "request_id", "machine_id", "gpu_uuid", "prompt_hash"})

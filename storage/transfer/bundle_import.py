@@ -20,14 +20,14 @@ from pydantic import ValidationError
 
 from domain import Run
 from settings import Settings
-from storage.archive import Archive, ArchiveError, opened_archive
-from storage.bundle import LOCAL, NAMES, RUN_ID
 from storage.catalog import latest_schema
 from storage.database import StoreError
+from storage.files.seal import SealedDraft
 from storage.literals import quoted
 from storage.rows import TIME_COLUMNS
-from storage.seal import SealedDraft
 from storage.store import Store
+from storage.transfer.archive import Archive, ArchiveError, opened_archive
+from storage.transfer.bundle import LOCAL, NAMES, RUN_ID
 
 MOST_ROWS = 50_000_000  # of one table of one run: a year of four samples a second is 126 million, a day 345,600
 MOST_TABLE_BYTES = 8 << 30  # unpacked
