@@ -17,7 +17,7 @@ $(VENV)/.dev: $(VENV)/.run requirements-dev.txt
 	touch $@
 
 run: $(VENV)/.run
-	$(BIN)/python -m web.serve
+	$(BIN)/python -m web.server.serve
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .

@@ -33,17 +33,17 @@ from storage.database import StoreError
 from storage.sandbox.client import Sandbox
 from storage.store import Store
 from storage.transfer.bundle_import import import_bundle
-from web.auth import Gate, access_for
 from web.context import Services, provide, services
-from web.first_look import FirstLook
-from web.live import LiveHub
-from web.live_reader import StoreReader
-from web.routes import build_routes
-from web.run_cards import first_cards
-from web.shares import ShareBook, share_url
-from web.signing_key import load_api_token, load_secret
-from web.sql_api import sql_route
-from web.warm_up import import_and_freeze
+from web.live.hub import LiveHub
+from web.live.reader import StoreReader
+from web.runs.run_cards import first_cards
+from web.server.auth import Gate, access_for
+from web.server.first_look import FirstLook
+from web.server.routes import build_routes
+from web.server.shares import ShareBook, share_url
+from web.server.signing_key import load_api_token, load_secret
+from web.server.sql_api import sql_route
+from web.server.warm_up import import_and_freeze
 from web.workload_command import prepare_workload
 
 STOP_TIMEOUT_S = 2.0

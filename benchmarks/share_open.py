@@ -2,9 +2,9 @@
 
 `python -m benchmarks.share_open [--turns 10]` prints a table. Pitwall (app.py) runs as a process of its own and watches
 a real llama.cpp server that generates all the while; every turn is a new profile, without cookies or cache. The first
-number is painted with the page's HTML (web/first_look.py); the live ones are pushed. CPU time is Chromium's up to the
-live numbers: on a loaded machine it says more than the clock. Beside each visit a page of Streamlit alone is opened,
-one that shows a number and nothing else.
+number is painted with the page's HTML (web/server/first_look.py); the live ones are pushed. CPU time is Chromium's up
+to the live numbers: on a loaded machine it says more than the clock. Beside each visit a page of Streamlit alone is
+opened, one that shows a number and nothing else.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from settings import Settings
 from storage.store import Store
 from tests.demo_engine import running_demo
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
-from web.shares import ShareBook
-from web.signing_key import load_secret
+from web.server.shares import ShareBook
+from web.server.signing_key import load_secret
 
 IS_LIVE = "/[0-9]/.test(document.querySelector('.lv-speed')?.textContent ?? '')"
 IS_PAINTED = "document.querySelector('.pw-first .pw-big') && performance.getEntriesByType('paint').length > 1"

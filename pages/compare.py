@@ -7,15 +7,15 @@ import streamlit as st
 from analysis.compare import compare
 from web import charts
 from web.actions import is_operator
-from web.bundle_button import bundle_button
-from web.comparison import config_table, number_table
+from web.compare.comparison import config_table, number_table
+from web.compare.published import published_group
+from web.compare.shown_sql import show_the_sql
+from web.compare.verdicts import verdicts
 from web.evidence import evidence_of
 from web.facts import facts_of
 from web.picker import nothing_yet, pick_runs, tell_unknown
-from web.published import published_group
-from web.share_dialog import share_button
-from web.shown_sql import show_the_sql
-from web.verdicts import verdicts
+from web.sharing.bundle_button import bundle_button
+from web.sharing.share_dialog import share_button
 from web.visible import visible_runs
 
 NEWEST = 200

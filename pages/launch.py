@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import attach_form, editor, import_form, launch_check, launch_form, source_picker, sweep_form
 from web.actions import is_operator
+from web.launch import attach_form, editor, import_form, launch_check, launch_form, source_picker, sweep_form
 
 if not is_operator():
     st.info("Only the operator may launch or attach.")

@@ -6,11 +6,11 @@ import streamlit as st
 
 from web.actions import is_operator, stop_buttons
 from web.facts import not_comparable
-from web.live_plot import live_plot
+from web.live.component import live_plot
 from web.picker import nothing_yet, pick_runs, tell_unknown
-from web.share_dialog import share_button
+from web.runs.workload_panel import workload_progress
+from web.sharing.share_dialog import share_button
 from web.visible import visible_runs
-from web.workload_panel import workload_progress
 
 NEWEST = 200
 GHOSTS_BY_DEFAULT = 3

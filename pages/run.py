@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import charts, places, provenance_panel, run_page
+from web import charts, places
 from web.actions import is_operator
 from web.facts import facts_of
 from web.markup import markdown_text
+from web.runs import provenance_panel, run_page
+from web.runs.workload_panel import workload_progress
 from web.visible import visible_run, visible_runs
-from web.workload_panel import workload_progress
 
 run_id = next(iter(st.query_params.get_all("run")), "")
 run = visible_run(run_id) if run_id else None

@@ -7,13 +7,13 @@ import streamlit as st
 from domain import Run, RunState
 from web import markup
 from web.actions import demo_buttons
-from web.change_list import links_and_changes
+from web.compare.published import published_section
 from web.context import services
 from web.facts import facts_of
-from web.published import published_section
-from web.queue_panel import queue
-from web.run_cards import live_cards
-from web.run_table import pick_from_table
+from web.runs.change_list import links_and_changes
+from web.runs.queue_panel import queue
+from web.runs.run_cards import live_cards
+from web.runs.run_table import pick_from_table
 
 NEWEST = 50  # of those that wait, and of those that have ended
 LIVE = [state for state in RunState if state.is_live]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web import markup
-from web.share_dialog import moment
+from web.sharing.share_dialog import moment
 from web.visible import current_share, visible_runs
 
 share = current_share()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web import sql_page
 from web.actions import is_operator
+from web.sql import sql_page
 
 if not is_operator():
     st.info("Only the operator may ask SQL.")

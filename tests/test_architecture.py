@@ -42,9 +42,9 @@ MAY_NAME_AN_ENGINE = {
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
     "commands/paste/script.py": "likewise",
     "storage/queries.py": "the definition of the one kind of slot samples",
-    "web/attach_form.py": "an example beside an empty field",
-    "web/editor.py": "likewise",
-    "web/import_form.py": "likewise",
+    "web/launch/attach_form.py": "an example beside an empty field",
+    "web/launch/editor.py": "likewise",
+    "web/launch/import_form.py": "likewise",
 }
 
 

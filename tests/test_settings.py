@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from settings import SettingsError, load_settings
-from web import serve
+from web.server import serve
 
 
 def test_the_environment_is_read(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.store import Store
-from web.live import LiveHub
-from web.shares import ShareBook
+from web.live.hub import LiveHub
+from web.server.shares import ShareBook
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from web.actions import is_operator
 from web.charts import ground
 from web.context import services
 from web.markup import markdown_text
-from web.share_end import watch_share
+from web.sharing.share_expiry import watch_share
 
 STATIC = Path(__file__).resolve().parent / "static"
 

@@ -6,7 +6,7 @@ import pytest
 
 from domain import Config
 from launcher.checks.preflight import LaunchRefused, read_ready_url
-from web.launch_form import default_ready_url
+from web.launch.launch_form import default_ready_url
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from settings import Settings
-from web.auth import ROLE_KEY, SIGN_IN_SECONDS, Access, Gate, access_for
-from web.shares import ShareBook
-from web.signing_key import load_api_token, load_secret
+from web.server.auth import ROLE_KEY, SIGN_IN_SECONDS, Access, Gate, access_for
+from web.server.shares import ShareBook
+from web.server.signing_key import load_api_token, load_secret
 
 
 async def tell(request: Request) -> JSONResponse:

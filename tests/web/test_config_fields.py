@@ -7,7 +7,7 @@ import pytest
 from commands.explain import explain
 from domain import Config, Speculation
 from engines import ENGINES
-from web.config_fields import GROUPS, Field, flag_of, groups_of, label_of, value_of, with_value
+from web.launch.config_fields import GROUPS, Field, flag_of, groups_of, label_of, value_of, with_value
 
 ALL = [field for fields in GROUPS.values() for field in fields]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from web.draft import Draft
+from web.launch.draft import Draft
 
 
 def test_a_secret_that_was_edited_out_of_the_command_is_not_given_to_the_server() -> None:

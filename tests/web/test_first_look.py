@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import Share
 from tests.web.conftest import Serve
-from web.auth import ROLE_KEY, SHARE_KEY
-from web.first_look import MOST_RUNS, FirstLook
+from web.server.auth import ROLE_KEY, SHARE_KEY
+from web.server.first_look import MOST_RUNS, FirstLook
 
 PAGE = "<html><body><div id='root'></div></body></html>"
 AT = datetime(2026, 11, 21, 3, 4, 5, tzinfo=UTC)
@@ -98,7 +98,7 @@ def test_a_page_without_it_is_as_it_was(client: httpx.Client, path: str) -> None
 
 
 def test_a_look_that_takes_too_long_is_left_out(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("web.first_look.PATIENCE_S", 0.1)
+    monkeypatch.setattr("web.server.first_look.PATIENCE_S", 0.1)
     assert client.get("/live?run=slow").text == PAGE
 
 

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.accessibility import broken_rules
 from tests.conftest import PATIENCE_MS
-from web.assets import assets_url
+from web.server.assets import assets_url
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,11 +19,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from domain import Share
-from web.auth import ROLE_KEY, SHARE_KEY
-from web.decimation import decimate
-from web.live import RUNS_PER_BROWSER, WAITING_MESSAGES, LiveHub
-from web.live_protocol import LivePart, Series, is_empty
-from web.routes import build_routes
+from web.live.decimation import decimate
+from web.live.hub import RUNS_PER_BROWSER, WAITING_MESSAGES, LiveHub
+from web.live.protocol import LivePart, Series, is_empty
+from web.server.auth import ROLE_KEY, SHARE_KEY
+from web.server.routes import build_routes
 
 
 class ScriptedReader:
@@ -207,7 +207,7 @@ def test_nothing_falls_between_a_snapshot_and_the_commits_around_it(room: Room) 
 
 
 def test_a_viewer_too_slow_for_its_deltas_gets_a_snapshot(room: Room, monkeypatch) -> None:
-    monkeypatch.setattr("web.live.TURN_S", 0.0)
+    monkeypatch.setattr("web.live.hub.TURN_S", 0.0)
     with room.watch("a") as slow, room.watch("a") as quick:
         for socket in (slow, quick):
             receive(socket), receive(socket)

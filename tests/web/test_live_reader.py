@@ -11,7 +11,7 @@ from domain import Config, Run, RunState
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
-from web.live_reader import Cursor, StoreReader
+from web.live.reader import Cursor, StoreReader
 
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RATES = [100.0, 100.0, 100.0, 100.0, 5.0]

@@ -24,9 +24,9 @@ from websockets.sync.client import connect
 from domain import Share
 from settings import Settings
 from storage.store import Store
-from web.auth import ROLE_KEY, SHARE_KEY, Gate, access_for
-from web.shares import ShareBook, share_url
-from web.socket_until import REASON, SocketUntil
+from web.server.auth import ROLE_KEY, SHARE_KEY, Gate, access_for
+from web.server.expiring_socket import REASON, SocketUntil
+from web.server.shares import ShareBook, share_url
 
 SECRET = b"a secret of more than enough length"
 WEEK = timedelta(days=7)

@@ -13,8 +13,8 @@ from settings import Settings
 from storage import queries
 from storage.sandbox.client import Sandbox
 from storage.store import Store
+from web.compare.shown_sql import statements
 from web.facts import PEAK_WINDOW_S
-from web.shown_sql import statements
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 IDS = ["r1", "it's"]

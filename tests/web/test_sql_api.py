@@ -27,10 +27,10 @@ from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.sandbox.job import Fault, Limits, SqlRefused
 from storage.store import Store
-from web.auth import Gate, access_for
-from web.shares import ShareBook
-from web.signing_key import load_api_token
-from web.sql_api import sql_route
+from web.server.auth import Gate, access_for
+from web.server.shares import ShareBook
+from web.server.signing_key import load_api_token
+from web.server.sql_api import sql_route
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,4 +1,4 @@
-// Takes the first look (web/first_look.py) off the page once the page itself shows what it announced, or cannot.
+// Takes the first look (web/server/first_look.py) off the page once the page itself shows what it announced, or cannot.
 
 const GIVE_UP_MS = 15000;
 const look = document.querySelector(".pw-first");

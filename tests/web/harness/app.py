@@ -19,12 +19,12 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from settings import load_settings
-from web.auth import Gate, access_for
-from web.live import LiveHub
-from web.live_protocol import LiveMeta, LivePart, LogLine, Series, Tile
-from web.routes import build_routes
-from web.shares import ShareBook
-from web.signing_key import load_api_token, load_secret
+from web.live.hub import LiveHub
+from web.live.protocol import LiveMeta, LivePart, LogLine, Series, Tile
+from web.server.auth import Gate, access_for
+from web.server.routes import build_routes
+from web.server.shares import ShareBook
+from web.server.signing_key import load_api_token, load_secret
 
 T0 = float(os.environ.get("HARNESS_T0") or time.time())
 LOG = [

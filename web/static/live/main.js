@@ -1,4 +1,4 @@
-// The Live page's body: lanes, charts on one time axis, log tails; mounted by web/live_plot.py.
+// The Live page's body: lanes, charts on one time axis, log tails; mounted by web/live/component.py.
 
 import { CHARTS, TimeChart } from "./charts.js";
 import { Feed } from "./feed.js";

@@ -1,4 +1,4 @@
-// What the browser knows of one run, built from the messages of web/live_protocol.py.
+// What the browser knows of one run, built from the messages of web/live/protocol.py.
 
 const LOG_LINES = 300;
 const POINTS_HELD = 4000; // beyond it a fresh snapshot says the same in fewer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 
-HEAVY = ("pandas", "plotly.graph_objects", "pyarrow", "web.charts", "web.live_plot")
+HEAVY = ("pandas", "plotly.graph_objects", "pyarrow", "web.charts", "web.live.component")
 
 
 def import_and_freeze() -> None:

@@ -11,11 +11,12 @@ from commands.sweep import Axis, Variant, estimate, interleaved, read_values, sw
 from commands.write import shell_text
 from domain import Config
 from launcher.checks.preflight import LaunchRefused, LaunchRequest
-from web import audit, draft, markup, places
+from web import audit, markup, places
 from web.actions import require_operator
-from web.config_fields import groups_of, label_of
 from web.context import services
-from web.draft import Draft
+from web.launch import draft
+from web.launch.config_fields import groups_of, label_of
+from web.launch.draft import Draft
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import REGISTRY, spec_for

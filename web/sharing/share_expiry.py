@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web.assets import STATIC
+from web.server.assets import STATIC
 
 _component = st.components.v2.component("pitwall_share_end", js=(STATIC / "share_end.js").read_text())
 

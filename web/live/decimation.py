@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from web.live_protocol import LivePart, Series
+from web.live.protocol import LivePart, Series
 
 
 def decimate(series: Series, most: int) -> Series:

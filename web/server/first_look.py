@@ -1,7 +1,7 @@
 """The newest numbers of the runs that an address names, in the page's own HTML: there before Streamlit has started.
 
 Streamlit's page is empty until its scripts have been loaded and its first run of ours is through, a second or more.
-What is laid over it until then (web/run_cards.py) is taken away by web/static/first_look.js.
+What is laid over it until then (web/runs/run_cards.py) is taken away by web/static/first_look.js.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from web import markup
-from web.assets import STATIC, assets_url
-from web.auth import may_see
+from web.server.assets import STATIC, assets_url
+from web.server.auth import may_see
 
 _log = logging.getLogger(__name__)
 Look = Callable[[Sequence[str]], str]  # the cards of those of these runs that exist, as HTML; called in a thread

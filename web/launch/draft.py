@@ -14,7 +14,7 @@ from commands.presets import Needs, Preset
 from commands.write import command_of, shell_text
 from domain import Config, Run
 from redaction import MASK, is_reference, is_secret_name, missing_secrets
-from web.config_fields import Field, Value, value_of, with_value
+from web.launch.config_fields import Field, Value, value_of, with_value
 
 TEXT_KEY = "pasted"
 AS_IS_KEY = "as-is"

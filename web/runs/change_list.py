@@ -7,7 +7,7 @@ import streamlit as st
 from web import markup
 from web.actions import is_operator
 from web.context import services
-from web.share_dialog import moment, share_list
+from web.sharing.share_dialog import moment, share_list
 
 NEWEST = 50
 

@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from commands.explain import Explanation
-from web import config_fields as fields
-from web import draft
-from web.config_fields import Field
-from web.draft import Draft
+from web.launch import config_fields as fields
+from web.launch import draft
+from web.launch.config_fields import Field
+from web.launch.draft import Draft
 from web.markup import markdown_text
 
 PLACEHOLDER = """vllm serve Qwen/Qwen3-8B --port 8000 --kv-cache-dtype fp8

@@ -1,4 +1,4 @@
-"""`python -m web.serve`: see that Pitwall can start, then become `streamlit run app.py` on the address that was set."""
+"""See that Pitwall can start, then become `streamlit run app.py` on the address that was set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from machine.ports import describe_busy_port, is_port_free
 from settings import Settings, SettingsError, load_settings
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def command(settings: Settings) -> list[str]:

@@ -1,7 +1,7 @@
 """The push hub: one in the server; each commit is read once per run, encoded once and sent to all who watch.
 
 One lock orders all reads: a browser joins a run in the same turn as its snapshot is read, so that no delta
-can fall between the two. What overlaps is dropped by the browser (see web.live_protocol).
+can fall between the two. What overlaps is dropped by the browser (see web.live.protocol).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Self, TypeVar, TypeVarTuple
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from web.auth import may_see
-from web.decimation import decimate_part
-from web.live_protocol import LivePart, LiveReader, encode, is_empty
+from web.live.decimation import decimate_part
+from web.live.protocol import LivePart, LiveReader, encode, is_empty
+from web.server.auth import may_see
 
 POINTS_PER_SERIES = 600  # of a snapshot: what a chart of our width can tell apart
 BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer

@@ -19,7 +19,7 @@ from engines.definitions import MEASURES, OVER_TIME
 from storage import live_queries
 from storage.store import Store
 from web.facts import Facts, engine_title, facts_in
-from web.live_protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
+from web.live.protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
 
 Row = Mapping[str, Any]
 LOG_LINES = 200
@@ -69,7 +69,7 @@ class Points:
 
 
 class StoreReader:
-    """A web.live_protocol.LiveReader over the store."""
+    """A web.live.protocol.LiveReader over the store."""
 
     def __init__(self, store: Callable[[], Store]) -> None:
         self._store = store

@@ -7,9 +7,10 @@ import streamlit as st
 from domain import WATCH, Config
 from launcher.checks.preflight import LaunchRefused, LaunchRequest, read_ready_url
 from launcher.checks.readiness import default_base_url, default_ready_path
-from web import audit, draft, places
+from web import audit, places
 from web.actions import require_operator
 from web.context import services
+from web.launch import draft
 from web.markup import markdown_text
 from workloads import REGISTRY, spec_for
 

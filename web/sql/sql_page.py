@@ -14,7 +14,7 @@ from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.sql_chart import chart
+from web.sql.sql_chart import chart
 
 FIRST = (
     "SELECT name, state, engine, model, speculative_method, time_to_ready_s\nFROM runs ORDER BY run_id DESC LIMIT 20"

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from web.assets import assets_route
-from web.live import LiveHub
+from web.live.hub import LiveHub
+from web.server.assets import assets_route
 
 
 def build_routes(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from web.assets import STATIC, assets_url
+from web.server.assets import STATIC, assets_url
 from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT
 
 # The module proper comes by URL, so that a rerun sends three lines and the browser caches the rest.

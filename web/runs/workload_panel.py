@@ -17,7 +17,7 @@ from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.share_dialog import is_sharing
+from web.sharing.share_dialog import is_sharing
 from web.theme import duration
 from web.workload_command import read_progress
 from workloads import REGISTRY

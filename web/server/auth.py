@@ -28,10 +28,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import Share
 from settings import Settings
-from web.addresses import host_is_ours, origin_is_ours, origin_of
-from web.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown
-from web.shares import ShareBook
-from web.socket_until import SocketUntil
+from web.server.addresses import host_is_ours, origin_is_ours, origin_of
+from web.server.expiring_socket import SocketUntil
+from web.server.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown
+from web.server.shares import ShareBook
 
 Role = Literal["operator", "viewer"]
 ROLES: tuple[Role, ...] = ("operator", "viewer")

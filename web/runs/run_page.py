@@ -16,15 +16,15 @@ from domain import Run
 from storage import queries
 from web import markup, places
 from web.actions import is_operator, stop_buttons
-from web.bundle_button import bundle_button
-from web.comparison import number_tiles
+from web.compare.comparison import number_tiles
+from web.compare.shown_sql import show_the_sql
 from web.context import services
 from web.effective_config import asked_and_effective
 from web.evidence import evidence_of, source_line
 from web.facts import Facts, engine_title
 from web.markup import markdown_text
-from web.share_dialog import share_button
-from web.shown_sql import show_the_sql
+from web.sharing.bundle_button import bundle_button
+from web.sharing.share_dialog import share_button
 from web.theme import duration
 
 LOG_LINES = 400

@@ -12,13 +12,14 @@ from commands.presets import Needs, PresetError, save_preset
 from domain import Config
 from launcher.checks.requirements import Gpu, GpuFacts, find_lacks, find_unknowns
 from storage.store import Store
-from web import audit, draft, markup
+from web import audit, markup
 from web.actions import require_operator
 from web.context import services
-from web.draft import Draft
+from web.launch import draft
+from web.launch.draft import Draft
+from web.launch.source_picker import shelf
 from web.markup import markdown_text
 from web.picker import labels
-from web.source_picker import shelf
 
 LOOKED_S = 10.0  # how long a look at the machine holds
 NEWEST = 100
