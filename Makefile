@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo web
-MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m domain -m samples -m settings -m redaction -m app && $(BIN)/mypy pages
+MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m errors -m domain -m samples -m settings -m redaction -m app && $(BIN)/mypy pages
 
 .PHONY: run check format test test-vllm soak clean
 

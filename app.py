@@ -37,7 +37,7 @@ from web.context import Services, provide, services
 from web.live.hub import LiveHub
 from web.live.reader import StoreReader
 from web.runs.run_cards import first_cards
-from web.server.auth import Gate, access_for
+from web.server.auth import AuthMiddleware, access_for
 from web.server.first_look import FirstLook
 from web.server.routes import build_routes
 from web.server.shares import ShareBook, share_url
@@ -156,7 +156,7 @@ app = st.App(
     lifespan=lifespan,
     routes=[*build_routes(hub, count_live_runs, VERSION, base_path, is_well), sql_route(sandbox.ask, base_path)],
     middleware=[
-        Middleware(Gate, access=access, shares=shares),
+        Middleware(AuthMiddleware, access=access, shares=shares),
         Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),
     ],
 )

@@ -182,7 +182,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class CollectorHealth:
-    """How one collector's last turn for one run went; stored when it changes and once a minute."""
+    """How one collector's last tick for one run went; stored when it changes and once a minute."""
 
     run_id: str | None
     ts: datetime

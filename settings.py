@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationError
 
+from errors import PitwallError
+
 VERSION = "0.1.0"
 VARIABLES = {
     "data_dir": "PITWALL_DATA",
@@ -84,7 +86,7 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
     return Path(base) / "pitwall"
 
 
-class SettingsError(ValueError):
+class SettingsError(PitwallError):
     """A variable of the environment, or a file of the data folder, that cannot be used, in one sentence."""
 
 

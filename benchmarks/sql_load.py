@@ -24,7 +24,7 @@ from benchmarks.store_write import PACED_BATCHES_PER_S, batches, paced
 from machine.run_with_timeout import run_bounded
 from settings import Settings
 from storage.sandbox.client import Sandbox
-from storage.sandbox.job import Limits, SqlRefused
+from storage.sandbox.job import Limits, SqlRefusedError
 from storage.store import Store
 
 ATTACKERS = 8
@@ -46,7 +46,7 @@ def attack(sandbox: Sandbox, ended: threading.Event, told: Counter[str]) -> None
         try:
             sandbox.ask(sql)
             told["answered"] += 1
-        except SqlRefused as refusal:
+        except SqlRefusedError as refusal:
             told[refusal.fault] += 1
 
 

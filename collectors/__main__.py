@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from collectors.base import Clock, Trouble
+from collectors.base import Clock, CollectorError
 from collectors.gpu import GpuCollector
 from domain import Config, Run, utc_now
 
@@ -28,14 +28,14 @@ def main(argv: Sequence[str]) -> int:
     try:
         for row in gpu_rows(arguments.seconds):
             print(json.dumps(row, default=str), flush=True)
-    except Trouble as problem:
+    except CollectorError as problem:
         print(problem, file=sys.stderr)
         return 1
     return 0
 
 
 def gpu_rows(seconds: int) -> Iterator[dict[str, Any]]:
-    """The capabilities, then a row per GPU and second; raises Trouble where there is no GPU."""
+    """The capabilities, then a row per GPU and second; raises CollectorError where there is no GPU."""
     from collectors.nvml import NvmlProvider
 
     provider, clock = NvmlProvider(), Clock()
@@ -54,11 +54,11 @@ def gpu_rows(seconds: int) -> Iterator[dict[str, Any]]:
 
 
 def _identify(url: str) -> int:
-    from collectors.identify import NotServing, identify
+    from collectors.identify import NotServingError, identify
 
     try:
         print(json.dumps(asdict(identify(url))))
-    except NotServing as problem:
+    except NotServingError as problem:
         print(problem, file=sys.stderr)
         return 1
     return 0
@@ -70,7 +70,7 @@ def _import(files: Sequence[Path], zone: str | None, name: str | None) -> int:
     from collectors.imports.inbox import Inbox, inbox_folder
     from collectors.imports.log_import import LogImporter
     from settings import load_settings
-    from storage.database import StoreError, StoreInUse
+    from storage.database import StoreError, StoreInUseError
     from storage.store import Store
     from storage.transfer.bundle_import import import_bundle
 
@@ -81,7 +81,7 @@ def _import(files: Sequence[Path], zone: str | None, name: str | None) -> int:
     folder = inbox_folder(settings.data_dir)
     try:
         store = Store.open(settings)
-    except StoreInUse:
+    except StoreInUseError:
         return wait_for(folder, hand_in(folder, files, zone, name))
     except StoreError as error:
         print(error, file=sys.stderr)

@@ -11,29 +11,30 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from domain import Run, utc_now
+from errors import PitwallError
 from samples import Batch, TailPosition
 
 Sink = Callable[[Batch], Future[None] | None]
 Positions = Callable[[str, str], TailPosition | None]  # (run id, path) -> how far the store has it
 
 
-class Trouble(Exception):
-    """A turn that could not be made, in one sentence; the loop tells it when it begins and when it is over."""
+class CollectorError(PitwallError):
+    """A tick that could not be made, in one sentence; the loop tells it when it begins and when it is over."""
 
     event_kind: ClassVar[str] = "collector"
 
 
-class Unavailable(Trouble):
+class Unavailable(CollectorError):
     """There is nothing of the kind to collect here; looked for again once a minute."""
 
 
-class Outage(Trouble):
+class Outage(CollectorError):
     """What answered before does not answer now: a gap in the samples."""
 
     event_kind: ClassVar[str] = "outage"
 
 
-class Unreadable(Trouble):
+class Unreadable(CollectorError):
     """It answers, with something that is not what was asked for."""
 
 
@@ -53,16 +54,16 @@ class Collector(Protocol):
     period_s: float
 
     def collect(self, run: Run) -> Iterable[Batch]:
-        """One turn, in as many batches as it takes; raises Trouble, anything else is a bug and told with its trace."""
+        """One tick, in as many batches as it takes; raises CollectorError. Any other exception is logged as a bug."""
         ...
 
     def finish(self, run: Run) -> Iterable[Batch]:
-        """The last turn of a run that has ended or is let go: what is left to take in."""
+        """The last tick of a run that has ended or is let go: what is left to take in."""
         return ()
 
     def forget(self, run_id: str) -> None:
-        """Let go of what is held for a run; a next turn starts from what the store has."""
+        """Let go of what is held for a run; a next tick starts from what the store has."""
 
     def paths(self, run: Run) -> Sequence[Path]:
-        """Files whose coming or going brings the next turn forward."""
+        """Files whose coming or going brings the next tick forward."""
         return ()

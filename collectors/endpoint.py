@@ -1,4 +1,4 @@
-"""What a server's endpoints tell: /metrics as raw counters, and llama.cpp's /slots, one look per turn."""
+"""What a server's endpoints tell: /metrics as raw counters, and llama.cpp's /slots, one look per tick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wakes lanes when their files appear, are moved or are deleted; that one grew is found by looking."""
+"""Wakes workers when their files appear, are moved or are deleted; that one grew is found by looking."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class GpuCollector(Collector):
         self._used.pop(run_id, None)
 
     def _readings(self) -> tuple[float, Sequence[GpuReading]]:
-        """All runs of one turn share one look at the driver."""
+        """All runs of one tick share one look at the driver."""
         with self._lock:
             now = self._clock.mono_s()
             if self._last is None or now - self._last[0] > self.period_s / 2:

@@ -22,20 +22,20 @@ class _Tree(NamedTuple):
 
 @dataclass(slots=True)
 class _Counted:
-    """What the last turn saw, for the next one's rates."""
+    """What the last tick saw, for the next one's rates."""
 
-    # By process. One that has ended between two turns counts with the last value seen: the tree's sum never falls.
+    # By process. One that has ended between two ticks counts with the last value seen: the tree's sum never falls.
     cpu_seconds: dict[psutil.Process, float] = field(default_factory=dict)
     tree: tuple[float, float] | None = None  # (CPU seconds, monotonic seconds)
     machine: tuple[float, float] | None = None  # (idle, all) CPU seconds
 
     def cpu_ratio(self, total_s: float, mono_s: float) -> float | None:
-        """Cores in use since the last turn; None on the first."""
+        """Cores in use since the last tick; None on the first."""
         before, self.tree = self.tree, (total_s, mono_s)
         return None if before is None or mono_s <= before[1] else (total_s - before[0]) / (mono_s - before[1])
 
     def machine_cpu_ratio(self) -> float | None:
-        """Share of all cores in use since the last turn; None on the first."""
+        """Share of all cores in use since the last tick; None on the first."""
         times = psutil.cpu_times()
         idle = times.idle + getattr(times, "iowait", 0.0)
         everything = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)

@@ -12,12 +12,13 @@ from collectors.exposition import has_prefix
 from domain import JsonValue
 from engines import ENGINES
 from engines.base import Engine
+from errors import PitwallError
 
 TIMEOUT = httpx.Timeout(3.0, connect=2.0)
 OWNERS = {engine.owned_by: engine for engine in ENGINES if engine.owned_by}
 
 
-class NotServing(Exception):
+class NotServingError(PitwallError):
     """Nothing to attach to at this address, in one sentence."""
 
 
@@ -35,7 +36,7 @@ class Identity:
 
 
 def normal_base_url(text: str) -> str:
-    """'localhost:8000/v1/' as 'http://localhost:8000'; raises NotServing on what is no address."""
+    """'localhost:8000/v1/' as 'http://localhost:8000'; raises NotServingError on what is no address."""
     url = text.strip()
     parts = urlsplit(url if "://" in url else f"http://{url}")
     try:
@@ -43,15 +44,15 @@ def normal_base_url(text: str) -> str:
     except ValueError:
         valid = False
     if parts.username or parts.password:
-        raise NotServing("an address with a name or password in it is not taken")
+        raise NotServingError("an address with a name or password in it is not taken")
     if not valid or parts.query:
-        raise NotServing(f"{url or 'nothing'} is not an address like http://host:8000")
+        raise NotServingError(f"{url or 'nothing'} is not an address like http://host:8000")
     path = parts.path.rstrip("/").removesuffix("/models").removesuffix("/chat/completions").removesuffix("/v1")
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
 def identify(address: str, timeout: httpx.Timeout = TIMEOUT) -> Identity:
-    """Ask the server there who it is, by a handful of GETs; raises NotServing with one clear sentence."""
+    """Ask the server there who it is, by a handful of GETs; raises NotServingError with one clear sentence."""
     base_url = normal_base_url(address)
     with httpx.Client(base_url=base_url, timeout=timeout, trust_env=False) as client:
         models = _models(client, base_url)
@@ -73,18 +74,18 @@ def _models(client: httpx.Client, base_url: str) -> list[dict[str, Any]]:
     try:
         answer = client.get("/v1/models")
     except httpx.TimeoutException:
-        raise NotServing(f"nothing answers in time at {base_url}") from None
+        raise NotServingError(f"nothing answers in time at {base_url}") from None
     except httpx.TransportError as problem:
-        raise NotServing(f"nothing answers at {base_url}: {str(problem) or type(problem).__name__}") from None
+        raise NotServingError(f"nothing answers at {base_url}: {str(problem) or type(problem).__name__}") from None
     if answer.status_code in (401, 403):
-        raise NotServing(f"{base_url} asks for an API key, which Pitwall does not have")
+        raise NotServingError(f"{base_url} asks for an API key, which Pitwall does not have")
     if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
-        raise NotServing(f"{base_url} is not ready yet: it answers 503")
+        raise NotServingError(f"{base_url} is not ready yet: it answers 503")
     found = _json(answer)
     listed = found.get("data") if isinstance(found, dict) else None
     if answer.status_code != httpx.codes.OK or not isinstance(listed, list):
         said = answer.status_code if answer.status_code != httpx.codes.OK else "no list of models"
-        raise NotServing(f"{base_url} is not an OpenAI-compatible server: /v1/models answers {said}")
+        raise NotServingError(f"{base_url} is not an OpenAI-compatible server: /v1/models answers {said}")
     return [model for model in listed if isinstance(model, dict)]
 
 

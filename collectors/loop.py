@@ -1,4 +1,4 @@
-"""The one loop that has every live run collected: it starts, times, watches and ends the lanes."""
+"""The one loop that has every live run collected: it starts, times, watches and ends the workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from collectors.base import Clock, Collector, Sink
 from collectors.file_watch import FileWaker
-from collectors.worker import Lane
+from collectors.worker import Worker
 from domain import Run
 
 LOG = logging.getLogger(__name__)
@@ -16,7 +16,7 @@ HANG_S = 30.0
 
 
 class CollectorLoop:
-    """Keeps one lane per live run and collector, in step with `live_runs`."""
+    """Keeps one worker per live run and collector, in step with `live_runs`."""
 
     def __init__(
         self,
@@ -26,16 +26,16 @@ class CollectorLoop:
         clock: Clock | None = None,
         look_every_s: float = 0.5,
     ) -> None:
-        """`live_runs` is asked every `look_every_s` seconds; a run that is no longer in it gets its last turns."""
+        """`live_runs` is asked every `look_every_s` seconds; a run that is no longer in it gets its last ticks."""
         self._sink = sink
         self._live_runs = live_runs
         self._collectors = tuple(collectors)
         self._clock = clock or Clock()
         self._look_every_s = look_every_s
-        self._lanes: dict[str, list[Lane]] = {}
-        self._leaving: dict[str, list[Lane]] = {}
+        self._workers: dict[str, list[Worker]] = {}
+        self._leaving: dict[str, list[Worker]] = {}
         self._finished: set[str] = set()
-        self._hanging: set[Lane] = set()
+        self._hanging: set[Worker] = set()
         self._lock = threading.RLock()
         self._stopping = threading.Event()
         self._waker = FileWaker()
@@ -47,40 +47,42 @@ class CollectorLoop:
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> list[str]:
-        """End all lanes without last turns, for the runs go on; the names of those that did not come back in time."""
+        """End all workers without last ticks, for the runs go on; the names of those that did not come back in time."""
         self._stopping.set()
         deadline = self._clock.mono_s() + timeout_s
         self._thread.join(timeout_s)
         with self._lock:
-            lanes = [lane for group in (*self._lanes.values(), *self._leaving.values()) for lane in group]
-            for lane in (lane for group in self._lanes.values() for lane in group):
-                lane.end(final=False)
-        stuck = [lane.collector.name for lane in lanes if not lane.join(max(deadline - self._clock.mono_s(), 0.0))]
+            workers = [worker for group in (*self._workers.values(), *self._leaving.values()) for worker in group]
+            for worker in (worker for group in self._workers.values() for worker in group):
+                worker.end(final=False)
+        stuck = [
+            worker.collector.name for worker in workers if not worker.join(max(deadline - self._clock.mono_s(), 0.0))
+        ]
         self._waker.stop()
         return stuck
 
     def end(self, run: Run) -> None:
-        """Have a run's last turns made (logs and requests to their end, a last scrape), once; returns at once.
+        """Have a run's last ticks made (logs and requests to their end, a last scrape), once; returns at once.
 
         A run that was never seen live, for it failed at once or ended while Pitwall was away, is taken in too.
         """
         with self._lock:
             if run.id in self._finished or run.id in self._leaving:
                 return
-            lanes = self._lanes.pop(run.id, None)
-            self._leaving[run.id] = lanes or self._new_lanes(run)
-            for lane in self._leaving[run.id]:
-                self._waker.drop(lane)
-                lane.end(run, final=True)
-                if lanes is None:
-                    lane.start()
+            workers = self._workers.pop(run.id, None)
+            self._leaving[run.id] = workers or self._new_workers(run)
+            for worker in self._leaving[run.id]:
+                self._waker.drop(worker)
+                worker.end(run, final=True)
+                if workers is None:
+                    worker.start()
 
     def finish(self, run: Run, timeout_s: float = 30.0) -> bool:
         """`end`, and wait until everything is in the store; False if that takes longer."""
         self.end(run)
-        lanes = self._leaving.get(run.id, [])
+        workers = self._leaving.get(run.id, [])
         deadline = self._clock.mono_s() + timeout_s
-        done = all(lane.join(max(deadline - self._clock.mono_s(), 0.0)) for lane in lanes)
+        done = all(worker.join(max(deadline - self._clock.mono_s(), 0.0)) for worker in workers)
         self._sweep()
         return done
 
@@ -96,37 +98,37 @@ class CollectorLoop:
     def _look(self, runs: Iterable[Run]) -> None:
         live = {run.id: run for run in runs}
         with self._lock:
-            for lanes in [lanes for run_id, lanes in self._lanes.items() if run_id not in live]:
-                self.end(lanes[0].run)
+            for workers in [workers for run_id, workers in self._workers.items() if run_id not in live]:
+                self.end(workers[0].run)
             for run in live.values():
                 if run.id not in self._finished and run.id not in self._leaving:
                     self._keep(run)
 
     def _keep(self, run: Run) -> None:
-        if run.id not in self._lanes:
-            self._lanes[run.id] = self._new_lanes(run)
-            for lane in self._lanes[run.id]:
-                lane.start()
-        for lane in self._lanes[run.id]:
-            lane.update(run)
-            self._waker.follow(lane, lane.collector.paths(run))
-            self._see_hang(lane)
+        if run.id not in self._workers:
+            self._workers[run.id] = self._new_workers(run)
+            for worker in self._workers[run.id]:
+                worker.start()
+        for worker in self._workers[run.id]:
+            worker.update(run)
+            self._waker.follow(worker, worker.collector.paths(run))
+            self._see_hang(worker)
 
-    def _new_lanes(self, run: Run) -> list[Lane]:
-        return [Lane(collector, run, self._sink, self._clock) for collector in self._collectors]
+    def _new_workers(self, run: Run) -> list[Worker]:
+        return [Worker(collector, run, self._sink, self._clock) for collector in self._collectors]
 
-    def _see_hang(self, lane: Lane) -> None:
-        since = lane.busy_since
+    def _see_hang(self, worker: Worker) -> None:
+        since = worker.busy_since
         seconds = 0.0 if since is None else self._clock.mono_s() - since
         if seconds < HANG_S:
-            self._hanging.discard(lane)
-        elif lane not in self._hanging:
-            self._hanging.add(lane)
-            lane.tell_hang(seconds)
+            self._hanging.discard(worker)
+        elif worker not in self._hanging:
+            self._hanging.add(worker)
+            worker.tell_hang(seconds)
 
     def _sweep(self) -> None:
-        """Lanes that have made their last turns need no memory."""
+        """Workers that have made their last ticks need no memory."""
         with self._lock:
-            for run_id in [r for r, lanes in self._leaving.items() if all(lane.join(0.0) for lane in lanes)]:
+            for run_id in [r for r, workers in self._leaving.items() if all(worker.join(0.0) for worker in workers)]:
                 self._hanging.difference_update(self._leaving.pop(run_id))
                 self._finished.add(run_id)

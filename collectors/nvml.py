@@ -35,7 +35,7 @@ UNIFIED_ZERO = "reads 0 where GPU and CPU share their memory"
 
 
 class NvmlProvider:
-    """The GPUs of this machine through nvidia-ml-py; not safe for threads, its collector takes turns."""
+    """The GPUs of this machine through nvidia-ml-py; not safe for threads, its collector takes ticks."""
 
     def __init__(self) -> None:
         self._handles: list[Any] = []

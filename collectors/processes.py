@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import psutil
 
-from machine.process_start import SAME_BIRTH_S, birth_s
+from machine.process_start import SAME_START_S, process_start_s
 
 TABLE_KEPT_S = 2.0  # the kernel's process list is long; a child that starts is seen this much later at most
 
 
 class _Held(NamedTuple):
     process: psutil.Process
-    born_at_s: float
+    start_s: float
 
 
 class ProcessTable:
@@ -27,15 +27,15 @@ class ProcessTable:
         self._listed_at: float | None = None
         self._held: dict[int, _Held] = {}
 
-    def tree(self, pid: int, born_at_s: float | None, mono_s: float) -> list[psutil.Process]:
+    def tree(self, pid: int, start_s: float | None, mono_s: float) -> list[psutil.Process]:
         """The process and its descendants; empty when it has ended or its number is another process's now."""
         with self._lock:
             root = self._process(pid)
-            if root is None or (born_at_s is not None and abs(root.born_at_s - born_at_s) > SAME_BIRTH_S):
+            if root is None or (start_s is not None and abs(root.start_s - start_s) > SAME_START_S):
                 return []
             self._list(mono_s)
             found = [held for child in self._descendants(pid) if (held := self._process(child))]
-            return [root.process, *(held.process for held in found if held.born_at_s >= root.born_at_s)]
+            return [root.process, *(held.process for held in found if held.start_s >= root.start_s)]
 
     def _process(self, pid: int) -> _Held | None:
         """The process with this number now; kept, for a new object costs more than a look."""
@@ -44,7 +44,7 @@ class ProcessTable:
             return held
         self._held.pop(pid, None)
         try:
-            self._held[pid] = _Held(psutil.Process(pid), birth_s(pid))
+            self._held[pid] = _Held(psutil.Process(pid), process_start_s(pid))
         except psutil.NoSuchProcess:
             return None
         return self._held[pid]

@@ -1,4 +1,4 @@
-"""One collector's turns for one run, in a thread of their own: who fails or hangs stops nobody else."""
+"""One collector's ticks for one run, in a thread of their own: who fails or hangs stops nobody else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
-from collectors.base import Clock, Collector, Sink, Trouble, Unavailable
+from collectors.base import Clock, Collector, CollectorError, Sink, Unavailable
 from domain import Run
 from samples import Batch, CollectorHealth, Event
 
@@ -17,7 +17,7 @@ UNAVAILABLE_RETRY_S = 60.0
 COMMIT_WAIT_S = 10.0
 
 
-class Lane:
+class Worker:
     """Runs `collect` every period until it is ended, then `finish`; tells health and troubles as they change."""
 
     def __init__(self, collector: Collector, run: Run, sink: Sink, clock: Clock) -> None:
@@ -46,11 +46,11 @@ class Lane:
             self.wake()
 
     def wake(self) -> None:
-        """Bring the next turn forward."""
+        """Bring the next tick forward."""
         self._wake.set()
 
     def end(self, run: Run | None = None, *, final: bool) -> None:
-        """Ask the lane to end: after its last turn (`final`), or as it is because Pitwall stops."""
+        """Ask the worker to end: after its last tick (`final`), or as it is because Pitwall stops."""
         self.run = run or self.run
         self._final = final
         self._ending.set()
@@ -62,24 +62,24 @@ class Lane:
         return not self._thread.is_alive()
 
     def tell_hang(self, seconds: float) -> None:
-        """Say that the turn in progress does not come back."""
-        self._note(Trouble(f"{self.collector.name}: no answer for {seconds:.0f} s"), seconds)
+        """Say that the tick in progress does not come back."""
+        self._note(CollectorError(f"{self.collector.name}: no answer for {seconds:.0f} s"), seconds)
 
     def _work(self) -> None:
         due = self._clock.mono_s()
         while not self._ending.is_set():
-            self._turn(self.collector.collect)
+            self._tick(self.collector.collect)
             rest = UNAVAILABLE_RETRY_S if isinstance(self._trouble, Unavailable) else self.collector.period_s
             now = self._clock.mono_s()
             due = max(min(due, now) + rest, now)
             self._wake.wait(max(due - now, 0.0))
             self._wake.clear()
         if self._final:
-            self._turn(self.collector.finish, last=True)
+            self._tick(self.collector.finish, last=True)
         self._await_commits()
         self.collector.forget(self.run.id)
 
-    def _turn(self, take: Callable[[Run], Iterable[Batch]], *, last: bool = False) -> None:
+    def _tick(self, take: Callable[[Run], Iterable[Batch]], *, last: bool = False) -> None:
         began = self.busy_since = self._clock.mono_s()
         trouble: Exception | None = None
         try:
@@ -88,7 +88,7 @@ class Lane:
         except Exception as problem:  # the one place where anything may go wrong and the rest goes on
             trouble = problem
         self.busy_since = None
-        if trouble is not None or not last:  # a last turn that found nothing does not end an outage
+        if trouble is not None or not last:  # a last tick that found nothing does not end an outage
             self._note(trouble, self._clock.mono_s() - began)
 
     def _give(self, batch: Batch) -> None:
@@ -103,7 +103,7 @@ class Lane:
             self._await_commits()
             self._refusal = None
             self.collector.forget(self.run.id)
-            raise Trouble(f"the store did not take a batch: {refusal}") from refusal
+            raise CollectorError(f"the store did not take a batch: {refusal}") from refusal
 
     def _watch_commit(self, commit: Future[None] | None) -> None:
         self._last_commit = commit
@@ -159,17 +159,17 @@ class Lane:
             data["gap_s"] = seconds
         else:
             kind, text = _kind(trouble), _words(trouble) or ""
-        if trouble is not None and not isinstance(trouble, Trouble):
+        if trouble is not None and not isinstance(trouble, CollectorError):
             LOG.error("%s of %s failed", self.collector.name, self.run.id, exc_info=trouble)
         return [Event(run_id=self.run.id, ts=self._clock.utc(), kind=kind, text=text, data=data)]
 
 
 def _words(trouble: Exception | None) -> str | None:
     """A trouble in its own words, a bug by its type alone: its message may differ every second."""
-    if trouble is None or isinstance(trouble, Trouble):
+    if trouble is None or isinstance(trouble, CollectorError):
         return None if trouble is None else str(trouble)
     return f"a bug in Pitwall ({type(trouble).__name__}); its traceback is in Pitwall's own log"
 
 
 def _kind(trouble: Exception | None) -> str:
-    return trouble.event_kind if isinstance(trouble, Trouble) else Trouble.event_kind
+    return trouble.event_kind if isinstance(trouble, CollectorError) else CollectorError.event_kind

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from commands.gpus import GPU_VARIABLES
 from commands.paste.candidates import Candidate
 from commands.paste.containers import published_port
-from commands.paste.notes import Notes, PasteRefused
+from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.reading import find_candidate, read_words
 from commands.paste.variables import Variables, arg
 from domain import Config, JsonValue
@@ -69,7 +69,7 @@ def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
     notes = Notes()
     try:
         candidate, variables = find_candidate(text, notes)
-    except PasteRefused as refusal:
+    except PasteRefusedError as refusal:
         return Explanation(refused=str(refusal)), {}
     secrets = literal_secrets(candidate, variables)
     if candidate is None:

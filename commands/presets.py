@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from commands.write import command_of
 from domain import Config
+from errors import PitwallError
 
 SHIPPED = Path(__file__).resolve().parent.parent / "presets"
 WRONG_TYPES = {
@@ -31,7 +32,7 @@ _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+(?:\.[\w-]+)*)\s*=""")
 _SYNTAX = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column \d+\)$")
 
 
-class PresetError(ValueError):
+class PresetError(PitwallError):
     """A preset that cannot be read or written; the message is one sentence."""
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from commands.explain import read_argv
-from commands.write import command_of
+from commands.write import CommandError, command_of
 from domain import Config, JsonValue, Run, RunState, Speculation
 
 MOST_VALUES = 64  # of one field
@@ -45,7 +45,7 @@ class Estimate:
 
 
 def read_values(field: str, text: str) -> tuple[JsonValue, ...]:
-    """'0..3, 8, none' as (0, 1, 2, 3, 8, None), in the field's own type; raises ValueError in words."""
+    """'0..3, 8, none' as (0, 1, 2, 3, 8, None), in the field's own type; raises CommandError in words."""
     found: list[JsonValue] = []
     for part in (part.strip() for part in text.split(",") if part.strip()):
         for word in _expand(part):
@@ -53,9 +53,9 @@ def read_values(field: str, text: str) -> tuple[JsonValue, ...]:
             if value not in found or isinstance(value, bool):
                 found.append(value)
     if not found:
-        raise ValueError(f"There are no values for {field}.")
+        raise CommandError(f"There are no values for {field}.")
     if len(found) > MOST_VALUES:
-        raise ValueError(f"{len(found)} values for {field} are more than a sweep takes ({MOST_VALUES}).")
+        raise CommandError(f"{len(found)} values for {field} are more than a sweep takes ({MOST_VALUES}).")
     return tuple(found)
 
 
@@ -65,7 +65,7 @@ def _expand(part: str) -> list[str]:
         return [part]
     first, last = int(match[1]), int(match[2])
     if last < first or last - first >= MOST_VALUES:
-        raise ValueError(f"{part} is no range of at most {MOST_VALUES} values from low to high.")
+        raise CommandError(f"{part} is no range of at most {MOST_VALUES} values from low to high.")
     return [str(number) for number in range(first, last + 1)]
 
 
@@ -73,20 +73,20 @@ def _typed(field: str, word: str) -> JsonValue:
     owner, name = (Speculation, field.partition(".")[2]) if "." in field else (Config, field)
     known = owner.model_fields.get(name)
     if known is None:
-        raise ValueError(f"There is no field {field}.")
+        raise CommandError(f"There is no field {field}.")
     try:
         return TypeAdapter(known.rebuild_annotation()).validate_python(word)
     except ValidationError:
-        raise ValueError(f"{word} is not a value for {field}.") from None
+        raise CommandError(f"{word} is not a value for {field}.") from None
 
 
 def sweep_configs(base: Config, axes: Sequence[Axis]) -> list[Variant]:
-    """Every combination of the values, the last axis turning fastest; raises ValueError when one cannot be said.
+    """Every combination of the values, the last axis turning fastest; raises CommandError when one cannot be said.
 
     A draft length of 0 is the configuration without speculation.
     """
     if len({axis.field for axis in axes}) < len(axes):
-        raise ValueError("Each field can be varied once.")
+        raise CommandError("Each field can be varied once.")
     return [_variant(base, axes, values) for values in itertools.product(*(axis.values for axis in axes))]
 
 
@@ -114,7 +114,7 @@ def _set_field(config: Config, field: str, value: JsonValue) -> Config:
     if field == DRAFT_TOKENS and not value:
         return config.model_copy(update={"speculative": None})
     if config.speculative is None and inner != "method":
-        raise ValueError(f"{field} cannot be varied: the configuration has no speculation.")
+        raise CommandError(f"{field} cannot be varied: the configuration has no speculation.")
     speculation = (config.speculative or Speculation()).model_copy(update={inner: value})
     return config.model_copy(update={"speculative": speculation})
 
@@ -123,7 +123,7 @@ def _check_said(config: Config, argv: Sequence[str], field: str, value: JsonValu
     """A value that does not come back from the command was not said by it."""
     read = read_argv(argv, config.env)
     if read is None or value_at(read, field) != value_at(config, field):
-        raise ValueError(f"{field} {value} cannot be said in this command of {config.engine}.")
+        raise CommandError(f"{field} {value} cannot be said in this command of {config.engine}.")
 
 
 def value_at(config: Config, field: str) -> JsonValue:

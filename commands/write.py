@@ -13,6 +13,7 @@ from commands.paste.servers import SCRIPTS, basename, find_server
 from commands.paste.variables import arg
 from domain import Config
 from engines import BY_NAME
+from errors import PitwallError
 from redaction import MASK, is_secret_name, replace_in_argv
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}
@@ -21,17 +22,21 @@ _BARE_WORD = re.compile(r"~?[\w@%+=:,./-]+$")
 _MASKED_NAME = re.compile(r"\W+")
 
 
+class CommandError(PitwallError):
+    """A configuration, or a change of one, that no command can say; the message is for the user."""
+
+
 def command_of(config: Config) -> list[str]:
     """The argv that starts this config: its own words while they still say it, edited where they do not.
 
     Without words of its own it is written from the fields. Masked secrets stay '<secret>'; `env` of a process is not
-    part of it. Raises ValueError for an engine without a command line of its own and no words to fall back on.
+    part of it. Raises CommandError for an engine without a command line of its own and no words to fall back on.
     """
     engine = BY_NAME.get(config.engine)
     if config.argv and (engine is None or not engine.commands or _still_says(config)):
         return list(config.argv)
     if engine is None or not engine.commands:
-        raise ValueError(f"There is no command to write for engine {config.engine!r}.")
+        raise CommandError(f"There is no command to write for engine {config.engine!r}.")
     if config.executable and basename(config.executable) in SCRIPTS:
         return list(config.argv) or [config.executable]
     if config.argv and (edited := _edited(config)):

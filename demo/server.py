@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from demo.model import ModelFiles, Shape, make_model, shape_of
+from errors import PitwallError
 
 if TYPE_CHECKING:
     from xllamacpp import CommonParams
@@ -19,7 +20,7 @@ SPEC_TYPES = ("none", "draft-simple", "ngram-simple", "ngram-map-k", "ngram-map-
 NOT_INSTALLED = "the demo engine is not installed: run 'pip install -r requirements-demo.txt'"
 
 
-class CannotServeError(Exception):
+class CannotServeError(PitwallError):
     """Why the server cannot start, in one sentence for the user."""
 
 

@@ -115,7 +115,7 @@ class MetricPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """One turn at a server's endpoints, with the clock readings taken when the answer came."""
+    """One tick at a server's endpoints, with the clock readings taken when the answer came."""
 
     run_id: str
     ts: datetime

@@ -1,4 +1,4 @@
-"""Bytes of a log as they come -> `Line`s: cut at LF, numbered, everything around the message peeled off.
+"""Bytes of a log as they come -> `Line`s: cut at LF, numbered, everything around the message stripped off.
 
 Only LF ends a line. Within one, CR redraws it: of a progress bar the last drawing counts, and a record
 that another process wrote behind the bar is a line of its own with the same number and offset.
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from engines.base import Line
-from engines.prefixes import Peeled, find_glued_record, peel, read_yearless_stamp, strip_ansi
-from engines.sieve import Sieve
+from engines.line_filter import LineFilter
+from engines.prefixes import Peeled, find_glued_record, read_yearless_stamp, strip_ansi, strip_prefixes
 
 KEPT_BYTES = 1 << 16  # of a longer line the first and the last half of this are kept
 _HALF = KEPT_BYTES // 2
@@ -28,13 +28,13 @@ _BAR = re.compile(r"\d{1,3}%(?:\||\s+Completed\s*\||\s*\[)")
 class LineSplitter:
     """Turns chunks into lines; the result does not depend on where the chunks were cut.
 
-    Only lines that come through the sieve are given out, though all are counted: a grammar that needs one line in ten
-    never pays for the other nine. While `skips_routine` is set, which may change from one line to the next, the
+    Only lines that pass the filter are given out, though all are counted: a grammar that needs one line in ten never
+    pays for the other nine. While `skips_routine` is set, which may change from one line to the next, the
     routine ones are not given out either.
     """
 
-    def __init__(self, sieve: Sieve | None = None) -> None:
-        self._sieve = sieve or Sieve()
+    def __init__(self, line_filter: LineFilter | None = None) -> None:
+        self._filter = line_filter or LineFilter()
         self.skips_routine = False
         self._partial = bytearray()
         self._partial_size = 0
@@ -82,7 +82,7 @@ class LineSplitter:
     def _select(self, data: bytes, begin: int, end: int) -> tuple[Iterable[tuple[int, int, int, bool]], int]:
         from engines.sifting import select_lines  # here, for Arrow's 80 MB are for those who read logs
 
-        return select_lines(data, begin, end, self._sieve)
+        return select_lines(data, begin, end, self._filter)
 
     def _keep_partial(self, data: bytes) -> None:
         self._partial_size += len(data)
@@ -104,7 +104,7 @@ def read_lines(raw: bytes, number: int, offset: int) -> Iterable[Line]:
 
 
 def read_plain(whole: str, number: int, offset: int) -> Line | None:
-    """The line with nothing but the commonest head before it, as `peel` would read it; None if there is more to it."""
+    """The line behind the commonest prefix, as `strip_prefixes` would read it; None if it has another."""
     found = _PLAIN.match(whole)
     if found is None:
         return None
@@ -120,33 +120,33 @@ def _read_with_prefixes(whole: str, number: int, offset: int) -> Iterator[Line]:
     process = None
     for index, segment in enumerate(segments):
         is_last = index == len(segments) - 1
-        for peeled in _records(segment):
-            process = peeled.process or process
-            if (is_last or not _BAR.search(peeled.text)) and (peeled.text or len(segments) == 1):
-                yield _line(peeled, process, whole, number, offset)
+        for stripped in _records(segment):
+            process = stripped.process or process
+            if (is_last or not _BAR.search(stripped.text)) and (stripped.text or len(segments) == 1):
+                yield _line(stripped, process, whole, number, offset)
 
 
 def _records(segment: str) -> Iterator[Peeled]:
     """The segment's message, or what was drawn without an end of line and the record glued behind it."""
-    whole = peel(segment)
+    whole = strip_prefixes(segment)
     for text in whole.text.splitlines() if whole.is_multiline else [whole.text]:
-        peeled = peel(text, whole) if whole.is_multiline else whole
-        cut = find_glued_record(peeled)
+        stripped = strip_prefixes(text, whole) if whole.is_multiline else whole
+        cut = find_glued_record(stripped)
         if cut is None:
-            yield peeled
+            yield stripped
         else:
-            yield replace(peeled, text=peeled.text[:cut].rstrip())
-            yield peel(peeled.text[cut:], peeled)
+            yield replace(stripped, text=stripped.text[:cut].rstrip())
+            yield strip_prefixes(stripped.text[cut:], stripped)
 
 
-def _line(peeled: Peeled, process: str | None, raw: str, number: int, offset: int) -> Line:
+def _line(stripped: Peeled, process: str | None, raw: str, number: int, offset: int) -> Line:
     return Line(
         number=number,
         offset=offset,
-        text=peeled.text,
+        text=stripped.text,
         raw=raw,
-        stamp=peeled.stamp,
-        elapsed_s=peeled.elapsed_s,
+        stamp=stripped.stamp,
+        elapsed_s=stripped.elapsed_s,
         process=process,
-        level=peeled.level,
+        level=stripped.level,
     )

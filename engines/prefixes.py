@@ -1,4 +1,4 @@
-"""What stands before a log message, whoever put it there: peeled off one after the other, in any order and depth.
+"""What stands before a log message, whoever put it there: stripped off one after the other, in any order and depth.
 
 Known: docker compose and pod names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray and vLLM
 process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.
@@ -89,7 +89,7 @@ class Peeled:
 _NOTHING = Peeled("")
 
 
-def peel(text: str, around: Peeled | None = None) -> Peeled:
+def strip_prefixes(text: str, around: Peeled | None = None) -> Peeled:
     """Takes every known prefix off; of several stamps one that says its zone counts, else the innermost.
 
     Behind a record head only another head or a process name is a prefix: the rest is the message.
@@ -108,14 +108,14 @@ def strip_ansi(text: str) -> str:
     return _ANSI.sub("", text) if _HAS_ANSI.search(text) else text
 
 
-def find_glued_record(peeled: Peeled) -> int | None:
+def find_glued_record(stripped: Peeled) -> int | None:
     """Where in the text a record starts that was written behind a print without an end of line.
 
     A record behind a record is not looked for: no process writes so, it is a paste whose wrapping is lost.
     """
-    if peeled.is_record:
+    if stripped.is_record:
         return None
-    found = _GLUED.search(peeled.text, 1)
+    found = _GLUED.search(stripped.text, 1)
     return found.start() if found else None
 
 

@@ -12,8 +12,8 @@ from typing import ClassVar, Literal
 
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogReading, Mark, ParsedSample, StartupFact
+from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
-from engines.sieve import Sieve
 
 Merge = Literal["rank0", "rank0_sum", "list", "each", "min", "max", "sum", "first", "last"]
 _MOST_CAUSES = 5
@@ -105,7 +105,7 @@ class LineReader:
     """
 
     ENGINE: ClassVar[str]
-    SIEVE: ClassVar[Sieve] = Sieve()
+    SIEVE: ClassVar[LineFilter] = LineFilter()
     MERGES: ClassVar[Mapping[str, Merge]] = {}
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The lines of a chunk that come through a sieve; Arrow's RE2 takes a tenth of the time of Python's `re`."""
+"""The lines of a chunk that pass a filter; Arrow's RE2 takes a tenth of the time of Python's `re`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engines.sieve import Routine, Sieve
+from engines.line_filter import LineFilter, Routine
 
 _LF = 10
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-def select_lines(data: bytes, begin: int, end: int, sieve: Sieve) -> tuple[Iterator[tuple[int, int, int, bool]], int]:
+def select_lines(
+    data: bytes, begin: int, end: int, line_filter: LineFilter
+) -> tuple[Iterator[tuple[int, int, int, bool]], int]:
     """Index, start, end and whether it is routine of each line that comes through, and how many lines there are.
 
     Of `data` from `begin` to `end`, behind an LF; starts and ends count from the start of `data`.
@@ -25,11 +27,11 @@ def select_lines(data: bytes, begin: int, end: int, sieve: Sieve) -> tuple[Itera
     starts = np.concatenate(([begin], ends + 1)).astype(np.int32)
     lines = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(starts), pa.py_buffer(data)])
     left = np.arange(len(ends))
-    if sieve.noise:
-        left, lines = _keep(left, lines, pc.invert(_match(lines, sieve.noise)))
-    if sieve.needles:
-        left, lines = _keep(left, lines, _match(lines, sieve.needles))
-    are_routine = _are_routine(lines, sieve.routine) if sieve.routine else np.zeros(len(left), bool)
+    if line_filter.noise:
+        left, lines = _keep(left, lines, pc.invert(_match(lines, line_filter.noise)))
+    if line_filter.needles:
+        left, lines = _keep(left, lines, _match(lines, line_filter.needles))
+    are_routine = _are_routine(lines, line_filter.routine) if line_filter.routine else np.zeros(len(left), bool)
     columns = (left, starts[left], ends[left], are_routine)
     return zip(*(column.tolist() for column in columns), strict=True), len(ends)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import psutil
 
-SAME_BIRTH_S = 0.005  # half a clock tick: births are whole ticks
+SAME_START_S = 0.005  # half a clock tick: births are whole ticks
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _STARTTIME = 19  # of the fields after the process's name, see proc_pid_stat(5)
 
 
-def birth_s(pid: int) -> float:
+def process_start_s(pid: int) -> float:
     """Seconds between the boot and the start of this process; raises psutil.NoSuchProcess."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
@@ -24,6 +24,6 @@ def birth_s(pid: int) -> float:
     return int(stat.rpartition(")")[2].split()[_STARTTIME]) / _TICKS_PER_S
 
 
-def is_born_at(pid: int, after_boot_s: float) -> bool:
+def started_at_boot_s(pid: int, after_boot_s: float) -> bool:
     """Whether the process with this number now is the one that was born then; raises psutil.NoSuchProcess."""
-    return abs(birth_s(pid) - after_boot_s) < SAME_BIRTH_S
+    return abs(process_start_s(pid) - after_boot_s) < SAME_START_S

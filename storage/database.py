@@ -13,16 +13,18 @@ from pathlib import Path
 
 import duckdb
 
+from errors import PitwallError
+
 # What is not checkpointed yet is in memory, four times as large as in the log: at DuckDB's own 16 MB some 50 MiB. And a
 # monitor must not take the 80 % of the machine that DuckDB would, beside a server that wants them.
 OWNERS_LIMITS = "SET GLOBAL checkpoint_threshold = '4MB'; SET GLOBAL memory_limit = '2GB'"
 
 
-class StoreError(Exception):
+class StoreError(PitwallError):
     """The store cannot do what was asked; the message is one sentence for a person."""
 
 
-class StoreInUse(StoreError):
+class StoreInUseError(StoreError):
     """Another process owns the store."""
 
 
@@ -41,7 +43,7 @@ def connect(path: Path, read_only: bool = False) -> duckdb.DuckDBPyConnection:
 def _refusal(path: Path, text: str) -> StoreError:
     holder = re.search(r"PID (\d+)", text)
     if "lock" in text.lower() and holder:
-        return StoreInUse(f"Another Pitwall (pid {holder[1]}) uses this store: {path.parent}.")
+        return StoreInUseError(f"Another Pitwall (pid {holder[1]}) uses this store: {path.parent}.")
     return StoreError(f"The store {path} cannot be opened: {text.splitlines()[0]}")
 
 

@@ -45,7 +45,7 @@ def gpu_points(store: Asked, since: Since) -> dict[str, list[Row]]:
 
 
 def collector_errors(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Per run: collector -> why it has nothing, for those whose last turn failed."""
+    """Per run: collector -> why it has nothing, for those whose last tick failed."""
     sql = """
         SELECT run_id, collector, arg_max(error, ts) AS error FROM collector_health WHERE list_contains(?, run_id)
         GROUP BY run_id, collector HAVING NOT arg_max(ok, ts)

@@ -15,7 +15,7 @@ from engines import ENGINES
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
-    {"domain", "samples", "settings"},
+    {"errors", "domain", "samples", "settings"},
     {"redaction"},
     {"machine", "engines", "analysis", "storage", "reference"},
     {"commands"},

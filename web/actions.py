@@ -8,7 +8,7 @@ import streamlit as st
 
 from demo.presets import demo_configs
 from domain import Run
-from launcher.checks.preflight import LaunchRefused, LaunchRequest
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from web import audit, places
 from web.context import services
 from web.markup import markdown_text
@@ -54,7 +54,7 @@ def start_demo(one_after_the_other: bool) -> list[Run]:
     ]
     try:
         runs = services().supervisor.launch_batch(requests, one_after_the_other)
-    except LaunchRefused as refusal:
+    except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return []
     audit.record("launch", [run.id for run in runs], "the demo")

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, ValidationError
 
 from domain import JsonValue
+from errors import PitwallError
 
 
-class BadStreamError(Exception):
+class BadStreamError(PitwallError):
     """The stream told of an error, or is not what the API says; `kind` is a RequestRecord.error_kind."""
 
     def __init__(self, kind: str, text: str) -> None:

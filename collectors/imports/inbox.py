@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from collectors.imports.log_file import ImportRefused, Tell
+from collectors.imports.log_file import ImportRefusedError, Tell
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from domain import new_run_id
 
@@ -98,7 +98,7 @@ class Inbox:
         self._folder = folder
         self._logs = logs
         self._bundles = bundles
-        self._refusals: tuple[type[Exception], ...] = (ImportRefused, OSError, *refusals)
+        self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, OSError, *refusals)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
 

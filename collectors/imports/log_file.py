@@ -10,6 +10,8 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
+from errors import PitwallError
+
 CHUNK_BYTES = 1 << 20
 HEAD_BYTES = 4096
 LARGEST_BYTES = 16 << 30  # unpacked; a bomb ends here, or where the disk would be full
@@ -19,12 +21,12 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 Tell = Callable[[float], None]  # the share of the work that is done, 0..1
 
 
-class ImportRefused(Exception):
+class ImportRefusedError(PitwallError):
     """A file that cannot be imported; the message is one sentence for a person."""
 
 
 def unpack(source: Path, target: Path, tell: Tell) -> int:
-    """Copy a log, unpacked if it was packed; the bytes written. Raises ImportRefused or OSError."""
+    """Copy a log, unpacked if it was packed; the bytes written. Raises ImportRefusedError or OSError."""
     written, size = 0, max(source.stat().st_size, 1)
     with source.open("rb") as raw, _opened(raw) as stream, target.open("wb") as out:
         try:
@@ -34,7 +36,7 @@ def unpack(source: Path, target: Path, tell: Tell) -> int:
                 tell(raw.tell() / size)
         except OSError as error:
             if error.errno is None:  # Arrow's own: what it unpacks is not whole
-                raise ImportRefused(f"{source.name} is cut or damaged: {error}.") from error
+                raise ImportRefusedError(f"{source.name} is cut or damaged: {error}.") from error
             raise
     return written
 
@@ -59,9 +61,11 @@ def _chunks(stream: BinaryIO) -> Iterator[bytes]:
 def _check_room(written: int, target: Path, source: Path) -> None:
     disk = os.statvfs(target.parent)
     if written > LARGEST_BYTES:
-        raise ImportRefused(f"{source.name} unpacks to more than {LARGEST_BYTES >> 30} GiB.")
+        raise ImportRefusedError(f"{source.name} unpacks to more than {LARGEST_BYTES >> 30} GiB.")
     if disk.f_bavail * disk.f_frsize < FREE_BYTES:
-        raise ImportRefused(f"{source.name} does not fit on the disk: less than {FREE_BYTES >> 30} GiB would be left.")
+        raise ImportRefusedError(
+            f"{source.name} does not fit on the disk: less than {FREE_BYTES >> 30} GiB would be left."
+        )
 
 
 def is_same_log(known: Path, other: Path) -> bool:

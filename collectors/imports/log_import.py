@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from collectors.base import Clock
-from collectors.imports.log_file import ImportRefused, Tell, append_rest, is_same_log, unpack
+from collectors.imports.log_file import ImportRefusedError, Tell, append_rest, is_same_log, unpack
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.logs.failure_cause import first_cause
 from collectors.logs.log_collector import LogReader
@@ -21,9 +21,9 @@ from commands.naming import choose_color, choose_name
 from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES
 from engines.base import Engine, Line, LogGrammar
+from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
 from engines.parse import recognise
-from engines.sieve import Sieve
 from redaction import mask_argv, mask_text
 from samples import Batch, Event, TailPosition
 
@@ -72,7 +72,7 @@ class LogImporter:
     def take(self, source: Path, wish: Wish, tell: Tell) -> Outcome:
         """The run that this log is: a new one, or the known one, continued where it ended.
 
-        Raises ImportRefused or OSError; whatever had been taken in by then is continued by the next try.
+        Raises ImportRefusedError or OSError; whatever had been taken in by then is continued by the next try.
         """
         file_date = wish.dated or datetime.fromtimestamp(source.stat().st_mtime, UTC)
         is_whole = wish.dated is not None or self._clock() - file_date > AT_REST
@@ -80,7 +80,7 @@ class LogImporter:
         with tempfile.TemporaryDirectory(prefix=".import-", dir=self._runs_dir) as folder:
             draft = Path(folder) / "server.log"
             if unpack(source, draft, lambda share: tell(UNPACKING * share)) == 0:
-                raise ImportRefused(f"{wish.shown_name} is empty.")
+                raise ImportRefusedError(f"{wish.shown_name} is empty.")
             known = next((run for run in self._store.runs() if run.log_path and _holds(run, draft)), None)
             if known and known.kind != "imported":
                 return Outcome((known.id,), f"{wish.shown_name} is the log of {known.name}, which Pitwall has watched.")
@@ -192,7 +192,7 @@ def read_config(log: Path, engine: Engine) -> Config:
     """The config that a log's own lines state; literal secrets are masked."""
     if engine.arguments is None or engine.commands is None:
         return Config(engine=engine.name, launcher="import")
-    splitter = LineSplitter(Sieve(engine.arguments.NEEDLES))
+    splitter = LineSplitter(LineFilter(engine.arguments.NEEDLES))
     with log.open("rb") as file:
         texts = [line.text for data in iter(lambda: file.read(CHUNK_BYTES), b"") for line in splitter.feed(data)]
     texts += [line.text for line in splitter.close()]
@@ -210,7 +210,7 @@ def _engine_of(log: Path, wish: Wish) -> Engine:
         says_anything = parser and (any(parser.feed(data) for data in chunks) or parser.close())
     if engine is None or not says_anything:  # the name of an engine alone makes no log
         titles = ", ".join(engine.title for engine in ENGINES)
-        raise ImportRefused(f"{wish.shown_name} holds no line that only a known engine writes ({titles}).")
+        raise ImportRefusedError(f"{wish.shown_name} holds no line that only a known engine writes ({titles}).")
     return engine
 
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict
 
-from collectors.imports.log_file import ImportRefused
+from collectors.imports.log_file import ImportRefusedError
 from domain import Run
 from engines.base import Line
 from engines.lines import LineSplitter
@@ -46,7 +46,7 @@ class Ends(NamedTuple):
 
 
 def read_zone(text: str) -> tzinfo:
-    """'Europe/Berlin', 'UTC' or '+02:00'; raises ImportRefused."""
+    """'Europe/Berlin', 'UTC' or '+02:00'; raises ImportRefusedError."""
     offset = _OFFSET.fullmatch(text.strip())
     if offset and int(offset[2]) <= 14 and int(offset[3] or 0) < 60:
         minutes = int(offset[2]) * 60 + int(offset[3] or 0)
@@ -54,7 +54,7 @@ def read_zone(text: str) -> tzinfo:
     try:
         return ZoneInfo(text.strip())
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ImportRefused(f"{text!r} is no time zone; say one as Europe/Berlin, UTC or +02:00.") from None
+        raise ImportRefusedError(f"{text!r} is no time zone; say one as Europe/Berlin, UTC or +02:00.") from None
 
 
 def plan_times(path: Path, file_date: datetime, zone: str | None) -> TimePlan:

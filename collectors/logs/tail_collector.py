@@ -87,7 +87,7 @@ class FollowCollector(Collector):
         self._files: dict[str, _Following] = {}
 
     def collect(self, run: Run) -> Iterator[Batch]:
-        """What the file has gained since the last turn."""
+        """What the file has gained since the last tick."""
         following = self._following(run)
         if following is not None:
             for step in following.tail.poll():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from commands.paste.notes import Notes, PasteRefused
+from commands.paste.notes import Notes, PasteRefusedError
 
 FlagTest = Callable[[str], str | None]  # how many words a flag of some engine takes, None if there is no such flag
 
@@ -53,7 +53,7 @@ _SERVER_LINE = re.compile(
 
 
 def clean(text: str, notes: Notes) -> str:
-    """The paste as a shell script or a YAML document; raises PasteRefused where nothing is left."""
+    """The paste as a shell script or a YAML document; raises PasteRefusedError where nothing is left."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     for pattern, blank, what in (
         (_ESCAPES, "", "terminal escape sequences were removed"),
@@ -63,7 +63,7 @@ def clean(text: str, notes: Notes) -> str:
     ):
         text = _replace(pattern, blank, text, what, notes)
     if not text.strip():
-        raise PasteRefused("There is nothing to read: the paste is empty.")
+        raise PasteRefusedError("There is nothing to read: the paste is empty.")
     text = rewrite_foreign_syntax(straighten(unwrap_markdown(text, notes), notes))
     return strip_prompts(join_foreign_lines(text, notes))
 

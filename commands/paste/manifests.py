@@ -11,7 +11,7 @@ import yaml
 
 from commands.paste.containers import Container, port_pair
 from commands.paste.notes import Notes
-from commands.paste.shell import UnclosedQuote, split_words
+from commands.paste.shell import UnclosedQuoteError, split_words
 from commands.paste.variables import Arg, Variables
 from redaction import MASK
 
@@ -102,7 +102,7 @@ def _compose_words(value: Any, variables: Variables, notes: Notes) -> list[Arg]:
 def _shell_words(text: str, variables: Variables, notes: Notes) -> list[Arg]:
     try:
         return variables.expand_words(split_words(text))
-    except UnclosedQuote as torn:
+    except UnclosedQuoteError as torn:
         notes.add(notes.warnings, f"a {torn.quote} quote in the manifest's command is never closed")
         return variables.expand_words(torn.command.words)
 

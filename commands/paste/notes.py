@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from errors import PitwallError
 
-class PasteRefused(Exception):
+
+class PasteRefusedError(PitwallError):
     """The paste cannot be read; the message is one sentence for the user."""
 
 

@@ -20,7 +20,7 @@ EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"}
 
 
 def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables]:
-    """The server command of a paste and the variables that the paste assigns; raises PasteRefused if it is empty."""
+    """The server command of a paste and the variables that it assigns; raises PasteRefusedError if it is empty."""
     cleaned = clean(text, notes)
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)

@@ -8,7 +8,7 @@ from itertools import islice
 
 from commands.paste.notes import Notes
 from commands.paste.servers import INVOCATIONS, SERVER_START, basename
-from commands.paste.shell import Command, Lexer, UnclosedQuote
+from commands.paste.shell import Command, Lexer, UnclosedQuoteError
 
 MOST_HEREDOCS = 50
 MOST_COMMANDS = 5000  # a paste with more is no launch command
@@ -66,7 +66,7 @@ def split_script(text: str, notes: Notes) -> Iterator[Command]:
             for command in islice(lexer.commands(), MOST_COMMANDS):
                 yield command
                 count += 1
-        except UnclosedQuote as torn:
+        except UnclosedQuoteError as torn:
             torn.command.torn = torn
             yield torn.command
             after = text.find("\n", torn.position)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from errors import PitwallError
+
 _PLAIN = re.compile(r"[^ \t\n\v\f\\'\"$`;&|<>()#]+")
 _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|()]")
@@ -17,7 +19,7 @@ _LONGEST_REFERENCE = 500  # characters of ${...} or $(...) before it is taken fo
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
 
 
-class UnclosedQuote(Exception):
+class UnclosedQuoteError(PitwallError):
     """A quote that never ends; `command` holds the words before it, `line` is where it opens."""
 
     def __init__(self, quote: str, command: Command, line: int, position: int) -> None:
@@ -72,7 +74,7 @@ class Command:
     redirections: list[str] = field(default_factory=list)
     array: tuple[str, list[Word]] | None = None  # NAME=(...); NAME+=(...) starts with the old array
     ends_with: str = ""
-    torn: UnclosedQuote | None = None  # why its words end too early
+    torn: UnclosedQuoteError | None = None  # why its words end too early
     follows: str = ""  # the operator before it
 
 
@@ -83,7 +85,7 @@ class Lexer:
         self.text, self.position, self.line = text, position, line
 
     def commands(self) -> Iterator[Command]:
-        """The simple commands up to the end of the line; raises UnclosedQuote."""
+        """The simple commands up to the end of the line; raises UnclosedQuoteError."""
         follows = ""
         while True:
             command = Command(self.line, self.position, follows=follows)
@@ -195,7 +197,7 @@ class Lexer:
     def _single(self, command: Command) -> Part:
         end = self.text.find("'", self.position + 1)
         if end < 0:
-            raise UnclosedQuote("single", command, self.line, self.position)
+            raise UnclosedQuoteError("single", command, self.line, self.position)
         body = self.text[self.position + 1 : end]
         self.position = end + 1
         self.line += body.count("\n")
@@ -207,7 +209,7 @@ class Lexer:
         self.position += 1
         while (char := self._peek()) != '"':
             if char == "":
-                raise UnclosedQuote("double", command, opened_at, start)
+                raise UnclosedQuoteError("double", command, opened_at, start)
             if plain := _IN_DOUBLE.match(self.text, self.position):
                 parts.append(Part(plain[0], is_quoted=True))
                 self.position = plain.end()
@@ -267,7 +269,7 @@ class Lexer:
 
 
 def split_words(text: str) -> list[Word]:
-    """The words of one command where line ends are mere blanks (compose's `command:`); raises UnclosedQuote."""
+    """The words of one command where line ends are mere blanks (compose's `command:`); raises UnclosedQuoteError."""
     lexer = Lexer(text.replace("\\\n", " ").replace("\n", " "), 0, 1)
     return [word for command in lexer.commands() for word in command.words]
 

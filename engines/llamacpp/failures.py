@@ -6,15 +6,15 @@ import re
 from typing import NamedTuple
 
 
-class Trouble(NamedTuple):
+class CollectorError(NamedTuple):
     """`rank` 0 is a cause, higher ranks follow from one, None is a warning; the sentence is ours."""
 
     rank: int | None
     sentence: str
 
 
-_RULES: tuple[tuple[re.Pattern[str], Trouble], ...] = tuple(
-    (re.compile(pattern), Trouble(rank, sentence))
+_RULES: tuple[tuple[re.Pattern[str], CollectorError], ...] = tuple(
+    (re.compile(pattern), CollectorError(rank, sentence))
     for pattern, rank, sentence in (
         (
             r"cudaMalloc failed: out of memory|failed to allocate \S+ buffer of size|"
@@ -79,6 +79,6 @@ _RULES: tuple[tuple[re.Pattern[str], Trouble], ...] = tuple(
 )
 
 
-def read_trouble(text: str) -> Trouble | None:
+def read_trouble(text: str) -> CollectorError | None:
     """What a message means for the run, or None."""
     return next((trouble for pattern, trouble in _RULES if pattern.search(text)), None)

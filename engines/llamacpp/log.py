@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.line_filter import LineFilter
 from engines.llamacpp.failures import read_trouble
 from engines.llamacpp.startup import MERGES, VERSION, StartupFacts
 from engines.llamacpp.timings import (
@@ -20,7 +21,6 @@ from engines.llamacpp.timings import (
     split_head,
 )
 from engines.reading import LineReader, mark, sample_on
-from engines.sieve import Sieve
 from samples import LogSample
 
 DEFINITION = "llamacpp.log"
@@ -96,7 +96,7 @@ class LlamacppReader(LineReader):
     """Reads one server's log, in order; a request's sample stands on its `eval time` line."""
 
     ENGINE = "llamacpp"
-    SIEVE = Sieve(_NEEDLES)
+    SIEVE = LineFilter(_NEEDLES)
     MERGES = MERGES
 
     def __init__(self) -> None:

@@ -75,7 +75,7 @@ _WARNINGS = (
 )
 
 
-class Trouble(NamedTuple):
+class CollectorError(NamedTuple):
     """A cause (`rank` 0), an echo of one (1) or a warning (None); `text` is the engine's, `sentence` ours."""
 
     text: str
@@ -92,7 +92,7 @@ class TroubleReader:
         self._is_fatal = False
         self._request_failed = False
 
-    def read(self, line: Line) -> Trouble | None:
+    def read(self, line: Line) -> CollectorError | None:
         if self._opened is not None and line.number - self._opened.number > _LONGEST_TRACEBACK:
             self._opened = None
         if _TRACEBACK in line.text:
@@ -108,12 +108,14 @@ class TroubleReader:
         """Where the traceback starts whose exception has not come yet."""
         return None if self._opened is None else self._opened.offset
 
-    def close(self) -> tuple[Line, Trouble] | None:
+    def close(self) -> tuple[Line, CollectorError] | None:
         """The scheduler's exception, if the log ended inside its traceback."""
         line, self._opened = self._opened, None
         if line is None or "hit an exception" not in line.text:
             return None
-        return line, Trouble("Scheduler hit an exception", "The scheduler failed; the log ends before it says why.", 0)
+        return line, CollectorError(
+            "Scheduler hit an exception", "The scheduler failed; the log ends before it says why.", 0
+        )
 
     def _open(self, line: Line) -> None:
         header = line.text.partition(_TRACEBACK)[0]
@@ -122,20 +124,20 @@ class TroubleReader:
         self._is_fatal = bool(_FATAL_HEADER.search(header)) or not (is_a_requests or self.is_ready)
         self._request_failed = False
 
-    def _name(self, text: str) -> Trouble:
+    def _name(self, text: str) -> CollectorError:
         if self._is_fatal:
-            return Trouble(text.lstrip("`"), _sentence(text), 0)
-        return Trouble(text, f"A request failed, the server lives on: {text}", None)
+            return CollectorError(text.lstrip("`"), _sentence(text), 0)
+        return CollectorError(text, f"A request failed, the server lives on: {text}", None)
 
 
-def _read_plain(text: str) -> Trouble | None:
+def _read_plain(text: str) -> CollectorError | None:
     if _ECHO.search(text):
-        return Trouble(text, text, 1)
+        return CollectorError(text, text, 1)
     if _DIRECT_CAUSE.search(text) or _KILLED.search(text):
-        return Trouble(text.lstrip("`"), _sentence(text), 0)
+        return CollectorError(text.lstrip("`"), _sentence(text), 0)
     for pattern, sentence in _WARNINGS:
         if pattern.search(text):
-            return Trouble(text, sentence, None)
+            return CollectorError(text, sentence, None)
     return None
 
 

@@ -8,11 +8,11 @@ from datetime import datetime
 
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.line_filter import LineFilter
 from engines.reading import LineReader, mark, sample_on
-from engines.sglang.failures import Trouble, TroubleReader
+from engines.sglang.failures import CollectorError, TroubleReader
 from engines.sglang.startup import MERGES, StartupFacts
 from engines.sglang.stats import is_cut_short, read_stats
-from engines.sieve import Sieve
 from samples import LogSample
 
 DEFINITION = "sglang.log"
@@ -97,7 +97,7 @@ class SglangReader(LineReader):
     """Reads one SGLang log, in order."""
 
     ENGINE = "sglang"
-    SIEVE = Sieve(_NEEDLES)
+    SIEVE = LineFilter(_NEEDLES)
     MERGES = MERGES
 
     def __init__(self) -> None:
@@ -176,7 +176,7 @@ class SglangReader(LineReader):
         trouble = self._trouble.read(line)
         return self._told(line, trouble) if trouble else []
 
-    def _told(self, line: Line, trouble: Trouble) -> list[LogEvent]:
+    def _told(self, line: Line, trouble: CollectorError) -> list[LogEvent]:
         return self.report(line, trouble.rank, trouble.text, trouble.sentence)
 
 

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 
-class Trouble(NamedTuple):
+class CollectorError(NamedTuple):
     """`rank` 0 is a cause, higher ranks follow from one; `cause` is the engine's text, the sentence ours."""
 
     rank: int
@@ -50,9 +50,9 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
 )
 
 
-def read_trouble(text: str) -> Trouble | None:
+def read_trouble(text: str) -> CollectorError | None:
     """What a message means for the run, or None."""
     for pattern, rank, sentence in _RULES:
         if found := pattern.search(text):
-            return Trouble(rank, found[0].strip(), sentence)
+            return CollectorError(rank, found[0].strip(), sentence)
     return None

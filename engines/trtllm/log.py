@@ -8,9 +8,9 @@ from datetime import datetime
 
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.line_filter import LineFilter
 from engines.numerals import COUNT, NUMBER
 from engines.reading import LineReader, sample_on
-from engines.sieve import Sieve
 from engines.trtllm.failures import read_trouble
 from engines.trtllm.startup import read_fact
 from samples import LogSample
@@ -91,7 +91,7 @@ class TrtllmReader(LineReader):
     """Reads one TensorRT-LLM log, in order."""
 
     ENGINE = "trtllm"
-    SIEVE = Sieve(_NEEDLES)
+    SIEVE = LineFilter(_NEEDLES)
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.line_filter import LineFilter, Routine
 from engines.reading import LineReader, mark, sample_on
-from engines.sieve import Routine, Sieve
 from engines.vllm import startup
 from engines.vllm.causes import explain_cause
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, FailureReader
@@ -60,7 +60,7 @@ _ROUTINE = Routine(
 class _Reader(LineReader):
     ENGINE = "vllm"
     MERGES = startup.MERGES
-    SIEVE = Sieve(_NEEDLES, _REQUEST_NOISE, _ROUTINE)
+    SIEVE = LineFilter(_NEEDLES, _REQUEST_NOISE, _ROUTINE)
 
     def __init__(self) -> None:
         super().__init__()

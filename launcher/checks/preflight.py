@@ -12,13 +12,14 @@ from urllib.parse import urlsplit, urlunsplit
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.write import complete_words
 from domain import Config, Run, WorkloadSpec
+from errors import PitwallError
 from launcher.checks.readiness import default_base_url
 from launcher.processes.runtimes import backend_of
 from machine.ports import describe_busy_port, host_and_port, is_port_free
 from redaction import missing_secrets
 
 
-class LaunchRefused(Exception):
+class LaunchRefusedError(PitwallError):
     """Nothing was started and no run was made; the message is one sentence that says what to mend."""
 
 
@@ -43,25 +44,25 @@ class LaunchRequest:
 
 
 def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:
-    """Raise LaunchRefused for what the user can mend before anything runs."""
+    """Raise LaunchRefusedError for what the user can mend before anything runs."""
     config = request.config
     if not config.argv or not config.argv[0].strip():
-        raise LaunchRefused("There is no command to run.")
+        raise LaunchRefusedError("There is no command to run.")
     if any("\0" in word for word in config.argv):
-        raise LaunchRefused("The command holds a NUL character, which no program can be given.")
+        raise LaunchRefusedError("The command holds a NUL character, which no program can be given.")
     cwd = working_directory(request)
     if not (is_there(cwd) and cwd.is_dir()):
-        raise LaunchRefused(f"The working directory {cwd} does not exist: make it, or choose another.")
+        raise LaunchRefusedError(f"The working directory {cwd} does not exist: make it, or choose another.")
     check_executable(config, cwd)
     check_model(request, cwd)
     missing = missing_secrets(config.argv, config.env, {**os.environ, **request.secrets})
     if missing:
-        raise LaunchRefused(
+        raise LaunchRefusedError(
             f"The value of {', '.join(missing)} is a secret that Pitwall does not keep: please give it."
         )
     base_url = request.base_url or default_base_url(config)
     if not base_url:
-        raise LaunchRefused("Pitwall cannot tell where this server will answer: please give its port or its URL.")
+        raise LaunchRefusedError("Pitwall cannot tell where this server will answer: please give its port or its URL.")
     port = port_of(base_url)
     if starts_now:
         check_port(port, config.host, live)
@@ -71,12 +72,12 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
 def with_words_filled_in(request: LaunchRequest) -> LaunchRequest:
     """The request with `~/` and plain variables of its command filled in, for no shell will do it.
 
-    Raises LaunchRefused for a variable that neither its environment nor ours sets.
+    Raises LaunchRefusedError for a variable that neither its environment nor ours sets.
     """
     config = request.config
     words, missing = complete_words(config.argv, {**os.environ, **config.env})
     if missing:
-        raise LaunchRefused(f"The command names ${', $'.join(missing)}, which is not set: please give the value.")
+        raise LaunchRefusedError(f"The command names ${', $'.join(missing)}, which is not set: please give the value.")
     return replace(request, config=config.model_copy(update={"argv": tuple(words)}))
 
 
@@ -86,19 +87,19 @@ def working_directory(request: LaunchRequest) -> Path:
 
 
 def in_full(path: str | Path) -> Path:
-    """The path with its `~` filled in; raises LaunchRefused where nobody has that home."""
+    """The path with its `~` filled in; raises LaunchRefusedError where nobody has that home."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise LaunchRefused(f"The path {path} names a home folder that is not known: write it in full.") from error
+        raise LaunchRefusedError(f"The path {path} names a home folder that is not known: write it in full.") from error
 
 
 def is_there(path: Path) -> bool:
-    """Whether it exists; raises LaunchRefused where this user may not know."""
+    """Whether it exists; raises LaunchRefusedError where this user may not know."""
     try:
         return path.exists()
     except OSError as error:
-        raise LaunchRefused(f"Whether {path} exists cannot be told: {error.strerror}.") from error
+        raise LaunchRefusedError(f"Whether {path} exists cannot be told: {error.strerror}.") from error
 
 
 def check_executable(config: Config, cwd: Path) -> None:
@@ -107,11 +108,11 @@ def check_executable(config: Config, cwd: Path) -> None:
     if "/" in word:
         path = cwd / word
         if not is_there(path):
-            raise LaunchRefused(f"The executable {path} does not exist: install it, or give its path.")
+            raise LaunchRefusedError(f"The executable {path} does not exist: install it, or give its path.")
         if path.is_dir() or not os.access(path, os.X_OK):
-            raise LaunchRefused(f"{path} is not executable: allow it with chmod +x, or name another.")
+            raise LaunchRefusedError(f"{path} is not executable: allow it with chmod +x, or name another.")
     elif not shutil.which(word, path=config.env.get("PATH")):
-        raise LaunchRefused(f"The executable {word} was not found on the PATH: install it, or give its full path.")
+        raise LaunchRefusedError(f"The executable {word} was not found on the PATH: install it, or give its full path.")
 
 
 def check_model(request: LaunchRequest, cwd: Path) -> None:
@@ -121,7 +122,9 @@ def check_model(request: LaunchRequest, cwd: Path) -> None:
         return
     is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
     if is_path and not is_there(cwd / in_full(model)):
-        raise LaunchRefused(f"The model {model} does not exist: give a path of this machine, or a name that a hub has.")
+        raise LaunchRefusedError(
+            f"The model {model} does not exist: give a path of this machine, or a name that a hub has."
+        )
 
 
 def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
@@ -129,21 +132,21 @@ def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
     for run in live:
         if run.kind == "launched" and run.base_url and port_of(run.base_url) == port:
             taken = f"Port {port} belongs to the run '{run.name}', which is {run.state.value}"
-            raise LaunchRefused(f"{taken}: choose another port, or queue this run behind it.")
+            raise LaunchRefusedError(f"{taken}: choose another port, or queue this run behind it.")
     if not is_port_free(port, host):
-        raise LaunchRefused(f"{describe_busy_port(port)} Stop that, or choose another port.")
+        raise LaunchRefusedError(f"{describe_busy_port(port)} Stop that, or choose another port.")
 
 
 def check_container(config: Config) -> None:
     """A container's name must be free."""
     if obstacle := backend_of(config, "").obstacle(config.argv):
-        raise LaunchRefused(obstacle)
+        raise LaunchRefusedError(obstacle)
 
 
 def read_ready_url(text: str) -> tuple[str | None, str | None]:
     """Base URL and path of a readiness URL as a person types it, with or without http://; None for nothing.
 
-    Raises LaunchRefused for what is no URL.
+    Raises LaunchRefusedError for what is no URL.
     """
     typed = text.strip()
     if not typed:
@@ -152,14 +155,14 @@ def read_ready_url(text: str) -> tuple[str | None, str | None]:
     port_of(url)
     parts = urlsplit(url)
     if parts.username or parts.password:
-        raise LaunchRefused("A readiness URL with a name or password in it is not taken: it would be stored.")
+        raise LaunchRefusedError("A readiness URL with a name or password in it is not taken: it would be stored.")
     return f"{parts.scheme}://{parts.netloc}", urlunsplit(("", "", parts.path, parts.query, "")) or None
 
 
 def port_of(base_url: str) -> int:
-    """The port of an http(s) URL; raises LaunchRefused when it is not one."""
+    """The port of an http(s) URL; raises LaunchRefusedError when it is not one."""
     try:
         return host_and_port(base_url)[1]
     except ValueError as error:
         words = f"'{base_url}' is not the address of a server: it looks like http://127.0.0.1:8000."
-        raise LaunchRefused(words) from error
+        raise LaunchRefusedError(words) from error

@@ -13,7 +13,14 @@ from commands.presets import Needs
 from commands.write import complete_words
 from domain import Config
 from engines import BY_NAME
-from launcher.checks.preflight import LaunchRefused, LaunchRequest, check_executable, check_model, in_full, is_there
+from launcher.checks.preflight import (
+    LaunchRefusedError,
+    LaunchRequest,
+    check_executable,
+    check_model,
+    in_full,
+    is_there,
+)
 from launcher.processes.containers import has_image
 
 GIB = 2**30
@@ -73,7 +80,7 @@ def _software(config: Config, cwd: Path) -> Iterator[str]:
             check_model(LaunchRequest(filled), cwd)
             if config.launcher in CONTAINER_LAUNCHERS:
                 yield from _container(config, Path(words[0]).name)
-    except LaunchRefused as refusal:
+    except LaunchRefusedError as refusal:
         yield str(refusal)
 
 

@@ -21,7 +21,7 @@ import psutil
 
 from launcher.processes.shim import MARKER, SHIM_MARKER, write_json
 from machine.identity import boot_id
-from machine.process_start import birth_s, is_born_at
+from machine.process_start import process_start_s, started_at_boot_s
 from redaction import HIDDEN_PREFIX, is_secret_name
 
 WORKLOAD = "workload"  # the name of its directory within the run's
@@ -90,13 +90,13 @@ def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[
         )
 
 
-def same_process(pid: int | None, born_at_s: float | None) -> psutil.Process | None:
+def same_process(pid: int | None, start_s: float | None) -> psutil.Process | None:
     """The living process with this pid and birth; None if it is gone, a zombie, or the pid is another's now."""
-    if pid is None or born_at_s is None:
+    if pid is None or start_s is None:
         return None
     try:
         process = psutil.Process(pid)
-        return process if is_born_at(pid, born_at_s) and process.status() != psutil.STATUS_ZOMBIE else None
+        return process if started_at_boot_s(pid, start_s) and process.status() != psutil.STATUS_ZOMBIE else None
     except psutil.NoSuchProcess:
         return None
 
@@ -183,7 +183,7 @@ def look_at(directory: Path) -> ProcessSight:
             return ProcessSight(
                 "alive",
                 server.pid,
-                written.get("server_birth_s") or _birth_of(server),
+                written.get("server_birth_s") or _start_of(server),
                 server.create_time(),
                 datetime.fromisoformat(started_at) if started_at else None,
                 supervisor is not None,
@@ -194,9 +194,9 @@ def look_at(directory: Path) -> ProcessSight:
     return _ended(directory)
 
 
-def _birth_of(process: psutil.Process) -> float | None:
+def _start_of(process: psutil.Process) -> float | None:
     try:
-        return birth_s(process.pid)
+        return process_start_s(process.pid)
     except psutil.NoSuchProcess:
         return None
 

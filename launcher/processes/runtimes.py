@@ -24,7 +24,7 @@ from launcher.processes.containers import TIMEOUT_S, ask
 from launcher.processes.shim import MARKER
 from launcher.processes.startup_progress import read_pull
 from launcher.processes.stopping import StopReport
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 
 LABEL = "pitwall.run"
 DROPPED = frozenset({"--rm", "--rmi", "--detach", "--interactive", "--tty", "--replace", "--restart"})
@@ -237,7 +237,7 @@ def _process_here(pid: int | None, container: str) -> tuple[int, float, float] |
     """The pid, birth and start of a process of this machine: a runtime in a virtual machine has numbers of its own."""
     try:
         if pid and container in Path(f"/proc/{pid}/cgroup").read_text():
-            return pid, birth_s(pid), psutil.Process(pid).create_time()
+            return pid, process_start_s(pid), psutil.Process(pid).create_time()
     except (OSError, psutil.Error):
         return None, None, None
     return None, None, None

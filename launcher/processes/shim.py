@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from machine.identity import boot_id
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 from redaction import HIDDEN_PREFIX
 
 MARKER = "PITWALL_RUN_ID"  # in the environment of everything that a run starts
@@ -127,9 +127,9 @@ class Shim:
         content = {
             "marker": self._spec["marker"],
             "shim_pid": os.getpid(),
-            "shim_birth_s": birth_s(os.getpid()),
+            "shim_birth_s": process_start_s(os.getpid()),
             "server_pid": server_pid,
-            "server_birth_s": birth_s(server_pid) if server_pid else None,
+            "server_birth_s": process_start_s(server_pid) if server_pid else None,
             "started_at": datetime.now(UTC).isoformat() if server_pid else None,
             "boot_id": boot_id(),
         }

@@ -78,16 +78,16 @@ def wait_until(is_so: Callable[[], bool], timeout_s: float) -> bool:
 
 
 def _ask_server(directory: Path) -> bool:
-    sight = look_at(directory)
-    if sight.state == "starting":  # the shim keeps it in mind until there is a server
+    status = look_at(directory)
+    if status.state == "starting":  # the shim keeps it in mind until there is a server
         _signal(filter(None, [shim_process(directory)]), signal.SIGTERM)
         wait_until(lambda: look_at(directory).state != "starting", KILL_WAIT_S)
         return True
-    if sight.state != "alive" or sight.pid is None:
+    if status.state != "alive" or status.pid is None:
         return False
     with suppress(ProcessLookupError, PermissionError):
-        is_leader = os.getpgid(sight.pid) == sight.pid
-        (os.killpg if is_leader else os.kill)(sight.pid, signal.SIGTERM)
+        is_leader = os.getpgid(status.pid) == status.pid
+        (os.killpg if is_leader else os.kill)(status.pid, signal.SIGTERM)
     return True
 
 

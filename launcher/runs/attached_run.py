@@ -10,8 +10,8 @@ from typing import Any
 from domain import Run, RunState
 from launcher.checks.readiness import ReadinessPoll, accepts_connections
 from launcher.processes.process import same_process
-from launcher.runs.dependencies import Means
-from launcher.runs.run_log import Ledger
+from launcher.runs.dependencies import Dependencies
+from launcher.runs.recorder import RunRecorder
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
 WENT_AWAY = "The server went away."
@@ -25,7 +25,7 @@ class Watch:
     """
 
     run: Run
-    means: Means
+    deps: Dependencies
     _poll: ReadinessPoll | None = None
     _contact: Future[bool] | None = None
     _refused_since_s: float | None = None
@@ -42,24 +42,24 @@ class Watch:
         self._change(note, state=RunState.FINISHED, ended_at=self._now(), note=note)
 
     def _change(self, text: str, **updates: Any) -> None:
-        ledger: Ledger = self.means.ledger
-        self.run = ledger.save(self.run.model_copy(update=updates), text)
+        recorder: RunRecorder = self.deps.recorder
+        self.run = recorder.save(self.run.model_copy(update=updates), text)
 
     def _is_gone(self) -> bool:
         if self.run.pid is not None:
             return same_process(self.run.pid, self.run.pid_birth_s) is None
         if self._contact and self._contact.done():
-            self._refused_since_s = None if self._contact.result() else self._refused_since_s or self.means.mono_s()
+            self._refused_since_s = None if self._contact.result() else self._refused_since_s or self.deps.mono_s()
             self._contact = None
         if self._contact is None and self.run.base_url:
             # A bare connection: an HTTP request each time would fill the server's access log.
-            self._contact = self.means.pool.submit(accepts_connections, self.run.base_url)
-        return self._refused_since_s is not None and self.means.mono_s() - self._refused_since_s >= GONE_AFTER_S
+            self._contact = self.deps.pool.submit(accepts_connections, self.run.base_url)
+        return self._refused_since_s is not None and self.deps.mono_s() - self._refused_since_s >= GONE_AFTER_S
 
     def _now(self) -> datetime:
-        return self.means.ledger.clock()
+        return self.deps.recorder.clock()
 
     def _step_starting(self) -> None:
-        self._poll = self._poll or ReadinessPoll(self.means.pool, f"{self.run.base_url}{self.run.ready_path}")
+        self._poll = self._poll or ReadinessPoll(self.deps.pool, f"{self.run.base_url}{self.run.ready_path}")
         if self._poll.is_ready():
             self._change("ready", state=RunState.READY, ready_at=self._now())

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from domain import Run
 from launcher.runs.provenance import GpusNow
-from launcher.runs.run_log import Ledger
+from launcher.runs.recorder import RunRecorder
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Dependencies:
     """Given once by the supervisor, the same for all of them."""
 
-    ledger: Ledger
+    recorder: RunRecorder
     mono_s: Callable[[], float]
     pool: Executor  # for what may take its time: probes and stops
     stop_grace_s: float

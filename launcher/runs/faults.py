@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from launcher.runs.run_log import Ledger
+from launcher.runs.recorder import RunRecorder
 
 
 @dataclass
 class Faults:
     """The runs whose last step raised something that nobody expected; it is told when it begins."""
 
-    ledger: Ledger
+    recorder: RunRecorder
     _by_run: dict[str, str] = field(default_factory=dict)
 
     def __contains__(self, run_id: str) -> bool:
@@ -25,6 +25,6 @@ class Faults:
         except Exception as error:
             known, self._by_run[run_id] = self._by_run.get(run_id), repr(error)
             if known != repr(error):
-                self.ledger.tell_fault(run_id, error)
+                self.recorder.tell_fault(run_id, error)
         else:
             self._by_run.pop(run_id, None)

@@ -29,7 +29,7 @@ from launcher.processes.process import (
 )
 from launcher.processes.runtimes import Backend, ContainerFacts, backend_of, with_container
 from launcher.processes.startup_progress import Start, by_the_clock_of, is_pulling, read_bar
-from launcher.runs.dependencies import Means
+from launcher.runs.dependencies import Dependencies
 from launcher.runs.provenance import freeze
 from launcher.runs.teardown import BROKE_OFF, NOTHING_STOPPED, Stopped, how_it_ended, server_words, stop_everything
 from machine.ports import describe_busy_port, is_port_free
@@ -41,11 +41,11 @@ T = TypeVar("T")
 
 
 @dataclass
-class Life:
+class LaunchedRun:
     """One launched run and what is under way for it."""
 
     run: Run
-    means: Means
+    deps: Dependencies
     secrets: Mapping[str, str] = field(default_factory=dict)
     was_adopted: bool = False  # from an earlier Pitwall
     _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -73,13 +73,13 @@ class Life:
         """Start the server; what has become impossible since it was queued makes a failed run."""
         run = self.run
         assert run.base_url
-        self.run = run.model_copy(update={"state": RunState.STARTING, "started_at": self.means.ledger.clock()})
+        self.run = run.model_copy(update={"state": RunState.STARTING, "started_at": self.deps.recorder.clock()})
         try:
-            self.means.ledger.save_durably(self.run)  # or nobody would know of the server after a crash
+            self.deps.recorder.save_durably(self.run)  # or nobody would know of the server after a crash
         except TimeoutError:
             return self._conclude(NOT_STORED)
-        self.means.ledger.tell(run.id, "state", "starting", state=self.run.state.value)
-        self._begun_s = self.means.mono_s()
+        self.deps.recorder.tell(run.id, "state", "starting", state=self.run.state.value)
+        self._begun_s = self.deps.mono_s()
         was_adopted, self.was_adopted = self.was_adopted, False
         missing = missing_secrets(run.config.argv, run.config.env, os.environ)
         if was_adopted and missing:
@@ -89,7 +89,7 @@ class Life:
         # After a restart only what Pitwall's own environment holds is left of the secrets.
         _, inherited = hide_secrets(run.config.argv, os.environ)
         self.secrets = {**inherited, **self.secrets}
-        self._frozen = self._in_pool(lambda: freeze(run, self.means.gpus()))
+        self._frozen = self._in_pool(lambda: freeze(run, self.deps.gpus()))
         try:
             self._shims[self.directory] = start_shim(self.directory, self.secrets)
         except OSError as error:
@@ -103,13 +103,13 @@ class Life:
         self._note_provenance()
         if self.run.state is RunState.STOPPING:
             return self._step_stopping()
-        sight = look_at(self.directory)
-        if sight.state == "absent":
+        status = look_at(self.directory)
+        if status.state == "absent":
             return self._start_again()
-        if sight.exit:
-            return self._server_ended(sight.exit, sight.started_at is not None)
-        if sight.state == "alive":
-            self._note_process(sight)
+        if status.exit:
+            return self._server_ended(status.exit, status.started_at is not None)
+        if status.state == "alive":
+            self._note_process(status)
         if self.run.state is RunState.STARTING:
             return self._step_starting()
         self._note_container()
@@ -125,34 +125,34 @@ class Life:
     def _fail(self, words: str) -> None:
         """End for a fault of the server's own; its log may say more than its exit does, if only by its last line."""
         last_line = next(filter(str.strip, reversed(self._log_tail())), None)
-        cause, line = self._attempt(lambda: self.means.explain_failure(self.run)) or (words, last_line)
+        cause, line = self._attempt(lambda: self.deps.explain_failure(self.run)) or (words, last_line)
         self.end(cause, cause_line=line)
 
     def _log_tail(self) -> list[str]:
         return log_tail(Path(self.run.log_path), self.secrets.values()) if self.run.log_path else []
 
     def _change(self, text: str, **updates: Any) -> None:
-        self.run = self.means.ledger.save(self.run.model_copy(update=updates), text)
+        self.run = self.deps.recorder.save(self.run.model_copy(update=updates), text)
 
     def _in_pool(self, call: Callable[[], T | None]) -> Future[T | None]:
-        return self.means.pool.submit(lambda: self._attempt(call))
+        return self.deps.pool.submit(lambda: self._attempt(call))
 
     def _attempt(self, call: Callable[[], T | None]) -> T | None:
         """What it returns; None where it raised, which is told."""
         try:
             return call()
         except Exception as error:
-            self.means.ledger.tell_fault(self.run.id, error)
+            self.deps.recorder.tell_fault(self.run.id, error)
             return None
 
-    def _note_process(self, sight: ProcessSight) -> None:
+    def _note_process(self, status: ProcessSight) -> None:
         if self.run.pid is None:
-            update = {"pid": sight.pid, "pid_birth_s": sight.pid_birth_s, "pid_started_at": sight.pid_started_at}
-            self._change(f"server process {sight.pid}", started_at=sight.started_at or self.run.started_at, **update)
-        if not sight.is_supervised and not self._was_warned:
+            update = {"pid": status.pid, "pid_birth_s": status.pid_birth_s, "pid_started_at": status.pid_started_at}
+            self._change(f"server process {status.pid}", started_at=status.started_at or self.run.started_at, **update)
+        if not status.is_supervised and not self._was_warned:
             self._was_warned = True
             text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
-            self.means.ledger.tell(self.run.id, "warning", text)
+            self.deps.recorder.tell(self.run.id, "warning", text)
 
     def _note_provenance(self) -> None:
         if self._frozen and self._frozen.done():
@@ -182,11 +182,11 @@ class Life:
     def _step_starting(self) -> None:
         self._note_phase()
         if self._start is None:
-            poll = ReadinessPoll(self.means.pool, f"{self.run.base_url}{self.run.ready_path}")
+            poll = ReadinessPoll(self.deps.pool, f"{self.run.base_url}{self.run.ready_path}")
             self._start = Start(poll, self.run.ready_timeout_s)
         if self._start.poll.is_ready():
             self._became_ready()
-        elif words := self._start.give_up(self.run.phase, self.means.mono_s()):
+        elif words := self._start.give_up(self.run.phase, self.deps.mono_s()):
             self._fail(words)
 
     def _note_phase(self) -> None:
@@ -201,21 +201,21 @@ class Life:
         note = self.run.note
         if self.was_adopted:
             note = "It may have been ready earlier: Pitwall was restarted while it started."
-        ready_at, started_at = self.means.ledger.clock(), self.run.started_at
+        ready_at, started_at = self.deps.recorder.clock(), self.run.started_at
         if started_at and self._begun_s is not None:
-            started_at = by_the_clock_of(ready_at, started_at, self.means.mono_s() - self._begun_s)
+            started_at = by_the_clock_of(ready_at, started_at, self.deps.mono_s() - self._begun_s)
         self._change("ready", state=RunState.READY, started_at=started_at, ready_at=ready_at, phase=None, note=note)
 
     # --- ready and running ------------------------------------------------------------------------------------------
     def _step_workload(self) -> None:
         if not self.has_workload:
             return None
-        sight = look_at(self.workload_directory)
-        if sight.state == "absent":
+        status = look_at(self.workload_directory)
+        if status.state == "absent":
             return self.end(NO_SHIM) if self.workload_directory in self._shims else self._start_workload()
-        if sight.state == "ended" and (self.run.state is RunState.RUNNING or self.run.stop_when_done):
-            return self._workload_ended(sight)
-        if sight.state != "ended" and self.run.state is RunState.READY:
+        if status.state == "ended" and (self.run.state is RunState.RUNNING or self.run.stop_when_done):
+            return self._workload_ended(status)
+        if status.state != "ended" and self.run.state is RunState.READY:
             self._change("workload running", state=RunState.RUNNING)
         return None
 
@@ -224,23 +224,23 @@ class Life:
         return self.run.workload is not None and self.run.workload.name != WATCH.name
 
     def _start_workload(self) -> None:
-        assert self.means.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
+        assert self.deps.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
         directory = self.workload_directory
         try:
             directory.mkdir(exist_ok=True)
-            argv = self.means.prepare_workload(self.run, directory)
+            argv = self.deps.prepare_workload(self.run, directory)
             write_spec(ProcessSpec(argv, str(ROOT), log="workload.log"), directory)
             self._change("workload running", state=RunState.RUNNING)
             self._shims[directory] = start_shim(directory, self.secrets)
         except OSError as error:
             self.end(f"The workload could not be started: {error.strerror} ({error.filename}).")
 
-    def _workload_ended(self, sight: ProcessSight) -> None:
-        assert sight.exit
-        words = describe_exit(sight.exit, "The workload")
-        self.means.ledger.tell(self.run.id, "workload", words, exit_code=sight.exit.exit_code)
-        is_broken = bool(sight.exit.exit_code) or sight.exit.signal is not None or sight.started_at is None
-        is_unknown = sight.exit.exit_code is None and not is_broken
+    def _workload_ended(self, status: ProcessSight) -> None:
+        assert status.exit
+        words = describe_exit(status.exit, "The workload")
+        self.deps.recorder.tell(self.run.id, "workload", words, exit_code=status.exit.exit_code)
+        is_broken = bool(status.exit.exit_code) or status.exit.signal is not None or status.started_at is None
+        is_unknown = status.exit.exit_code is None and not is_broken
         if is_broken or self.run.stop_when_done:
             return self.end(words if is_broken else None, words if is_unknown else None)
         return self._change("workload done", state=RunState.READY, note=words if is_unknown else self.run.note)
@@ -256,13 +256,13 @@ class Life:
 
     def _step_stopping(self) -> None:
         if self._stop is None:
-            self._stop = self._in_pool(lambda: stop_everything(self.run, self.means))
+            self._stop = self._in_pool(lambda: stop_everything(self.run, self.deps))
         elif self._stop.done():
             self._conclude(self.run.cause, self._stop.result() or BROKE_OFF)
 
     def _conclude(self, cause: str | None, stopped: Stopped = NOTHING_STOPPED) -> None:
-        update = how_it_ended(self.run, cause, look_at(self.directory), stopped, self.means.ledger.clock())
+        update = how_it_ended(self.run, cause, look_at(self.directory), stopped, self.deps.recorder.clock())
         self.run = self.run.model_copy(update=update)
         words = self.run.cause or self.run.note or "finished"
         tail = self._log_tail() if self.run.cause else []
-        self.means.ledger.save(self.run, words, actions=list(stopped[0].actions), log_tail=tail)
+        self.deps.recorder.save(self.run, words, actions=list(stopped[0].actions), log_tail=tail)

@@ -13,11 +13,11 @@ import psutil
 
 from commands.naming import choose_color, choose_name
 from domain import Config, Run, RunState, new_run_id
-from launcher.checks.preflight import LaunchRefused, LaunchRequest, working_directory
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, working_directory
 from launcher.checks.readiness import default_base_url, default_ready_path
 from launcher.processes.process import ProcessSpec, write_spec
 from launcher.processes.runtimes import backend_of
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 from redaction import (
     SERVER_API_KEY,
     find_api_key,
@@ -93,12 +93,12 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
 
 
 def identity(pid: int | None) -> dict[str, Any]:
-    """The fields of a Run that tell a process from a later one with its pid; raises LaunchRefused if it is gone."""
+    """The fields of a Run that tell a process from a later one with its pid; raises LaunchRefusedError if gone."""
     if pid is None:
         return {}
     try:
-        born_at_s, started_at = birth_s(pid), psutil.Process(pid).create_time()
+        start_s, started_at = process_start_s(pid), psutil.Process(pid).create_time()
     except psutil.NoSuchProcess as error:
-        raise LaunchRefused(f"There is no process {pid}.") from error
+        raise LaunchRefusedError(f"There is no process {pid}.") from error
     moment = datetime.fromtimestamp(started_at, UTC)
-    return {"pid": pid, "pid_birth_s": born_at_s, "pid_started_at": started_at, "started_at": moment}
+    return {"pid": pid, "pid_birth_s": start_s, "pid_started_at": started_at, "started_at": moment}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from domain import Run
 from launcher.processes.shim import write_json
-from launcher.runs.launched_run import Life
+from launcher.runs.launched_run import LaunchedRun
 from launcher.runs.resource_claims import claim_of
 
 FILE = "queue.json"
@@ -23,7 +23,7 @@ class RunQueue:
 
     def __init__(self, runs_dir: Path) -> None:
         self._path = runs_dir / FILE
-        self._lives: dict[str, Life] = {}
+        self._lives: dict[str, LaunchedRun] = {}
         self.is_on_hold = bool(json.loads(self._path.read_text())["is_on_hold"]) if self._path.exists() else False
 
     def hold(self, is_on_hold: bool) -> None:
@@ -32,31 +32,31 @@ class RunQueue:
         write_json(self._path, {"is_on_hold": is_on_hold})
         self.is_on_hold = is_on_hold
 
-    def add(self, life: Life) -> None:
+    def add(self, life: LaunchedRun) -> None:
         self._lives[life.run.id] = life
 
-    def take(self, run_id: str) -> Life | None:
+    def take(self, run_id: str) -> LaunchedRun | None:
         """Take a run off the queue."""
         return self._lives.pop(run_id, None)
 
-    def lives(self) -> list[Life]:
+    def lives(self) -> list[LaunchedRun]:
         """All that wait, in the order of their start."""
         # A page may ask while the supervisor adds: sorted() copies before it asks for keys.
         return sorted(self._lives.values(), key=lambda life: (life.run.queue_position or 0.0, life.run.id))
 
-    def starting_soon(self) -> list[Life]:
-        """Those that wait for nothing but the next turn."""
+    def starting_soon(self) -> list[LaunchedRun]:
+        """Those that wait for nothing but the next tick."""
         return [life for life in self.lives() if life.run.queue_position is None]
 
-    def waiting(self) -> list[Life]:
+    def waiting(self) -> list[LaunchedRun]:
         """Those that wait for others, the next one first."""
         return [life for life in self.lives() if life.run.queue_position is not None]
 
-    def due(self, live: Iterable[Run]) -> list[Life]:
+    def due(self, live: Iterable[Run]) -> list[LaunchedRun]:
         """Those whose time has come."""
         return [*self.starting_soon(), *([] if self.is_on_hold else self._next(live))]
 
-    def _next(self, live: Iterable[Run]) -> Iterator[Life]:
+    def _next(self, live: Iterable[Run]) -> Iterator[LaunchedRun]:
         taken = [claim_of(run) for run in live if run.queue_position is not None]
         for life in self.waiting():
             claim = claim_of(life.run)
@@ -69,7 +69,7 @@ class RunQueue:
         runs = [*(life.run for life in self.lives()), *live]
         return max((run.queue_position or 0.0 for run in runs), default=0.0) + 1.0
 
-    def reorder(self, run_ids: Sequence[str]) -> list[Life]:
+    def reorder(self, run_ids: Sequence[str]) -> list[LaunchedRun]:
         """Put the named runs first, in this order, the others behind them as they were; those that moved.
 
         Names that do not wait any more are passed over: a page may be a moment behind.

@@ -12,25 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from domain import Config, Run, RunState, new_run_id, utc_now
-from launcher.checks.preflight import LaunchRefused, LaunchRequest, check_request, port_of, with_words_filled_in
+from errors import PitwallError
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request, port_of, with_words_filled_in
 from launcher.checks.readiness import accepts_connections
 from launcher.processes.process import shim_secrets
 from launcher.processes.workload_signals import Order, steer
 from launcher.runs.attached_run import Watch
-from launcher.runs.dependencies import Means
+from launcher.runs.dependencies import Dependencies
 from launcher.runs.faults import Faults
-from launcher.runs.launched_run import Life
+from launcher.runs.launched_run import LaunchedRun
 from launcher.runs.new_run import attached_run, identity, lay_down, new_run
 from launcher.runs.provenance import GpusNow, NotAsked
 from launcher.runs.queue import RunQueue
-from launcher.runs.run_log import Ledger, RunStore
+from launcher.runs.recorder import RunRecorder, RunStore
 from machine.identity import REMOTE, machine_at, machine_id
 from machine.ports import server_at
 from redaction import SERVER_API_KEY
 from samples import Batch
 
 LOG = logging.getLogger(__name__)
-TURN_S = 0.25
+TICK_S = 0.25
 ID_STEP = timedelta(milliseconds=1)  # what an id tells apart: those of a batch sort as it was given
 CANCELLED = "Cancelled before it started."
 SKIPPED = "Skipped: it was stopped so that the queue goes on."
@@ -38,7 +39,7 @@ LOAD_CANCELLED = "Its load was cancelled: what it had measured until then is kep
 OTHER_MACHINE = "It was live on another machine when this store was last used: its end is unknown."
 
 
-class UnknownRun(LookupError):
+class UnknownRunError(PitwallError):
     """No run of the store has this id."""
 
 
@@ -70,19 +71,19 @@ class Supervisor:
         self._clock = clock
         self._machine = machine or machine_id()
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="launcher")
-        ledger = Ledger(store, events, clock)
-        self._means = Means(ledger, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus)
-        self._faults = Faults(ledger)
-        self._lives: dict[str, Life | Watch] = {}
+        recorder = RunRecorder(store, events, clock)
+        self._deps = Dependencies(recorder, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus)
+        self._faults = Faults(recorder)
+        self._lives: dict[str, LaunchedRun | Watch] = {}
         self._queue = RunQueue(runs_dir)
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._is_closing = False
-        self._thread = threading.Thread(target=self._turn_until_closed, name="supervisor", daemon=True)
+        self._thread = threading.Thread(target=self._tick_until_closed, name="supervisor", daemon=True)
 
     # --- its own life -----------------------------------------------------------------------------------------------
     def start(self) -> None:
-        """Begin to turn; call `adopt_all` first."""
+        """Begin to tick; call `adopt_all` first."""
         self._thread.start()
 
     def adopt_all(self) -> list[Run]:
@@ -94,12 +95,12 @@ class Supervisor:
         is_remote = run.kind == "attached" and run.machine_id.startswith(REMOTE)
         if run.machine_id != self._machine and not is_remote:
             update = {"state": RunState.FAILED, "cause": OTHER_MACHINE}
-            return self._means.ledger.save(run.model_copy(update=update), OTHER_MACHINE)
+            return self._deps.recorder.save(run.model_copy(update=update), OTHER_MACHINE)
         if run.kind == "attached":
-            self._lives[run.id] = Watch(run, self._means)
+            self._lives[run.id] = Watch(run, self._deps)
             return run
         assert run.run_dir
-        life = Life(run, self._means, shim_secrets(Path(run.run_dir)), was_adopted=True)
+        life = LaunchedRun(run, self._deps, shim_secrets(Path(run.run_dir)), was_adopted=True)
         if run.state is RunState.QUEUED:
             self._queue.add(life)
         else:
@@ -122,23 +123,23 @@ class Supervisor:
         with self._lock:
             for life in self._queue.lives():
                 self.cancel(life.run.id)
-            launched = [life for life in self._lives.values() if isinstance(life, Life)]
+            launched = [life for life in self._lives.values() if isinstance(life, LaunchedRun)]
             for life in launched:
                 life.end()
         while any(not life.run.state.is_final and life.run.id not in self._faults for life in launched):
-            self.turn()
-            time.sleep(TURN_S)
+            self.tick()
+            time.sleep(TICK_S)
 
-    def _turn_until_closed(self) -> None:
+    def _tick_until_closed(self) -> None:
         while not self._is_closing:
             try:
-                self.turn()
+                self.tick()
             except Exception:  # every run depends on this thread
-                LOG.exception("a turn of the supervisor broke off")
-            self._wake.wait(TURN_S)
+                LOG.exception("a tick of the supervisor broke off")
+            self._wake.wait(TICK_S)
             self._wake.clear()
 
-    def turn(self) -> None:
+    def tick(self) -> None:
         """Look at every live run once, and start what the queue has next."""
         with self._lock:
             for life in list(self._lives.values()):
@@ -151,11 +152,11 @@ class Supervisor:
 
     # --- what pages ask of it ---------------------------------------------------------------------------------------
     def launch(self, request: LaunchRequest) -> Run:
-        """Record a run that starts at once; raises LaunchRefused."""
+        """Record a run that starts at once; raises LaunchRefusedError."""
         return self._launch_all([request], one_after_the_other=False, batch_id=None)[0]
 
     def launch_batch(self, requests: Sequence[LaunchRequest], one_after_the_other: bool) -> list[Run]:
-        """Record runs that belong together, all or none; raises LaunchRefused.
+        """Record runs that belong together, all or none; raises LaunchRefusedError.
 
         One after the other, a run starts when those before it that have one of its GPUs or its port are over: their
         workload ended, or they were stopped.
@@ -181,16 +182,16 @@ class Supervisor:
             lives = [self._lay_down(run, request) for run, request in zip(made, requests, strict=True)]
             for life in lives:
                 self._queue.add(life)
-                self._means.ledger.save(life.run, "queued")
+                self._deps.recorder.save(life.run, "queued")
         self._wake.set()
         return made
 
-    def _lay_down(self, run: Run, request: LaunchRequest) -> Life:
+    def _lay_down(self, run: Run, request: LaunchRequest) -> LaunchedRun:
         try:
-            return Life(run, self._means, lay_down(run, request))
+            return LaunchedRun(run, self._deps, lay_down(run, request))
         except OSError as error:
             reason = f"{error.strerror} ({error.filename})"
-            raise LaunchRefused(f"The run directory cannot be written: {reason}.") from error
+            raise LaunchRefusedError(f"The run directory cannot be written: {reason}.") from error
 
     def attach(
         self,
@@ -200,11 +201,11 @@ class Supervisor:
         pid: int | None = None,
         name: str | None = None,
     ) -> Run:
-        """Watch a server that runs already; a second time gives the same run. Raises LaunchRefused if none answers."""
+        """Watch a running server; the same URL gives the same run. Raises LaunchRefusedError if none answers."""
         base_url = base_url.rstrip("/")
         port_of(base_url)
         if not self._run_at(base_url) and not accepts_connections(base_url):
-            raise LaunchRefused(f"Nothing answers at {base_url}.")
+            raise LaunchRefusedError(f"Nothing answers at {base_url}.")
         machine = self._machine if pid is not None else machine_at(base_url, self._machine)
         with self._lock:
             same = self._run_at(base_url)
@@ -212,8 +213,8 @@ class Supervisor:
                 return same
             run = attached_run(base_url, config, self._clock(), machine, list(self._store.runs()), name)
             run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
-            self._lives[run.id] = Watch(run, self._means)
-            return self._means.ledger.save(run, "attached")
+            self._lives[run.id] = Watch(run, self._deps)
+            return self._deps.recorder.save(run, "attached")
 
     def _run_at(self, base_url: str) -> Run | None:
         wanted = server_at(base_url)
@@ -240,21 +241,21 @@ class Supervisor:
             if not life:
                 return self._stored(run_id)
             update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
-            life.run = self._means.ledger.save(life.run.model_copy(update=update), CANCELLED)
+            life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)
             return life.run
 
     def steer_workload(self, run_id: str, order: Order) -> None:
         """Pause, go on with or cancel the load of a run that has written its progress; nothing if it is over."""
         with self._lock:
             life = self._lives.get(run_id)
-            if isinstance(life, Life) and steer(life.workload_directory, order):
+            if isinstance(life, LaunchedRun) and steer(life.workload_directory, order):
                 note = LOAD_CANCELLED if order is Order.CANCEL else life.run.note
-                life.run = self._means.ledger.save(life.run.model_copy(update={"note": note}), f"{order} the load")
+                life.run = self._deps.recorder.save(life.run.model_copy(update={"note": note}), f"{order} the load")
 
     def _stored(self, run_id: str) -> Run:
         run = self._store.run(run_id)
         if run is None:
-            raise UnknownRun(f"There is no run {run_id}.")
+            raise UnknownRunError(f"There is no run {run_id}.")
         return run
 
     def set_phase(self, run_id: str, phase: str) -> None:
@@ -262,12 +263,12 @@ class Supervisor:
         with self._lock:
             life = self._lives.get(run_id)
             if life and life.run.state is RunState.STARTING and life.run.phase != phase:
-                life.run = self._means.ledger.save(life.run.model_copy(update={"phase": phase}), phase)
+                life.run = self._deps.recorder.save(life.run.model_copy(update={"phase": phase}), phase)
 
     def api_key(self, run_id: str) -> str | None:
         """The key that the run's server asks for, as far as Pitwall was told; for requests only, never to be shown."""
         life = self._lives.get(run_id)
-        return life.secrets.get(SERVER_API_KEY) if isinstance(life, Life) else None
+        return life.secrets.get(SERVER_API_KEY) if isinstance(life, LaunchedRun) else None
 
     def live_runs(self) -> list[Run]:
         """The runs that have, or may have, a server now; never waits for the store."""
@@ -292,13 +293,13 @@ class Supervisor:
         """Start the named runs first, in this order; those that do not wait any more are passed over."""
         with self._lock:
             for life in self._queue.reorder(run_ids):
-                self._means.ledger.save(life.run, "moved in the queue")
+                self._deps.recorder.save(life.run, "moved in the queue")
 
     def skip(self, run_id: str) -> Run:
         """End a run of the queue before its workload is through, with what it has measured; the next one starts."""
         with self._lock:
             life = self._lives.get(run_id)
-            if not isinstance(life, Life):
+            if not isinstance(life, LaunchedRun):
                 return self._stored(run_id)
             life.end(note=SKIPPED)
             self._wake.set()

@@ -12,7 +12,7 @@ from launcher.processes.exit_messages import describe_exit
 from launcher.processes.process import WORKLOAD, ProcessExit, ProcessSight, processes_of
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
-from launcher.runs.dependencies import Means
+from launcher.runs.dependencies import Dependencies
 
 WORKLOAD_GRACE_S = 10.0
 UNSEEN = ProcessExit(None, None, None, None)
@@ -24,26 +24,26 @@ NOTHING_STOPPED: Stopped = (StopReport(), None)
 BROKE_OFF: Stopped = (StopReport(leftovers=("Stopping it broke off: what is left of it is not known.",)), None)
 
 
-def stop_everything(run: Run, means: Means) -> Stopped:
+def stop_everything(run: Run, deps: Dependencies) -> Stopped:
     """Workload first, so that its requests end as cancelled and not as broken; a container before its client."""
     assert run.base_url and run.run_dir
     directory, backend = Path(run.run_dir), backend_of(run.config, run.id)
     workload = stop_process(directory / WORKLOAD, WORKLOAD_GRACE_S)
     pids = {process.pid for process in processes_of(directory)}
-    contained, facts = backend.end(means.stop_grace_s)
-    client = stop_process(directory, means.stop_grace_s)
+    contained, facts = backend.end(deps.stop_grace_s)
+    client = stop_process(directory, deps.stop_grace_s)
     late, late_facts = backend.end(0.0)  # what the client still made meanwhile
-    memory = see_gpu_memory(pids, lambda: means.gpus().memory_by_pid)
+    memory = see_gpu_memory(pids, lambda: deps.gpus().memory_by_pid)
     free = StopReport(leftovers=(*see_port(port_of(run.base_url), run.config.host), *memory))
     return join([workload, contained, client, late, free]), facts or late_facts
 
 
-def how_it_ended(run: Run, cause: str | None, sight: ProcessSight, stopped: Stopped, now: datetime) -> dict[str, Any]:
-    """The fields of a run that is over; `sight` is the last look at its server."""
+def how_it_ended(run: Run, cause: str | None, status: ProcessSight, stopped: Stopped, now: datetime) -> dict[str, Any]:
+    """The fields of a run that is over; `status` is the last look at its server."""
     report, facts = stopped
-    ended = sight.exit or UNSEEN
+    ended = status.exit or UNSEEN
     cause = _whole_cause(cause, report, facts)
-    is_unknown = sight.started_at is not None and ended.exit_code is None and ended.signal is None
+    is_unknown = status.started_at is not None and ended.exit_code is None and ended.signal is None
     return {
         "state": RunState.FAILED if cause else RunState.FINISHED,
         "exit_code": ended.exit_code if facts is None else facts.exit_code,

@@ -32,7 +32,7 @@ class Publisher:
         self._template = settings.data_dir / ".monitor.template"
         self._draft = settings.data_dir / ".monitor.draft"
         self._template_files: pa.Table | None = None  # the sealed files its views name
-        self._turn = threading.Lock()
+        self._tick_lock = threading.Lock()
         self._dirty = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-publisher", daemon=True)
@@ -72,7 +72,7 @@ class Publisher:
 
     def publish(self) -> None:
         """Write the published file anew; readers have the old or the new one, never anything between."""
-        with self._turn:
+        with self._tick_lock:
             begun = time.monotonic()
             try:
                 self._write_draft()

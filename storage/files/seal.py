@@ -25,11 +25,11 @@ from storage.rows import TIME_COLUMNS
 EVERY_S = 30.0
 # DuckDB 1.5.5 keeps some 0.7 KB of each query that sorts, groups or has a window until its file is closed: tens of MiB
 # an hour.
-RENEWED_AFTER = 60  # turns
+RENEWED_AFTER = 60  # ticks
 SETTLE = timedelta(seconds=60)  # after its end a run's last lines may still come in
 LIVE_AGE = timedelta(minutes=10)  # rows of live runs, and of no run, are sealed when they are older
 LIVE_ROWS = 2_000  # and this many, so that a long run makes few files
-PORTIONS_PER_TURN = 64  # the rest comes with the next turn
+PORTIONS_PER_TICK = 64  # the rest comes with the next tick
 ORPHAN_AGE_S = 3600.0
 NO_RUN = "__HIVE_DEFAULT_PARTITION__"  # what Parquet readers take for a null run_id
 
@@ -62,7 +62,7 @@ class Sealer:
         self._database = database
         self._clock = clock
         self._sealed = sealed
-        self._turn = threading.Lock()  # two at once would take the same rows, and the same name for their file
+        self._tick_lock = threading.Lock()  # two at once would take the same rows, and the same name for their file
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-sealer", daemon=True)
 
@@ -74,12 +74,12 @@ class Sealer:
         self._thread.join()
 
     def _run(self) -> None:
-        turns = 0
+        ticks = 0
         while not self._closing.wait(EVERY_S):
-            turns += 1
+            ticks += 1
             try:
                 self.seal_due()
-                if turns % RENEWED_AFTER == 0:
+                if ticks % RENEWED_AFTER == 0:
                     self._database.reopen()
                 self.failure = None
             except (OSError, duckdb.Error, StoreError) as error:
@@ -87,8 +87,8 @@ class Sealer:
 
     def seal_due(self) -> int:
         """Seal what is due, a bounded number of portions in one transaction; the number of files made."""
-        with self._turn:
-            portions = self._due(self._clock())[:PORTIONS_PER_TURN]
+        with self._tick_lock:
+            portions = self._due(self._clock())[:PORTIONS_PER_TICK]
             if portions:
                 with self._database.transaction() as cursor:
                     for portion in portions:

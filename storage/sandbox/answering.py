@@ -13,14 +13,14 @@ import pyarrow as pa
 
 from storage.literals import quoted
 from storage.sandbox.confinement import confine_files, limit_resources
-from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefused, encode_answer, encode_refusal, memory_spent
+from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefusedError, encode_answer, encode_refusal, memory_spent
 from storage.sandbox.statement import check_statement
 
 ROWS_PER_BATCH = 2048
 
 
 def answer(job: Job) -> Answer:
-    """Run the statement of a job, confined; raises SqlRefused."""
+    """Run the statement of a job, confined; raises SqlRefusedError."""
     limit_resources(job.limits)
     connection = open_locked(job)
     begun = time.monotonic()
@@ -28,7 +28,7 @@ def answer(job: Job) -> Answer:
         check_statement(connection, job.sql)
         table, truncated = _rows(connection, job.sql, job.limits)
     except (duckdb.OutOfMemoryException, MemoryError):
-        raise SqlRefused(Fault.LIMIT, memory_spent(job.limits)) from None
+        raise SqlRefusedError(Fault.LIMIT, memory_spent(job.limits)) from None
     except (
         duckdb.Error,
         pa.ArrowException,
@@ -98,18 +98,18 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return list(taken)
 
 
-def _told(message: str, limits: Limits) -> SqlRefused:
+def _told(message: str, limits: Limits) -> SqlRefusedError:
     """DuckDB's message with its hint, without the excerpt of the statement."""
     if message.startswith("Out of Memory Error"):
-        return SqlRefused(Fault.LIMIT, memory_spent(limits))
-    return SqlRefused(Fault.STATEMENT, " ".join(message.split("\n\n")[0].split()))
+        return SqlRefusedError(Fault.LIMIT, memory_spent(limits))
+    return SqlRefusedError(Fault.STATEMENT, " ".join(message.split("\n\n")[0].split()))
 
 
 def answer_stdin() -> None:
     """The whole life of the process."""
     try:
         parts = encode_answer(answer(Job.decode(sys.stdin.buffer.read())))
-    except SqlRefused as refusal:
+    except SqlRefusedError as refusal:
         parts = encode_refusal(refusal)
     for part in parts:
         sys.stdout.buffer.write(part)

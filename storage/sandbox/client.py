@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from settings import Settings
-from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefused, decode_answer, memory_spent
+from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefusedError, decode_answer, memory_spent
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 10.0  # for Python to come up, on a machine whose cores are busy serving
@@ -45,11 +45,11 @@ class Sandbox:
         self._turns = threading.BoundedSemaphore(self.limits.at_once)
 
     def ask(self, sql: str) -> Answer:
-        """The rows of one SELECT over the published file; raises SqlRefused with one sentence."""
+        """The rows of one SELECT over the published file; raises SqlRefusedError with one sentence."""
         if not self._settings.published_path.exists():
-            raise SqlRefused(Fault.UNAVAILABLE, "Nothing has been published yet: try again in a few seconds.")
+            raise SqlRefusedError(Fault.UNAVAILABLE, "Nothing has been published yet: try again in a few seconds.")
         if not self._turns.acquire(timeout=self.limits.wait_s):
-            raise SqlRefused(
+            raise SqlRefusedError(
                 Fault.BUSY, f"{self.limits.at_once} other queries are being answered: try again when they are done."
             )
         try:
@@ -69,10 +69,10 @@ class Sandbox:
         raise _why(ended, self.limits)
 
 
-def _why(ended: Ended, limits: Limits) -> SqlRefused:
+def _why(ended: Ended, limits: Limits) -> SqlRefusedError:
     """What a process died of that gave no answer; raises RuntimeError when it was a bug of ours."""
     if ended.returncode in (None, -signal.SIGALRM, -signal.SIGXCPU):
-        return SqlRefused(Fault.LIMIT, f"The query was ended after {limits.seconds:g} s, the most one may take.")
+        return SqlRefusedError(Fault.LIMIT, f"The query was ended after {limits.seconds:g} s, the most one may take.")
     if ended.returncode in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV):
-        return SqlRefused(Fault.LIMIT, memory_spent(limits))
+        return SqlRefusedError(Fault.LIMIT, memory_spent(limits))
     raise RuntimeError(f"The sandboxed query ended with {ended.returncode}: {ended.stderr.decode(errors='replace')}")

@@ -9,6 +9,8 @@ from typing import Self
 
 import pyarrow as pa
 
+from errors import PitwallError
+
 MIB = 1024 * 1024
 
 
@@ -51,7 +53,7 @@ class Fault(StrEnum):
     UNAVAILABLE = "unavailable"  # nothing is published
 
 
-class SqlRefused(Exception):
+class SqlRefusedError(PitwallError):
     """No answer; the message is one sentence for a person."""
 
     def __init__(self, fault: Fault, sentence: str) -> None:
@@ -85,14 +87,14 @@ def arrow_stream(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def encode_refusal(refusal: SqlRefused) -> list[bytes | pa.Buffer]:
+def encode_refusal(refusal: SqlRefusedError) -> list[bytes | pa.Buffer]:
     return [json.dumps({"fault": refusal.fault, "sentence": str(refusal)}).encode() + b"\n"]
 
 
 def decode_answer(output: bytes) -> Answer:
-    """The answer that the sandboxed process gave; raises the SqlRefused that it wrote."""
+    """The answer that the sandboxed process gave; raises the SqlRefusedError that it wrote."""
     head, _, rows = output.partition(b"\n")
     said = json.loads(head)
     if "fault" in said:
-        raise SqlRefused(Fault(said["fault"]), said["sentence"])
+        raise SqlRefusedError(Fault(said["fault"]), said["sentence"])
     return Answer(pa.ipc.open_stream(rows).read_all(), said["elapsed_ms"], said["truncated"])

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 
 from storage.literals import quoted
-from storage.sandbox.job import Fault, SqlRefused
+from storage.sandbox.job import Fault, SqlRefusedError
 
 NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 TABLE_FUNCTIONS = {
@@ -28,7 +28,7 @@ DENIED_PREFIXES = ("read_", "parquet_")
 
 
 def check_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Raise SqlRefused unless `sql` is one SELECT over the views; nothing of it is run."""
+    """Raise SqlRefusedError unless `sql` is one SELECT over the views; nothing of it is run."""
     statement = _parse(connection, sql)
     ours = connection.execute(
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal"
@@ -46,12 +46,12 @@ def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
     try:
         parsed = json.loads(found[0])
     except RecursionError:
-        raise SqlRefused(Fault.STATEMENT, "The statement is nested too deeply.") from None
+        raise SqlRefusedError(Fault.STATEMENT, "The statement is nested too deeply.") from None
     if parsed["error"]:
-        raise SqlRefused(Fault.STATEMENT, _parse_error(parsed))
+        raise SqlRefusedError(Fault.STATEMENT, _parse_error(parsed))
     statements: list[dict[str, Any]] = parsed["statements"]
     if len(statements) != 1:
-        raise SqlRefused(Fault.STATEMENT, f"One statement at a time: {len(statements) or 'none'} found.")
+        raise SqlRefusedError(Fault.STATEMENT, f"One statement at a time: {len(statements) or 'none'} found.")
     return statements[0]
 
 
@@ -76,16 +76,16 @@ def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _check_node(node: dict[str, Any], allowed: set[str]) -> None:
     kind = str(node.get("type", ""))
     if kind.endswith("_NODE") and kind not in NODES:
-        raise SqlRefused(Fault.STATEMENT, f"Only SELECTs can be asked here, not {kind.removesuffix('_NODE')}.")
+        raise SqlRefusedError(Fault.STATEMENT, f"Only SELECTs can be asked here, not {kind.removesuffix('_NODE')}.")
     if kind == "BASE_TABLE" and set(str(node.get("table_name"))) & set("/\\.*:"):
-        raise SqlRefused(Fault.STATEMENT, "Files cannot be read here: ask the views.")
+        raise SqlRefusedError(Fault.STATEMENT, "Files cannot be read here: ask the views.")
     if kind == "TABLE_FUNCTION":
         _check_function(str(node["function"].get("function_name", "")).lower(), allowed)
     name = str(node.get("function_name", "")).lower()
     if name in DENIED or name.startswith(DENIED_PREFIXES):
-        raise SqlRefused(Fault.STATEMENT, f"The function {name} is not available here.")
+        raise SqlRefusedError(Fault.STATEMENT, f"The function {name} is not available here.")
 
 
 def _check_function(name: str, allowed: set[str]) -> None:
     if name not in allowed:
-        raise SqlRefused(Fault.STATEMENT, f"The table function {name} is not available here.")
+        raise SqlRefusedError(Fault.STATEMENT, f"The table function {name} is not available here.")

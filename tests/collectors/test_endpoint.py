@@ -37,7 +37,7 @@ def test_counters_and_slots_of_one_turn(
     assert all(isinstance(s, SlotSample) for s in slots)
     assert [s.n_decoded for s in slots] == [None, None, 606, None]
     assert {s.decode_calls_total for s in slots} == {188}
-    assert server.asked == ["/metrics", "/slots"], "gauges start anew at each scrape: one a turn"
+    assert server.asked == ["/metrics", "/slots"], "gauges start anew at each scrape: one a tick"
 
 
 def test_a_dropped_connection_is_tried_once_more(

@@ -20,7 +20,7 @@ from collectors.gpu_now import look_at_gpus
 from collectors.nvml import NvmlProvider
 from commands.gpus import stated_gpus
 from domain import Config, Run
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 from samples import GpuSample
 
 ROOT = Path(__file__).parent.parent.parent
@@ -29,18 +29,18 @@ ROOT = Path(__file__).parent.parent.parent
 class RecordedProvider:
     """Gives typed-in readings, one list per call."""
 
-    def __init__(self, turns: Iterable[list[GpuReading] | Exception]) -> None:
-        self.turns, self.calls = iter(turns), 0
+    def __init__(self, ticks: Iterable[list[GpuReading] | Exception]) -> None:
+        self.ticks, self.calls = iter(ticks), 0
 
     def probe(self) -> Capabilities:
         return Capabilities(None, None, [])
 
     def sample(self) -> list[GpuReading]:
         self.calls += 1
-        turn = next(self.turns)
-        if isinstance(turn, Exception):
-            raise turn
-        return turn
+        tick = next(self.ticks)
+        if isinstance(tick, Exception):
+            raise tick
+        return tick
 
     def close(self) -> None: ...
 
@@ -54,20 +54,20 @@ def samples(collector: GpuCollector, run: Run) -> list[GpuSample]:
 
 
 def own(make_run: Callable[..., Run], **fields: Any) -> Run:
-    return make_run(pid=os.getpid(), pid_birth_s=birth_s(os.getpid()), **fields)
+    return make_run(pid=os.getpid(), pid_birth_s=process_start_s(os.getpid()), **fields)
 
 
 def test_a_run_has_the_gpus_its_processes_use_and_keeps_them(make_run: Callable[..., Run]) -> None:
     me = os.getpid()
-    turns = [
+    ticks = [
         [reading(0, {}), reading(1, {})],
         [reading(0, {1: 5}), reading(1, {me: 7})],
         [reading(0, {}), reading(1, {})],
     ]
     seconds = [0.0]
-    collector = GpuCollector("here", RecordedProvider(turns), clock=Clock(mono_s=lambda: seconds[0]))
+    collector = GpuCollector("here", RecordedProvider(ticks), clock=Clock(mono_s=lambda: seconds[0]))
     seen = []
-    for _ in turns:
+    for _ in ticks:
         seen.append([(s.gpu_index, s.process_memory_bytes) for s in samples(collector, own(make_run))])
         seconds[0] += 1
     assert seen == [[(0, None), (1, None)], [(1, 7)], [(1, None)]]

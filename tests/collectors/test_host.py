@@ -15,7 +15,7 @@ from collectors.base import Unavailable
 from collectors.host import HostCollector
 from collectors.processes import ProcessTable
 from domain import Run
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 from samples import HostSample
 
 BUSY = "while True: pass"
@@ -45,7 +45,7 @@ def sample(collector: HostCollector, run: Run) -> HostSample:
 
 
 def run_of(process: psutil.Process, make_run: Callable[..., Run]) -> Run:
-    return make_run(pid=process.pid, pid_birth_s=birth_s(process.pid))
+    return make_run(pid=process.pid, pid_birth_s=process_start_s(process.pid))
 
 
 def wait_for(met: Callable[[], Any]) -> Any:
@@ -96,7 +96,7 @@ def test_another_process_with_the_same_number_is_not_the_run(
     start: Callable[..., psutil.Process], make_run: Callable[..., Run]
 ) -> None:
     process = start(BUSY)
-    run = make_run(pid=process.pid, pid_birth_s=birth_s(process.pid) - 60)
+    run = make_run(pid=process.pid, pid_birth_s=process_start_s(process.pid) - 60)
     assert list(HostCollector("here").collect(run)) == []
 
 
@@ -121,8 +121,8 @@ def test_what_cannot_be_measured_is_said(make_run: Callable[..., Run]) -> None:
 
 def test_the_process_list_is_shared_for_a_while(start: Callable[..., psutil.Process]) -> None:
     process, table = start("import time; time.sleep(60)"), ProcessTable()
-    assert len(table.tree(process.pid, birth_s(process.pid), 10.0)) == 1
+    assert len(table.tree(process.pid, process_start_s(process.pid), 10.0)) == 1
     start(BUSY)
-    assert len(table.tree(process.pid, birth_s(process.pid), 11.0)) == 1
+    assert len(table.tree(process.pid, process_start_s(process.pid), 11.0)) == 1
     assert next(p.pid for p in table.tree(os.getpid(), None, 13.0)) == os.getpid()
     assert process.pid in {p.pid for p in table.tree(os.getpid(), None, 13.0)}

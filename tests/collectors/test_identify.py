@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from collectors.identify import NotServing, identify, normal_base_url
+from collectors.identify import NotServingError, identify, normal_base_url
 
 Answers = dict[str, tuple[int, bytes]]
 
@@ -69,18 +69,18 @@ def test_engines_are_told_apart(server: Any, answers: Answers, expected: tuple[o
 )
 def test_what_is_no_server_is_one_sentence(server: Any, answers: Answers, said: str) -> None:
     server.answers = answers
-    with pytest.raises(NotServing, match=rf"^http://127.0.0.1:\d+ {said}"):
+    with pytest.raises(NotServingError, match=rf"^http://127.0.0.1:\d+ {said}"):
         identify(server.url)
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(NotServing, match=r"^nothing answers at http://127.0.0.1:9: .*refused"):
+    with pytest.raises(NotServingError, match=r"^nothing answers at http://127.0.0.1:9: .*refused"):
         identify("127.0.0.1:9")
 
 
 def test_nobody_in_time() -> None:
     silent = socket.create_server(("127.0.0.1", 0))
-    with silent, pytest.raises(NotServing, match=r"^nothing answers in time at "):
+    with silent, pytest.raises(NotServingError, match=r"^nothing answers in time at "):
         identify(f"127.0.0.1:{silent.getsockname()[1]}", httpx.Timeout(0.2))
 
 
@@ -98,11 +98,11 @@ def test_addresses_as_people_paste_them(typed: str, base: str) -> None:
 
 @pytest.mark.parametrize("typed", ["", "ftp://x", "http://", "http://h:99999", "http://h/?k=v"])
 def test_what_is_no_address(typed: str) -> None:
-    with pytest.raises(NotServing, match="is not an address like"):
+    with pytest.raises(NotServingError, match="is not an address like"):
         normal_base_url(typed)
 
 
 def test_a_password_in_an_address_is_not_repeated() -> None:
-    with pytest.raises(NotServing) as refused:
+    with pytest.raises(NotServingError) as refused:
         normal_base_url("http://user:secret@h")
     assert "secret" not in str(refused.value)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from collectors.imports.log_file import ImportRefused
+from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from collectors.imports.timestamps import plan_times, read_zone
 from domain import Run
@@ -169,7 +169,7 @@ def test_a_log_over_new_year_goes_on_in_the_next(store: Store, importer: LogImpo
 
 
 def test_no_time_zone_is_told() -> None:
-    with pytest.raises(ImportRefused, match="is no time zone"):
+    with pytest.raises(ImportRefusedError, match="is no time zone"):
         read_zone("Mars/Olympus")
 
 
@@ -185,7 +185,7 @@ def test_no_time_zone_is_told() -> None:
 def test_what_is_no_whole_log_is_refused(
     store: Store, importer: LogImporter, tmp_path: Path, data: bytes, told: str
 ) -> None:
-    with pytest.raises(ImportRefused, match=told):
+    with pytest.raises(ImportRefusedError, match=told):
         take(importer, put(tmp_path / "a.log", data))
     assert store.runs() == []
     assert list((tmp_path / "data/runs").iterdir()) == []

@@ -1,4 +1,4 @@
-"""The loop's promises: who fails or hangs stops nobody, troubles are told once, an ended run gets its last turns."""
+"""The loop's promises: who fails or hangs stops nobody, troubles are told once, an ended run gets its last ticks."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from collectors.base import Clock, Collector, Outage, Unavailable
 from collectors.logs.requests import RequestReader
 from collectors.logs.tail_collector import FollowCollector
 from collectors.loop import CollectorLoop
-from collectors.worker import Lane
+from collectors.worker import Worker
 from domain import Run
 from samples import Batch, CollectorHealth, Event
 
 
 class Scripted(Collector):
-    """Does in each turn what the test's function does."""
+    """Does in each tick what the test's function does."""
 
     def __init__(self, name: str, act: Callable[[], None] = lambda: None, period_s: float = 0.02) -> None:
         self.name, self.period_s, self._act = name, period_s, act
-        self.turns = self.finished = self.forgotten = 0
+        self.ticks = self.finished = self.forgotten = 0
 
     def collect(self, run: Run) -> Iterable[Batch]:
-        self.turns += 1
+        self.ticks += 1
         self._act()
         return [Batch((Event(run.id, Clock().utc(), "sample", self.name),))]
 
@@ -62,12 +62,12 @@ def test_one_that_fails_or_hangs_stops_no_other(loops: Any, kept: Any, make_run:
     never = threading.Event()
     bad, stuck, good = Scripted("bad", lambda: 1 / 0), Scripted("stuck", lambda: [never.wait()]), Scripted("good")
     loop = loops(kept, lambda: [make_run()], [bad, stuck, good])
-    kept.wait_for(lambda: good.turns > 5 and bad.turns > 5)
-    assert stuck.turns == 1
+    kept.wait_for(lambda: good.ticks > 5 and bad.ticks > 5)
+    assert stuck.ticks == 1
     assert loop.stop(0.3) == ["stuck"]
     never.set()
     (told,) = said(kept, "collector")
-    assert "ZeroDivisionError" in told, "once, though it failed each turn"
+    assert "ZeroDivisionError" in told, "once, though it failed each tick"
 
 
 def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Callable[..., Run]) -> None:
@@ -78,16 +78,16 @@ def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Calla
         if trouble:
             raise trouble
 
-    lane = Lane(Scripted("x", act), make_run(), kept, Clock(mono_s=lambda: seconds[0]))
+    worker = Worker(Scripted("x", act), make_run(), kept, Clock(mono_s=lambda: seconds[0]))
     for step in (1, 1, 1, 1, 1, 1):
-        lane._turn(lane.collector.collect)
+        worker._turn(worker.collector.collect)
         seconds[0] += step
     health = [(h.ok, h.error) for h in kept.of(CollectorHealth)]
     assert health == [(True, None), (False, "gone"), (True, None)]
     assert said(kept, "outage") == ["gone", "x answers again after 2 s"]
-    lane.collector._act = lambda: None  # type: ignore[attr-defined]
+    worker.collector._act = lambda: None  # type: ignore[attr-defined]
     seconds[0] += 61
-    lane._turn(lane.collector.collect)
+    worker._turn(worker.collector.collect)
     assert len(kept.of(CollectorHealth)) == 4
 
 
@@ -103,7 +103,7 @@ def test_unavailable_is_told_once_and_tried_again_when_the_run_changes(
     collector = Scripted("gpu", act)
     loops(kept, lambda: runs, [collector])
     kept.wait_for(lambda: said(kept, "collector"))
-    assert collector.turns == 1, "its next turn is a minute away"
+    assert collector.ticks == 1, "its next tick is a minute away"
     runs[0] = make_run(pid=1)
     kept.wait_for(lambda: said(kept, "sample"))
     assert said(kept, "collector") == ["no NVIDIA driver on this machine"]
@@ -113,7 +113,7 @@ def test_a_run_that_ends_gets_its_last_turns_once(loops: Any, kept: Any, make_ru
     runs = [make_run()]
     collector = Scripted("x")
     loop = loops(kept, lambda: list(runs), [collector])
-    kept.wait_for(lambda: collector.turns > 1)
+    kept.wait_for(lambda: collector.ticks > 1)
     ended = make_run(state="finished")
     assert loop.finish(ended)
     assert said(kept, "last") == ["x finished"]
@@ -129,7 +129,7 @@ def test_a_run_that_is_no_longer_live_is_finished_without_being_told(
     runs = [make_run()]
     collector = Scripted("x")
     loops(kept, lambda: list(runs), [collector])
-    kept.wait_for(lambda: collector.turns)
+    kept.wait_for(lambda: collector.ticks)
     runs.clear()
     kept.wait_for(lambda: said(kept, "last"))
 
@@ -142,13 +142,13 @@ def test_a_run_that_ended_while_pitwall_was_away_is_taken_in(
     loop.end(make_run(state="failed"))
     loop.end(make_run(state="failed"))
     assert loop.finish(make_run(state="failed"))
-    assert (collector.turns, said(kept, "last")) == (0, ["x failed"])
+    assert (collector.ticks, said(kept, "last")) == (0, ["x failed"])
 
 
 def test_stopping_is_not_an_end_of_the_runs(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     collector = Scripted("x")
     loop = loops(kept, lambda: [make_run()], [collector])
-    kept.wait_for(lambda: collector.turns)
+    kept.wait_for(lambda: collector.ticks)
     assert loop.stop() == []
     assert (collector.finished, collector.forgotten) == (0, 1)
 
@@ -180,12 +180,12 @@ def test_what_the_store_refuses_is_collected_again(
         return failed
 
     collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position)
-    lane = Lane(collector, make_run(), sink, Clock())
-    lane._turn(collector.collect)
+    worker = Worker(collector, make_run(), sink, Clock())
+    worker._turn(collector.collect)
     assert said(kept, "collector") == ["the store did not take a batch: disk full"]
     assert said(kept, "warning") == []
     refusing[0] = False
-    lane._turn(collector.collect)
+    worker._turn(collector.collect)
     assert len(said(kept, "warning")) == 2, "both lines, once"
     assert [text.partition(" after ")[0] for text in said(kept, "collector")[1:]] == ["log answers again"]
 
@@ -201,7 +201,7 @@ def test_a_failing_list_of_runs_does_not_end_the_loop(loops: Any, kept: Any, mak
 
     collector = Scripted("x")
     loops(kept, live, [collector])
-    kept.wait_for(lambda: collector.turns)
+    kept.wait_for(lambda: collector.ticks)
 
 
 def test_one_that_hangs_is_said_once_and_when_it_comes_back(
@@ -210,7 +210,7 @@ def test_one_that_hangs_is_said_once_and_when_it_comes_back(
     seconds, released = [0.0], threading.Event()
     stuck = Scripted("stuck", lambda: [released.wait()])
     loops(kept, lambda: [make_run()], [stuck], clock=Clock(mono_s=lambda: seconds[0]))
-    kept.wait_for(lambda: stuck.turns)
+    kept.wait_for(lambda: stuck.ticks)
     seconds[0] = 31.0
     kept.wait_for(lambda: said(kept, "collector"))
     released.set()

@@ -19,7 +19,7 @@ from collectors.loop import CollectorLoop
 from demo.model import ModelFiles
 from demo.presets import free_ports
 from domain import Run, RunState
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 from samples import CounterSample, Event, HostSample, LogSample, SlotSample
 from tests.demo_engine import DemoServer, running_demo
 
@@ -35,7 +35,7 @@ def generate(base_url: str) -> None:
 def run_of(server: DemoServer, make_run: Callable[..., Run]) -> Run:
     process = psutil.Process(server.process.pid)
     where = {"base_url": server.base_url, "log_path": str(server.log)}
-    born = {"pid_birth_s": birth_s(process.pid), "pid_started_at": process.create_time()}
+    born = {"pid_birth_s": process_start_s(process.pid), "pid_started_at": process.create_time()}
     return make_run(pid=process.pid, **born, **where)
 
 

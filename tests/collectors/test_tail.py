@@ -1,4 +1,4 @@
-"""Real files that grow, shrink, turn and vanish, read by a reader that gives every line back."""
+"""Real files that grow, shrink, tick and vanish, read by a reader that gives every line back."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def follow(log: Path, kept: Any, *, hold: bool = False, clock: Clock | None = No
     return FollowCollector("log", lambda _: log, lambda _: LineEcho(hold=hold), kept.position, clock)
 
 
-def turn(collector: FollowCollector, kept: Any, run: Run) -> list[str]:
-    """What one turn added: lines, and events about the file in brackets."""
+def tick(collector: FollowCollector, kept: Any, run: Run) -> list[str]:
+    """What one tick added: lines, and events about the file in brackets."""
     before = len(kept.of(Event))
     for batch in collector.collect(run):
         kept(batch)
@@ -84,18 +84,18 @@ def append(path: Path, data: bytes) -> None:
 
 def test_a_partial_line_waits_for_its_rest(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run, collector = make_run(), follow(log, kept)
-    assert turn(collector, kept, run) == []
+    assert tick(collector, kept, run) == []
     append(log, b"one\ntw")
-    assert turn(collector, kept, run) == ["one"]
+    assert tick(collector, kept, run) == ["one"]
     append(log, b"o\nthree\xff\n")
-    assert turn(collector, kept, run) == ["two", "three�"]
+    assert tick(collector, kept, run) == ["two", "three�"]
     assert kept.position(run.id, str(log)).offset == log.stat().st_size
 
 
 def test_the_last_line_without_lf_comes_with_the_finish(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run, collector = make_run(), follow(log, kept)
     append(log, b"one\nlast words")
-    assert turn(collector, kept, run) == ["one"]
+    assert tick(collector, kept, run) == ["one"]
     for batch in collector.finish(run):
         kept(batch)
     assert texts(kept) == ["one", "last words"]
@@ -103,24 +103,24 @@ def test_the_last_line_without_lf_comes_with_the_finish(log: Path, kept: Any, ma
     again = follow(log, kept)
     for batch in again.finish(run):
         kept(batch)
-    assert texts(kept) == ["one", "last words"], "a second last turn gives nothing twice"
+    assert texts(kept) == ["one", "last words"], "a second last tick gives nothing twice"
 
 
 def test_a_restart_gives_nothing_twice_and_loses_nothing(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run = make_run()
     append(log, b"one\ntwo\nthr")
-    assert turn(follow(log, kept), kept, run) == ["one", "two"]
+    assert tick(follow(log, kept), kept, run) == ["one", "two"]
     append(log, b"ee\nfour\n")
-    assert turn(follow(log, kept), kept, run) == ["three", "four"]
+    assert tick(follow(log, kept), kept, run) == ["three", "four"]
 
 
 def test_what_a_reader_holds_is_not_committed(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run = make_run()
     append(log, b"one\ntwo\n")
-    assert turn(follow(log, kept, hold=True), kept, run) == ["one"]
+    assert tick(follow(log, kept, hold=True), kept, run) == ["one"]
     assert kept.position(run.id, str(log)).offset == len(b"one\n")
     append(log, b"three\n")
-    assert turn(follow(log, kept, hold=True), kept, run) == ["two"]
+    assert tick(follow(log, kept, hold=True), kept, run) == ["two"]
 
 
 class TwoProcesses(LineEcho):
@@ -145,7 +145,7 @@ def test_what_passes_a_held_line_waits_with_it(log: Path, kept: Any, make_run: C
 
     def restarted() -> list[str]:
         collector = FollowCollector("log", lambda _: log, lambda _: TwoProcesses(), kept.position)
-        return turn(collector, kept, run)
+        return tick(collector, kept, run)
 
     append(log, b"A1\nB1\n")
     assert restarted() == []
@@ -159,19 +159,19 @@ def test_silence_gives_out_what_is_held(log: Path, kept: Any, make_run: Callable
     run, time = make_run(), SetClock()
     collector = follow(log, kept, hold=True, clock=time.clock())
     append(log, b"one\n")
-    assert turn(collector, kept, run) == []
+    assert tick(collector, kept, run) == []
     time.seconds += 2
-    assert turn(collector, kept, run) == ["one"]
+    assert tick(collector, kept, run) == ["one"]
 
 
 def test_rotation_reads_the_old_file_to_its_end_first(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run, collector = make_run(), follow(log, kept)
     append(log, b"one\n")
-    turn(collector, kept, run)
+    tick(collector, kept, run)
     append(log, b"two\nend")
     log.rename(log.with_suffix(".1"))
     append(log, b"new\n")
-    assert turn(collector, kept, run) == ["two", "end", "[server.log starts anew: it was rotated]", "new"]
+    assert tick(collector, kept, run) == ["two", "end", "[server.log starts anew: it was rotated]", "new"]
     position = kept.position(run.id, str(log))
     assert (position.generation, position.offset, position.inode) == (1, 4, log.stat().st_ino)
 
@@ -179,10 +179,10 @@ def test_rotation_reads_the_old_file_to_its_end_first(log: Path, kept: Any, make
 def test_rotation_while_nobody_reads_is_said(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run = make_run()
     append(log, b"one\n")
-    turn(follow(log, kept), kept, run)
+    tick(follow(log, kept), kept, run)
     log.rename(log.with_suffix(".1"))
     append(log, b"new\n")
-    said, line = turn(follow(log, kept), kept, run)
+    said, line = tick(follow(log, kept), kept, run)
     assert said.startswith("[server.log starts anew: it was replaced while nobody read it")
     assert line == "new"
 
@@ -193,9 +193,9 @@ def test_truncation_is_seen_also_when_the_file_has_grown_past_its_old_end(
 ) -> None:
     run, collector = make_run(), follow(log, kept)
     append(log, b"before\n")
-    turn(collector, kept, run)
+    tick(collector, kept, run)
     log.write_bytes(after)
-    assert turn(collector, kept, run) == ["[server.log starts anew: it was truncated]", after.decode().strip()]
+    assert tick(collector, kept, run) == ["[server.log starts anew: it was truncated]", after.decode().strip()]
     assert kept.position(run.id, str(log)).generation == 1
 
 
@@ -203,30 +203,30 @@ def test_a_deleted_log_is_said_once_read_on_and_found_again(log: Path, kept: Any
     run, collector = make_run(), follow(log, kept)
     with log.open("ab", buffering=0) as server:
         server.write(b"one\n")
-        turn(collector, kept, run)
+        tick(collector, kept, run)
         log.unlink()
         server.write(b"into the deleted file\n")
         said = "[server.log is gone; what the server still writes into it is read on]"
-        assert turn(collector, kept, run) == ["into the deleted file", said]
-        assert turn(collector, kept, run) == []
+        assert tick(collector, kept, run) == ["into the deleted file", said]
+        assert tick(collector, kept, run) == []
     append(log, b"back\n")
-    assert turn(collector, kept, run) == ["[server.log starts anew: it was rotated]", "back"]
+    assert tick(collector, kept, run) == ["[server.log starts anew: it was rotated]", "back"]
 
 
 def test_a_log_that_cannot_be_opened_is_a_sentence(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     with pytest.raises(Unavailable, match="loop cannot be read: Too many levels of symbolic links"):
-        turn(follow(loop, kept), kept, make_run())
+        tick(follow(loop, kept), kept, make_run())
 
 
 def test_a_quiet_log_commits_its_position_rarely(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run, collector = make_run(), FollowCollector("log", lambda _: log, lambda _: Silent(), kept.position)
     append(log, b"." * 1000)
-    turn(collector, kept, run)
+    tick(collector, kept, run)
     assert kept.position(run.id, str(log)) is None
     append(log, b"." * 70_000)
-    turn(collector, kept, run)
+    tick(collector, kept, run)
     assert kept.position(run.id, str(log)).offset == 71_000
 
 

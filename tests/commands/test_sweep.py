@@ -7,6 +7,7 @@ import pytest
 
 from commands.explain import read_argv
 from commands.sweep import Axis, estimate, interleaved, read_values, sweep_configs
+from commands.write import CommandError
 from domain import Config, JsonValue, Run, RunState, WorkloadSpec
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -45,7 +46,7 @@ def test_values_are_read_in_the_type_of_their_field(field: str, text: str, value
     ],
 )
 def test_what_is_no_value_is_told(field: str, text: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(CommandError, match=words):
         read_values(field, text)
 
 
@@ -76,7 +77,7 @@ def test_a_sweep_is_every_combination_as_a_command() -> None:
 )
 def test_what_a_command_cannot_say_is_refused(command: str, axis: Axis, words: str) -> None:
     base = read_argv(shlex.split(command), {}) or Config(argv=tuple(command.split()))
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(CommandError, match=words):
         sweep_configs(base.model_copy(update={"argv": ()}) if base.engine == "other" else base, [axis])
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commands.explain import explain, read_argv
-from commands.write import command_of, complete_words, shell_text
+from commands.write import CommandError, command_of, complete_words, shell_text
 from domain import Config, Speculation
 
 SHARED = os.environ.get("PITWALL_COMMANDS")
@@ -79,7 +79,7 @@ def test_a_manifest_becomes_a_run_command(launcher: str) -> None:
 
 
 def test_an_engine_without_commands_has_none() -> None:
-    with pytest.raises(ValueError, match="no command"):
+    with pytest.raises(CommandError, match="no command"):
         command_of(Config(engine="other"))
     assert command_of(Config(engine="other", argv=("tgi", "--x"))) == ["tgi", "--x"]
 

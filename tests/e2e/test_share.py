@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 from demo.presets import free_ports
 from domain import Config, Run, RunState
 from machine.identity import machine_id
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 from settings import Settings
 from storage.store import Store
 from tests.demo_engine import DemoServer
@@ -46,7 +46,7 @@ def seed(data: Path, server: DemoServer) -> None:
         base_url=server.base_url,
         log_path=str(server.log),
         pid=process.pid,
-        pid_birth_s=birth_s(process.pid),
+        pid_birth_s=process_start_s(process.pid),
         **shared,  # type: ignore[arg-type]
     )
     store.save_run(live)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from domain import Config
 from engines import BY_NAME, ENGINES
 from engines.base import Engine
+from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
-from engines.sieve import Sieve
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
@@ -21,7 +21,7 @@ def stated(engine: str, log: bytes) -> Config:
     """The config that a log's argument lines say."""
     known = BY_NAME[engine]
     assert known.arguments and known.commands
-    splitter = LineSplitter(Sieve(known.arguments.NEEDLES))
+    splitter = LineSplitter(LineFilter(known.arguments.NEEDLES))
     words = known.arguments.read_arguments([line.text for line in [*splitter.feed(log), *splitter.close()]])
     return Config(engine=engine, **known.commands.read_command(words, {}).fields)
 

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engines.base import Line
+from engines.line_filter import LineFilter, Routine
 from engines.lines import KEPT_BYTES, LineSplitter, _read_with_prefixes, read_plain
-from engines.prefixes import YEARLESS, peel, place_year, read_stamp
-from engines.sieve import Routine, Sieve
+from engines.prefixes import YEARLESS, place_year, read_stamp, strip_prefixes
 
 MESSAGE = "Engine 000: Avg prompt throughput: 1.0 tokens/s"
 HEAD = "(APIServer pid=7) INFO 05-20 01:43:25 [loggers.py:259] "
@@ -76,8 +76,8 @@ PREFIXED = {
 }
 
 
-def split(data: bytes, chunk: int | None = None, sieve: Sieve | None = None) -> list[Line]:
-    splitter = LineSplitter(sieve)
+def split(data: bytes, chunk: int | None = None, line_filter: LineFilter | None = None) -> list[Line]:
+    splitter = LineSplitter(line_filter)
     size = chunk or max(len(data), 1)
     lines = [line for start in range(0, len(data), size) for line in splitter.feed(data[start : start + size])]
     return [*lines, *splitter.close()]
@@ -133,7 +133,7 @@ def test_a_json_record_of_several_lines_gives_them_all() -> None:
 
 
 def test_a_message_that_is_json_stays_a_message() -> None:
-    assert peel(HEAD + '{"msg": "x"}').text == '{"msg": "x"}'
+    assert strip_prefixes(HEAD + '{"msg": "x"}').text == '{"msg": "x"}'
 
 
 def test_invalid_utf8_is_replaced() -> None:
@@ -141,21 +141,25 @@ def test_invalid_utf8_is_replaced() -> None:
 
 
 def test_needles_skip_lines_but_count_them() -> None:
-    lines = split(b"a\nb needle\nc\n\nd needle", sieve=Sieve(re.compile(b"needle")))
+    lines = split(b"a\nb needle\nc\n\nd needle", line_filter=LineFilter(re.compile(b"needle")))
     assert [(line.number, line.offset, line.text) for line in lines] == [(2, 2, "b needle"), (5, 14, "d needle")]
 
 
 def test_noise_is_left_out_whatever_it_holds() -> None:
-    lines = split(b"said: needle\nneedle\nx said: needle\n", sieve=Sieve(re.compile(b"needle"), re.compile(b"^said: ")))
+    lines = split(
+        b"said: needle\nneedle\nx said: needle\n", line_filter=LineFilter(re.compile(b"needle"), re.compile(b"^said: "))
+    )
     assert [(line.number, line.text) for line in lines] == [(2, "needle"), (3, "x said: needle")]
 
 
 def test_a_needle_may_stand_at_the_end_of_a_line() -> None:
-    assert [line.text for line in split(b"ValueError\nErrors\n", sieve=Sieve(re.compile(b"Error$")))] == ["ValueError"]
+    assert [line.text for line in split(b"ValueError\nErrors\n", line_filter=LineFilter(re.compile(b"Error$")))] == [
+        "ValueError"
+    ]
 
 
 def test_routine_lines_are_left_out_from_the_next_line_on() -> None:
-    splitter = LineSplitter(Sieve(routine=Routine(re.compile(b"^request"), re.compile(b"lost$"))))
+    splitter = LineSplitter(LineFilter(routine=Routine(re.compile(b"^request"), re.compile(b"lost$"))))
     read = []
     for line in splitter.feed(b"request 1\nserving\nrequest 2\nrequest lost\na request\nend\nrequest 3\n"):
         read.append((line.number, line.text))

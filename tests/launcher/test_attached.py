@@ -10,7 +10,7 @@ import pytest
 
 from demo.presets import free_ports
 from domain import Config, RunState
-from launcher.checks.preflight import LaunchRefused
+from launcher.checks.preflight import LaunchRefusedError
 from launcher.runs.supervisor import OTHER_MACHINE, Supervisor
 from machine.identity import machine_at
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
@@ -126,6 +126,6 @@ def test_what_was_attached_on_another_machine_is_not_looked_for_here(
     ],
 )
 def test_nothing_to_attach_to_is_told(supervisor: Supervisor, url: str, sentence: str) -> None:
-    with pytest.raises(LaunchRefused) as refusal:
+    with pytest.raises(LaunchRefusedError) as refusal:
         supervisor.attach(url, Config())
     assert str(refusal.value).startswith(sentence)

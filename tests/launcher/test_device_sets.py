@@ -56,13 +56,13 @@ def test_runs_on_other_gpus_pass_and_nobody_overtakes_on_the_same(
         return {run.name for run in store.runs() if run.state is RunState.RUNNING}
 
     wait_for(lambda: running() == {"first", "beside"}, 60)
-    supervisor.turn()
+    supervisor.tick()
     assert {run.name for run in supervisor.queued_runs()} == {"same", "whole", "behind"}
     supervisor.skip(runs["first"].id)
     wait_for(lambda: running() == {"beside", "same"}, 60)
     supervisor.skip(runs["same"].id)
     wait_for_state(store, runs["same"].id, RunState.FINISHED)
-    supervisor.turn()
+    supervisor.tick()
     assert [run.name for run in supervisor.queued_runs()] == ["whole", "behind"], "the whole machine waits for GPU 1"
     supervisor.skip(runs["beside"].id)
     wait_for(lambda: running() == {"whole"}, 60)
@@ -79,7 +79,7 @@ def test_one_port_on_two_gpus_is_used_one_after_the_other(
     requests = [on_gpus("first", "0", port), on_gpus("second", "1", port)]
     first, second = supervisor.launch_batch(requests, one_after_the_other=True)
     wait_for_state(store, first.id, RunState.RUNNING)
-    supervisor.turn()
+    supervisor.tick()
     assert [run.name for run in supervisor.queued_runs()] == ["second"]
     supervisor.skip(first.id)
     assert wait_for_state(store, second.id, RunState.RUNNING, RunState.FAILED).state is RunState.RUNNING

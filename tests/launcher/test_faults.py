@@ -8,7 +8,7 @@ import pytest
 
 from domain import Run, RunState
 from launcher.checks.readiness import accepts_connections, probe
-from launcher.runs.launched_run import Life
+from launcher.runs.launched_run import LaunchedRun
 from launcher.runs.provenance import NotAsked
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
@@ -27,8 +27,8 @@ def told(store: DictStore, run: Run) -> list[str]:
 def test_a_run_whose_step_raises_is_told_once_and_leaves_the_others_alone(
     supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken_run, step = supervisor.launch(request_for("never-ready")), Life.step
-    monkeypatch.setattr(Life, "step", lambda life: broken() if life.run.id == broken_run.id else step(life))
+    broken_run, step = supervisor.launch(request_for("never-ready")), LaunchedRun.step
+    monkeypatch.setattr(LaunchedRun, "step", lambda life: broken() if life.run.id == broken_run.id else step(life))
     other = supervisor.launch(request_for())
     wait_for_state(store, other.id, RunState.READY)
     assert told(store, broken_run) == ["Pitwall itself went wrong here: ValueError: broken for this test"]
@@ -41,9 +41,9 @@ def test_a_run_whose_step_raises_is_told_once_and_leaves_the_others_alone(
 def test_a_turn_that_breaks_off_is_not_the_last(
     supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns: list[None] = []
-    monkeypatch.setattr(supervisor, "turn", lambda: broken(turns.append(None)))
-    wait_for(lambda: len(turns) > 1)
+    ticks: list[None] = []
+    monkeypatch.setattr(supervisor, "tick", lambda: broken(ticks.append(None)))
+    wait_for(lambda: len(ticks) > 1)
     monkeypatch.undo()
     wait_for_state(store, supervisor.launch(request_for()).id, RunState.READY)
 
@@ -53,7 +53,7 @@ def test_closing_does_not_wait_for_a_run_whose_steps_raise(
 ) -> None:
     run = supervisor.launch(request_for())
     wait_for_state(store, run.id, RunState.READY)
-    monkeypatch.setattr(Life, "step", broken)
+    monkeypatch.setattr(LaunchedRun, "step", broken)
     supervisor.close(stop_servers=True)
     assert told(store, run)
 

@@ -13,7 +13,7 @@ import pytest
 
 from demo.presets import demo_configs
 from domain import Run, RunState
-from launcher.checks.preflight import LaunchRefused, LaunchRequest
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes.process import ROOT, server_process, shim_process
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.podman import (
@@ -82,7 +82,7 @@ def test_kill_9_leaves_no_container_and_strangers_are_spared(
     assert process
     process.kill()
     if victim in ("shim", "monitor"):  # the server lives on
-        supervisor.turn()
+        supervisor.tick()
         supervisor.stop(run.id)
     ended = wait_for_state(store, run.id, *FINAL)
     check_nothing_is_left(ended)
@@ -116,7 +116,7 @@ def test_what_podman_refuses_is_the_cause(image: str, supervisor: Supervisor, st
 
 def test_a_name_in_use_is_refused(image: str, supervisor: Supervisor) -> None:
     podman(*command(image, sys.executable, "-c", "0", flags=("--name", "pitwall-test-taken"))[1:])
-    with pytest.raises(LaunchRefused, match="There is a podman container named pitwall-test-taken already"):
+    with pytest.raises(LaunchRefusedError, match="There is a podman container named pitwall-test-taken already"):
         supervisor.launch(request(image, flags=("--name", "pitwall-test-taken")))
     podman("rm", "pitwall-test-taken")
 

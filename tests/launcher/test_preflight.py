@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from domain import Config, RunState
-from launcher.checks.preflight import LaunchRefused, LaunchRequest, check_request, with_words_filled_in
-from launcher.runs.supervisor import Supervisor, UnknownRun
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request, with_words_filled_in
+from launcher.runs.supervisor import Supervisor, UnknownRunError
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 
 NO_PODMAN = {"argv": ("podman", "run", "i:1"), "launcher": "podman", "image": "i:1", "env": {"PATH": "/nowhere"}}
@@ -36,7 +36,7 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
 def test_what_the_user_can_mend_is_refused_in_a_sentence(
     supervisor: Supervisor, store: DictStore, config: dict[str, Any], given: dict[str, Any], sentence: str
 ) -> None:
-    with pytest.raises(LaunchRefused) as refusal:
+    with pytest.raises(LaunchRefusedError) as refusal:
         supervisor.launch(LaunchRequest(Config(**{"port": 9, **config}), **given))
     assert str(refusal.value).startswith(sentence)
     assert store.saved == []
@@ -46,7 +46,7 @@ def test_what_the_user_can_mend_is_refused_in_a_sentence(
 def test_what_may_not_be_looked_at_is_refused(locked: Path, name: str) -> None:
     path = locked / "it"
     config = Config(argv=(str(path) if name == "program" else "true",), model=str(path) if name == "model" else None)
-    with pytest.raises(LaunchRefused) as refusal:
+    with pytest.raises(LaunchRefusedError) as refusal:
         check_request(LaunchRequest(config, cwd=path if name == "cwd" else None), [], starts_now=False)
     assert str(refusal.value) == f"Whether {path} exists cannot be told: Permission denied."
 
@@ -55,12 +55,14 @@ def test_what_may_not_be_looked_at_is_refused(locked: Path, name: str) -> None:
     ("model", "cwd"), [("~nobody-of-this-name/m.gguf", None), (None, Path("~nobody-of-this-name"))]
 )
 def test_a_home_that_nobody_has_is_refused(model: str | None, cwd: Path | None) -> None:
-    with pytest.raises(LaunchRefused, match=r"The path ~nobody-of-this-name\S* names a home folder that is not known"):
+    with pytest.raises(
+        LaunchRefusedError, match=r"The path ~nobody-of-this-name\S* names a home folder that is not known"
+    ):
         check_request(LaunchRequest(Config(argv=("true",), model=model), cwd=cwd), [], starts_now=False)
 
 
 def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:
-    refused = pytest.raises(LaunchRefused, match=r"Port \d+ is in use by .*\(pid \d+\)\. Stop that, or")
+    refused = pytest.raises(LaunchRefusedError, match=r"Port \d+ is in use by .*\(pid \d+\)\. Stop that, or")
     with socket.create_server(("127.0.0.1", 0)) as taken, refused:
         supervisor.launch(request_for(port=taken.getsockname()[1]))
 
@@ -68,10 +70,10 @@ def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None
 def test_a_port_promised_to_another_run_is_refused(supervisor: Supervisor, store: DictStore) -> None:
     first = request_for("never-ready")
     run = supervisor.launch(first)
-    with pytest.raises(LaunchRefused, match=rf"Port {run.config.port} belongs to the run 'never-ready'"):
+    with pytest.raises(LaunchRefusedError, match=rf"Port {run.config.port} belongs to the run 'never-ready'"):
         supervisor.launch(first)
     same_port = request_for()
-    with pytest.raises(LaunchRefused, match="belongs to the run"):
+    with pytest.raises(LaunchRefusedError, match="belongs to the run"):
         supervisor.launch_batch([same_port, same_port], one_after_the_other=False)
     assert store.runs() == [store.run(run.id)], "all or none"
 
@@ -86,14 +88,14 @@ def test_a_port_taken_while_queued_makes_a_failed_run(supervisor: Supervisor, st
 
 
 def test_an_unknown_run_is_told(supervisor: Supervisor) -> None:
-    with pytest.raises(UnknownRun, match="There is no run nonsense"):
+    with pytest.raises(UnknownRunError, match="There is no run nonsense"):
         supervisor.stop("nonsense")
 
 
 def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("not a folder")
     supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
-    with pytest.raises(LaunchRefused, match="The run directory cannot be written: Not a directory"):
+    with pytest.raises(LaunchRefusedError, match="The run directory cannot be written: Not a directory"):
         supervisor.launch(request_for())
     supervisor.close()
     assert store.saved == []

@@ -30,7 +30,7 @@ from launcher.processes.process import (
 )
 from launcher.processes.shim import write_json
 from launcher.processes.stopping import stop_process
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 from tests.launcher.servers import marked, wait_for
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -67,11 +67,11 @@ def test_a_process_is_found_again_from_its_directory_alone(started: Started) -> 
     assert look_at(started.directory).state == "absent"
     started.start(SLEEP)
     started.wait("alive")
-    sight = look_at(started.directory)
-    assert sight.pid and sight.is_supervised and sight.started_at and sight.exit is None
-    assert same_process(sight.pid, sight.pid_birth_s)
-    assert [p.pid for p in processes_of(started.directory)] == [sight.pid]
-    assert os.getsid(sight.pid) == sight.pid != os.getsid(0)
+    status = look_at(started.directory)
+    assert status.pid and status.is_supervised and status.started_at and status.exit is None
+    assert same_process(status.pid, status.pid_birth_s)
+    assert [p.pid for p in processes_of(started.directory)] == [status.pid]
+    assert os.getsid(status.pid) == status.pid != os.getsid(0)
 
 
 def test_exit_codes_and_signals_are_written_down(started: Started) -> None:
@@ -128,8 +128,8 @@ def test_without_its_shim_a_server_is_still_ours_and_its_exit_code_unknown(start
     assert started.shim
     started.shim.kill()
     started.wait("alive")
-    sight = wait_for(lambda: not look_at(started.directory).is_supervised and look_at(started.directory))
-    assert sight.pid
+    status = wait_for(lambda: not look_at(started.directory).is_supervised and look_at(started.directory))
+    assert status.pid
     report = stop_process(started.directory, 5.0)
     assert report.is_clean and marked(started.marker) == []
     end = look_at(started.directory).exit
@@ -176,15 +176,15 @@ def test_a_shim_that_ends_while_it_is_asked_has_no_secrets(started: Started, mon
 # The two tests below fake what shim.json says: a pid cannot be made to come round again, nor the machine to restart.
 def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: Path) -> None:
     stranger = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
-    born_at_s = birth_s(stranger.pid)
+    start_s = process_start_s(stranger.pid)
     write_spec(ProcessSpec(SLEEP, "/"), started.directory)
     written = {
         "marker": started.marker,
         "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
         "shim_pid": stranger.pid,
-        "shim_birth_s": born_at_s - 100,
+        "shim_birth_s": start_s - 100,
         "server_pid": stranger.pid,
-        "server_birth_s": born_at_s - 100,
+        "server_birth_s": start_s - 100,
         "started_at": utc_now().isoformat(),
     }
     write_json(started.directory / "shim.json", written)
@@ -192,7 +192,7 @@ def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: 
     assert processes_of(started.directory) == []
     stop_process(started.directory, 0.1)
     assert stranger.poll() is None, "it was ended, and was not ours"
-    write_json(started.directory / "shim.json", {**written, "server_birth_s": born_at_s})
+    write_json(started.directory / "shim.json", {**written, "server_birth_s": start_s})
     assert look_at(started.directory).pid == stranger.pid, "with its true start time it is the server"
     stranger.kill()
     stranger.wait()
@@ -204,9 +204,9 @@ def test_what_an_older_shim_wrote_without_births_is_read(started: Started) -> No
     path = started.directory / "shim.json"
     written = json.loads(path.read_text())
     write_json(path, {name: value for name, value in written.items() if not name.endswith("_birth_s")})
-    sight = look_at(started.directory)
-    assert (sight.state, sight.pid, sight.pid_birth_s) == ("alive", written["server_pid"], written["server_birth_s"])
-    assert sight.is_supervised and shim_process(started.directory).pid == written["shim_pid"]
+    status = look_at(started.directory)
+    assert (status.state, status.pid, status.pid_birth_s) == ("alive", written["server_pid"], written["server_birth_s"])
+    assert status.is_supervised and shim_process(started.directory).pid == written["shim_pid"]
     assert stop_process(started.directory, 5.0).is_clean
     assert look_at(started.directory).exit.signal == signal.SIGTERM
 
@@ -220,8 +220,8 @@ def test_after_a_restart_of_the_machine_everything_has_ended(started: Started) -
     started.wait("ended")
     written = json.loads((started.directory / "shim.json").read_text())
     write_json(started.directory / "shim.json", {**written, "boot_id": "another boot"})
-    sight = look_at(started.directory)
-    assert sight.state == "ended" and sight.exit and sight.exit.cause == LOST_AT_BOOT
+    status = look_at(started.directory)
+    assert status.state == "ended" and status.exit and status.exit.cause == LOST_AT_BOOT
 
 
 def test_a_spec_holds_what_it_was_given(started: Started) -> None:

@@ -37,13 +37,13 @@ def test_a_held_queue_starts_nothing_over_a_restart_and_goes_on_in_the_new_order
     first.hold_queue(True)
     runs = queue_up(first, "a", "b", "c", "d")
     by_name = {run.name: run.id for run in runs}
-    first.turn()
+    first.tick()
     first.reorder_queue([by_name["c"], "gone", by_name["a"]])
     assert [run.name for run in first.queued_runs()] == ["c", "a", "b", "d"]
     first.close()
     second = make_supervisor(prepare_workload=load_argv)
     assert second.is_queue_on_hold and [run.name for run in second.queued_runs()] == ["c", "a", "b", "d"]
-    second.turn()
+    second.tick()
     assert second.live_runs() == []
     second.hold_queue(False)
     assert started_order(store, runs) == ["c", "a", "b", "d"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain import Config
-from launcher.checks.preflight import LaunchRefused, read_ready_url
+from launcher.checks.preflight import LaunchRefusedError, read_ready_url
 from web.launch.launch_form import default_ready_url
 
 
@@ -30,12 +30,12 @@ def test_a_readiness_url_is_read_as_it_is_typed(typed: str, base_url: str | None
     "typed", ["/health", "ftp://box/health", "box:70000", "box:0", "when it is ready", "http://[::1"]
 )
 def test_what_is_no_url_is_refused(typed: str) -> None:
-    with pytest.raises(LaunchRefused, match="is not the address of a server: it looks like http://127"):
+    with pytest.raises(LaunchRefusedError, match="is not the address of a server: it looks like http://127"):
         read_ready_url(typed)
 
 
 def test_a_readiness_url_with_a_password_is_refused() -> None:
-    with pytest.raises(LaunchRefused, match="with a name or password in it is not taken"):
+    with pytest.raises(LaunchRefusedError, match="with a name or password in it is not taken"):
         read_ready_url("http://me:geheim@box:9000/health")
 
 

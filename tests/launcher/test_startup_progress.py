@@ -111,7 +111,7 @@ def test_a_server_that_became_ready_while_pitwall_was_away_is_taken_back(
 ) -> None:
     first = Supervisor(store, tmp_path / "runs", events=store.take)
     run = first.launch(request_for(ready_timeout_s=5.0))
-    first.turn()
+    first.tick()
     first.close()
     assert store.run(run.id).state is RunState.STARTING
     wait_for(lambda: not is_port_free(run.config.port), 60)

@@ -130,7 +130,7 @@ def test_a_run_may_stay_ready_after_its_workload(make_supervisor: Callable[..., 
     supervisor = make_supervisor(prepare_workload=workload(0.1))
     run = supervisor.launch(request_for(workload=LOAD, stop_when_done=False))
     wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
-    supervisor.turn()
+    supervisor.tick()
     assert store.run(run.id).state is RunState.READY
 
 
@@ -220,7 +220,7 @@ def test_a_server_whose_directory_was_deleted_is_still_ours_to_stop(supervisor: 
     wait_for_state(store, run.id, RunState.READY)
     assert run.run_dir
     shutil.rmtree(run.run_dir)
-    supervisor.turn()
+    supervisor.tick()
     assert store.run(run.id).state is RunState.READY
     supervisor.stop(run.id)
     assert wait_for_state(store, run.id, *FINAL).exit_code is None

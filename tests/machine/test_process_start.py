@@ -22,7 +22,7 @@ from collectors.processes import ProcessTable
 from domain import Config, RunState, utc_now
 from launcher.processes.process import look_at, processes_of, shim_process
 from launcher.runs.supervisor import Supervisor
-from machine.process_start import birth_s, is_born_at
+from machine.process_start import process_start_s, started_at_boot_s
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
 
@@ -44,28 +44,28 @@ def step_clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_birth_is_that_of_the_process_and_of_no_other(sleeper: int) -> None:
-    assert 0 < birth_s(os.getpid()) <= birth_s(sleeper)
-    assert is_born_at(sleeper, birth_s(sleeper))
-    assert not is_born_at(sleeper, birth_s(sleeper) - 0.01)
+    assert 0 < process_start_s(os.getpid()) <= process_start_s(sleeper)
+    assert started_at_boot_s(sleeper, process_start_s(sleeper))
+    assert not started_at_boot_s(sleeper, process_start_s(sleeper) - 0.01)
     with pytest.raises(psutil.NoSuchProcess):
-        birth_s(2**22 + 1)
+        process_start_s(2**22 + 1)
 
 
 def test_a_name_with_blanks_and_brackets_is_read_over(tmp_path: Path) -> None:
     program = tmp_path / "a ) (b"
     program.symlink_to("/bin/sleep")
     with subprocess.Popen([str(program), "600"]) as process:
-        assert abs(birth_s(process.pid) - psutil.Process(process.pid).create_time() + psutil.boot_time()) < 1.5
+        assert abs(process_start_s(process.pid) - psutil.Process(process.pid).create_time() + psutil.boot_time()) < 1.5
         process.kill()
 
 
 def test_a_tree_is_the_same_after_a_step(sleeper: int, step_clock: Callable[[], None]) -> None:
-    table, born_at_s = ProcessTable(), birth_s(os.getpid())
-    before = {process.pid for process in table.tree(os.getpid(), born_at_s, 0.0)}
+    table, start_s = ProcessTable(), process_start_s(os.getpid())
+    before = {process.pid for process in table.tree(os.getpid(), start_s, 0.0)}
     step_clock()
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as later:
-        found = {process.pid for process in table.tree(os.getpid(), born_at_s, 10.0)}
-        anew = {process.pid for process in ProcessTable().tree(os.getpid(), born_at_s, 10.0)}
+        found = {process.pid for process in table.tree(os.getpid(), start_s, 10.0)}
+        anew = {process.pid for process in ProcessTable().tree(os.getpid(), start_s, 10.0)}
         later.kill()
     assert sleeper in before
     assert found == anew == before | {later.pid}
@@ -84,7 +84,7 @@ def test_a_server_is_still_ours_after_a_step(
     first.close()
     second = make_supervisor()
     assert [live.id for live in second.live_runs()] == [run.id]
-    second.turn()
+    second.tick()
     assert store.run(run.id) == second.live_runs()[0], "nothing was thought to have happened to it"
     second.stop(run.id)
     ended = wait_for_state(store, run.id, RunState.FINISHED, RunState.FAILED)
@@ -99,7 +99,7 @@ def test_an_attached_server_is_still_there_after_a_step(
         run = supervisor.attach(url, Config(), pid=sleeper)
         step_clock()
         for _ in range(3):
-            supervisor.turn()
+            supervisor.tick()
     assert not store.run(run.id).state.is_final
 
 
@@ -112,9 +112,9 @@ def test_a_step_while_a_server_starts_is_no_part_of_its_time_to_ready(
         store, tmp_path / "runs", events=store.take, clock=lambda: utc_now() + offset[0], stop_grace_s=5.0
     )
     run = supervisor.launch(request_for(ready_timeout_s=600.0))
-    wait_for(lambda: supervisor.turn() or store.run(run.id).pid, 120)
+    wait_for(lambda: supervisor.tick() or store.run(run.id).pid, 120)
     offset[0] = step
-    wait_for(lambda: supervisor.turn() or store.run(run.id).state is not RunState.STARTING, 120)
+    wait_for(lambda: supervisor.tick() or store.run(run.id).state is not RunState.STARTING, 120)
     ready = store.run(run.id)
     supervisor.close(stop_servers=True)
     assert ready.state is RunState.READY, ready.cause
@@ -130,7 +130,7 @@ def test_a_refused_connection_and_a_step_are_no_server_that_went_away(store: Dic
     for hours in (0, 1, 2):
         offset[0] = timedelta(hours=hours)
         for _ in range(5):
-            supervisor.turn()
+            supervisor.tick()
             time.sleep(0.05)  # for the answer
     assert not store.run(run.id).state.is_final
     supervisor.close()

@@ -23,7 +23,7 @@ from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import Settings
 from storage.sandbox.client import ROOT, Sandbox
-from storage.sandbox.job import MIB, Fault, Job, Limits, SqlRefused
+from storage.sandbox.job import MIB, Fault, Job, Limits, SqlRefusedError
 from storage.sandbox.statement import check_statement
 from storage.store import Store
 
@@ -67,8 +67,8 @@ def untouched(settings: Settings) -> Iterator[None]:
     assert sums(settings) == before
 
 
-def refusal(sandbox: Sandbox, sql: str) -> SqlRefused:
-    with pytest.raises(SqlRefused) as caught:
+def refusal(sandbox: Sandbox, sql: str) -> SqlRefusedError:
+    with pytest.raises(SqlRefusedError) as caught:
         sandbox.ask(sql)
     assert str(caught.value).count("\n") == 0
     return caught.value
@@ -187,7 +187,7 @@ READERS = [
 @pytest.mark.parametrize("sql", [*STATEMENTS, *READERS])
 def test_the_check_refuses_it(settings: Settings, sql: str) -> None:
     """The first wall alone: nothing is run."""
-    with duckdb.connect(str(settings.published_path), read_only=True) as connection, pytest.raises(SqlRefused):
+    with duckdb.connect(str(settings.published_path), read_only=True) as connection, pytest.raises(SqlRefusedError):
         check_statement(connection, placed(sql, settings))
 
 
@@ -316,7 +316,7 @@ def test_many_at_once_wait_their_turn_or_are_told(settings: Settings) -> None:
     def attack() -> None:
         try:
             sandbox.ask(ENDLESS)
-        except SqlRefused as said:
+        except SqlRefusedError as said:
             faults.append(said.fault)
 
     threads = [threading.Thread(target=attack) for _ in range(12)]

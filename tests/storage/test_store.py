@@ -132,7 +132,7 @@ def test_a_second_owner_is_refused_in_one_sentence_that_names_the_first(settings
     argv = [sys.executable, "-c", program, str(settings.data_dir)]
     ended = subprocess.run(argv, capture_output=True, text=True)
     assert ended.returncode == 1
-    assert "StoreInUse: Another Pitwall (pid " in ended.stderr.splitlines()[-1]
+    assert "StoreInUseError: Another Pitwall (pid " in ended.stderr.splitlines()[-1]
 
 
 def test_a_store_of_a_newer_pitwall_is_refused_politely(settings: Settings) -> None:

@@ -21,8 +21,8 @@ from starlette.websockets import WebSocket
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from settings import Settings
-from web.server.auth import ROLE_KEY, SIGN_IN_SECONDS, Access, Gate, access_for
+from settings import Settings, SettingsError
+from web.server.auth import ROLE_KEY, SIGN_IN_SECONDS, Access, AuthMiddleware, access_for
 from web.server.shares import ShareBook
 from web.server.signing_key import load_api_token, load_secret
 
@@ -45,7 +45,8 @@ def guarded(access: Access, shares: ShareBook | None = None) -> Starlette:
         WebSocketRoute("/ws/live", tell_socket),
     ]
     return Starlette(
-        routes=routes, middleware=[Middleware(Gate, access=access, shares=shares or ShareBook(access.secret, ""))]
+        routes=routes,
+        middleware=[Middleware(AuthMiddleware, access=access, shares=shares or ShareBook(access.secret, ""))],
     )
 
 
@@ -207,7 +208,7 @@ def test_the_secret_is_made_once_for_its_owner_alone(tmp_path: Path, monkeypatch
     load_secret(path)
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_bytes(b"short")
-    with pytest.raises(ValueError, match="delete it"):
+    with pytest.raises(SettingsError, match="delete it"):
         load_secret(path)
 
 

@@ -207,7 +207,7 @@ def test_nothing_falls_between_a_snapshot_and_the_commits_around_it(room: Room) 
 
 
 def test_a_viewer_too_slow_for_its_deltas_gets_a_snapshot(room: Room, monkeypatch) -> None:
-    monkeypatch.setattr("web.live.hub.TURN_S", 0.0)
+    monkeypatch.setattr("web.live.hub.TICK_S", 0.0)
     with room.watch("a") as slow, room.watch("a") as quick:
         for socket in (slow, quick):
             receive(socket), receive(socket)

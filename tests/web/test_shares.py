@@ -24,7 +24,7 @@ from websockets.sync.client import connect
 from domain import Share
 from settings import Settings
 from storage.store import Store
-from web.server.auth import ROLE_KEY, SHARE_KEY, Gate, access_for
+from web.server.auth import ROLE_KEY, SHARE_KEY, AuthMiddleware, access_for
 from web.server.expiring_socket import REASON, SocketUntil
 from web.server.shares import ShareBook, share_url
 
@@ -81,7 +81,7 @@ def client(serve: Serve, book: ShareBook, tmp_path: Path) -> Iterator[httpx.Clie
         Route("/{rest:path}", tell, methods=["GET", "POST", "PUT"]),
         *(WebSocketRoute(path, echo) for path in ("/ws/live", "/ws/other")),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(Gate, access=access, shares=book)])
+    app = Starlette(routes=routes, middleware=[Middleware(AuthMiddleware, access=access, shares=book)])
     with serve(app) as address, httpx.Client(base_url=f"http://{address}") as client:
         yield client
 

@@ -25,9 +25,9 @@ from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import Settings
 from storage.sandbox.client import Sandbox
-from storage.sandbox.job import Fault, Limits, SqlRefused
+from storage.sandbox.job import Fault, Limits, SqlRefusedError
 from storage.store import Store
-from web.server.auth import Gate, access_for
+from web.server.auth import AuthMiddleware, access_for
 from web.server.shares import ShareBook
 from web.server.signing_key import load_api_token
 from web.server.sql_api import sql_route
@@ -59,7 +59,8 @@ def url(serve, settings: Settings, token: str) -> Iterator[str]:
     access = access_for(settings, SECRET, token)
     sandbox = Sandbox(settings, run_bounded, Limits(seconds=5.0))
     app = Starlette(
-        routes=[sql_route(sandbox.ask)], middleware=[Middleware(Gate, access=access, shares=ShareBook(SECRET, ""))]
+        routes=[sql_route(sandbox.ask)],
+        middleware=[Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""))],
     )
     with serve(app) as address:
         yield f"http://{address}/api/sql"
@@ -134,7 +135,7 @@ def test_each_fault_has_its_status(serve, settings: Settings, token: str, fault:
     """A fake sandbox, for a busy one cannot be had on demand."""
 
     def refuse(sql: str):  # type: ignore[no-untyped-def]
-        raise SqlRefused(fault, "no")
+        raise SqlRefusedError(fault, "no")
 
     app = Starlette(routes=[sql_route(refuse)])
     with serve(app) as address:

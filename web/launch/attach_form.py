@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from collectors.identify import Identity, NotServing, identify
+from collectors.identify import Identity, NotServingError, identify
 from domain import Config
 from launcher.checks.discover import FoundServer, find_servers
-from launcher.checks.preflight import LaunchRefused
+from launcher.checks.preflight import LaunchRefusedError
 from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services
@@ -66,7 +66,7 @@ def by_url() -> None:
         return
     try:
         found = identify(url)
-    except NotServing as refusal:
+    except NotServingError as refusal:
         st.error(markdown_text(str(refusal)))
         return
     _watch(found.base_url, _config(found), name or None, log_path, None)
@@ -88,7 +88,7 @@ def _watch(base_url: str, config: Config, name: str | None, log_path: Path | Non
     require_operator()
     try:
         run = services().supervisor.attach(base_url, config, log_path, pid, name)
-    except LaunchRefused as refusal:
+    except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return
     audit.record("attach", [run.id], base_url)

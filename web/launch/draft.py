@@ -11,7 +11,7 @@ import streamlit as st
 from commands.explain import Explanation, explain_with_secrets
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.presets import Needs, Preset
-from commands.write import command_of, shell_text
+from commands.write import CommandError, command_of, shell_text
 from domain import Config, Run
 from redaction import MASK, is_reference, is_secret_name, missing_secrets
 from web.launch.config_fields import Field, Value, value_of, with_value
@@ -142,7 +142,7 @@ def edit(field: Field, value: Value) -> None:
     try:
         config = with_value(draft.config, field, read_variables(draft, value) if field.kind == "variables" else value)
         draft.config = config.model_copy(update={"argv": tuple(command_of(config))})
-    except ValueError as problem:
+    except (CommandError, ValueError) as problem:
         draft.problem = str(problem)
         return
     draft.text = st.session_state[TEXT_KEY] = text_of(draft.config)
@@ -157,10 +157,10 @@ def read_variables(draft: Draft, text: Value) -> dict[str, str]:
 
 
 def read_environment(text: str) -> dict[str, str]:
-    """NAME=value lines; raises ValueError that names the line which is none."""
+    """NAME=value lines; raises CommandError that names the line which is none."""
     lines = [line.strip().removeprefix("export ") for line in text.splitlines()]
     pairs = [line.partition("=") for line in lines if line and not line.startswith("#")]
     for name, equals, _ in pairs:
         if not equals or not name.isidentifier():
-            raise ValueError(f"'{name}' is no NAME=value line of an environment.")
+            raise CommandError(f"'{name}' is no NAME=value line of an environment.")
     return {name: value.strip("\"'") for name, _, value in pairs}

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from collectors.imports.inbox import Job, Status, drop, inbox_folder, new_job_id, status_of
-from collectors.imports.log_file import ImportRefused
+from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.timestamps import read_zone
 from web import audit, markup
 from web.actions import require_operator
@@ -79,7 +79,7 @@ def _hand_in(choices: Choices) -> None:
         zone = choices.zone.strip() or None
         if zone:
             read_zone(zone)
-    except ImportRefused as refusal:
+    except ImportRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return
     made = [_upload_job(upload, choices, zone) for upload in choices.uploads]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import WATCH, Config
-from launcher.checks.preflight import LaunchRefused, LaunchRequest, read_ready_url
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, read_ready_url
 from launcher.checks.readiness import default_base_url, default_ready_path
 from web import audit, places
 from web.actions import require_operator
@@ -40,7 +40,7 @@ def launch() -> None:
         return
     try:
         base_url, ready_path = read_ready_url(url)
-    except LaunchRefused as refusal:
+    except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return
     request = LaunchRequest(
@@ -71,7 +71,7 @@ def _start(request: LaunchRequest, in_queue: bool) -> None:
     require_operator()
     try:
         runs = services().supervisor.launch_batch([request], one_after_the_other=in_queue)
-    except LaunchRefused as refusal:
+    except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return
     audit.record("launch", [run.id for run in runs])

@@ -8,9 +8,9 @@ import streamlit as st
 
 from analysis.config_diff import differing_fields
 from commands.sweep import Axis, Variant, estimate, interleaved, read_values, sweep_configs
-from commands.write import shell_text
+from commands.write import CommandError, shell_text
 from domain import Config
-from launcher.checks.preflight import LaunchRefused, LaunchRequest
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services
@@ -37,7 +37,7 @@ def sweep() -> None:
     try:
         axes = _axes(edited.config)
         variants = sweep_configs(edited.config, axes) if axes else []
-    except ValueError as problem:
+    except CommandError as problem:
         st.error(markdown_text(str(problem)))
         return
     left, right = st.columns(2)
@@ -123,7 +123,7 @@ def _queue(edited: Draft, variants: Sequence[Variant], repeats: int, workload: s
     ]
     try:
         runs = services().supervisor.launch_batch(requests, one_after_the_other=True)
-    except LaunchRefused as refusal:
+    except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return
     audit.record("launch", [run.id for run in runs], "a sweep")

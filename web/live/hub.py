@@ -29,7 +29,7 @@ BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer
 WAITING_MESSAGES = 100  # per browser, before it is sent a snapshot instead
 RUNS_PER_BROWSER = 16
 BEAT_S = 5.0
-TURN_S = 0.5  # two turns a second at the most, however often the store commits
+TICK_S = 0.5  # two turns a second at the most, however often the store commits
 
 Args = TypeVarTuple("Args")
 Answer = TypeVar("Answer")
@@ -147,7 +147,7 @@ class LiveHub:
             with self._guard:
                 dirty, self._dirty = self._dirty, set()
             await self._publish(dirty)
-            await asyncio.sleep(TURN_S)
+            await asyncio.sleep(TICK_S)
 
     async def _publish(self, run_ids: set[str]) -> None:
         async with self._reading:

@@ -120,8 +120,8 @@ def _as_role(said: object) -> Role | None:
     return next((role for role in ROLES if role == said), None)
 
 
-class Gate:
-    """ASGI middleware: `Middleware(Gate, access=access_for(settings, secret), shares=ShareBook(secret, url))`."""
+class AuthMiddleware:
+    """ASGI middleware that answers whoever may not pass, and tells the others' role to what is behind it."""
 
     def __init__(self, app: ASGIApp, access: Access, shares: ShareBook) -> None:
         self._app = app

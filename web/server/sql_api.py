@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from storage.formats import FORMATS
-from storage.sandbox.job import Answer, Fault, SqlRefused
+from storage.sandbox.job import Answer, Fault, SqlRefusedError
 
 Ask = Callable[[str], Answer]
 STATUS = {Fault.STATEMENT: 400, Fault.LIMIT: 422, Fault.BUSY: 429, Fault.UNAVAILABLE: 503}
@@ -19,7 +19,7 @@ MOST_BYTES = 256 * 1024
 ANY_FORMAT = {"*/*", "application/*", ""}
 
 
-class _Mistake(Exception):
+class _UsageError(Exception):
     """What the program must do otherwise, with the HTTP status that says so."""
 
     def __init__(self, status: int, sentence: str) -> None:
@@ -36,9 +36,9 @@ def sql_route(ask: Ask, base_path: str = "") -> Route:
             sql = _statement(await _body(request), request.headers.get("content-type", ""))
             found = await run_in_threadpool(ask, sql)
             return await run_in_threadpool(_response, found, kind)
-        except _Mistake as mistake:
+        except _UsageError as mistake:
             return JSONResponse({"error": str(mistake)}, mistake.status)
-        except SqlRefused as refusal:
+        except SqlRefusedError as refusal:
             return JSONResponse({"error": str(refusal), "fault": refusal.fault}, STATUS[refusal.fault])
 
     return Route(f"{base_path}/api/sql", answer, methods=["POST"])
@@ -61,7 +61,7 @@ def _format_of(accept: str) -> str:
         if one in FORMATS:
             return one
     if ANY_FORMAT.isdisjoint(wanted):
-        raise _Mistake(406, f"Accept one of {', '.join(FORMATS)}.")
+        raise _UsageError(406, f"Accept one of {', '.join(FORMATS)}.")
     return next(iter(FORMATS))
 
 
@@ -70,7 +70,7 @@ async def _body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_BYTES:
-            raise _Mistake(413, f"A statement may have {MOST_BYTES // 1024} KiB.")
+            raise _UsageError(413, f"A statement may have {MOST_BYTES // 1024} KiB.")
     return body
 
 
@@ -84,4 +84,4 @@ def _statement(body: bytes, content_type: str) -> str:
             return sql
     except (ValueError, TypeError, KeyError):
         pass
-    raise _Mistake(400, 'Send the statement as text (UTF-8), or as JSON: {"sql": "SELECT ..."}.')
+    raise _UsageError(400, 'Send the statement as text (UTF-8), or as JSON: {"sql": "SELECT ..."}.')

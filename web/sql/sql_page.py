@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from storage.formats import as_csv, as_parquet
-from storage.sandbox.job import Answer, SqlRefused
+from storage.sandbox.job import Answer, SqlRefusedError
 from storage.saved_queries import SavedQueries
 from storage.schema import read_macros, read_views
 from web import audit, markup, places
@@ -54,7 +54,7 @@ def _run() -> None:
     sql = st.session_state[TEXT]
     try:
         st.session_state[ANSWER] = services().sandbox.ask(sql)
-    except SqlRefused as refusal:
+    except SqlRefusedError as refusal:
         st.session_state[ANSWER] = str(refusal)
 
 

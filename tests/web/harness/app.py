@@ -21,7 +21,7 @@ from starlette.middleware import Middleware
 from settings import load_settings
 from web.live.hub import LiveHub
 from web.live.protocol import LiveMeta, LivePart, LogLine, Series, Tile
-from web.server.auth import Gate, access_for
+from web.server.auth import AuthMiddleware, access_for
 from web.server.routes import build_routes
 from web.server.shares import ShareBook
 from web.server.signing_key import load_api_token, load_secret
@@ -170,5 +170,5 @@ app = st.App(
     Path(__file__).with_name("page.py"),
     lifespan=lifespan,
     routes=build_routes(hub, count_live_runs=lambda: 9, version="harness"),
-    middleware=[Middleware(Gate, access=access, shares=ShareBook(access.secret, access.url))],
+    middleware=[Middleware(AuthMiddleware, access=access, shares=ShareBook(access.secret, access.url))],
 )

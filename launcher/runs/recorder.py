@@ -31,7 +31,7 @@ class RunStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class RunRecorder:
     """The store, the sink of events and the clock, used together."""
 
     store: RunStore

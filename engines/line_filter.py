@@ -16,7 +16,7 @@ class Routine(NamedTuple):
     unlike: re.Pattern[bytes]
 
 
-class Sieve(NamedTuple):
+class LineFilter(NamedTuple):
     """What a grammar says of the lines it wants.
 
     `noise`: what meaningless lines start with, whatever they hold. `needles`: bytes without which a line means
