@@ -51,7 +51,7 @@ class ProcessExit:
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessSight:
+class ProcessStatus:
     """What a look at a process directory showed."""
 
     state: Literal["absent", "starting", "alive", "ended"]  # absent: it was never started
@@ -172,7 +172,7 @@ def marker_of(directory: Path) -> str:
     return f"{directory.parent.name}/{directory.name}" if directory.name == WORKLOAD else directory.name
 
 
-def look_at(directory: Path) -> ProcessSight:
+def look_at(directory: Path) -> ProcessStatus:
     """How the process of this directory is now; a wrong pid is never taken for it."""
     if not (directory / "exit.json").exists():
         supervisor = shim_process(directory)
@@ -180,7 +180,7 @@ def look_at(directory: Path) -> ProcessSight:
         written = read_shim(directory)
         if server and (written.get("server_pid") is not None or not supervisor):
             started_at = written.get("started_at")
-            return ProcessSight(
+            return ProcessStatus(
                 "alive",
                 server.pid,
                 written.get("server_birth_s") or _start_of(server),
@@ -189,7 +189,7 @@ def look_at(directory: Path) -> ProcessSight:
                 supervisor is not None,
             )
         if supervisor:
-            return ProcessSight("starting")
+            return ProcessStatus("starting")
     # Read after the shim was seen gone: it may have written in between.
     return _ended(directory)
 
@@ -201,11 +201,11 @@ def _start_of(process: psutil.Process) -> float | None:
         return None
 
 
-def _ended(directory: Path) -> ProcessSight:
+def _ended(directory: Path) -> ProcessStatus:
     written, end = read_shim(directory), read_exit(directory)
     if not written and not end:  # a shim writes itself down before it starts anything
-        return ProcessSight("absent")
-    return ProcessSight(
+        return ProcessStatus("absent")
+    return ProcessStatus(
         "ended",
         written.get("server_pid"),
         written.get("server_birth_s"),

@@ -21,8 +21,8 @@ from launcher.processes.process import (
     ROOT,
     WORKLOAD,
     ProcessExit,
-    ProcessSight,
     ProcessSpec,
+    ProcessStatus,
     look_at,
     start_shim,
     write_spec,
@@ -145,7 +145,7 @@ class LaunchedRun:
             self.deps.recorder.tell_fault(self.run.id, error)
             return None
 
-    def _note_process(self, status: ProcessSight) -> None:
+    def _note_process(self, status: ProcessStatus) -> None:
         if self.run.pid is None:
             update = {"pid": status.pid, "pid_birth_s": status.pid_birth_s, "pid_started_at": status.pid_started_at}
             self._change(f"server process {status.pid}", started_at=status.started_at or self.run.started_at, **update)
@@ -235,7 +235,7 @@ class LaunchedRun:
         except OSError as error:
             self.end(f"The workload could not be started: {error.strerror} ({error.filename}).")
 
-    def _workload_ended(self, status: ProcessSight) -> None:
+    def _workload_ended(self, status: ProcessStatus) -> None:
         assert status.exit
         words = describe_exit(status.exit, "The workload")
         self.deps.recorder.tell(self.run.id, "workload", words, exit_code=status.exit.exit_code)

@@ -9,7 +9,7 @@ from typing import Any
 from domain import Run, RunState
 from launcher.checks.preflight import port_of
 from launcher.processes.exit_messages import describe_exit
-from launcher.processes.process import WORKLOAD, ProcessExit, ProcessSight, processes_of
+from launcher.processes.process import WORKLOAD, ProcessExit, ProcessStatus, processes_of
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
 from launcher.runs.dependencies import Dependencies
@@ -38,7 +38,7 @@ def stop_everything(run: Run, deps: Dependencies) -> Stopped:
     return join([workload, contained, client, late, free]), facts or late_facts
 
 
-def how_it_ended(run: Run, cause: str | None, status: ProcessSight, stopped: Stopped, now: datetime) -> dict[str, Any]:
+def how_it_ended(run: Run, cause: str | None, status: ProcessStatus, stopped: Stopped, now: datetime) -> dict[str, Any]:
     """The fields of a run that is over; `status` is the last look at its server."""
     report, facts = stopped
     ended = status.exit or UNSEEN

@@ -80,14 +80,14 @@ def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Calla
 
     worker = Worker(Scripted("x", act), make_run(), kept, Clock(mono_s=lambda: seconds[0]))
     for step in (1, 1, 1, 1, 1, 1):
-        worker._turn(worker.collector.collect)
+        worker._tick(worker.collector.collect)
         seconds[0] += step
     health = [(h.ok, h.error) for h in kept.of(CollectorHealth)]
     assert health == [(True, None), (False, "gone"), (True, None)]
     assert said(kept, "outage") == ["gone", "x answers again after 2 s"]
     worker.collector._act = lambda: None  # type: ignore[attr-defined]
     seconds[0] += 61
-    worker._turn(worker.collector.collect)
+    worker._tick(worker.collector.collect)
     assert len(kept.of(CollectorHealth)) == 4
 
 
@@ -181,11 +181,11 @@ def test_what_the_store_refuses_is_collected_again(
 
     collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position)
     worker = Worker(collector, make_run(), sink, Clock())
-    worker._turn(collector.collect)
+    worker._tick(collector.collect)
     assert said(kept, "collector") == ["the store did not take a batch: disk full"]
     assert said(kept, "warning") == []
     refusing[0] = False
-    worker._turn(collector.collect)
+    worker._tick(collector.collect)
     assert len(said(kept, "warning")) == 2, "both lines, once"
     assert [text.partition(" after ")[0] for text in said(kept, "collector")[1:]] == ["log answers again"]
 
