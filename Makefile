@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo web
+ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo web cli
 MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m errors -m domain -m samples -m settings -m redaction -m app && $(BIN)/mypy pages
 
-.PHONY: run check format test test-vllm soak clean
+.PHONY: run install check format test test-vllm soak clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -16,8 +16,10 @@ $(VENV)/.dev: $(VENV)/.run requirements-dev.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
-run: $(VENV)/.run
-	$(BIN)/python -m web.server.serve
+install: $(VENV)/.run
+
+run: install
+	@./pitwall run
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .

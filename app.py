@@ -44,7 +44,7 @@ from web.server.shares import ShareBook, share_url
 from web.server.signing_key import load_api_token, load_secret
 from web.server.sql_api import sql_route
 from web.server.warm_up import import_and_freeze
-from web.workload_command import prepare_workload
+from workloads.prepare import prepare_workload
 
 STOP_TIMEOUT_S = 2.0
 INBOX_TIMEOUT_S = 0.5  # an import that takes longer goes on at the next start

@@ -10,7 +10,7 @@ HEAD = """# The views
 
 Every number of Pitwall can be read with SQL: from `monitor.duckdb` in the data folder, which is published anew about
 every two seconds and may be opened by anybody at any time (`duckdb -readonly monitor.duckdb`). Times are UTC. Unknown
-is null, and `reason` or `metric_definitions` says why. This page is made by `python -m storage schema`.
+is null, and `reason` or `metric_definitions` says why. This page is made by `./pitwall schema`.
 """
 CONTRACT = ("runs", "engine_samples", "run_samples", "requests", "events", "gpu_samples", "host_samples")
 

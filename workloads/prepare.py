@@ -1,4 +1,4 @@
-"""How a run's load generator is started, its job written down and the argv that reads it; and how far it is."""
+"""How a run's load generator is started: its job written down, and the argv of the process that reads it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from domain import Run
-from launcher.processes.process import WORKLOAD
 from workloads.job import Job, Progress
 
+COMMAND_LINE = Path(__file__).resolve().parents[1] / "pitwall"
 REQUESTS_FILE = "requests.jsonl"
 PROGRESS_FILE = "progress.json"
 
@@ -29,10 +29,10 @@ def prepare_workload(run: Run, directory: Path) -> list[str]:
     )
     path = directory / "job.json"
     path.write_text(job.model_dump_json(indent=1))
-    return [sys.executable, "-m", "workloads", "run", str(path)]
+    return [sys.executable, str(COMMAND_LINE), "load", str(path)]
 
 
-def read_progress(run: Run) -> Progress | None:
-    """How far the load of a run is; None before it has begun."""
-    path = Path(run.run_dir) / WORKLOAD / PROGRESS_FILE if run.run_dir else None
-    return Progress.model_validate_json(path.read_bytes()) if path and path.exists() else None
+def read_progress(directory: Path) -> Progress | None:
+    """How far the load in this directory is; None before it has begun."""
+    path = directory / PROGRESS_FILE
+    return Progress.model_validate_json(path.read_bytes()) if path.exists() else None
