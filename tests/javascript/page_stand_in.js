@@ -2,9 +2,12 @@
 
 import { parseHTML } from "linkedom";
 
+const WIDTH_PX = 960; // of every element: linkedom lays nothing out
+
 /** Makes `document` and `Element` as a page has them; returns the document's body. */
 export function openPage() {
   const { document, Element } = parseHTML("<html><head></head><body></body></html>");
+  Object.defineProperty(Element.prototype, "clientWidth", { value: WIDTH_PX, configurable: true });
   Object.assign(globalThis, { document, Element, matchMedia: () => ({ matches: false }) });
   return document.body;
 }
