@@ -64,6 +64,19 @@ test("a chart out of sight draws nothing; the tick after it came back does not a
   assert.deepEqual(points(chart), [[[1, 300], [2, 310]]]);
 });
 
+test("what comes while a chart is scrolled away is drawn when it comes back", () => {
+  const model = modelOf("a", { series: POWER });
+  const chart = chartOf("power", pageOf(model));
+  chart.react();
+  chart.isInSight = false;
+  model.apply(part("delta", 5, MORE_POWER));
+  chart.extend();
+  assert.deepEqual(Plotly.calls, ["react"]);
+  chart.isInSight = true;
+  chart.react();
+  assert.deepEqual(points(chart), [[[1, 300], [2, 310], [3, 320]]]);
+});
+
 test("each tick adds what is new of each run; without anything new the axis alone moves", () => {
   const models = ["a", "b"].map((id) => modelOf(id, { series: POWER }));
   const chart = chartOf("power", pageOf(...models));

@@ -43,7 +43,7 @@ test("each tile has its number and its unit", () => {
 });
 
 test("the unknown is a dash with its reason, and never a zero", () => {
-  const now = { tokens_per_step: tile(null, "no request yet"), steps_per_s: tile(0) };
+  const now = { tokens_per_step: tile(null, "no request yet"), acceptance_length: tile(null, "no sample yet"), steps_per_s: tile(0) };
   const lane = laneOf(modelOf({ now }, { absent: { acceptance_length: "speculation is off" } }));
   const said = ["Tokens/step", "Acceptance", "KV cache", "Steps"].map((label) => tileText(lane, label));
   assert.deepEqual(said, ["\u2013 unknown: no request yet", "\u2013 unknown: speculation is off", "\u2013 unknown: no sample yet", "0 /s"]);

@@ -81,6 +81,8 @@ test("no more than 300 log lines are kept, and too many points are noticed", () 
   const model = modelOf(snapshot({ log: numbers.map((number) => line(number)), series: series("decode_tps", numbers, numbers) }));
   assert.deepEqual([model.log.length, model.log[0].line], [300, 3700]);
   assert.equal(model.holdsTooMuch, false);
-  model.apply(part("delta", 5, { series: series("decode_tps", [4000], [1]) }));
+  model.apply(part("delta", 5, { log: [line(4000)] }));
+  assert.deepEqual([model.log.length, model.log[0].line], [300, 3701]);
+  model.apply(part("delta", 6, { series: series("decode_tps", [4000], [1]) }));
   assert.equal(model.holdsTooMuch, true);
 });

@@ -51,7 +51,7 @@ test("an x is seconds since ready or of the wall clock, and leads back to its ti
 });
 
 test("ticks stand at round times, as many as fit", () => {
-  const axis = new View().axis([7, 607], 540);
+  const axis = new View().axis([7, 607], 600);
   assert.deepEqual(axis, { range: [7, 607], tickvals: [120, 240, 360, 480, 600], ticktext: ["2:00", "4:00", "6:00", "8:00", "10:00"] });
 });
 
