@@ -65,14 +65,13 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 @pytest.mark.parametrize(("selector", "declarations"), STYLES, ids=[selector for selector, _ in STYLES])
 def test_a_style_meets_what_it_is_for(page: Page, selector: str, declarations: str) -> None:
-    selector = selector.rpartition("\n")[2].strip()
-    expect(page.locator(selector).first, "Streamlit draws nothing of this name").to_be_attached(timeout=10_000)
+    expect(page.locator(selector).first, "Streamlit draws nothing of this name").to_be_attached()
     assert page.evaluate(OVERRULED, [selector, declarations]) == [], "Streamlit's own style weighs more"
 
 
 @pytest.mark.parametrize("name", SELECTORS)
 def test_a_script_finds_what_it_waits_for(page: Page, name: str) -> None:
-    expect(page.locator(SELECTORS[name]), "Streamlit draws nothing of this name").to_be_attached(timeout=10_000)
+    expect(page.locator(SELECTORS[name]), "Streamlit draws nothing of this name").to_be_attached()
 
 
 def test_everything_is_looked_for() -> None:

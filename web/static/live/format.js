@@ -8,7 +8,6 @@ export const DASH = "\u2013";
  */
 export function threeDigits(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return DASH;
-  if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString("en-US");
   if (size >= 1) return value.toFixed(size < 10 ? 2 : 1);
