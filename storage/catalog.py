@@ -8,8 +8,8 @@ from pathlib import Path
 
 import duckdb
 
+from storage.ask.literals import quoted
 from storage.database import StoreError
-from storage.literals import quoted
 from storage.rows import TIME_COLUMNS
 
 HERE = Path(__file__).parent

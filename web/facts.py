@@ -10,7 +10,7 @@ from analysis.windows import SpeedSummary, Window, summarize
 from domain import Run, RunState
 from engines import BY_NAME
 from engines.definitions import MEASURES
-from storage import queries
+from storage.ask import queries
 from web.context import services
 from workloads import unsent_requests
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.literals import literal, with_values
-from storage.saved_queries import SavedQueries
+from storage.ask.literals import literal, with_values
+from storage.ask.saved_queries import SavedQueries
 
 
 def test_what_is_saved_is_read_listed_replaced_and_deleted(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from domain import Config, Run
 from machine.run_with_timeout import run_bounded
 from samples import Batch, CounterSample
 from settings import Settings
-from storage import queries
+from storage.ask import queries
 from storage.sandbox.client import Sandbox
 from storage.store import Store
 from web.compare.shown_sql import statements

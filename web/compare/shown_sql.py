@@ -9,8 +9,8 @@ import pyarrow as pa
 import streamlit as st
 
 from domain import JsonValue
-from storage import queries
-from storage.literals import with_values
+from storage.ask import queries
+from storage.ask.literals import with_values
 from web import places
 from web.actions import is_operator
 from web.facts import PEAK_WINDOW_S

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from storage.queries import Asked
+from storage.ask.queries import Asked
 
 Row = dict[str, Any]
 Since = Mapping[str, datetime | None]  # run id -> the time after which rows are wanted, None for all
