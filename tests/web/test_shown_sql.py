@@ -51,5 +51,5 @@ def test_what_is_shown_gives_the_numbers_of_the_page(settings: Settings) -> None
     store.close()
     assert [row["decode_tps"] for row in windows if row["run_id"] == "it's"] == [w.decode_tps for w in asked["it's"]]
     assert len(windows) > 10
-    assert {row["run_id"]: row["length"] for row in acceptance} == dict.fromkeys(IDS, 2.0)
+    assert {row["run_id"]: row["acceptance_length"] for row in acceptance} == dict.fromkeys(IDS, 2.0)
     assert ratios["r1"].length == 2.0
