@@ -59,7 +59,7 @@ def define_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> No
     """Define every view, macro and comment; sealed files are named by absolute path, for readers elsewhere."""
     _load(connection, TERMS)
     for table in TIME_COLUMNS:
-        connection.execute(_samples_sql(table, _sealed_files(connection, table, parquet_dir.absolute())))
+        connection.execute(_samples_sql(table, parquet_dir.absolute(), _sealed_files(connection, table)))
     for name in VIEWS:
         _load(connection, name)
 
@@ -69,22 +69,22 @@ def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         connection.execute(path.read_text())
 
 
-def _sealed_files(connection: duckdb.DuckDBPyConnection, table: str, parquet_dir: Path) -> list[list[str]]:
-    """The sealed files of a table by schema, the oldest first."""
+def _sealed_files(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    """The sealed files of a table, a line each, by schema, the oldest first."""
     found = connection.execute(
-        "SELECT list(path ORDER BY path) FROM raw.sealed_files WHERE table_name = ? "
+        "SELECT string_agg(path, chr(10) ORDER BY path) FROM raw.sealed_files WHERE table_name = ? "
         "GROUP BY schema_number ORDER BY schema_number",
         [table],
     ).fetchall()
-    return [[str(parquet_dir / path) for path in paths] for (paths,) in found]
+    return [files for (files,) in found]
 
 
-def _samples_sql(table: str, sealed: list[list[str]]) -> str:
+def _samples_sql(table: str, folder: Path, sealed: list[str]) -> str:
     """A sample table as a user sees it: the rows still in the file and those sealed to Parquet; of all runs or of some.
 
     Files of one schema are one scan; a column that an older schema lacks is null.
     """
-    sources = [f"raw.{table}", *map(_parquet_scan, sealed)]
+    sources = [f"raw.{table}", *(_parquet_scan(folder, files) for files in sealed)]
     scans = " UNION ALL BY NAME ".join(f"SELECT * FROM {source} WHERE is_asked(run_ids, run_id)" for source in sources)
     return f"""
         CREATE OR REPLACE MACRO {table}_of(run_ids) AS TABLE {scans};
@@ -93,9 +93,9 @@ def _samples_sql(table: str, sealed: list[list[str]]) -> str:
     """
 
 
-def _parquet_scan(paths: list[str]) -> str:
-    files = f"files_of(run_ids, [{', '.join(map(quoted, paths))}], {quoted(paths[0])})"
-    return f"read_parquet({files}, hive_partitioning = true, hive_types = {{'run_id': VARCHAR}})"
+def _parquet_scan(folder: Path, files: str) -> str:
+    paths = f"files_of(run_ids, {quoted(str(folder))}, {quoted(files)})"
+    return f"read_parquet({paths}, hive_partitioning = true, hive_types = {{'run_id': VARCHAR}})"
 
 
 @contextmanager
