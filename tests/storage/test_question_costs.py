@@ -41,6 +41,15 @@ SECONDS = 30
 ENGINES = ("vllm", "sglang", "llamacpp")
 ASKED = ["sealed-vllm-0", "live-sglang-0"]
 SINCE = dict.fromkeys(ASKED, NOW + timedelta(seconds=5))
+OF_THESE = {  # what takes run ids -> the same of all runs
+    "events_of($ids)": "events",
+    "run_samples_since(NULL::TIMESTAMPTZ, run_ids := $ids)": "run_samples",
+    "engine_samples_since(NULL::TIMESTAMPTZ, run_ids := $ids)": "engine_samples",
+    "run_windows(2, run_ids := $ids)": "run_windows(2)",
+    "engine_windows(2, run_ids := $ids)": "engine_windows(2)",
+    "crosscheck_of($ids)": "samples_crosscheck",
+    "acceptance_of($ids)": "acceptance_of(NULL)",
+}
 QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "windows": lambda store: queries.windows(store, ASKED, 2.0),
     "acceptance": lambda store: queries.acceptance(store, ASKED),
@@ -174,7 +183,16 @@ def test_a_question_costs_the_same_among_more_runs(name: str, few: dict[str, Cos
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_question_reads_each_row_a_few_times_at_most(name: str, many: dict[str, Cost]) -> None:
     told_of = 2 * SECONDS  # rows that the two runs have in one table
-    assert 0 < many[name].rows <= 12 * told_of or name in ABOUT_OTHERS
+    assert 0 < many[name].rows <= 4 * told_of or name in ABOUT_OTHERS
+
+
+def test_what_takes_run_ids_gives_the_rows_of_the_view(tmp_path: Path) -> None:
+    with asked_store(tmp_path, 1) as store:
+        for given, whole in OF_THESE.items():
+            told = store.query(f"FROM {given} ORDER BY ALL", {"ids": ASKED})
+            assert told.num_rows > 0, given
+            same = f"FROM {whole} WHERE list_contains($ids, run_id) ORDER BY ALL"
+            assert told.equals(store.query(same, {"ids": ASKED})), given
 
 
 def test_every_question_is_held() -> None:
