@@ -1,5 +1,5 @@
--- The windows of each run, in order. Counters and slots are cut into windows of $window_s; a run known only by its log has
--- the windows of its lines. Of several definitions that one which tells decoding from other work, the log's last.
+-- The windows of each run, in order. Counters and slots are cut into windows of $window_s s; a run known only by its log
+-- has the windows of its lines. Of a run's definitions one is taken that tells decoding from other work, its log last.
 WITH cut AS (
     FROM run_windows($window_s, run_ids := $run_ids)
     UNION ALL BY NAME FROM run_log_rates(NULL::TIMESTAMPTZ, $run_ids)
