@@ -78,8 +78,8 @@ def _check_file(file: Path) -> Answer:
 def schema(arguments: argparse.Namespace) -> Answer:
     """docs/schema.md."""
     from settings import load_settings
+    from storage.ask.schema import describe_schema
     from storage.reading import published_query
-    from storage.schema import describe_schema
 
     with published_query(load_settings().published_path) as query:
         text = describe_schema(query)

@@ -41,7 +41,6 @@ ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b"
 MAY_NAME_AN_ENGINE = {
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
     "commands/paste/script.py": "likewise",
-    "storage/queries.py": "the definition of the one kind of slot samples",
     "web/launch/attach_form.py": "an example beside an empty field",
     "web/launch/editor.py": "likewise",
     "web/launch/import_form.py": "likewise",

@@ -8,8 +8,8 @@ import pytest
 
 from cli.main import main
 from settings import Settings
+from storage.ask.schema import CONTRACT, describe_schema
 from storage.reading import count_views, published_query
-from storage.schema import CONTRACT, describe_schema
 from storage.store import Store
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "schema.md"

@@ -12,6 +12,11 @@ Every number of Pitwall can be read with SQL: from `monitor.duckdb` in the data 
 every two seconds and may be opened by anybody at any time (`duckdb -readonly monitor.duckdb`). Times are UTC. Unknown
 is null, and `reason` or `metric_definitions` says why. This page is made by `./pitwall schema`.
 """
+MACROS = """
+One with `run_ids` reads the rows of these runs alone: `FROM run_windows(2, run_ids := ['<id>', '<id>'])`. The list is
+written out, not a subquery; null means all runs. `WHERE run_id = '<id>'` over rates gives the same rows, but may read
+those of every run.
+"""
 CONTRACT = ("runs", "engine_samples", "run_samples", "requests", "events", "gpu_samples", "host_samples")
 
 
@@ -51,4 +56,4 @@ def read_macros(query: Query) -> list[str]:
 
 
 def _macro_section(query: Query) -> str:
-    return "\n".join(["## Table macros", *(f"- {text}" for text in read_macros(query)), ""])
+    return "\n".join([f"## Table macros{MACROS}", *(f"- {text}" for text in read_macros(query)), ""])

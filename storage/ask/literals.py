@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -27,8 +27,6 @@ def literal(value: Any) -> str:
     raise TypeError(f"no SQL literal for {type(value).__name__}")
 
 
-def with_values(sql: str, params: Sequence[Any] = ()) -> str:
-    """A statement with its parameters written in; each '?' of it must be a parameter."""
-    first, *rest = sql.split("?")
-    filled = first + "".join(literal(value) + text for value, text in zip(params, rest, strict=True))
-    return textwrap.dedent(filled).strip()
+def with_values(sql: str, params: Mapping[str, Any]) -> str:
+    """A statement with its parameters written in: each $name of it."""
+    return re.sub(r"\$(\w+)", lambda found: literal(params[found[1]]), sql).strip()

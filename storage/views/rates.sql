@@ -1,33 +1,14 @@
--- The only home of rates and acceptance: ratios of summed increments, over one interval or over a window.
-
-CREATE OR REPLACE MACRO ratio(part, whole) AS part / nullif(whole, 0);
-
--- Null as soon as one rank's share is unknown: a sum of the others would be a wrong number.
-CREATE OR REPLACE MACRO sum_of_all(x) AS CASE WHEN count(x) = count(*) THEN sum(x) END;
-
--- One word for several: the common one, 'mixed' when they differ, null when one is unknown.
-CREATE OR REPLACE MACRO common_activity(activities, total) AS CASE
-    WHEN coalesce(len(activities), 0) < total THEN NULL
-    WHEN len(list_distinct(activities)) = 1 THEN activities[1]
-    ELSE 'mixed'
-END;
-
--- Of the ranks that work; idle when none does.
-CREATE OR REPLACE MACRO rank_activity(activities, total) AS CASE
-    WHEN coalesce(len(activities), 0) < total THEN NULL
-    WHEN list_distinct(activities) = ['idle'] THEN 'idle'
-    ELSE common_activity(list_filter(activities, lambda a: a <> 'idle'), 0)
-END;
+-- Rates and acceptance of what was counted: ratios of summed increments, over one interval or over a window.
 
 -- w: seconds of a window aligned on the moment the run got ready, or null for the intervals as they were measured.
--- by_rank: one row per engine rank, or one per run. since: only what came after it, or null.
-CREATE OR REPLACE MACRO engine_rates(w, by_rank, since) AS TABLE
+-- by_rank: one row per engine rank, or one per run.
+CREATE OR REPLACE MACRO engine_rates(w, by_rank, since, run_ids) AS TABLE
 WITH placed AS (
     SELECT
         p.*,
         CASE WHEN by_rank THEN p.engine_index END AS rank,
         epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s
-    FROM progress_since(since) p LEFT JOIN raw.runs r ON r.id = p.run_id
+    FROM progress_since(since, run_ids) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
 ), scrapes AS (
     SELECT
         run_id, source, definition, rank, ts, mono_s, since_ready_s, max(dt_s) AS dt_s,
@@ -71,9 +52,9 @@ SELECT
     ratio(decode_tokens, decode_s) AS decode_tps,
     ratio(step_tokens, ratio_steps) AS tokens_per_step,
     ratio(steps, step_s) AS steps_per_s,
-    1 + ratio(accepted, drafts) AS acceptance_length,
-    ratio(accepted, draft_tokens) AS acceptance_rate,
-    CASE WHEN drafts > 0 THEN list_transform(accepted_per_pos, lambda x: x / drafts) END AS per_position,
+    acceptance_length_of(accepted, drafts) AS acceptance_length,
+    acceptance_rate_of(accepted, draft_tokens) AS acceptance_rate,
+    per_position_of(accepted_per_pos, drafts) AS per_position,
     ratio(prompt_tokens, prompt_s) AS prompt_tps,
     requests_running, requests_waiting, kv_usage_ratio, preemptions, activity, reason,
     decode_tokens, decode_s, steps
