@@ -9,9 +9,9 @@ from typing import Any
 
 from domain import Run, RunState
 from launcher.checks.readiness import ReadinessPoll, accepts_connections
-from launcher.processes.process import same_process
 from launcher.runs.dependencies import Dependencies
 from launcher.runs.recorder import RunRecorder
+from machine.process_start import same_process
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
 WENT_AWAY = "The server went away."

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from domain import WATCH, Run, RunState
 from launcher.checks.preflight import port_of
 from launcher.checks.readiness import ReadinessPoll
+from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
 from launcher.processes.exit_messages import describe_exit, log_tail
 from launcher.processes.process import (
     ROOT,
@@ -24,6 +25,7 @@ from launcher.processes.process import (
     ProcessSpec,
     ProcessStatus,
     look_at,
+    processes_of,
     start_shim,
     write_spec,
 )
@@ -54,7 +56,8 @@ class LaunchedRun:
     _stop: Future[Stopped | None] | None = None
     _frozen: Future[dict[str, Any] | None] | None = None
     _look: Future[ContainerFacts | None] | None = None
-    _was_warned: bool = False
+    _record: DescendantRecord | None = None
+    _record_due_s: float = 0.0  # monotonic
 
     @property
     def backend(self) -> Backend:
@@ -149,10 +152,18 @@ class LaunchedRun:
         if self.run.pid is None:
             update = {"pid": status.pid, "pid_birth_s": status.pid_birth_s, "pid_started_at": status.pid_started_at}
             self._change(f"server process {status.pid}", started_at=status.started_at or self.run.started_at, **update)
-        if not status.is_supervised and not self._was_warned:
-            self._was_warned = True
+        if not status.is_supervised:
+            self._stand_in_for_shim()
+
+    def _stand_in_for_shim(self) -> None:
+        """Its supervisor was killed: keep the record of what the server starts, once a second."""
+        if self._record is None:
+            self._record = DescendantRecord(self.directory)
             text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
             self.deps.recorder.tell(self.run.id, "warning", text)
+        if self.deps.mono_s() >= self._record_due_s:
+            self._record_due_s = self.deps.mono_s() + LOOK_EVERY_S
+            self._record.keep(processes_of(self.directory))
 
     def _note_provenance(self) -> None:
         if self._frozen and self._frozen.done():

@@ -9,7 +9,7 @@ from typing import Any
 from domain import Run, RunState
 from launcher.checks.preflight import port_of
 from launcher.processes.exit_messages import describe_exit
-from launcher.processes.process import WORKLOAD, ProcessExit, ProcessStatus, processes_of
+from launcher.processes.process import WORKLOAD, ProcessExit, ProcessStatus, processes_of, read_exit
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
 from launcher.runs.dependencies import Dependencies
@@ -29,13 +29,19 @@ def stop_everything(run: Run, deps: Dependencies) -> Stopped:
     assert run.base_url and run.run_dir
     directory, backend = Path(run.run_dir), backend_of(run.config, run.id)
     workload = stop_process(directory / WORKLOAD, WORKLOAD_GRACE_S)
-    pids = {process.pid for process in processes_of(directory)}
+    pids = {process.pid for process in processes_of(directory)} | _left_pids(directory)
     contained, facts = backend.end(deps.stop_grace_s)
     client = stop_process(directory, deps.stop_grace_s)
     late, late_facts = backend.end(0.0)  # what the client still made meanwhile
     memory = see_gpu_memory(pids, lambda: deps.gpus().memory_by_pid)
     free = StopReport(leftovers=(*see_port(port_of(run.base_url), run.config.host), *memory))
     return join([workload, contained, client, late, free]), facts or late_facts
+
+
+def _left_pids(directory: Path) -> set[int]:
+    """What its supervisor has ended already."""
+    end = read_exit(directory)
+    return {one.pid for one in end.left} if end else set()
 
 
 def how_it_ended(run: Run, cause: str | None, status: ProcessStatus, stopped: Stopped, now: datetime) -> dict[str, Any]:
