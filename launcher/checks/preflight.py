@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from commands.expansion import expand_config
 from commands.gpus import CONTAINER_LAUNCHERS
-from commands.write import complete_words
 from domain import Config, Run, WorkloadSpec
 from errors import PitwallError
 from launcher.checks.readiness import default_base_url
@@ -69,16 +69,15 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
         check_container(config)
 
 
-def with_words_filled_in(request: LaunchRequest) -> LaunchRequest:
-    """The request with `~/` and plain variables of its command filled in, for no shell will do it.
+def expanded(request: LaunchRequest) -> LaunchRequest:
+    """The request as it is run: `~` and variables filled in, for no shell will do it; what is stored keeps its text.
 
     Raises LaunchRefusedError for a variable that neither its environment nor ours sets.
     """
-    config = request.config
-    words, missing = complete_words(config.argv, {**os.environ, **config.env})
+    config, missing = expand_config(request.config, os.environ)
     if missing:
         raise LaunchRefusedError(f"The command names ${', $'.join(missing)}, which is not set: please give the value.")
-    return replace(request, config=config.model_copy(update={"argv": tuple(words)}))
+    return replace(request, config=config)
 
 
 def working_directory(request: LaunchRequest) -> Path:

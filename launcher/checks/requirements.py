@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from commands.expansion import expand_config
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.presets import Needs
-from commands.write import complete_words
 from domain import Config
 from engines import BY_NAME
 from launcher.checks.preflight import (
@@ -70,16 +70,15 @@ def is_hub_name(model: str | None) -> bool:
 
 
 def _software(config: Config, cwd: Path) -> Iterator[str]:
-    words, unset = complete_words(config.argv, {**os.environ, **config.env})
+    filled, unset = expand_config(config, os.environ)
     for name in unset:
         yield f"The command refers to ${name}, which is not set."
-    filled = config.model_copy(update={"argv": tuple(words)})
     try:
-        if words:
+        if filled.argv:
             check_executable(filled, cwd)
             check_model(LaunchRequest(filled), cwd)
             if config.launcher in CONTAINER_LAUNCHERS:
-                yield from _container(config, Path(words[0]).name)
+                yield from _container(filled, Path(filled.argv[0]).name)
     except LaunchRefusedError as refusal:
         yield str(refusal)
 

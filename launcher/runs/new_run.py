@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from commands.expansion import Expansion
 from commands.naming import choose_color, choose_name
 from commands.paste.servers import SHELLS, basename
 from domain import Config, Run, RunState, new_run_id
@@ -20,6 +21,7 @@ from launcher.processes.process import Leftovers, ProcessSpec, write_spec
 from launcher.processes.runtimes import ContainerBackend, backend_of
 from machine.process_start import process_start_s
 from redaction import (
+    MASK,
     SERVER_API_KEY,
     find_api_key,
     hide_secrets,
@@ -88,7 +90,9 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     plain = {name: value for name, value in request.config.env.items() if name not in concealed}
     leftovers = leftovers_of(request.config)
     write_spec(ProcessSpec(argv, str(working_directory(request)), plain, leftovers=leftovers), Path(run.run_dir))
-    literal = {name: value for name, value in concealed.items() if not is_reference(value)}
+    given = Expansion({**os.environ, **request.secrets}, fills_secrets=True)
+    told = {name: given.value(value) for name, value in concealed.items() if value != MASK}
+    literal = {name: value for name, value in told.items() if not is_reference(value)}
     variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
     api_key = find_api_key(request.config.argv, request.config.env, request.secrets)
     return {**literal, **variables, **hidden, **({SERVER_API_KEY: api_key} if api_key else {})}
