@@ -158,6 +158,13 @@ def has_metrics(config: Config) -> bool | None:
     return switch is None or switch in config.argv
 
 
+def output_of(pid: int | None) -> Path | None:
+    """The file of this machine that the process with this pid writes its output to."""
+    with suppress(psutil.NoSuchProcess):
+        return output_file(psutil.Process(pid)) if pid is not None else None
+    return None
+
+
 def output_file(process: psutil.Process) -> Path | None:
     """The regular file that the process writes its output to."""
     with suppress(psutil.Error, OSError):
