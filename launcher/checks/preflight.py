@@ -115,25 +115,29 @@ def check_executable(config: Config, cwd: Path) -> None:
 
 
 def check_model(request: LaunchRequest, cwd: Path) -> None:
-    """A model named by a path on this machine must be there; names of a hub and paths in containers are not checked."""
-    model = request.config.model
-    if not model or request.makes_model or request.config.launcher in CONTAINER_LAUNCHERS:
+    """Models named by a path on this machine must be there; names of a hub and paths in containers are not checked."""
+    config = request.config
+    if request.makes_model or config.launcher in CONTAINER_LAUNCHERS:
         return
-    is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
-    if is_path and not is_there(cwd / in_full(model)):
-        raise LaunchRefusedError(
-            f"The model {model} does not exist: give a path of this machine, or a name that a hub has."
-        )
+    drafter = config.speculative.model if config.speculative else None
+    for model in filter(None, (config.model, drafter)):
+        is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
+        if is_path and not is_there(cwd / in_full(model)):
+            raise LaunchRefusedError(
+                f"The model {model} does not exist: give a path of this machine, or a name that a hub has."
+            )
 
 
 def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
     """The port must be free, and not promised to a run that has not opened it yet."""
-    for run in live:
-        if run.kind == "launched" and run.base_url and port_of(run.base_url) == port:
+    at_port = [run for run in live if run.base_url and port_of(run.base_url) == port]
+    for run in at_port:
+        if run.kind == "launched":
             taken = f"Port {port} belongs to the run '{run.name}', which is {run.state.value}"
             raise LaunchRefusedError(f"{taken}: choose another port, or queue this run behind it.")
     if not is_port_free(port, host):
-        raise LaunchRefusedError(f"{describe_busy_port(port)} Stop that, or choose another port.")
+        watched = "".join(f" Pitwall watches it as the run '{run.name}'." for run in at_port[:1])
+        raise LaunchRefusedError(f"{describe_busy_port(port)}{watched} Stop that, or choose another port.")
 
 
 def check_container(config: Config) -> None:

@@ -204,11 +204,11 @@ class Supervisor:
         """Watch a running server; the same URL gives the same run. Raises LaunchRefusedError if none answers."""
         base_url = base_url.rstrip("/")
         port_of(base_url)
-        if not self._run_at(base_url) and not accepts_connections(base_url):
+        if not self.run_at(base_url) and not accepts_connections(base_url):
             raise LaunchRefusedError(f"Nothing answers at {base_url}.")
         machine = self._machine if pid is not None else machine_at(base_url, self._machine)
         with self._lock:
-            same = self._run_at(base_url)
+            same = self.run_at(base_url)
             if same:
                 return same
             run = attached_run(base_url, config, self._clock(), machine, list(self._store.runs()), name)
@@ -216,7 +216,8 @@ class Supervisor:
             self._lives[run.id] = Watch(run, self._deps)
             return self._deps.recorder.save(run, "attached")
 
-    def _run_at(self, base_url: str) -> Run | None:
+    def run_at(self, base_url: str) -> Run | None:
+        """The live run whose server answers at this URL."""
         wanted = server_at(base_url)
         return next((run for run in self.live_runs() if run.base_url and server_at(run.base_url) == wanted), None)
 
