@@ -59,6 +59,7 @@ test-vllm: $(VENV)/.dev
 	scripts/install_vllm.sh .build/vllm
 	PYTHONPATH=. .build/vllm/bin/python scripts/make_tiny_llama.py .build/tiny-llama
 	$(BIN)/python -m scripts.check_vllm .build/vllm .build/tiny-llama
+	$(BIN)/python -m scripts.check_vllm_end .build/vllm .build/tiny-llama
 
 clean:
 	rm -rf $(VENV) node_modules .build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
-from collectors.base import Clock, Collector, CollectorError, Sink, Unavailable
-from domain import Run
+from collectors.base import Clock, Collector, CollectorError, Outage, Sink, Unavailable
+from domain import Run, RunState
 from samples import Batch, CollectorHealth, Event
 
 LOG = logging.getLogger(__name__)
@@ -88,8 +88,13 @@ class Worker:
         except Exception as problem:  # the one place where anything may go wrong and the rest goes on
             trouble = problem
         self.busy_since = None
-        if trouble is not None or not last:  # a last tick that found nothing does not end an outage
+        if trouble is not None or not (last or self._is_over_for_good()):
             self._note(trouble, self._clock.mono_s() - began)
+
+    def _is_over_for_good(self) -> bool:
+        """Whether silence is no news: a server that is being stopped while it was away did not come back."""
+        is_ending = self.run.state is RunState.STOPPING or self.run.state.is_final
+        return is_ending and isinstance(self._trouble, Outage)
 
     def _give(self, batch: Batch) -> None:
         """To the store; when it refuses one, the collector starts again from what the store has."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -13,6 +14,7 @@ from commands.paste.candidates import Candidate
 from commands.paste.containers import published_port
 from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.reading import find_candidate, read_words
+from commands.paste.servers import INVOCATIONS, SHELLS, basename
 from commands.paste.variables import Variables, arg
 from domain import Config, JsonValue
 from engines import BY_NAME, ENGINES
@@ -32,6 +34,8 @@ LONGEST_PASTE = 1_000_000  # characters
 LONGEST_NOTE = 200  # characters
 _TITLES = [engine.title for engine in ENGINES if engine.commands]
 _TAG_VERSION = re.compile(r":v(\d+(?:\.\d+)+(?:\.?post\d+|rc\d+)?)(?:$|[-_.])")
+_PROGRAM_PATH = re.compile(r"\s*(?:[A-Za-z_]\w*=\S*\s+)*(?P<path>(?:/|~/|\.{1,2}/)[^\s;&|<>()'\"]+)(?=\s|$)")
+_PROGRAMS = {word for invocation in INVOCATIONS.values() for word in invocation.first_words}
 _UNSAYABLE = {"argv", "engine_version", "sampling"}  # not part of the command reading's key names
 
 
@@ -73,9 +77,20 @@ def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
         return Explanation(refused=str(refusal)), {}
     secrets = literal_secrets(candidate, variables)
     if candidate is None:
-        refused = f"No command of a server we know ({', '.join(_TITLES)}) was found in the paste."
+        refused = _no_server(text)
         return _told(Explanation(refused=refused), notes, secrets), secrets
     return _told(_read_candidate(candidate, variables, notes), notes, secrets), secrets
+
+
+def _no_server(text: str) -> str:
+    """Why nothing was found: a program named by its path that is none we know is likely misspelled."""
+    titles = ", ".join(_TITLES)
+    named = _PROGRAM_PATH.match(text)
+    if named is None or basename(named["path"]) in SHELLS:
+        return f"No command of a server we know ({titles}) was found in the paste."
+    alike = get_close_matches(basename(named["path"]), sorted(_PROGRAMS), n=1)
+    hint = f" Is {alike[0]} meant?" if alike else ""
+    return f"{mask_text(named['path'])} is no server we know ({titles}): is its path spelled right?{hint}"
 
 
 def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) -> Explanation:

@@ -14,11 +14,11 @@ from commands.paste.variables import arg
 from domain import Config
 from engines import BY_NAME
 from errors import PitwallError
-from redaction import MASK, is_secret_name, replace_in_argv
+from redaction import MASK, replace_in_argv
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}
 _REFERENCE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
-_BARE_WORD = re.compile(r"~?[\w@%+=:,./-]+$")
+_BARE_WORD = re.compile(r"~?[\w@%+=:,./-]+")
 _MASKED_NAME = re.compile(r"\W+")
 
 
@@ -156,24 +156,6 @@ def _gpu_flags(gpus: str) -> list[str]:
     return ["--gpus", f'"{devices}"' if "," in devices else devices]  # the runtime reads this value as CSV
 
 
-def complete_words(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """The words as a shell would hand them over: `~/` and references to plain variables filled in.
-
-    Secrets are left to `redaction`. Returns the words and the names that `environ` lacks.
-    """
-    missing: list[str] = []
-
-    def fill(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        if not is_secret_name(name) and name not in environ and name not in missing:
-            missing.append(name)
-        return match[0] if is_secret_name(name) else environ.get(name, match[0])
-
-    home = environ.get("HOME")
-    words = [home + word[1:] if home and word.startswith("~/") else word for word in argv]
-    return [_REFERENCE.sub(fill, word) for word in words], missing
-
-
 def shell_text(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str:
     """The command as text for a POSIX shell, a flag to a line; masked secrets become references ('$HF_TOKEN')."""
     words = replace_in_argv(argv, lambda name, value: f"${_variable(name)}" if value == MASK else value)
@@ -195,7 +177,7 @@ def _variable(name: str) -> str:
 
 def _quote(word: str) -> str:
     """A word in the quotes it needs; references in it stay references."""
-    if _BARE_WORD.match(word):
+    if _BARE_WORD.fullmatch(word):
         return word
     if not _REFERENCE.search(word):
         return shlex.quote(word)

@@ -1,4 +1,4 @@
-"""When a process was born, by the one clock that nobody can set: seconds after the boot.
+"""When a process was started, by the one clock that nobody can set: seconds after the boot.
 
 Start times since the epoch shift with every step of the machine's clock, those of living processes included.
 """
@@ -27,3 +27,14 @@ def process_start_s(pid: int) -> float:
 def started_at_boot_s(pid: int, after_boot_s: float) -> bool:
     """Whether the process with this number now is the one that was born then; raises psutil.NoSuchProcess."""
     return abs(process_start_s(pid) - after_boot_s) < SAME_START_S
+
+
+def same_process(pid: int | None, start_s: float | None) -> psutil.Process | None:
+    """The living process with this pid and start; None if it is gone, a zombie, or the pid is another's now."""
+    if pid is None or start_s is None:
+        return None
+    try:
+        process = psutil.Process(pid)
+        return process if started_at_boot_s(pid, start_s) and process.status() != psutil.STATUS_ZOMBIE else None
+    except psutil.NoSuchProcess:
+        return None

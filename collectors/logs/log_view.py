@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from engines import BY_NAME
+from engines.access_log import is_look
 from engines.base import Mark, ParsedSample
 from engines.prefixes import strip_ansi
 from redaction import mask_text
@@ -39,7 +40,10 @@ class ViewLine(_Said):
 
 
 class LogTailView:
-    """The last lines of one growing log; cheap to ask again, for only a changed file is read."""
+    """The last lines of one growing log; cheap to ask again, for only a changed file is read.
+
+    An access log's lines of looks at the server are left out: they keep their numbers, and stay in the file.
+    """
 
     def __init__(self, path: Path, engine: str) -> None:
         self._path = path
@@ -89,8 +93,8 @@ class LogTailView:
         if raw and not raw[-1]:
             raw.pop()
         marks = self._marks(window)
-        shown = list(enumerate(raw))[-limit:]
-        return [ViewLine(line=first + i, text=_plain(text), **marks.get(i + 1, NO_MARK)) for i, text in shown]
+        told = [(i, text) for i, text in enumerate(raw) if not is_look(text.decode("utf-8", "replace"))]
+        return [ViewLine(line=first + i, text=_plain(text), **marks.get(i + 1, NO_MARK)) for i, text in told[-limit:]]
 
     def _marks(self, window: bytes) -> dict[int, _Said]:
         """By line number within the window; a fresh parser's, which marks each line by what it says itself."""

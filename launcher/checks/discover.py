@@ -22,6 +22,7 @@ from launcher.checks.readiness import default_base_url
 from launcher.processes.containers import Container, list_containers
 from launcher.processes.process import environ_of
 from launcher.processes.shim import MARKER
+from machine.ports import server_at
 from redaction import mask_argv
 
 OUTPUTS = (2, 1)  # servers log to standard error, some to standard output
@@ -61,6 +62,12 @@ def find_servers() -> list[FoundServer]:
             found.append(server)
     inner = {pid for one in found if one.container is None for pid in family(one.pid, processes) - {one.pid}}
     return [one for one in found if one.container or one.pid not in inner]
+
+
+def find_server_at(base_url: str) -> FoundServer | None:
+    """The one that answers at this URL, if it runs on this machine and the system shows it."""
+    wanted = server_at(base_url)
+    return next((one for one in find_servers() if one.base_url and server_at(one.base_url) == wanted), None)
 
 
 def read_command(argv: Sequence[str]) -> Config | None:
@@ -156,6 +163,13 @@ def has_metrics(config: Config) -> bool | None:
         return None
     switch = engine.switches.get(engine.metrics_path)
     return switch is None or switch in config.argv
+
+
+def output_of(pid: int | None) -> Path | None:
+    """The file of this machine that the process with this pid writes its output to."""
+    with suppress(psutil.NoSuchProcess):
+        return output_file(psutil.Process(pid)) if pid is not None else None
+    return None
 
 
 def output_file(process: psutil.Process) -> Path | None:

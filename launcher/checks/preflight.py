@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from commands.expansion import expand_config
 from commands.gpus import CONTAINER_LAUNCHERS
-from commands.write import complete_words
 from domain import Config, Run, WorkloadSpec
 from errors import PitwallError
 from launcher.checks.readiness import default_base_url
@@ -69,16 +69,15 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
         check_container(config)
 
 
-def with_words_filled_in(request: LaunchRequest) -> LaunchRequest:
-    """The request with `~/` and plain variables of its command filled in, for no shell will do it.
+def expanded(request: LaunchRequest) -> LaunchRequest:
+    """The request as it is run: `~` and variables filled in, for no shell will do it; what is stored keeps its text.
 
     Raises LaunchRefusedError for a variable that neither its environment nor ours sets.
     """
-    config = request.config
-    words, missing = complete_words(config.argv, {**os.environ, **config.env})
+    config, missing = expand_config(request.config, os.environ)
     if missing:
         raise LaunchRefusedError(f"The command names ${', $'.join(missing)}, which is not set: please give the value.")
-    return replace(request, config=config.model_copy(update={"argv": tuple(words)}))
+    return replace(request, config=config)
 
 
 def working_directory(request: LaunchRequest) -> Path:
@@ -116,25 +115,29 @@ def check_executable(config: Config, cwd: Path) -> None:
 
 
 def check_model(request: LaunchRequest, cwd: Path) -> None:
-    """A model named by a path on this machine must be there; names of a hub and paths in containers are not checked."""
-    model = request.config.model
-    if not model or request.makes_model or request.config.launcher in CONTAINER_LAUNCHERS:
+    """Models named by a path on this machine must be there; names of a hub and paths in containers are not checked."""
+    config = request.config
+    if request.makes_model or config.launcher in CONTAINER_LAUNCHERS:
         return
-    is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
-    if is_path and not is_there(cwd / in_full(model)):
-        raise LaunchRefusedError(
-            f"The model {model} does not exist: give a path of this machine, or a name that a hub has."
-        )
+    drafter = config.speculative.model if config.speculative else None
+    for model in filter(None, (config.model, drafter)):
+        is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
+        if is_path and not is_there(cwd / in_full(model)):
+            raise LaunchRefusedError(
+                f"The model {model} does not exist: give a path of this machine, or a name that a hub has."
+            )
 
 
 def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
     """The port must be free, and not promised to a run that has not opened it yet."""
-    for run in live:
-        if run.kind == "launched" and run.base_url and port_of(run.base_url) == port:
+    at_port = [run for run in live if run.base_url and port_of(run.base_url) == port]
+    for run in at_port:
+        if run.kind == "launched":
             taken = f"Port {port} belongs to the run '{run.name}', which is {run.state.value}"
             raise LaunchRefusedError(f"{taken}: choose another port, or queue this run behind it.")
     if not is_port_free(port, host):
-        raise LaunchRefusedError(f"{describe_busy_port(port)} Stop that, or choose another port.")
+        watched = "".join(f" Pitwall watches it as the run '{run.name}'." for run in at_port[:1])
+        raise LaunchRefusedError(f"{describe_busy_port(port)}{watched} Stop that, or choose another port.")
 
 
 def check_container(config: Config) -> None:

@@ -8,22 +8,26 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from commands.expansion import expand_config
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.presets import Needs
-from commands.write import complete_words
-from domain import Config
+from domain import Config, Run
 from engines import BY_NAME
 from launcher.checks.preflight import (
     LaunchRefusedError,
     LaunchRequest,
     check_executable,
     check_model,
+    check_port,
     in_full,
     is_there,
+    port_of,
 )
-from launcher.processes.containers import has_image
+from launcher.checks.readiness import default_base_url
+from launcher.processes.containers import TOOLS, has_image
 
 GIB = 2**30
+_FILE = re.compile(r"(?:/|\./|\.\./)[^\s:,{}]*\.(?:json|jinja2?|ya?ml|txt|toml|gguf|grammar|gbnf)")
 
 
 class Gpu(NamedTuple):
@@ -42,9 +46,21 @@ class GpuFacts(NamedTuple):
     reason: str | None = None
 
 
-def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> list[str]:
-    """One sentence for each thing that is not there; what cannot be known says nothing."""
-    return [*_software(config, cwd), *_gpus(config, needs, facts)]
+def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, live: Sequence[Run] = ()) -> list[str]:
+    """One sentence for each thing for which the launch will fail; what cannot be known says nothing.
+
+    `live` are Pitwall's own runs: the port of one that it launched is waited for in the queue.
+    """
+    return [*_software(config, cwd), *_port(config, live), *_gpus(config, needs, facts)]
+
+
+def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> list[str]:
+    """What may make the launch fail or wait, one sentence each."""
+    filled, _ = expand_config(config, os.environ)
+    doubts = [*_memory(needs, facts), *_free_memory(config, facts)]
+    if config.launcher in CONTAINER_LAUNCHERS:
+        return [*_image(filled), *doubts]
+    return [*_files(filled, cwd), *doubts]
 
 
 def find_unknowns(config: Config, needs: Needs, facts: GpuFacts) -> list[str]:
@@ -70,26 +86,49 @@ def is_hub_name(model: str | None) -> bool:
 
 
 def _software(config: Config, cwd: Path) -> Iterator[str]:
-    words, unset = complete_words(config.argv, {**os.environ, **config.env})
+    filled, unset = expand_config(config, os.environ)
     for name in unset:
         yield f"The command refers to ${name}, which is not set."
-    filled = config.model_copy(update={"argv": tuple(words)})
     try:
-        if words:
+        if filled.argv:
             check_executable(filled, cwd)
             check_model(LaunchRequest(filled), cwd)
             if config.launcher in CONTAINER_LAUNCHERS:
-                yield from _container(config, Path(words[0]).name)
+                yield from _container(filled, Path(filled.argv[0]).name)
     except LaunchRefusedError as refusal:
         yield str(refusal)
 
 
-def _container(config: Config, tool: str) -> Iterator[str]:
-    held = has_image(tool, config.image) if config.image else True
-    if held is None:
-        yield f"{tool} does not answer: is its service running, and may this user speak to it?"
-    elif not held:
+def _port(config: Config, live: Sequence[Run]) -> Iterator[str]:
+    base_url = default_base_url(config)
+    if base_url is None:
+        return
+    try:
+        port = port_of(base_url)
+        launched = {port_of(run.base_url) for run in live if run.kind == "launched" and run.base_url}
+        if port not in launched:
+            check_port(port, config.host, live)
+    except LaunchRefusedError as refusal:
+        yield str(refusal)
+
+
+def _image(config: Config) -> Iterator[str]:
+    tool = Path(config.argv[0]).name if config.argv else ""
+    if tool in TOOLS and config.image and has_image(tool, config.image) is False:
         yield f"The image {config.image} is not on this machine: {tool} will try to pull it."
+
+
+def _files(config: Config, cwd: Path) -> Iterator[str]:
+    """Files that a command names beside its model: a chat template, a configuration."""
+    for word in config.argv[1:]:
+        path = word.rpartition("=")[2] if word.startswith("-") else word
+        if _FILE.fullmatch(path) and path != config.model and not is_there(cwd / path):
+            yield f"The command names the file {path}, which does not exist."
+
+
+def _container(config: Config, tool: str) -> Iterator[str]:
+    if config.image and has_image(tool, config.image) is None:
+        yield f"{tool} does not answer: is its service running, and may this user speak to it?"
     volumes = [volume.split(":") for volume in config.volumes]
     given = {parts[1]: in_full(parts[0]) for parts in volumes if len(parts) > 1 and parts[0][:1] in "/~."}
     for inside, outside in given.items():
@@ -125,10 +164,12 @@ def _gpus(config: Config, needs: Needs, facts: GpuFacts) -> Iterator[str]:
     if needs.compute_capability and best and best < _version(needs.compute_capability):
         held = ".".join(map(str, best))
         yield f"It needs compute capability {needs.compute_capability} or newer; the GPU here has {held}."
+
+
+def _memory(needs: Needs, facts: GpuFacts) -> Iterator[str]:
     totals = [gpu.memory_total_bytes for gpu in facts.gpus if gpu.memory_total_bytes is not None]
     if needs.gpu_memory_gib and totals and max(totals) < needs.gpu_memory_gib * GIB:
         yield f"It needs {needs.gpu_memory_gib:g} GiB of GPU memory; the GPU here has {max(totals) / GIB:.1f} GiB."
-    yield from _free_memory(config, facts)
 
 
 def _free_memory(config: Config, facts: GpuFacts) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
+from engines.access_log import is_look
 from launcher.processes.process import ProcessExit
 from redaction import mask_text
 
@@ -41,10 +42,11 @@ def _signal_name(number: int) -> str | None:
 
 
 def log_tail(path: Path, secrets: Iterable[str] = ()) -> list[str]:
-    """The last 40 lines of a log, secrets masked; empty when there is none."""
+    """The last 40 lines of a log but those of our own looks at the server, secrets masked; empty when there is none."""
     if not path.is_file():
         return []
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-        lines = deque(file.read().decode(errors="replace").splitlines(), TAIL_LINES)
-    return [mask_text(line, secrets) for line in lines]
+        lines = file.read().decode(errors="replace").splitlines()
+    told = deque((line for line in lines if not is_look(line)), TAIL_LINES)
+    return [mask_text(line, secrets) for line in told]

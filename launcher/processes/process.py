@@ -1,7 +1,8 @@
 """Server processes under their shims: start one, find it again from its run directory, see how it is.
 
 Nothing here is a child that Pitwall must keep: all that is known of a process stands in its directory
-(spec.json, shim.json, exit.json) and in the marker that its descendants carry in their environment.
+(spec.json, shim.json, descendants.json, exit.json) and in the marker that its descendants are given in their
+environment, which some wipe.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -19,15 +20,19 @@ from typing import Any, Literal
 
 import psutil
 
-from launcher.processes.shim import MARKER, SHIM_MARKER, write_json
+from launcher.json_file import write_json
+from launcher.processes.descendants import descendants, is_living, recorded_processes, session_members
+from launcher.processes.ending import Ended
+from launcher.processes.shim import MARKER, SHIM_MARKER
 from machine.identity import boot_id
-from machine.process_start import process_start_s, started_at_boot_s
+from machine.process_start import process_start_s, same_process
 from redaction import HIDDEN_PREFIX, is_secret_name
 
 WORKLOAD = "workload"  # the name of its directory within the run's
 ROOT = Path(__file__).resolve().parents[2]
 LOST = "exit code unknown: its supervisor was killed"
 LOST_AT_BOOT = "exit code unknown: the machine was restarted"
+Leftovers = Literal["end", "follow", "leave"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,9 @@ class ProcessSpec:
     cwd: str
     env: dict[str, str] = field(default_factory=dict)
     log: str = "server.log"  # in the process's directory, appended to
+    # What becomes of the processes that the first one leaves: a script's own server is waited for as the first one was,
+    # what a container's client leaves is its runtime's to end.
+    leftovers: Leftovers = "end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,7 @@ class ProcessExit:
     signal: int | None
     cause: str | None
     ended_at: datetime | None
+    left: tuple[Ended, ...] = ()  # what outlived it and had to be ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +99,12 @@ def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[
         )
 
 
-def same_process(pid: int | None, start_s: float | None) -> psutil.Process | None:
-    """The living process with this pid and birth; None if it is gone, a zombie, or the pid is another's now."""
-    if pid is None or start_s is None:
-        return None
-    try:
-        process = psutil.Process(pid)
-        return process if started_at_boot_s(pid, start_s) and process.status() != psutil.STATUS_ZOMBIE else None
-    except psutil.NoSuchProcess:
-        return None
-
-
 def marked_processes(marker: str, name: str = MARKER) -> list[psutil.Process]:
     """The living processes that carry this marker in their environment, the oldest first."""
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get(name) == marker and process.status() != psutil.STATUS_ZOMBIE:
+            if process.environ().get(name) == marker and is_living(process):
                 found.append(process)
         except (psutil.Error, OSError):  # gone meanwhile, or another user's
             continue
@@ -119,9 +117,9 @@ def read_exit(directory: Path) -> ProcessExit | None:
     if not path.exists():
         return None
     written = json.loads(path.read_text())
-    return ProcessExit(
-        written["exit_code"], written["signal"], written["cause"], datetime.fromisoformat(written["ended_at"])
-    )
+    ended_at = datetime.fromisoformat(written["ended_at"])
+    left = tuple(Ended(**one) for one in written.get("left", ()))
+    return ProcessExit(written["exit_code"], written["signal"], written["cause"], ended_at, left)
 
 
 def read_shim(directory: Path) -> dict[str, Any]:
@@ -216,32 +214,22 @@ def _ended(directory: Path) -> ProcessStatus:
 
 
 def processes_of(directory: Path) -> list[psutil.Process]:
-    """Every living process that the shim's server started, itself included: by marker, by descent and by session."""
+    """Every living process that the shim's server started, itself included.
+
+    By record, by descent and by session; the marker finds what nobody had the time to record.
+    """
     server, supervisor = server_process(directory), shim_process(directory)
-    found = set(marked_processes(marker_of(directory)))
-    for ancestor in filter(None, (server, supervisor)):
-        found.update(_descendants(ancestor))
-    if server:
-        found.update({server}, _session_members(server.pid))
-    return [process for process in found - {supervisor} if process.pid != os.getpid()]
+    known = {*recorded_processes(directory), *filter(None, [server])}
+    known.update(child for ancestor in {*known, *filter(None, [supervisor])} for child in descendants(ancestor))
+    known.update(session_members(_sessions_of(known) - {os.getsid(0)}))
+    known.update(marked_processes(marker_of(directory)))
+    return [process for process in known - {supervisor} if process.pid != os.getpid()]
 
 
-def _descendants(process: psutil.Process) -> list[psutil.Process]:
-    found = []
-    with suppress(psutil.NoSuchProcess):
-        for child in process.children(recursive=True):
-            with suppress(psutil.NoSuchProcess):  # one that ends meanwhile hides no other
-                if child.status() != psutil.STATUS_ZOMBIE:
-                    found.append(child)
-    return found
-
-
-def _session_members(session: int) -> list[psutil.Process]:
-    members = []
-    for process in psutil.process_iter():
-        try:
-            if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
-                members.append(process)
-        except (psutil.NoSuchProcess, OSError):
-            continue
-    return members
+def _sessions_of(processes: Iterable[psutil.Process]) -> set[int]:
+    """The sessions that these are in: each was opened below our shim, which is in none of them."""
+    sessions = set()
+    for process in processes:
+        with suppress(ProcessLookupError):
+            sessions.add(os.getsid(process.pid))
+    return sessions

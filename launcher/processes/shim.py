@@ -1,8 +1,9 @@
 """The small process between Pitwall and a server: `python -m launcher.processes.shim RUN_DIR`.
 
-It outlives Pitwall. It starts what RUN_DIR/spec.json says (`ProcessSpec`), writes shim.json (who runs), waits,
-and writes exit.json (how it ended). Secrets reach it in its own environment alone: a word of the argv that holds
-`${PITWALL_SECRET_n}` is completed from there and nothing of it is written down.
+It outlives Pitwall. It starts what RUN_DIR/spec.json says (`ProcessSpec`), writes shim.json (who runs) and
+descendants.json (all that this started), waits, writes exit.json (how it ended), and ends what is left. Secrets reach
+it in its own environment alone: a word of the argv that holds `${PITWALL_SECRET_n}` is completed from there and nothing
+of it is written down.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import errno
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -22,30 +24,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
+
+from launcher.json_file import write_json
+from launcher.processes.descendants import DescendantWatch, descendants
+from launcher.processes.ending import Ended, end_processes, signal_server
 from machine.identity import boot_id
 from machine.process_start import process_start_s
 from redaction import HIDDEN_PREFIX
 
 MARKER = "PITWALL_RUN_ID"  # in the environment of everything that a run starts
 SHIM_MARKER = "PITWALL_SHIM_OF"  # in the shim's own, so that it is never taken for a part of the server
+LOOK_S = 0.1
+STUBBORN_S = 5.0  # between two tries to end what cannot be ended now
 _PR_SET_CHILD_SUBREAPER = 36
 _HIDDEN = re.compile(r"\$\{(" + HIDDEN_PREFIX + r"\d+)\}")
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write durably, whole or not at all; raises OSError."""
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def write_exit(directory: Path, exit_code: int | None, signal_number: int | None, cause: str | None) -> None:
+def write_exit(directory: Path, content: Mapping[str, Any]) -> None:
     """Write exit.json; while the disk is full, wait for room, because nobody else knows the exit code."""
-    ended_at = datetime.now(UTC).isoformat()
-    content = {"exit_code": exit_code, "signal": signal_number, "cause": cause, "ended_at": ended_at}
     while True:
         try:
             return write_json(directory / "exit.json", content)
@@ -53,6 +50,13 @@ def write_exit(directory: Path, exit_code: int | None, signal_number: int | None
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             time.sleep(1)
+
+
+def describe_end(exit_code: int | None, cause: str | None = None) -> dict[str, Any]:
+    """What exit.json says; the code is negative for a signal, None where nothing was started."""
+    code, number = (exit_code, None) if exit_code is None or exit_code >= 0 else (None, -exit_code)
+    ended_at = datetime.now(UTC).isoformat()
+    return {"exit_code": code, "signal": number, "cause": cause, "ended_at": ended_at, "left": []}
 
 
 def become_subreaper() -> None:
@@ -83,13 +87,29 @@ def explain_start(error: OSError, argv: Sequence[str], cwd: str) -> str:
     return f"{argv[0]} could not be started: {error.strerror}."
 
 
+class Wakeups:
+    """Rests until a child ends or another signal comes."""
+
+    def __init__(self) -> None:
+        self._read, write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(write, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+
+    def rest(self, seconds: float) -> None:
+        if select.select([self._read], [], [], seconds)[0]:
+            os.read(self._read, 4096)
+
+
 class Shim:
-    """Starts one server and waits for its end; SIGTERM is passed on to the server's process group."""
+    """Starts one server, waits for its end and ends what it leaves; SIGTERM is passed on to the server's group."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._spec = json.loads((directory / "spec.json").read_text())
-        self._server: subprocess.Popen[bytes] | None = None
+        self._watch = DescendantWatch(directory)
+        self._server: psutil.Process | None = None
         self._was_told_to_end = False
 
     def run(self) -> None:
@@ -97,18 +117,23 @@ class Shim:
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGHUP, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self._end_server())
+        self._wakeups = Wakeups()
         become_subreaper()
         self._record()
         try:
-            self._server = self._start()
+            started = self._start()
         except OSError as error:
-            return write_exit(self._directory, None, None, explain_start(error, self._spec["argv"], self._spec["cwd"]))
-        with suppress(OSError):  # a full disk: the server is then found by its marker
-            self._record()
-        if self._was_told_to_end:
-            self._end_server()
-        code = self._wait(self._server.pid)
-        return write_exit(self._directory, None if code < 0 else code, -code if code < 0 else None, None)
+            cause = explain_start(error, self._spec["argv"], self._spec["cwd"])
+            return write_exit(self._directory, describe_end(None, cause))
+        code = self._hold(started.pid)
+        leftovers = self._spec.get("leftovers", "end")
+        if leftovers == "follow" and code == 0 and (next_one := self._left_running()):
+            code = self._hold(next_one.pid)
+        end = describe_end(code)
+        write_exit(self._directory, end)
+        if leftovers != "leave":
+            self._end_leftovers(end)
+        return None
 
     def _start(self) -> subprocess.Popen[bytes]:
         with (self._directory / self._spec["log"]).open("ab") as log:
@@ -121,6 +146,27 @@ class Shim:
                 stderr=log,
                 start_new_session=True,
             )
+
+    def _hold(self, server_pid: int) -> int:
+        """Write down that this child is the server and wait for its end: its exit code, negative for a signal."""
+        self._server = psutil.Process(server_pid)
+        with suppress(OSError):  # a full disk: the server is then found by its marker
+            self._record()
+        if self._was_told_to_end:
+            self._end_server()
+        while (code := self._reap(server_pid)) is None:
+            self._watch.look()
+            self._wakeups.rest(LOOK_S)
+        self._server = None
+        return code
+
+    def _reap(self, server_pid: int | None = None) -> int | None:
+        """Reap whatever has ended; the exit code of the server if it is among them."""
+        code = None
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+                code = os.waitstatus_to_exitcode(ended[1]) if ended[0] == server_pid else code
+        return code
 
     def _record(self) -> None:
         server_pid = self._server.pid if self._server else None
@@ -137,18 +183,27 @@ class Shim:
 
     def _end_server(self) -> None:
         self._was_told_to_end = True
-        if self._server and self._server.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._server.pid, signal.SIGTERM)
+        if self._server:
+            signal_server(self._server, signal.SIGTERM)
 
-    def _wait(self, server_pid: int) -> int:
-        """Reap whatever falls to us until the server itself has ended; its exit code, negative for a signal."""
-        assert self._server
-        while True:
-            pid, status = os.waitpid(-1, 0)
-            if pid == server_pid:
-                self._server.returncode = os.waitstatus_to_exitcode(status)
-                return self._server.returncode
+    def _left_running(self) -> psutil.Process | None:
+        """The oldest child that a script left running as it ended; None when there is none, or all is to end."""
+        left = [] if self._was_told_to_end else [p for p in self._living() if p.ppid() == os.getpid()]
+        return min(left, key=lambda process: process_start_s(process.pid), default=None)
+
+    def _living(self) -> list[psutil.Process]:
+        self._reap()
+        return descendants(psutil.Process())
+
+    def _end_leftovers(self, end: dict[str, Any]) -> None:
+        """End what the server left and add it to its end; stay as long as anything of it lives."""
+        left: dict[int, Ended] = {}
+        while self._living():
+            left |= {one.pid: one for one in end_processes(self._living)}
+            if left:
+                write_exit(self._directory, {**end, "left": [one._asdict() for one in left.values()]})
+            if self._living():
+                self._wakeups.rest(STUBBORN_S)
 
 
 if __name__ == "__main__":

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from launcher.processes.process import look_at, processes_of, server_process, shim_process
+from launcher.processes.descendants import is_living
+from launcher.processes.ending import LIMIT_S, POLL_S, Ended, end_processes, send_signal, signal_server
+from launcher.processes.process import look_at, processes_of, read_exit, server_process, shim_process
 from machine.ports import describe_busy_port, is_port_free
 
-POLL_S = 0.05
-ORPHAN_GRACE_S = 2.0  # for what the server leaves behind
 KILL_WAIT_S = 5.0
+SHIM_WAIT_S = LIMIT_S + KILL_WAIT_S
 PORT_WAIT_S = 3.0
 GPU_WAIT_S = 5.0
 
@@ -53,18 +52,35 @@ def stop_process(directory: Path, grace_s: float) -> StopReport:
         actions.append("asked the server to end (SIGTERM)")
         if not wait_until(lambda: server_process(directory) is None, grace_s):
             actions.append(f"it had not ended after {grace_s:g} s")
+    killed = _kill_server(directory)
     known.update(processes_of(directory))
-    orphans = _living(known - {server_process(directory)})
-    if orphans:
-        _signal(orphans, signal.SIGTERM)
-        wait_until(lambda: not _living(orphans), ORPHAN_GRACE_S)
-    killed = _kill_all(directory, known)
+    wait_until(lambda: shim_process(directory) is None, SHIM_WAIT_S)  # it has the exit code to write and orphans to end
+    killed += end_processes(lambda: _living({*known, *processes_of(directory)}), settle_s=0.0)
     if killed:
-        actions.append(f"ended {_names(killed)} by SIGKILL")
-    wait_until(lambda: shim_process(directory) is None, KILL_WAIT_S)  # it has the exit code to write
-    living = _living(known)
-    left = (f"Still there: {_names(living)}, which could not be ended.",) if living else ()
-    return StopReport(tuple(actions), left)
+        actions.append(f"ended {_listed(killed)}")
+    if left := _left_behind(directory):
+        actions.append(f"the supervisor ended what the server had left behind: {_listed(left)}")
+    return StopReport(tuple(actions), _still_there({*known, *processes_of(directory)}))
+
+
+def _kill_server(directory: Path) -> list[Ended]:
+    server = server_process(directory)
+    return end_processes(lambda: _living([server]), settle_s=0.0, term_grace_s=0.0) if server else []
+
+
+def _left_behind(directory: Path) -> tuple[Ended, ...]:
+    end = read_exit(directory)
+    return end.left if end else ()
+
+
+def _still_there(processes: Iterable[psutil.Process]) -> tuple[str, ...]:
+    living = _living(processes)
+    names = ", ".join(f"pid {process.pid}" for process in sorted(living, key=lambda p: p.pid))
+    return (f"Still there: {names}, which could not be ended.",) if living else ()
+
+
+def _listed(ended: Iterable[Ended]) -> str:
+    return ", ".join(map(str, sorted(ended)))
 
 
 def wait_until(is_so: Callable[[], bool], timeout_s: float) -> bool:
@@ -80,52 +96,18 @@ def wait_until(is_so: Callable[[], bool], timeout_s: float) -> bool:
 def _ask_server(directory: Path) -> bool:
     status = look_at(directory)
     if status.state == "starting":  # the shim keeps it in mind until there is a server
-        _signal(filter(None, [shim_process(directory)]), signal.SIGTERM)
+        if supervisor := shim_process(directory):
+            send_signal(supervisor, signal.SIGTERM)
         wait_until(lambda: look_at(directory).state != "starting", KILL_WAIT_S)
         return True
-    if status.state != "alive" or status.pid is None:
-        return False
-    with suppress(ProcessLookupError, PermissionError):
-        is_leader = os.getpgid(status.pid) == status.pid
-        (os.killpg if is_leader else os.kill)(status.pid, signal.SIGTERM)
-    return True
-
-
-def _kill_all(directory: Path, known: set[psutil.Process]) -> list[psutil.Process]:
-    """SIGKILL, again and again, for what lives: a fork may have escaped the first look."""
-    killed: dict[int, psutil.Process] = {}
-    deadline = time.monotonic() + KILL_WAIT_S
-    while time.monotonic() < deadline:
-        known.update(processes_of(directory))
-        living = _living(known)
-        if not living:
-            break
-        killed.update({process.pid: process for process in living})
-        _signal(living, signal.SIGKILL)
-        time.sleep(POLL_S)
-    return list(killed.values())
-
-
-def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
-    for process in processes:
-        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            process.send_signal(number)  # psutil checks the start time first: a reused pid is spared
+    server = server_process(directory)
+    if server:
+        signal_server(server, signal.SIGTERM)
+    return server is not None
 
 
 def _living(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    return [process for process in processes if process and is_living(process)]
-
-
-def is_living(process: psutil.Process) -> bool:
-    """Runs, or could still run: a zombie does not."""
-    try:
-        return bool(process.is_running()) and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _names(processes: Iterable[psutil.Process]) -> str:
-    return ", ".join(f"pid {process.pid}" for process in sorted(processes, key=lambda p: p.pid))
+    return [process for process in processes if is_living(process)]
 
 
 def see_port(port: int, host: str | None) -> tuple[str, ...]:

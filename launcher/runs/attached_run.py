@@ -9,12 +9,32 @@ from typing import Any
 
 from domain import Run, RunState
 from launcher.checks.readiness import ReadinessPoll, accepts_connections
-from launcher.processes.process import same_process
 from launcher.runs.dependencies import Dependencies
 from launcher.runs.recorder import RunRecorder
+from machine.process_start import same_process
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
 WENT_AWAY = "The server went away."
+
+
+@dataclass
+class Contact:
+    """Whether a server is there, known by its URL alone: it may be away for a while."""
+
+    base_url: str
+    deps: Dependencies
+    _asked: Future[bool] | None = None
+    _refused_since_s: float | None = None
+
+    def is_lost(self) -> bool:
+        """Whether it has refused connections for a minute; returns at once."""
+        if self._asked and self._asked.done():
+            self._refused_since_s = None if self._asked.result() else self._refused_since_s or self.deps.mono_s()
+            self._asked = None
+        if self._asked is None:
+            # A bare connection: an HTTP request each time would fill the server's access log.
+            self._asked = self.deps.pool.submit(accepts_connections, self.base_url)
+        return self._refused_since_s is not None and self.deps.mono_s() - self._refused_since_s >= GONE_AFTER_S
 
 
 @dataclass
@@ -27,8 +47,7 @@ class Watch:
     run: Run
     deps: Dependencies
     _poll: ReadinessPoll | None = None
-    _contact: Future[bool] | None = None
-    _refused_since_s: float | None = None
+    _contact: Contact | None = None
 
     def step(self) -> None:
         """Look once, and do what is due."""
@@ -48,13 +67,9 @@ class Watch:
     def _is_gone(self) -> bool:
         if self.run.pid is not None:
             return same_process(self.run.pid, self.run.pid_birth_s) is None
-        if self._contact and self._contact.done():
-            self._refused_since_s = None if self._contact.result() else self._refused_since_s or self.deps.mono_s()
-            self._contact = None
         if self._contact is None and self.run.base_url:
-            # A bare connection: an HTTP request each time would fill the server's access log.
-            self._contact = self.deps.pool.submit(accepts_connections, self.run.base_url)
-        return self._refused_since_s is not None and self.deps.mono_s() - self._refused_since_s >= GONE_AFTER_S
+            self._contact = Contact(self.run.base_url, self.deps)
+        return self._contact is not None and self._contact.is_lost()
 
     def _now(self) -> datetime:
         return self.deps.recorder.clock()

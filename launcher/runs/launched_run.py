@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from domain import WATCH, Run, RunState
+from launcher.checks.discover import output_of
 from launcher.checks.preflight import port_of
 from launcher.checks.readiness import ReadinessPoll
+from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
 from launcher.processes.exit_messages import describe_exit, log_tail
 from launcher.processes.process import (
     ROOT,
@@ -24,17 +26,31 @@ from launcher.processes.process import (
     ProcessSpec,
     ProcessStatus,
     look_at,
+    processes_of,
     start_shim,
     write_spec,
 )
-from launcher.processes.runtimes import Backend, ContainerFacts, backend_of, with_container
+from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.startup_progress import Start, by_the_clock_of, is_pulling, read_bar
+from launcher.runs.attached_run import WENT_AWAY, Contact
 from launcher.runs.dependencies import Dependencies
+from launcher.runs.new_run import leftovers_of
 from launcher.runs.provenance import freeze
-from launcher.runs.teardown import BROKE_OFF, NOTHING_STOPPED, Stopped, how_it_ended, server_words, stop_everything
+from launcher.runs.teardown import (
+    BROKE_OFF,
+    NOTHING_STOPPED,
+    Stopped,
+    how_it_ended,
+    is_left_alone,
+    leave_alone,
+    server_words,
+    stop_everything,
+)
 from machine.ports import describe_busy_port, is_port_free
 from redaction import hide_secrets, missing_secrets
 
+DETACHED = "its script has ended, the server is awaited"
+LEFT_ALONE = "Its script ended and left the server to itself: Pitwall watches it and does not stop it."
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 T = TypeVar("T")
@@ -54,7 +70,9 @@ class LaunchedRun:
     _stop: Future[Stopped | None] | None = None
     _frozen: Future[dict[str, Any] | None] | None = None
     _look: Future[ContainerFacts | None] | None = None
-    _was_warned: bool = False
+    _contact: Contact | None = None
+    _record: DescendantRecord | None = None
+    _record_due_s: float = 0.0  # monotonic
 
     @property
     def backend(self) -> Backend:
@@ -106,6 +124,8 @@ class LaunchedRun:
         status = look_at(self.directory)
         if status.state == "absent":
             return self._start_again()
+        if status.exit and self._has_detached(status.exit):
+            return self._step_detached()
         if status.exit:
             return self._server_ended(status.exit, status.started_at is not None)
         if status.state == "alive":
@@ -146,13 +166,29 @@ class LaunchedRun:
             return None
 
     def _note_process(self, status: ProcessStatus) -> None:
-        if self.run.pid is None:
-            update = {"pid": status.pid, "pid_birth_s": status.pid_birth_s, "pid_started_at": status.pid_started_at}
+        has_moved = self.run.pid != status.pid and isinstance(self.backend, ProcessBackend)
+        if self.run.pid is None or has_moved:
+            update: dict[str, Any] = {
+                "pid": status.pid,
+                "pid_birth_s": status.pid_birth_s,
+                "pid_started_at": status.pid_started_at,
+            }
+            # A script may send the output of the server that it leaves to a file of its own.
+            log = output_of(status.pid) if leftovers_of(self.run.config) == "follow" else None
+            update |= {"log_path": str(log)} if log else {}
             self._change(f"server process {status.pid}", started_at=status.started_at or self.run.started_at, **update)
-        if not status.is_supervised and not self._was_warned:
-            self._was_warned = True
+        if not status.is_supervised:
+            self._stand_in_for_shim()
+
+    def _stand_in_for_shim(self) -> None:
+        """Its supervisor was killed: keep the record of what the server starts, once a second."""
+        if self._record is None:
+            self._record = DescendantRecord(self.directory)
             text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
             self.deps.recorder.tell(self.run.id, "warning", text)
+        if self.deps.mono_s() >= self._record_due_s:
+            self._record_due_s = self.deps.mono_s() + LOOK_EVERY_S
+            self._record.keep(processes_of(self.directory))
 
     def _note_provenance(self) -> None:
         if self._frozen and self._frozen.done():
@@ -205,6 +241,25 @@ class LaunchedRun:
         if started_at and self._begun_s is not None:
             started_at = by_the_clock_of(ready_at, started_at, self.deps.mono_s() - self._begun_s)
         self._change("ready", state=RunState.READY, started_at=started_at, ready_at=ready_at, phase=None, note=note)
+
+    # --- a script that has left its server to itself ----------------------------------------------------------------
+    def _has_detached(self, end: ProcessExit) -> bool:
+        """Whether a script ended well before its server was ready, and nothing of it is left here to follow.
+
+        Its server runs in a container, or elsewhere.
+        """
+        is_new = self.run.state is RunState.STARTING and end.exit_code == 0 and not is_left_alone(self.directory)
+        if is_new and leftovers_of(self.run.config) == "follow":
+            leave_alone(self.directory)
+            self._change(DETACHED, phase=DETACHED, note=LEFT_ALONE)
+        return is_left_alone(self.directory)
+
+    def _step_detached(self) -> None:
+        assert self.run.base_url
+        if self.run.state is RunState.STARTING:
+            return self._step_starting()
+        self._contact = self._contact or Contact(self.run.base_url, self.deps)
+        return self.end(note=WENT_AWAY) if self._contact.is_lost() else self._step_workload()
 
     # --- ready and running ------------------------------------------------------------------------------------------
     def _step_workload(self) -> None:

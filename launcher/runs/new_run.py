@@ -11,14 +11,17 @@ from typing import Any
 
 import psutil
 
+from commands.expansion import Expansion
 from commands.naming import choose_color, choose_name
+from commands.paste.servers import SHELLS, basename
 from domain import Config, Run, RunState, new_run_id
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, working_directory
 from launcher.checks.readiness import default_base_url, default_ready_path
-from launcher.processes.process import ProcessSpec, write_spec
-from launcher.processes.runtimes import backend_of
+from launcher.processes.process import Leftovers, ProcessSpec, write_spec
+from launcher.processes.runtimes import ContainerBackend, backend_of
 from machine.process_start import process_start_s
 from redaction import (
+    MASK,
     SERVER_API_KEY,
     find_api_key,
     hide_secrets,
@@ -85,11 +88,21 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     argv, hidden = hide_secrets(words, {**os.environ, **request.secrets})
     concealed = {name: value for name, value in request.config.env.items() if is_secret_name(name)}
     plain = {name: value for name, value in request.config.env.items() if name not in concealed}
-    write_spec(ProcessSpec(argv, str(working_directory(request)), plain), Path(run.run_dir))
-    literal = {name: value for name, value in concealed.items() if not is_reference(value)}
+    leftovers = leftovers_of(request.config)
+    write_spec(ProcessSpec(argv, str(working_directory(request)), plain, leftovers=leftovers), Path(run.run_dir))
+    given = Expansion({**os.environ, **request.secrets}, fills_secrets=True)
+    told = {name: given.value(value) for name, value in concealed.items() if value != MASK}
+    literal = {name: value for name, value in told.items() if not is_reference(value)}
     variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
     api_key = find_api_key(request.config.argv, request.config.env, request.secrets)
     return {**literal, **variables, **hidden, **({SERVER_API_KEY: api_key} if api_key else {})}
+
+
+def leftovers_of(config: Config) -> Leftovers:
+    """What becomes of what the first process leaves, see `ProcessSpec`."""
+    if isinstance(backend_of(config, ""), ContainerBackend):
+        return "leave"
+    return "follow" if basename(config.argv[0]) in SHELLS or config.launcher == "script" else "end"
 
 
 def identity(pid: int | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from domain import Run
-from launcher.processes.shim import write_json
+from launcher.json_file import write_json
 from launcher.runs.launched_run import LaunchedRun
 from launcher.runs.resource_claims import claim_of
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from domain import Config, Run, RunState, new_run_id, utc_now
 from errors import PitwallError
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request, port_of, with_words_filled_in
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request, expanded, port_of
 from launcher.checks.readiness import accepts_connections
 from launcher.processes.process import shim_secrets
 from launcher.processes.workload_signals import Order, steer
@@ -168,18 +168,18 @@ class Supervisor:
     ) -> list[Run]:
         with self._lock:
             known, made = list(self._store.runs()), list[Run]()
-            for request in map(with_words_filled_in, requests):
+            for request in requests:
                 promised = (
                     []
                     if one_after_the_other
                     else [*self.live_runs(), *(life.run for life in self._queue.starting_soon()), *made]
                 )
-                check_request(request, promised, starts_now=not one_after_the_other)
+                check_request(expanded(request), promised, starts_now=not one_after_the_other)
                 place = self._queue.next_place(self.live_runs()) + len(made) if one_after_the_other else None
                 now = max([self._clock(), *(run.created_at + ID_STEP for run in made[-1:])])
                 run = new_run(request, self._runs_dir, now, self._machine, [*known, *made])
                 made.append(run.model_copy(update={"batch_id": batch_id, "queue_position": place}))
-            lives = [self._lay_down(run, request) for run, request in zip(made, requests, strict=True)]
+            lives = [self._lay_down(run, expanded(request)) for run, request in zip(made, requests, strict=True)]
             for life in lives:
                 self._queue.add(life)
                 self._deps.recorder.save(life.run, "queued")
@@ -188,7 +188,7 @@ class Supervisor:
 
     def _lay_down(self, run: Run, request: LaunchRequest) -> LaunchedRun:
         try:
-            return LaunchedRun(run, self._deps, lay_down(run, request))
+            return LaunchedRun(run, self._deps, lay_down(run, expanded(request)))
         except OSError as error:
             reason = f"{error.strerror} ({error.filename})"
             raise LaunchRefusedError(f"The run directory cannot be written: {reason}.") from error
@@ -204,11 +204,11 @@ class Supervisor:
         """Watch a running server; the same URL gives the same run. Raises LaunchRefusedError if none answers."""
         base_url = base_url.rstrip("/")
         port_of(base_url)
-        if not self._run_at(base_url) and not accepts_connections(base_url):
+        if not self.run_at(base_url) and not accepts_connections(base_url):
             raise LaunchRefusedError(f"Nothing answers at {base_url}.")
         machine = self._machine if pid is not None else machine_at(base_url, self._machine)
         with self._lock:
-            same = self._run_at(base_url)
+            same = self.run_at(base_url)
             if same:
                 return same
             run = attached_run(base_url, config, self._clock(), machine, list(self._store.runs()), name)
@@ -216,7 +216,8 @@ class Supervisor:
             self._lives[run.id] = Watch(run, self._deps)
             return self._deps.recorder.save(run, "attached")
 
-    def _run_at(self, base_url: str) -> Run | None:
+    def run_at(self, base_url: str) -> Run | None:
+        """The live run whose server answers at this URL."""
         wanted = server_at(base_url)
         return next((run for run in self.live_runs() if run.base_url and server_at(run.base_url) == wanted), None)
 

@@ -8,13 +8,15 @@ from typing import Any
 
 from domain import Run, RunState
 from launcher.checks.preflight import port_of
+from launcher.json_file import write_json
 from launcher.processes.exit_messages import describe_exit
-from launcher.processes.process import WORKLOAD, ProcessExit, ProcessStatus, processes_of
+from launcher.processes.process import WORKLOAD, ProcessExit, ProcessStatus, processes_of, read_exit
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
 from launcher.runs.dependencies import Dependencies
 
 WORKLOAD_GRACE_S = 10.0
+LEFT_ALONE = "left_alone.json"  # in the run directory: its script left the server to itself
 UNSEEN = ProcessExit(None, None, None, None)
 OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
 NOT_AS_BEFORE = "The server was stopped, but not everything is as before."
@@ -29,13 +31,29 @@ def stop_everything(run: Run, deps: Dependencies) -> Stopped:
     assert run.base_url and run.run_dir
     directory, backend = Path(run.run_dir), backend_of(run.config, run.id)
     workload = stop_process(directory / WORKLOAD, WORKLOAD_GRACE_S)
-    pids = {process.pid for process in processes_of(directory)}
+    pids = {process.pid for process in processes_of(directory)} | _left_pids(directory)
     contained, facts = backend.end(deps.stop_grace_s)
     client = stop_process(directory, deps.stop_grace_s)
     late, late_facts = backend.end(0.0)  # what the client still made meanwhile
     memory = see_gpu_memory(pids, lambda: deps.gpus().memory_by_pid)
-    free = StopReport(leftovers=(*see_port(port_of(run.base_url), run.config.host), *memory))
+    port = () if is_left_alone(directory) else see_port(port_of(run.base_url), run.config.host)
+    free = StopReport(leftovers=(*port, *memory))
     return join([workload, contained, client, late, free]), facts or late_facts
+
+
+def leave_alone(directory: Path) -> None:
+    """Note that the server of this run was started by its script elsewhere: it is not ours to stop."""
+    write_json(directory / LEFT_ALONE, {})
+
+
+def is_left_alone(directory: Path) -> bool:
+    return (directory / LEFT_ALONE).exists()
+
+
+def _left_pids(directory: Path) -> set[int]:
+    """What its supervisor has ended already."""
+    end = read_exit(directory)
+    return {one.pid for one in end.left} if end else set()
 
 
 def how_it_ended(run: Run, cause: str | None, status: ProcessStatus, stopped: Stopped, now: datetime) -> dict[str, Any]:

@@ -181,3 +181,14 @@ def test_the_view_of_a_long_log_counts_lines_and_reads_its_end(tmp_path: Path) -
     with log.open("ab") as file:
         file.write(b"newer\n")
     assert [line["line"] for line in view.lines(2)] == [20_001, 20_002]
+
+
+def test_looks_at_the_server_are_left_out_of_the_view_and_keep_their_numbers(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    look = '(APIServer pid=1) INFO:     127.0.0.1:40404 - "GET /metrics HTTP/1.1" 200 OK'
+    log.write_text(f"one\n{look}\n{look}\nfour\n{look}\n")
+    view = LogTailView(log, "vllm")
+    assert [(line["line"], line["text"]) for line in view.lines(2)] == [(1, "one"), (4, "four")]
+    with log.open("a") as file:
+        file.write("six\n")
+    assert [line["line"] for line in view.lines(2)] == [4, 6]

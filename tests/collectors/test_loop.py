@@ -16,7 +16,7 @@ from collectors.logs.requests import RequestReader
 from collectors.logs.tail_collector import FollowCollector
 from collectors.loop import CollectorLoop
 from collectors.worker import Worker
-from domain import Run
+from domain import Run, RunState
 from samples import Batch, CollectorHealth, Event
 
 
@@ -111,6 +111,23 @@ def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Calla
     seconds[0] += 61
     worker._tick(worker.collector.collect)
     assert len(kept.of(CollectorHealth)) == 4
+
+
+@pytest.mark.parametrize("state", [RunState.STOPPING, RunState.FAILED])
+def test_a_server_that_is_stopped_while_it_is_away_did_not_answer_again(
+    kept: Any, make_run: Callable[..., Run], state: RunState
+) -> None:
+    def gone() -> None:
+        raise Outage("gone")
+
+    collector = Scripted("x", gone)
+    worker = Worker(collector, make_run(), kept, Clock())
+    worker._tick(collector.collect)
+    collector._act = lambda: None  # silence is to be expected of it now, and is no outage
+    worker.update(make_run(state=state))
+    worker._tick(collector.collect)
+    assert said(kept, "outage") == ["gone"]
+    assert [h.ok for h in kept.of(CollectorHealth)] == [False]
 
 
 def test_unavailable_is_told_once_and_tried_again_when_the_run_changes(

@@ -408,3 +408,19 @@ def test_what_stands_before_an_open_quote_is_a_draft() -> None:
 def test_an_unknown_engine_is_not_guessed() -> None:
     config = explain("docker run -p 8080:80 ghcr.io/huggingface/text-generation-inference:3 --num-shard 2").config
     assert config and (config.engine, config.port, config.tensor_parallel) == ("other", 8080, None)
+
+
+@pytest.mark.parametrize(
+    ("paste", "hint"),
+    [
+        ("/opt/vllm/bin/vlm serve o/m --port 8000", " Is vllm meant?"),
+        ("CUDA_VISIBLE_DEVICES=0 ~/llama.cpp/build/bin/llama-sever -m a.gguf", " Is llama-server meant?"),
+        ("./my-own-thing --port 80", ""),
+    ],
+)
+def test_a_misspelled_path_is_told_as_such(paste: str, hint: str) -> None:
+    refused = explain(paste).refused or ""
+    path = next(word for word in paste.split() if "/" in word)
+    assert refused.startswith(f"{path} is no server we know (") and refused.endswith(
+        f"is its path spelled right?{hint}"
+    )

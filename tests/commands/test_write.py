@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commands.explain import explain, read_argv
-from commands.write import CommandError, command_of, complete_words, shell_text
+from commands.write import CommandError, command_of, shell_text
 from domain import Config, Speculation
 
 SHARED = os.environ.get("PITWALL_COMMANDS")
@@ -92,12 +92,8 @@ def test_secrets_are_copied_as_references() -> None:
     assert "abcdef" not in text and "ghijkl" not in text and "<secret>" not in text
 
 
-def test_words_are_completed_from_the_environment() -> None:
-    words, missing = complete_words(
-        ["~/a", "$X/b:${Y}", "-e", "HF_TOKEN=$HF_TOKEN", "$Z"], {"HOME": "/h", "X": "x", "Y": "y"}
-    )
-    assert words == ["/h/a", "x/b:y", "-e", "HF_TOKEN=$HF_TOKEN", "$Z"]
-    assert missing == ["Z"]
+def test_a_word_that_ends_in_a_line_break_is_quoted() -> None:
+    assert shell_text(["vllm", "serve", "o/m\n"]) == "vllm serve 'o/m\n'"
 
 
 NAMES = st.from_regex(r"[A-Za-z][\w.-]{0,12}(/[A-Za-z][\w.-]{0,12})?", fullmatch=True)

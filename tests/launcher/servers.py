@@ -21,6 +21,7 @@ port, kind = int(sys.argv[1]), sys.argv[2]
 print("hello from the server", kind, flush=True)
 if kind == "exits":
     print("it all went wrong", flush=True)
+    print('INFO:     127.0.0.1:40404 - "GET /metrics HTTP/1.1" 200 OK', flush=True)  # no evidence of anything
     sys.exit(3)
 if kind == "never-ready":
     time.sleep(600)

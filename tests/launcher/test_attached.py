@@ -38,6 +38,7 @@ def test_attach_watches_once_and_never_signals(supervisor: Supervisor, store: Di
     run = supervisor.attach(foreign.base_url + "/", Config(), log_path=Path("/var/log/x"), pid=foreign.process.pid)
     assert run.kind == "attached" and run.base_url == foreign.base_url and run.log_path == "/var/log/x"
     wait_for_state(store, run.id, RunState.READY)
+    assert supervisor.run_at(foreign.base_url + "/") == supervisor.live_runs()[0]
     assert supervisor.attach(foreign.base_url, Config()).id == run.id
     assert supervisor.attach(foreign.base_url.replace("127.0.0.1", "localhost"), Config()).id == run.id
     ended = supervisor.stop(run.id)

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from domain import Run, RunState, WorkloadSpec
+from launcher.processes.descendants import is_living
 from launcher.processes.process import server_process, shim_process
-from launcher.processes.stopping import is_living
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state

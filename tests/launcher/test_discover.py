@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from demo.presets import free_ports
-from launcher.checks.discover import FoundServer, find_servers, has_metrics, plain_command, read_command
+from launcher.checks.discover import FoundServer, find_server_at, find_servers, has_metrics, plain_command, read_command
 from launcher.processes.containers import containers_of, list_containers, read_inspection
 from tests.launcher.podman import write_settings
 from tests.launcher.servers import SERVER, wait_for
@@ -50,6 +50,7 @@ def test_a_running_server_is_found_once_with_what_attaching_needs(
     assert (server.engine, server.model, server.pid) == ("llamacpp", "/models/tiny.gguf", process.pid)
     assert server.log_path == log and server.metrics is True
     assert server.container is None and server.run_id is None and server.started_at
+    assert find_server_at(f"http://localhost:{port}/") == server and find_server_at("http://127.0.0.1:1") is None
     assert server.config.launcher == "attach" and "s3cr3t" not in repr(server)
     assert server.config.argv[-2:] == ("--api-key", "<secret>")
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from demo.presets import free_ports
 from domain import Config, RunState
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request, with_words_filled_in
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request
+from launcher.processes.process import environ_of, read_spec, server_process
 from launcher.runs.supervisor import Supervisor, UnknownRunError
-from tests.launcher.servers import DictStore, request_for, wait_for_state
+from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
 
 NO_PODMAN = {"argv": ("podman", "run", "i:1"), "launcher": "podman", "image": "i:1", "env": {"PATH": "/nowhere"}}
 FINAL = (RunState.FINISHED, RunState.FAILED)
@@ -101,8 +103,20 @@ def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_pat
     assert store.saved == []
 
 
-def test_words_are_filled_in_as_a_shell_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/driver")
-    config = Config(argv=("true", "~/models", "$WHERE/m.gguf", "$HF_TOKEN"), env={"WHERE": "/data"})
-    words = with_words_filled_in(LaunchRequest(config)).config.argv
-    assert words == ("true", "/home/driver/models", "/data/m.gguf", "$HF_TOKEN")
+def test_what_is_run_is_expanded_and_what_is_stored_is_as_written(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "m.gguf").touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MY_SECRET_TOKEN", "sesame-sesame")
+    words = ("~/m.gguf", "$WHERE/m.gguf", "${UNSET_HERE:-8}")
+    env = {"WHERE": "~", "HF_TOKEN": "$MY_SECRET_TOKEN", "PATH": "$PATH"}
+    config = Config(argv=(*server_argv(9), *words), model="~/m.gguf", env=env, port=free_ports(1)[0])
+    run = supervisor.launch(LaunchRequest(config))
+    assert run.config.argv[-3:] == words and run.config.env == env and run.config.model == "~/m.gguf"
+    spec = read_spec(Path(run.run_dir or ""))
+    assert spec["argv"][-3:] == [f"{tmp_path}/m.gguf", f"{tmp_path}/m.gguf", "8"]
+    assert spec["env"] == {"WHERE": str(tmp_path)}
+    server = wait_for(lambda: server_process(Path(run.run_dir or "")))
+    assert wait_for(lambda: environ_of(server).get("HF_TOKEN")) == "sesame-sesame"
+    assert "sesame" not in run.model_dump_json() + str(spec)

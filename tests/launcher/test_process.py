@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from domain import new_run_id, utc_now
+from launcher.json_file import write_json
 from launcher.processes.process import (
     LOST,
     LOST_AT_BOOT,
@@ -21,16 +22,14 @@ from launcher.processes.process import (
     look_at,
     marked_processes,
     processes_of,
-    same_process,
     server_process,
     shim_process,
     shim_secrets,
     start_shim,
     write_spec,
 )
-from launcher.processes.shim import write_json
 from launcher.processes.stopping import stop_process
-from machine.process_start import process_start_s
+from machine.process_start import process_start_s, same_process
 from tests.launcher.servers import marked, wait_for
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]

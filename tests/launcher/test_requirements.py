@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+import socket
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from commands.explain import explain
 from commands.presets import SHIPPED, Needs, read_preset
-from domain import Config, Speculation
-from launcher.checks.requirements import GIB, Gpu, GpuFacts, find_lacks, find_unknowns
+from demo.presets import free_ports
+from domain import Config, Run, Speculation, new_run_id, utc_now
+from launcher.checks.requirements import GIB, Gpu, GpuFacts, find_doubts, find_lacks, find_unknowns
 from launcher.processes.containers import has_image
 
 NONE = GpuFacts(reason="no NVIDIA driver on this machine")
@@ -40,8 +45,10 @@ def test_podman_is_asked_for_the_image() -> None:
     if has_image("podman", "localhost/none:1") is None:
         pytest.skip("podman does not answer here")
     assert has_image("podman", "localhost/none:1") is False
-    said = lacks("podman run -v /no/such/models:/m localhost/vllm/none:1 --model /m/x --port 80")
-    assert "The image localhost/vllm/none:1 is not on this machine: podman will try to pull it." in said
+    paste = "podman run -v /no/such/models:/m localhost/vllm/none:1 --model /m/x --port 80"
+    said = lacks(paste)
+    pull = "The image localhost/vllm/none:1 is not on this machine: podman will try to pull it."
+    assert find_doubts(config_of(paste), Needs(), NONE, Path.cwd()) == [pull] and pull not in said
     assert "The folder /no/such/models, which the container is to see as /m, does not exist." in said
 
 
@@ -70,7 +77,7 @@ def test_a_volume_that_may_not_be_looked_at_is_told(locked: Path) -> None:
 
 
 def test_gpus_are_held_against_the_needs() -> None:
-    config = Config(engine="vllm")
+    config = Config(engine="vllm", port=free_ports(1)[0])
     needs = Needs(gpu="NVIDIA Blackwell", gpu_count=2, compute_capability="12.0", gpu_memory_gib=190)
     assert find_lacks(config, needs, NONE, Path.cwd()) == [
         "It needs a GPU (NVIDIA Blackwell), and here is none: no NVIDIA driver on this machine."
@@ -79,8 +86,9 @@ def test_gpus_are_held_against_the_needs() -> None:
     assert [one.split(";")[0] for one in said] == [
         "It needs 2 GPUs",
         "It needs compute capability 12.0 or newer",
-        "It needs 190 GiB of GPU memory",
     ]
+    (doubt,) = find_doubts(config, needs, GpuFacts([BIG]), Path.cwd())
+    assert doubt.startswith("It needs 190 GiB of GPU memory;")
     enough = Needs(gpu_count=1, compute_capability="9.0", gpu_memory_gib=170)
     assert find_lacks(config, enough, GpuFacts([BIG]), Path.cwd()) == []
     assert find_lacks(config, enough, GpuFacts([Gpu()]), Path.cwd()) == [], "what is not known says nothing"
@@ -89,9 +97,40 @@ def test_gpus_are_held_against_the_needs() -> None:
 def test_memory_that_is_taken_is_told_before_vllm_refuses() -> None:
     config = Config(engine="vllm", gpu_memory_fraction=0.9)
     taken = GpuFacts([Gpu("x", "9.0", 100 * GIB, 30 * GIB)])
-    assert find_lacks(config, Needs(), taken, Path.cwd()) == [
+    assert find_doubts(config, Needs(), taken, Path.cwd()) == [
         "It asks for 90.0 GiB of GPU memory (0.9 of all); 70.0 GiB are free now."
     ]
+
+
+def run_at(port: int, kind: Literal["launched", "attached"]) -> Run:
+    now = utc_now()
+    base_url = f"http://127.0.0.1:{port}"
+    named = {"id": new_run_id(now), "name": "the first", "color": 0, "machine_id": "here", "created_at": now}
+    return Run(config=Config(), kind=kind, base_url=base_url, **named)
+
+
+def test_a_port_that_is_taken_is_told_with_who_has_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        config = Config(engine="vllm", host="127.0.0.1", port=port)
+        (said,) = find_lacks(config, Needs(), NONE, Path.cwd())
+        assert re.fullmatch(rf"Port {port} is in use by .+ \(pid {os.getpid()}\)\. Stop that, or choose.+", said)
+        (said,) = find_lacks(config, Needs(), NONE, Path.cwd(), [run_at(port, "attached")])
+        assert "Pitwall watches it as the run 'the first'." in said
+        assert find_lacks(config, Needs(), NONE, Path.cwd(), [run_at(port, "launched")]) == [], "it can queue behind"
+    assert find_lacks(config, Needs(), NONE, Path.cwd()) == []
+
+
+def test_files_and_drafters_that_are_missing_are_told(tmp_path: Path) -> None:
+    (tmp_path / "there.jinja").touch()
+    argv = ("true", "--chat-template", "./gone.jinja", f"--config={tmp_path}/there.jinja", "--lora", "o/m.json")
+    config = Config(argv=argv, port=free_ports(1)[0])
+    assert find_doubts(config, Needs(), NONE, tmp_path) == [
+        "The command names the file ./gone.jinja, which does not exist."
+    ]
+    drafting = config.model_copy(update={"speculative": Speculation(model="~/no-such-draft.gguf")})
+    (said,) = find_lacks(drafting, Needs(), NONE, tmp_path)
+    assert said.startswith(f"The model {Path.home()}/no-such-draft.gguf does not exist")
 
 
 def test_a_shipped_preset_says_what_this_machine_lacks() -> None:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from domain import Run, RunState, WorkloadSpec
-from launcher.processes.stopping import is_living
+from launcher.processes.descendants import is_living
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 

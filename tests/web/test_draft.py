@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from domain import Config, WorkloadSpec
+from web.launch.attach_form import with_command
 from web.launch.draft import Draft
 
 
@@ -9,3 +11,17 @@ def test_a_secret_that_was_edited_out_of_the_command_is_not_given_to_the_server(
     secrets = {"HF_TOKEN": "hf_1", "--api-key": "sk_1"}
     assert Draft(text="HF_TOKEN=$HF_TOKEN vllm serve o/m --api-key <secret>", secrets=secrets).secrets_in_use == secrets
     assert Draft(text="vllm serve o/m", secrets=secrets).secrets_in_use == {}
+
+
+def test_a_relaunch_keeps_the_load_and_its_parameters() -> None:
+    edited = Draft(workload=WorkloadSpec(name="ladder", params={"tokens": 64}))
+    assert edited.load_params("ladder") == {"tokens": 64}
+    assert edited.load_params("prompts") == {} == Draft().load_params("ladder")
+
+
+def test_what_a_server_says_of_itself_is_completed_by_its_command_line() -> None:
+    told = Config(engine="vllm", engine_version="0.32.0", launcher="attach", model="tiny", port=8000)
+    command = Config(engine="vllm", launcher="attach", model="/m/tiny", kv_cache_dtype="fp8", argv=("vllm", "serve"))
+    both = with_command(told, command)
+    assert (both.model, both.engine_version, both.port, both.kv_cache_dtype) == ("/m/tiny", "0.32.0", 8000, "fp8")
+    assert with_command(told, command.model_copy(update={"engine": "sglang"})) == told

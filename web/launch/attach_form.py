@@ -9,7 +9,7 @@ import streamlit as st
 
 from collectors.identify import Identity, NotServingError, identify
 from domain import Config
-from launcher.checks.discover import FoundServer, find_servers
+from launcher.checks.discover import FoundServer, find_server_at, find_servers
 from launcher.checks.preflight import LaunchRefusedError
 from reports.run_report import engine_title_of
 from web import audit, markup, places
@@ -59,17 +59,21 @@ def by_url() -> None:
         log = left.text_input("Its log file on this machine, if there is one", placeholder="/var/log/vllm.log")
         pressed = st.form_submit_button("Watch it", type="primary")
     if not pressed or not url.strip():
-        return
+        return None
     log_path = Path(log.strip()) if log.strip() else None
     if log_path is not None and not log_path.is_file():
         st.error(markdown_text(f"There is no file {log_path}."))
-        return
+        return None
     try:
         found = identify(url)
     except NotServingError as refusal:
         st.error(markdown_text(str(refusal)))
-        return
-    _watch(found.base_url, _config(found), name or None, log_path, None)
+        return None
+    here = find_server_at(found.base_url)
+    if here is None:
+        return _watch(found.base_url, _config(found), name or None, log_path, None)
+    config = with_command(_config(found), here.config)
+    return _watch(found.base_url, config, name or None, log_path or here.log_path, here.pid)
 
 
 def _config(found: Identity) -> Config:
@@ -84,8 +88,20 @@ def _config(found: Identity) -> Config:
     )
 
 
+def with_command(told: Config, command: Config) -> Config:
+    """What the server says of itself, completed by what its command line on this machine states."""
+    if told.engine != command.engine:
+        return told
+    stated = {name: getattr(told, name) for name in told.model_fields_set if getattr(told, name) is not None}
+    return command.model_copy(update={**stated, "model": command.model or told.model})
+
+
 def _watch(base_url: str, config: Config, name: str | None, log_path: Path | None, pid: int | None) -> None:
     require_operator()
+    if known := services().supervisor.run_at(base_url):
+        st.info(markdown_text(f"The server at {base_url} is watched already, as the run '{known.name}'."))
+        st.page_link(places.LIVE, label=f"Live view of {markdown_text(known.name)}", query_params={"run": known.id})
+        return
     try:
         run = services().supervisor.attach(base_url, config, log_path, pid, name)
     except LaunchRefusedError as refusal:

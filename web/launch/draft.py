@@ -12,7 +12,7 @@ from commands.explain import Explanation, explain_with_secrets
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.presets import Needs, Preset
 from commands.write import CommandError, command_of, shell_text
-from domain import Config, Run
+from domain import Config, JsonValue, Run, WorkloadSpec
 from redaction import MASK, is_reference, is_secret_name, missing_secrets
 from web.launch.config_fields import Field, Value, value_of, with_value
 
@@ -30,6 +30,7 @@ class Draft:
     explanation: Explanation = field(default_factory=Explanation)
     origin: str | None = None  # 'the preset A', 'the run X'
     about: str = ""  # what the preset says of itself
+    workload: WorkloadSpec | None = None  # the one of the run that it was taken from
     base: Config | None = None  # the configuration as it was taken from there
     needs: Needs = field(default_factory=Needs)
     inferred: dict[str, str] = field(default_factory=dict)
@@ -37,6 +38,10 @@ class Draft:
     secrets: dict[str, str] = field(default_factory=dict)
     problem: str | None = None  # what is wrong with the last edit
     generation: int = 0  # the form's widgets are made anew with each
+
+    def load_params(self, workload: str) -> dict[str, JsonValue]:
+        """The parameters of the run that it was taken from, for the same workload again."""
+        return dict(self.workload.params) if self.workload and self.workload.name == workload else {}
 
     @property
     def makes_model(self) -> bool:
@@ -114,9 +119,9 @@ def read_as_it_is() -> None:
     draft.generation += 1
 
 
-def take(config: Config, origin: str, preset: Preset | None = None) -> None:
+def take(config: Config, origin: str, preset: Preset | None = None, workload: WorkloadSpec | None = None) -> None:
     """Start from a configuration that is there already."""
-    new = Draft(config, text_of(config), origin=origin, base=config)
+    new = Draft(config, text_of(config), origin=origin, base=config, workload=workload)
     if preset:
         new.about, new.needs = preset.about, preset.needs
         new.inferred, new.required = dict(preset.inferred), dict(preset.required)
@@ -124,7 +129,7 @@ def take(config: Config, origin: str, preset: Preset | None = None) -> None:
 
 
 def take_run(run: Run) -> None:
-    take(run.config, f"the run {run.name}")
+    take(run.config, f"the run {run.name}", workload=run.workload)
 
 
 def _put(draft: Draft) -> None:

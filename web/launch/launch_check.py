@@ -10,7 +10,7 @@ from analysis.config_diff import differing_fields
 from collectors.gpu_now import look_at_gpus
 from commands.presets import Needs, PresetError, save_preset
 from domain import Config
-from launcher.checks.requirements import Gpu, GpuFacts, find_lacks, find_unknowns
+from launcher.checks.requirements import Gpu, GpuFacts, find_doubts, find_lacks, find_unknowns
 from storage.store import Store
 from web import audit, markup
 from web.actions import require_operator
@@ -42,7 +42,9 @@ def lacks() -> None:
     for path, why in edited.still_required.items():
         st.error(f"**{path}** is required. {markdown_text(why)}")
     config = edited.config.model_copy(update={"model": None}) if edited.makes_model else edited.config
-    found, unknown = _look(config.model_dump_json(), edited.needs.model_dump_json())
+    found, doubts, unknown = _look(config.model_dump_json(), edited.needs.model_dump_json())
+    if doubts:
+        st.info("**It may fail, or wait**\n" + "\n".join(f"- {markdown_text(one)}" for one in doubts))
     if found:
         st.warning("**This machine lacks**\n" + "\n".join(f"- {markdown_text(one)}" for one in found))
     else:
@@ -52,9 +54,10 @@ def lacks() -> None:
 
 
 @st.cache_data(ttl=LOOKED_S, show_spinner=False)
-def _look(config: str, needs: str) -> tuple[list[str], list[str]]:
+def _look(config: str, needs: str) -> tuple[list[str], list[str], list[str]]:
     stated, wanted, facts = Config.model_validate_json(config), Needs.model_validate_json(needs), gpu_facts()
-    return find_lacks(stated, wanted, facts, Path.cwd()), find_unknowns(stated, wanted, facts)
+    lacks = find_lacks(stated, wanted, facts, Path.cwd(), services().supervisor.live_runs())
+    return lacks, find_doubts(stated, wanted, facts, Path.cwd()), find_unknowns(stated, wanted, facts)
 
 
 def gpu_facts() -> GpuFacts:

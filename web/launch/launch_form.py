@@ -21,7 +21,11 @@ def launch() -> None:
     config = edited.config
     with st.form("launch", border=True):
         name = st.text_input("Name", placeholder="made from what matters")
-        workload = st.selectbox("Workload", [WATCH.name, *REGISTRY], format_func=_workload_title)
+        workloads = [WATCH.name, *REGISTRY]
+        kept_load = (
+            workloads.index(edited.workload.name) if edited.workload and edited.workload.name in workloads else 0
+        )
+        workload = st.selectbox("Workload", workloads, kept_load, format_func=_workload_title)
         left, right = st.columns([3, 2])
         url = left.text_input("Ready when this URL answers 200", placeholder=default_ready_url(config))
         timeout_s = right.number_input("Give up without progress for, s", min_value=5, value=600, step=30)
@@ -46,7 +50,7 @@ def launch() -> None:
     request = LaunchRequest(
         config=config,
         name=name or None,
-        workload=spec_for(workload),
+        workload=spec_for(workload, edited.load_params(workload)),
         secrets={k: v for k, v in {**kept, **given}.items() if v},
         base_url=base_url,
         ready_path=ready_path,

@@ -140,5 +140,6 @@ def log(run: Run) -> None:
     lines = LogTailView(Path(run.log_path), run.config.engine).lines(LOG_LINES)
     if lines:
         st.html(markup.log_lines(lines))
+        st.caption("Access-log lines of /metrics, /health, /slots and /v1/models are left out; the file has them.")
     else:
         st.info(f"The log is empty or gone: {run.log_path}")

@@ -1,0 +1,20 @@
+"""Small JSON files that are whole at every moment."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def write_json(path: Path, content: Mapping[str, Any], *, is_durable: bool = True) -> None:
+    """Write it whole or not at all; `is_durable`: it also outlives a crash of the machine. Raises OSError."""
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("w") as file:
+        json.dump(content, file)
+        file.flush()
+        if is_durable:
+            os.fsync(file.fileno())
+    temporary.replace(path)

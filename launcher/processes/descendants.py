@@ -1,0 +1,121 @@
+"""The record of everything that a server started, kept in its run directory: it outlives the process that wrote it.
+
+A process is known by its pid and its start time, never by its environment alone: a server that sets its title wipes
+that. The record holds who lives now; those that have ended need no record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from launcher.json_file import write_json
+from machine.identity import boot_id
+from machine.process_start import process_start_s, same_process
+
+FILE = "descendants.json"
+LOOK_EVERY_S = 1.0
+LEAST_REST = 100  # times what a look takes: at most 1 % of a core, however many processes the machine has
+
+
+class DescendantRecord:
+    """Writes the record of one run directory when it has changed."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / FILE
+        self._written: list[dict[str, Any]] | None = None
+
+    def keep(self, processes: Iterable[psutil.Process]) -> None:
+        """Record these in place of those before; a full disk leaves the older record, which is better than none."""
+        found = [one for one in map(_describe, processes) if one]
+        if found != self._written:
+            with suppress(OSError):
+                write_json(self._path, {"boot_id": boot_id(), "processes": found}, is_durable=False)
+                self._written = found
+
+
+class DescendantWatch:
+    """Keeps the record of what descends from this process: at once when an orphan falls to it, else every second."""
+
+    def __init__(self, directory: Path) -> None:
+        self._record = DescendantRecord(directory)
+        self._children = ""
+        self._due_s = 0.0
+
+    def look(self) -> None:
+        """Look, if it is time to; an orphan that nobody recorded would be lost with this process."""
+        children, began_s = _own_children(), time.monotonic()
+        if children == self._children and began_s < self._due_s:
+            return
+        self._children = children
+        self._record.keep(descendants(psutil.Process()))
+        took_s = time.monotonic() - began_s
+        self._due_s = began_s + max(LOOK_EVERY_S, LEAST_REST * took_s)
+
+
+def _own_children() -> str:
+    """The kernel's list of this process's children, one small read; empty where the kernel keeps none."""
+    with suppress(OSError):
+        return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+    return ""
+
+
+def recorded_processes(directory: Path) -> list[psutil.Process]:
+    """The living processes of the record, each checked against the start time that it was recorded with."""
+    path = directory / FILE
+    written = json.loads(path.read_text()) if path.exists() else {}
+    if not written or written["boot_id"] != boot_id():
+        return []
+    known = (same_process(one["pid"], one["start_s"]) for one in written["processes"])
+    return [process for process in known if process]
+
+
+def descendants(process: psutil.Process) -> list[psutil.Process]:
+    """The living descendants of a process; one that ends meanwhile hides no other."""
+    with suppress(psutil.NoSuchProcess):
+        return [child for child in process.children(recursive=True) if is_living(child)]
+    return []
+
+
+def session_members(sessions: Collection[int]) -> list[psutil.Process]:
+    """The living processes of these sessions."""
+    members = []
+    for process in psutil.process_iter() if sessions else ():
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getsid(process.pid) in sessions and is_living(process):
+                members.append(process)
+    return members
+
+
+def is_living(process: psutil.Process) -> bool:
+    """Runs, or could still run: a zombie does not."""
+    try:
+        return bool(process.is_running()) and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def name_of(process: psutil.Process) -> str:
+    """Its name as the system shows it; '?' when it is gone."""
+    with suppress(psutil.Error, OSError):
+        return str(process.name())
+    return "?"
+
+
+def _describe(process: psutil.Process) -> dict[str, Any] | None:
+    with suppress(psutil.NoSuchProcess, ProcessLookupError):
+        return {
+            "pid": process.pid,
+            "start_s": process_start_s(process.pid),
+            "session": os.getsid(process.pid),
+            "group": os.getpgid(process.pid),
+            "name": name_of(process),
+        }
+    return None

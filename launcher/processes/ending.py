@@ -1,0 +1,72 @@
+"""Ending processes that are known to be ours, by the shim and by Pitwall alike: SIGTERM, then SIGKILL."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+import psutil
+
+from launcher.processes.descendants import name_of
+
+POLL_S = 0.05
+SETTLE_S = 1.0  # for what ends by itself once the server has gone
+TERM_GRACE_S = 5.0
+LIMIT_S = 20.0  # a process in an uninterruptible sleep obeys nobody
+
+
+class Ended(NamedTuple):
+    """One process that had to be ended, and the last signal that it was sent."""
+
+    pid: int
+    name: str
+    signal: str
+
+    def __str__(self) -> str:
+        return f"{self.name} (pid {self.pid}, {self.signal})"
+
+
+def end_processes(
+    find: Callable[[], Iterable[psutil.Process]], settle_s: float = SETTLE_S, term_grace_s: float = TERM_GRACE_S
+) -> list[Ended]:
+    """End all that `find` finds, again and again: a fork may have escaped the first look. Gives those it signalled.
+
+    What is found after `settle_s` gets SIGTERM, what is left `term_grace_s` later SIGKILL.
+    """
+    ended: dict[psutil.Process, Ended] = {}
+    began = time.monotonic()
+    while (living := list(find())) and (passed_s := time.monotonic() - began) < LIMIT_S:
+        if passed_s >= settle_s:
+            number = signal.SIGKILL if passed_s >= settle_s + term_grace_s else signal.SIGTERM
+            ended.update({process: sent for process in living if (sent := _send(process, number, ended.get(process)))})
+        time.sleep(POLL_S)
+    return list(ended.values())
+
+
+def _send(process: psutil.Process, number: signal.Signals, before: Ended | None) -> Ended | None:
+    """SIGTERM once, SIGKILL each time; None when it was already gone."""
+    if before and number is signal.SIGTERM:
+        return before
+    told = Ended(process.pid, before.name if before else name_of(process), number.name)
+    return told if send_signal(process, number) else before
+
+
+def send_signal(process: psutil.Process, number: signal.Signals) -> bool:
+    """Signal it, once its start time was seen to be the one it was found with: a reused pid is spared."""
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        process.send_signal(number)  # psutil compares the start time first
+        return True
+    return False
+
+
+def signal_server(server: psutil.Process, number: signal.Signals) -> None:
+    """Signal a server with its process group, if it leads one, as a terminal would."""
+    with suppress(psutil.NoSuchProcess, ProcessLookupError, PermissionError):
+        if server.is_running() and os.getpgid(server.pid) == server.pid:
+            os.killpg(server.pid, number)
+        else:
+            send_signal(server, number)

@@ -1,0 +1,98 @@
+"""Scripts that leave their server running and end: followed, not told as failed."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from demo.presets import free_ports
+from domain import Config, Run, RunState
+from launcher.checks.preflight import LaunchRequest
+from launcher.processes.descendants import is_living
+from launcher.processes.process import processes_of, server_process, shim_process
+from launcher.runs.supervisor import Supervisor
+from machine.ports import is_port_free
+from tests.launcher.servers import DictStore, server_argv, wait_for, wait_for_state
+
+FINAL = (RunState.FINISHED, RunState.FAILED)
+
+
+def script_request(folder: Path, text: str, port: int) -> LaunchRequest:
+    script = folder / "serve.sh"
+    script.write_text(f"#!/bin/bash\n{text}\n")
+    script.chmod(0o755)
+    config = Config(launcher="script", argv=("bash", str(script)), host="127.0.0.1", port=port)
+    return LaunchRequest(config, name="script", ready_path="/health")
+
+
+def in_background(port: int, folder: Path, kind: str = "plain") -> str:
+    return f"nohup {shlex.join(server_argv(port, kind))} > {folder}/server-own.log 2>&1 &"
+
+
+@pytest.fixture
+def port() -> int:
+    return free_ports(1)[0]
+
+
+def test_a_script_that_ends_in_an_ampersand_is_followed(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
+) -> None:
+    run = supervisor.launch(script_request(tmp_path, in_background(port, tmp_path), port))
+    ready = wait_for_state(store, run.id, RunState.READY, *FINAL)
+    assert ready.state is RunState.READY, ready.cause
+    server = server_process(Path(run.run_dir or ""))
+    assert server and server.cmdline()[0] == sys.executable
+    wait_for(lambda: store.run(run.id).pid == server.pid)
+    assert ready.run_dir and wait_for(lambda: store.run(run.id).log_path == str(tmp_path / "server-own.log"))
+    family = processes_of(Path(run.run_dir or ""))
+    supervisor.stop(run.id)
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FINISHED, ended.cause
+    assert not any(map(is_living, family)) and is_port_free(port)
+
+
+def test_a_followed_server_that_fails_has_its_own_exit_code(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
+) -> None:
+    text = f"(sleep 1; exec {shlex.join(server_argv(port, 'exits'))}) &"
+    ended = wait_for_state(store, supervisor.launch(script_request(tmp_path, text, port)).id, *FINAL)
+    assert ended.state is RunState.FAILED and ended.exit_code == 3
+    assert ended.cause == "The server exited with code 3 before it was ready."
+
+
+@pytest.fixture
+def elsewhere(port: int) -> Callable[[], subprocess.Popen[bytes]]:
+    """Starts a server that no process of the run is an ancestor of, as a container's daemon does."""
+    return lambda: subprocess.Popen(server_argv(port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_a_script_whose_server_runs_elsewhere_is_awaited_watched_and_left_alone(
+    make_supervisor: Callable[..., Supervisor],
+    store: DictStore,
+    tmp_path: Path,
+    port: int,
+    elsewhere: Callable[[], subprocess.Popen[bytes]],
+) -> None:
+    first = make_supervisor()
+    run = first.launch(script_request(tmp_path, "exit 0", port))
+    awaited: Run = wait_for(lambda: (now := store.run(run.id)).note and now)
+    assert awaited.state is RunState.STARTING and awaited.phase == "its script has ended, the server is awaited"
+    assert shim_process(Path(run.run_dir or "")) is None
+    server = elsewhere()
+    try:
+        wait_for_state(store, run.id, RunState.READY)
+        first.close()
+        second = make_supervisor()
+        second.tick()
+        second.stop(run.id)
+        ended = wait_for_state(store, run.id, *FINAL)
+        assert ended.state is RunState.FINISHED, ended.cause
+        assert server.poll() is None, "we did not start it"
+    finally:
+        server.kill()
+        server.wait()
