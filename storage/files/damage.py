@@ -71,7 +71,7 @@ def look_for_damage(cursor: duckdb.DuckDBPyConnection, settings: Settings) -> No
 
 def first_line(error: BaseException) -> str:
     """What DuckDB says, as one sentence."""
-    return f"{str(error).splitlines()[0].rstrip('.')}."
+    return f"{str(error).splitlines()[0].rstrip('.!')}."
 
 
 def _read_all(cursor: duckdb.DuckDBPyConnection) -> int:

@@ -44,7 +44,7 @@ def test_files_sealed_under_an_older_schema_are_read_beside_newer_ones(settings:
         connection.execute("INSERT INTO raw.events (run_id, text, severity) VALUES ('r1', 'new', 'low')")
         connection.execute(f"COPY raw.events TO '{newer}'")
         connection.execute(
-            "INSERT INTO raw.sealed_files VALUES ('events/run_id=r1/2.parquet', 'events', 'r1', 1, NULL, 999)"
+            "INSERT INTO raw.sealed_files VALUES ('events/run_id=r1/2.parquet', 'events', 'r1', 1, NULL, 999, NULL)"
         )
         define_views(connection, settings.parquet_dir)
         found = connection.execute("SELECT text, severity FROM events ORDER BY ALL").fetchall()

@@ -146,7 +146,7 @@ def test_a_store_of_a_newer_pitwall_is_refused_politely(settings: Settings) -> N
 def test_a_file_that_is_no_store_is_refused_in_one_sentence(settings: Settings) -> None:
     settings.data_dir.mkdir()
     settings.store_path.write_bytes(b"not a database" * 1000)
-    with pytest.raises(StoreError, match=r"cannot be opened") as refusal:
+    with pytest.raises(StoreError, match=r"is damaged: .* restore a backup") as refusal:
         Store.open(settings)
     assert "\n" not in str(refusal.value)
 
