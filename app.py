@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -38,16 +38,18 @@ from web.live.hub import LiveHub
 from web.live.reader import StoreReader
 from web.runs.run_cards import first_cards
 from web.server.auth import AuthMiddleware, access_for
+from web.server.closing import exit_within
 from web.server.first_look import FirstLook
 from web.server.routes import build_routes
 from web.server.shares import ShareBook, share_url
 from web.server.signing_key import load_api_token, load_secret
 from web.server.sql_api import sql_route
 from web.server.warm_up import import_and_freeze
-from web.workload_command import prepare_workload
+from workloads.prepare import prepare_workload
 
 STOP_TIMEOUT_S = 2.0
 INBOX_TIMEOUT_S = 0.5  # an import that takes longer goes on at the next start
+CLOSE_WITHIN_S = 5.0
 
 try:
     settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
@@ -64,8 +66,9 @@ sandbox = Sandbox(settings, run_bounded)
 @contextmanager
 def opened() -> Iterator[Services]:
     """Everything that lives as long as Pitwall does, opened in order and closed in reverse."""
-    store = Store.open(settings)
-    try:
+    with ExitStack() as closing:
+        store = Store.open(settings)
+        closing.callback(store.close)
         store.set_definitions([*(row for engine in ENGINES for row in engine.definitions), *CLIENT])
         store.on_commit(hub.on_commit)
         shares.load(store)
@@ -85,22 +88,20 @@ def opened() -> Iterator[Services]:
             standard_collectors(machine_id(), store.tail_position, supervisor.api_key, clock),
             clock,
         )
+        closing.callback(loop.stop, STOP_TIMEOUT_S)
         supervisor.adopt_all()
+        loop.start()
         supervisor.start()
+        closing.callback(supervisor.close)
         inbox = Inbox(
             inbox_folder(settings.data_dir),
             LogImporter(store, settings.runs_dir, utc_now),
             lambda path, tell: import_bundle(store, settings, path, tell),
             (StoreError,),
         )
-        loop.start()
         inbox.start()
+        closing.callback(inbox.close, INBOX_TIMEOUT_S)
         yield Services(settings, store, supervisor, hub, shares, sandbox)
-        supervisor.close()
-        loop.stop(STOP_TIMEOUT_S)
-        inbox.close(INBOX_TIMEOUT_S)
-    finally:
-        store.close()
 
 
 def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
@@ -134,6 +135,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
                 yield
                 provide(None)
                 left = ours.supervisor.live_runs()
+                exit_within(CLOSE_WITHIN_S)
         if left:
             sys.stdout.write(f"{len(left)} server(s) left running; the next start takes them back.\n")
     except StoreError as error:

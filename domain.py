@@ -61,7 +61,7 @@ class Speculation(BaseModel):
 class Config(BaseModel):
     """One launchable configuration in the field's terms; absent means not stated, never a guess.
 
-    The key names are those of the command reading (`python -m launcher explain`).
+    The key names are those of the command reading (`./pitwall explain`).
     `argv` is what is (or was) run, word for word; the typed fields are the reading of it.
     """
 

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationError
+from pydantic import Field, HttpUrl, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from errors import PitwallError
 
 VERSION = "0.1.0"
-VARIABLES = {
-    "data_dir": "PITWALL_DATA",
-    "host": "PITWALL_HOST",
-    "port": "PITWALL_PORT",
-    "public_url": "PITWALL_PUBLIC_URL",
-}
+PREFIX = "PITWALL_"
+DATA_VARIABLE = f"{PREFIX}DATA"
+ENVIRONMENT_NAMES = {"host": f"{PREFIX}HOST", "port": f"{PREFIX}PORT", "public_url": f"{PREFIX}PUBLIC_URL"}
 
 
-class Settings(BaseModel):
+def default_data_dir() -> Path:
+    """The user's data directory after the XDG base directory specification."""
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local/share") / "pitwall"
+
+
+class Settings(BaseSettings):
     """Validated settings; a wrong value is a clear error at start, never a surprise later."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    data_dir: Path
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", populate_by_name=True
+    )
+    data_dir: Path = Field(default_factory=default_data_dir, validation_alias=DATA_VARIABLE)
     host: str = "127.0.0.1"
     port: int = Field(default=8501, ge=1, le=65535)
     public_url: HttpUrl | None = None  # how others reach us, behind a reverse proxy
+
+    @field_validator("data_dir")
+    @classmethod
+    def _whole_path(cls, path: Path) -> Path:
+        return path.expanduser().absolute()
 
     def at(self, host: str | None, port: int) -> Settings:
         """The same settings for the address that the server really listens on."""
@@ -80,28 +90,15 @@ class Settings(BaseModel):
         return self.data_dir / "queries"
 
 
-def default_data_dir(environ: Mapping[str, str]) -> Path:
-    """The user's data directory after the XDG base directory specification."""
-    base = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local/share")
-    return Path(base) / "pitwall"
-
-
 class SettingsError(PitwallError):
     """A variable of the environment, or a file of the data folder, that cannot be used, in one sentence."""
 
 
-def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+def load_settings() -> Settings:
     """Settings from the PITWALL_ variables; raises SettingsError that names the one which cannot be used."""
-    env = os.environ if environ is None else environ
-    given = {
-        "data_dir": Path(env.get("PITWALL_DATA") or default_data_dir(env)).expanduser().absolute(),
-        "host": env.get("PITWALL_HOST"),
-        "port": env.get("PITWALL_PORT"),
-        "public_url": env.get("PITWALL_PUBLIC_URL"),
-    }
     try:
-        return Settings.model_validate({k: v for k, v in given.items() if v})
+        return Settings()
     except ValidationError as error:
         first = error.errors()[0]
-        name = VARIABLES[str(first["loc"][0])]
+        name = ENVIRONMENT_NAMES.get(str(first["loc"][0]), str(first["loc"][0]))
         raise SettingsError(f"{name} is {first['input']!r}: {first['msg'].lower()}.") from None

@@ -19,9 +19,10 @@ FEWEST_WINDOWS = 3  # under this many active windows a percentile says nothing
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One window of one run: counts and their time, from which every rate follows."""
+    """One window of one run: counts and the seconds they cover, from which every rate follows."""
 
     since_ready_s: float
+    window_s: float | None  # of the cut, or as the log's lines tell it
     dt_s: float
     tokens: float | None  # decode tokens
     steps: float | None  # request-steps; None where the engine counts none
@@ -31,7 +32,7 @@ class Window:
     acceptance_length: float | None
     activity: str | None  # active | mixed | prefill | idle | None when unknowable
     definition: str
-    running: float | None = None
+    requests_running: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,11 @@ def _no_steps(unknown: int, counted: int) -> str:
     return f"{unknown} of {counted} active windows have no step count"
 
 
-def summarize(windows: Sequence[Window], window_s: float | None) -> SpeedSummary:
+def summarize(windows: Sequence[Window]) -> SpeedSummary:
     """Peak, typical and floor of one run's windows, all of one definition."""
     ranked = active(windows)
     definition = windows[0].definition if windows else None
-    counts = (window_s, definition, len(ranked), len(windows) - len(ranked))
+    counts = (_common_window_s(windows), definition, len(ranked), len(windows) - len(ranked))
     if len(ranked) < FEWEST_WINDOWS:
         return SpeedSummary(*counts, reason=_too_few(windows, ranked))
     rates = np.array([w.decode_tps for w in ranked], dtype=np.float64)
@@ -126,6 +127,12 @@ def summarize(windows: Sequence[Window], window_s: float | None) -> SpeedSummary
     )
 
 
+def _common_window_s(windows: Sequence[Window]) -> float | None:
+    """The length that all windows share; log lines may each have their own."""
+    lengths = {w.window_s for w in windows}
+    return lengths.pop() if len(lengths) == 1 else None
+
+
 def _too_few(windows: Sequence[Window], ranked: Sequence[Window]) -> str:
     if not windows:
         return "no window was recorded"
@@ -133,5 +140,5 @@ def _too_few(windows: Sequence[Window], ranked: Sequence[Window]) -> str:
 
 
 def _mean_running(ranked: Sequence[Window]) -> float | None:
-    known = [w.running for w in ranked if w.running is not None]
+    known = [w.requests_running for w in ranked if w.requests_running is not None]
     return float(np.mean(known)) if known else None

@@ -1,4 +1,4 @@
-"""Times `python -m engines parse` on a long vLLM log against `grep -cE throughput` on the same file, in one run.
+"""Times `./pitwall parse` on a long vLLM log against `grep -cE throughput` on the same file, in one run.
 
 `python benchmarks/parse_log.py [MEGABYTES]` (500 by default). One line in ten is a stats line; the others are what
 vLLM prints of requests: with --enable-log-requests a record of its parameters, then the access line; and refused
@@ -97,14 +97,14 @@ def main() -> None:
         lines, stats = write_log(log, megabytes * 1_000_000)
         grep_s, grep_cpu_s = best(["grep", "-cE", "throughput", str(log)], out)
         assert int(out.read_text()) == stats
-        parse_s, parse_cpu_s = best([sys.executable, "-m", "engines", "parse", str(log)], out)
+        parse_s, parse_cpu_s = best([sys.executable, str(ROOT / "pitwall"), "parse", str(log)], out)
         assert out.read_bytes().count(b'"line":') == stats
         peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
         print(f"{log.stat().st_size / 1e6:.0f} MB, {lines:,} lines, {stats:,} of them stats lines; best of three\n")
         print("| what | wall s | CPU s | peak memory |")
         print("|---|---|---|---|")
         print(f"| grep -cE throughput | {grep_s:.2f} | {grep_cpu_s:.2f} | |")
-        print(f"| python -m engines parse | {parse_s:.2f} | {parse_cpu_s:.2f} | {peak_mb:.0f} MB |")
+        print(f"| ./pitwall parse | {parse_s:.2f} | {parse_cpu_s:.2f} | {peak_mb:.0f} MB |")
         print(f"| ratio | {parse_s / grep_s:.1f} | {parse_cpu_s / grep_cpu_s:.1f} | |")
 
 

@@ -97,14 +97,18 @@ class CollectorLoop:
 
     def _look(self, runs: Iterable[Run]) -> None:
         live = {run.id: run for run in runs}
+        hanging: list[tuple[Worker, float]] = []
         with self._lock:
             for workers in [workers for run_id, workers in self._workers.items() if run_id not in live]:
                 self.end(workers[0].run)
             for run in live.values():
                 if run.id not in self._finished and run.id not in self._leaving:
-                    self._keep(run)
+                    hanging += self._keep(run)
+        for worker, seconds in hanging:  # without the lock: a store that takes nothing would hold it
+            worker.tell_hang(seconds)
 
-    def _keep(self, run: Run) -> None:
+    def _keep(self, run: Run) -> list[tuple[Worker, float]]:
+        """Have a run collected; the workers that have begun to hang, with the seconds that they do."""
         if run.id not in self._workers:
             self._workers[run.id] = self._new_workers(run)
             for worker in self._workers[run.id]:
@@ -112,19 +116,22 @@ class CollectorLoop:
         for worker in self._workers[run.id]:
             worker.update(run)
             self._waker.follow(worker, worker.collector.paths(run))
-            self._see_hang(worker)
+        return [(worker, seconds) for worker in self._workers[run.id] if (seconds := self._new_hang_s(worker))]
 
     def _new_workers(self, run: Run) -> list[Worker]:
         return [Worker(collector, run, self._sink, self._clock) for collector in self._collectors]
 
-    def _see_hang(self, worker: Worker) -> None:
+    def _new_hang_s(self, worker: Worker) -> float | None:
+        """How long a worker has hung that was not known to hang; None for the others."""
         since = worker.busy_since
         seconds = 0.0 if since is None else self._clock.mono_s() - since
         if seconds < HANG_S:
             self._hanging.discard(worker)
-        elif worker not in self._hanging:
-            self._hanging.add(worker)
-            worker.tell_hang(seconds)
+            return None
+        if worker in self._hanging:
+            return None
+        self._hanging.add(worker)
+        return seconds
 
     def _sweep(self) -> None:
         """Workers that have made their last ticks need no memory."""

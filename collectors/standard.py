@@ -20,7 +20,7 @@ def standard_collectors(
     api_key_of: Callable[[str], str | None] = lambda run_id: None,
     clock: Clock | None = None,
 ) -> list[Collector]:
-    """All of them; a new one is one entry here. In a module of its own, for `python -m collectors gpu` needs few."""
+    """All of them; a new one is one entry here. In a module of its own, for `./pitwall gpus` needs few."""
     table = ProcessTable()
     return [
         EndpointCollector(api_key_of=api_key_of, clock=clock),

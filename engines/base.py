@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
 
 class ParsedSample(NamedTuple):
-    """One stats line in the key names of the parser's JSON (`python -m engines parse`); absent means not printed."""
+    """One stats line in the key names of the parser's JSON (`./pitwall parse`); absent means not printed."""
 
     line: int
     offset: int

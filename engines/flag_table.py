@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 Takes = Literal["switch", "value", "optional", "many"]
-TYPO_SCORE = 80.0  # rapidfuzz ratio from which a flag is called a likely misspelling of another
+TYPO_SCORE = 0.8  # difflib ratio from which a flag is called a likely misspelling of another
 _NUMBER = re.compile(r"-\d+(\.\d+)?$")
 _BOOLEANS = frozenset({"true", "false", "True", "False"})
 _CHOICES = frozenset({"on", "off", "auto", "0", "1", "enabled", "disabled"}) | _BOOLEANS
@@ -92,13 +93,10 @@ class FlagTable:
     @lru_cache(maxsize=256)  # noqa: B019 - tables live as long as the program
     def nearest(self, name: str) -> str | None:
         """The flag that an unknown name most likely means."""
-        # Only misspelt commands pay for the import.
-        from rapidfuzz import fuzz, process
-
         if len(name) < 5:
             return None
-        best = process.extractOne(self.spell(name), self.by_name.keys(), scorer=fuzz.ratio, score_cutoff=TYPO_SCORE)
-        return str(best[0]) if best else None
+        close = get_close_matches(self.spell(name), self.by_name, n=1, cutoff=TYPO_SCORE)
+        return close[0] if close else None
 
     def split(self, argv: Sequence[str]) -> Iterator[Item]:
         """The words after the executable as flags with their values and words that stand alone."""

@@ -7,12 +7,9 @@ import streamlit as st
 from web.actions import is_operator
 from web.launch import attach_form, editor, import_form, launch_check, launch_form, source_picker, sweep_form
 
-if not is_operator():
-    st.info("Only the operator may launch or attach.")
-    st.stop()
 
-configure, sweep, attach, imports = st.tabs(["Configure and launch", "Sweep", "Watch a running server", "Import"])
-with configure:
+def configure() -> None:
+    """One configuration, as a form and as its exact command, and what this machine lacks for it."""
     source_picker.follow_address()
     source_picker.pick_source()
     editor.command_box()
@@ -31,12 +28,30 @@ with configure:
             launch_form.launch()
         launch_check.changes()
         launch_check.keep_as_preset()
-with sweep:
-    sweep_form.sweep()
-with attach:
+
+
+def attach() -> None:
+    """Servers that run already."""
     st.subheader("Running on this machine")
     attach_form.found_servers()
     st.subheader("Anywhere else")
     attach_form.by_url()
-with imports:
-    import_form.import_form()
+
+
+CONFIGURE = "Configure and launch"
+TABS = {
+    CONFIGURE: configure,
+    "Sweep": sweep_form.sweep,
+    "Watch a running server": attach,
+    "Import": import_form.import_form,
+}
+
+if not is_operator():
+    st.info("Only the operator may launch or attach.")
+    st.stop()
+
+tabs = st.tabs(list(TABS), on_change="rerun", key="launch-tab")
+for tab, (title, body) in zip(tabs, TABS.items(), strict=True):
+    if tab.open or title == CONFIGURE:  # a form that is not drawn would forget what was typed into it
+        with tab:
+            body()

@@ -128,7 +128,7 @@ def drive(run: Run, directory: Path, streams: int, seconds: float) -> list[Reque
     )  # fmt: skip
     spec = directory / "spec.json"
     spec.write_text(job.model_dump_json())
-    client = subprocess.Popen([sys.executable, "-m", "workloads", "run", str(spec)], cwd=ROOT)
+    client = subprocess.Popen([sys.executable, str(ROOT / "pitwall"), "load", str(spec)], cwd=ROOT)
     try:
         client.wait(seconds)
         sys.exit("the load was over before the window: the server is faster than this check thinks")

@@ -1,7 +1,8 @@
-"""Print docs/licences.md: every package that constraints.txt pins, with the licence its metadata states."""
+"""Print docs/licences.md: every package that constraints.txt or package-lock.json pins, with its stated licence."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, files, metadata
@@ -15,6 +16,12 @@ checks.
 
 | package | version | licence |
 |---|---|---|"""
+NODE_HEAD = """
+What checks the JavaScript under `web/static`, pinned in `package-lock.json`; nothing of it is shipped.
+
+| package | version | licence |
+|---|---|---|"""
+PLATFORM_COPY = "@typescript/typescript-"  # one of these is installed, the one for this machine
 
 
 def licence_of(name: str) -> str:
@@ -34,6 +41,15 @@ def _title_of(name: str) -> str:
     return paths[0].read_text().strip().splitlines()[0] if paths else "not stated"
 
 
+def node_packages() -> list[tuple[str, str, str]]:
+    """Name, version and licence of what package-lock.json pins."""
+    pinned = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    rows = [
+        (path.rpartition("node_modules/")[2], one["version"], one["license"]) for path, one in pinned.items() if path
+    ]
+    return sorted({row for row in rows if not row[0].startswith(PLATFORM_COPY)})
+
+
 def main() -> int:
     print(HEAD)
     for line in (ROOT / "constraints.txt").read_text().splitlines():
@@ -43,6 +59,9 @@ def main() -> int:
                 print(f"| {match[1]} | {match[2]} | {licence_of(match[1])} |")
             except PackageNotFoundError:
                 print(f"| {match[1]} | {match[2]} | not installed here |")
+    print(NODE_HEAD)
+    for row in node_packages():
+        print("| {} | {} | {} |".format(*row))
     return 0
 
 

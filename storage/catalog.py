@@ -8,11 +8,19 @@ from pathlib import Path
 
 import duckdb
 
+from storage.ask.literals import quoted
 from storage.database import StoreError
-from storage.literals import quoted
 from storage.rows import TIME_COLUMNS
 
 HERE = Path(__file__).parent
+# The files of views/ in the order in which they are loaded: each uses what those before it define. The sample tables
+# come between the terms and the rest.
+TERMS = "terms"
+VIEWS = (
+    "scrapes", "engines/*", "progress",  # what moved between two looks, engine by engine
+    "rates", "log_lines", "log_rates", "samples",  # from increments and lines to rates
+    "crosscheck", "acceptance", "runs", "audit", "comments", "comments_samples",
+)  # fmt: skip
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, folder: Path = HERE / "migrations") -> None:
@@ -49,28 +57,45 @@ def _apply(connection: duckdb.DuckDBPyConnection, number: int, path: Path) -> No
 
 def define_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> None:
     """Define every view, macro and comment; sealed files are named by absolute path, for readers elsewhere."""
-    connection.execute("\n".join(_union_view(connection, table, parquet_dir) for table in TIME_COLUMNS))
-    for path in sorted((HERE / "views").glob("*.sql")):
+    _load(connection, TERMS)
+    for table in TIME_COLUMNS:
+        connection.execute(_samples_sql(table, parquet_dir.absolute(), _sealed_files(connection, table)))
+    for name in VIEWS:
+        _load(connection, name)
+
+
+def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    for path in sorted((HERE / "views").glob(f"{name}.sql")):
         connection.execute(path.read_text())
 
 
-def _union_view(connection: duckdb.DuckDBPyConnection, table: str, parquet_dir: Path) -> str:
-    """A sample table as a user sees it: the rows still in the file and those sealed to Parquet.
-
-    Files of one schema are one scan; a column that an older schema lacks is null.
-    """
+def _sealed_files(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    """The sealed files of a table, a line each, by schema, the oldest first."""
     found = connection.execute(
-        "SELECT list(path ORDER BY path) FROM raw.sealed_files WHERE table_name = ? "
+        "SELECT string_agg(path, chr(10) ORDER BY path) FROM raw.sealed_files WHERE table_name = ? "
         "GROUP BY schema_number ORDER BY schema_number",
         [table],
     ).fetchall()
-    scans = [f"SELECT * FROM raw.{table}", *(_scan(parquet_dir.absolute(), paths) for (paths,) in found)]
-    return f"CREATE OR REPLACE VIEW {table} AS {' UNION ALL BY NAME '.join(scans)};"
+    return [files for (files,) in found]
 
 
-def _scan(parquet_dir: Path, paths: list[str]) -> str:
-    files = ", ".join(quoted(str(parquet_dir / path)) for path in paths)
-    return f"SELECT * FROM read_parquet([{files}], hive_partitioning = true, hive_types = {{'run_id': VARCHAR}})"
+def _samples_sql(table: str, folder: Path, sealed: list[str]) -> str:
+    """A sample table as a user sees it: the rows still in the file and those sealed to Parquet; of all runs or of some.
+
+    Files of one schema are one scan; a column that an older schema lacks is null.
+    """
+    sources = [f"raw.{table}", *(_parquet_scan(folder, files) for files in sealed)]
+    scans = " UNION ALL BY NAME ".join(f"SELECT * FROM {source} WHERE is_asked(run_ids, run_id)" for source in sources)
+    return f"""
+        CREATE OR REPLACE MACRO {table}_of(run_ids) AS TABLE {scans};
+        COMMENT ON MACRO TABLE {table}_of IS '{table}_of(run_ids): {table} of these runs.';
+        CREATE OR REPLACE VIEW {table} AS FROM {table}_of(NULL::VARCHAR[]);
+    """
+
+
+def _parquet_scan(folder: Path, files: str) -> str:
+    paths = f"files_of(run_ids, {quoted(str(folder))}, {quoted(files)})"
+    return f"read_parquet({paths}, hive_partitioning = true, hive_types = {{'run_id': VARCHAR}})"
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from storage.rows import run_of, run_table, tables_of
 from storage.writer import WRITE_FAILURES, CommitCallback, Pending, Writer, replace_rows
 
 CLOSE_TIMEOUT_S = 3.0
+NEVER_WAITS = frozenset({"events", "collector_health"})  # a few rows a minute, and how anybody learns of the trouble
 
 
 class Definition(Protocol):
@@ -110,12 +111,12 @@ class Store:
     def write(self, batch: Batch) -> Future[None]:
         """Queue samples and positions, which are committed together; the future is done when they are durable.
 
-        Waits while too much is queued (a full disk), unless it tells of events alone: who stops a server is not held
-        up. Raises at once on a value of a wrong type.
+        Waits while too much is queued (a full disk), unless it tells of events and health alone: who stops a server
+        is not held up. Raises at once on a value of a wrong type.
         """
         tables = tables_of([*batch.samples, *batch.positions])
         run_ids = frozenset(s.run_id for s in batch.samples if s.run_id is not None)
-        return self._writer.submit(Pending(tables, run_ids, is_bulk=tables.keys() != {"events"}))
+        return self._writer.submit(Pending(tables, run_ids, is_bulk=not tables.keys() <= NEVER_WAITS))
 
     def save_run(self, run: Run, timeout_s: float | None = None) -> None:
         """Store the state of a run after all that was written before; durable when it returns.

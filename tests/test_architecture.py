@@ -22,7 +22,7 @@ LAYERS = [
     {"collectors", "launcher", "workloads", "demo"},
     {"web"},
     {"pages"},
-    {"app"},
+    {"app", "cli"},
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 HOMES = {
@@ -35,13 +35,12 @@ HOMES = {
 NOT_FOR = {  # what would make a room more than it is
     "commands": {"asyncio", "multiprocessing", "psutil", "signal", "socket", "subprocess", "threading", "machine"},
 }
-COMPOSES = "__main__.py"  # a command puts rooms together as app.py does, and is imported by nobody
+COMPOSES = "__main__.py"  # an entry point puts rooms together as app.py does, and is imported by nobody
 FORBIDDEN_PAIRS = {("collectors", "storage"), ("engines", "storage"), ("analysis", "storage"), ("workloads", "storage")}
 ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b")
 MAY_NAME_AN_ENGINE = {
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
     "commands/paste/script.py": "likewise",
-    "storage/queries.py": "the definition of the one kind of slot samples",
     "web/launch/attach_form.py": "an example beside an empty field",
     "web/launch/editor.py": "likewise",
     "web/launch/import_form.py": "likewise",
@@ -96,7 +95,7 @@ def test_engines_are_named_in_their_packages_only() -> None:
 
 def test_the_load_generator_carries_no_data_library() -> None:
     """It runs beside the server that it measures."""
-    heavy = "import sys, workloads.__main__; print({'pyarrow', 'duckdb', 'numpy'} & set(sys.modules))"
+    heavy = "import sys, cli.main, workloads.start; print({'pyarrow', 'duckdb', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

@@ -7,7 +7,7 @@ import streamlit as st
 from analysis.config_diff import flatten
 from analysis.effective import Row, Told, effective_rows
 from domain import Run
-from storage import queries
+from storage.ask import queries
 from web import markup
 from web.context import services
 from web.theme import DASH

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from domain import Run, Source
-from storage import live_queries, queries
+from storage.ask import live_queries, queries
 from web import markup
 from web.context import services
 

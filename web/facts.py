@@ -10,7 +10,7 @@ from analysis.windows import SpeedSummary, Window, summarize
 from domain import Run, RunState
 from engines import BY_NAME
 from engines.definitions import MEASURES
-from storage import queries
+from storage.ask import queries
 from web.context import services
 from workloads import unsent_requests
 
@@ -80,13 +80,12 @@ def without_name(reason: str, run: Run) -> str:
 
 def _facts(
     run: Run,
-    rows: Sequence[queries.WindowRow],
+    windows: list[Window],
     acceptance: queries.Acceptance,
     requests: queries.RequestTotals,
     neighbours: int,
 ) -> Facts:
-    windows = [_window(row) for row in rows]
-    summary = summarize(windows, _common_window_s(rows))
+    summary = summarize(windows)
     workload = run.workload
     subject = Subject(
         run_id=run.id,
@@ -104,15 +103,3 @@ def _facts(
         neighbours=neighbours,
     )
     return Facts(run, windows, summary, subject, acceptance, requests)
-
-
-def _common_window_s(rows: Sequence[queries.WindowRow]) -> float | None:
-    """The length that all windows share; log lines may each have their own."""
-    lengths = {row.window_s for row in rows}
-    return lengths.pop() if len(lengths) == 1 else None
-
-
-def _window(row: queries.WindowRow) -> Window:
-    told = row._asdict()
-    del told["run_id"], told["window_s"]
-    return Window(running=told.pop("requests_running"), **told)

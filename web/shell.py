@@ -16,8 +16,9 @@ from web.sharing.share_expiry import watch_share
 STATIC = Path(__file__).resolve().parent / "static"
 
 st.set_page_config(page_title="Pitwall", page_icon=str(STATIC / "icon.svg"), layout="wide")
-# Streamlit says the ground on .stApp alone; popovers and dialogs are beside it, and light-dark() goes by what is above.
-st.html(f"<style>:root {{ color-scheme: {ground()}; }} {(STATIC / 'pitwall.css').read_text()}</style>")
+# Streamlit says the ground on its app alone: popovers and dialogs lie beside it, and light-dark() asks what is above.
+STYLE = "".join((STATIC / name).read_text() for name in ("pitwall.css", "streamlit_dom.css"))
+st.html(f"<style>:root {{ color-scheme: {ground()}; }} {STYLE}</style>")
 
 live = st.Page(places.LIVE, title="Live", url_path="live")
 compare = st.Page(places.COMPARE, title="Compare", url_path="compare")

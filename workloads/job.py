@@ -1,4 +1,4 @@
-"""SPEC.json: one run of a workload against one server, as Pitwall writes it and `python -m workloads run` reads it."""
+"""SPEC.json: one run of a workload against one server, as Pitwall writes it and `./pitwall load` reads it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from redaction import mask_text
 from samples import Batch, Event
 
 LOG = logging.getLogger(__name__)
-PATIENCE_S = 5.0
+PATIENCE_S = 2.0  # for one save of a store that is well
+STUCK_PATIENCE_S = 0.1  # for those that come soon after one that was not taken in time
+STUCK_FOR_S = 10.0
 
 
 class RunStore(Protocol):
@@ -30,13 +33,17 @@ class RunStore(Protocol):
     def runs(self) -> Iterable[Run]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunRecorder:
-    """The store, the sink of events and the clock, used together."""
+    """The store, the sink of events and the clock, used together.
+
+    Saves are made under the supervisor's lock, so a store that takes nothing may hold up only the first of them.
+    """
 
     store: RunStore
     events: Callable[[Batch], Any]
     clock: Callable[[], datetime]
+    _stuck_until_s: float = 0.0
 
     def save(self, run: Run, text: str, **data: JsonValue) -> Run:
         """Save a run and say what happened to it; a full disk does not hold up who stops a server."""
@@ -46,8 +53,14 @@ class RunRecorder:
         return run
 
     def save_durably(self, run: Run) -> None:
-        """Raises TimeoutError when the store does not take it now."""
-        self.store.save_run(run, PATIENCE_S)
+        """Raises TimeoutError when the store does not take it now; it stays queued there."""
+        now_s = time.monotonic()
+        try:
+            self.store.save_run(run, STUCK_PATIENCE_S if now_s < self._stuck_until_s else PATIENCE_S)
+        except TimeoutError:
+            self._stuck_until_s = time.monotonic() + STUCK_FOR_S
+            raise
+        self._stuck_until_s = 0.0
 
     def tell(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
         """Send one event on its way."""

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import duckdb
 
 from settings import Settings
+from storage.ask.literals import quoted
 from storage.catalog import define_views
 from storage.database import Database, StoreError
-from storage.literals import quoted
 from storage.rows import TIME_COLUMNS
 
 EVERY_S = 30.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from storage.literals import quoted
+from storage.ask.literals import quoted
 from storage.sandbox.confinement import confine_files, limit_resources
 from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefusedError, encode_answer, encode_refusal, memory_spent
 from storage.sandbox.statement import check_statement

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from storage.literals import quoted
+from storage.ask.literals import quoted
 from storage.sandbox.job import Fault, SqlRefusedError
 
 NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}

@@ -20,10 +20,10 @@ from pydantic import ValidationError
 
 from domain import Run
 from settings import Settings
+from storage.ask.literals import quoted
 from storage.catalog import latest_schema
 from storage.database import StoreError
 from storage.files.seal import SealedDraft
-from storage.literals import quoted
 from storage.rows import TIME_COLUMNS
 from storage.store import Store
 from storage.transfer.archive import Archive, ArchiveError, opened_archive

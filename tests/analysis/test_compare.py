@@ -21,8 +21,8 @@ def windows(steps_per_s: float, tokens_per_step: float, n: int = 20, wobble: flo
         steps = 2.0 * steps_per_s * (1 + wobble * (-1) ** i)
         tokens = steps * tokens_per_step
         out.append(
-            Window(2.0 * i, 2.0, tokens, steps, tokens / 2.0, tokens_per_step, steps / 2.0, tokens_per_step, "active",
-                   "vllm.counter", 1.0)
+            Window(2.0 * i, 2.0, 2.0, tokens, steps, tokens / 2.0, tokens_per_step, steps / 2.0, tokens_per_step,
+                   "active", "vllm.counter", 1.0)
         )  # fmt: skip
     return out
 
@@ -30,7 +30,7 @@ def windows(steps_per_s: float, tokens_per_step: float, n: int = 20, wobble: flo
 def subject(run_id: str, its_windows: list[Window], start_min: float = 0.0, **changes: object) -> Subject:
     began = T0 + timedelta(minutes=start_min)
     base = Subject(run_id, run_id.upper(), "finished", "m1", began, began + timedelta(minutes=1), "demo", "abc", {},
-                   "decode tokens over time", summarize(its_windows, 2.0))  # fmt: skip
+                   "decode tokens over time", summarize(its_windows))  # fmt: skip
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
@@ -107,10 +107,10 @@ def test_the_factor_that_is_known_is_told_and_the_other_not_made_from_it() -> No
         ({"prompt_set_hash": "def"}, "different prompt sets"),
         ({"workload_params": {"concurrency": 4}}, "set differently: concurrency"),
         ({"measure": "all tokens over the log window"}, "defined differently"),
-        ({"summary": summarize(windows(10, 1), 5.0)}, "different windows"),
-        ({"summary": summarize([], 2.0)}, "B has no decode speed to rank: no window was recorded"),
-        ({"summary": summarize([], 2.0), "state": "failed"}, "B failed: no window was recorded"),
-        ({"summary": summarize([replace(w, running=4.0) for w in windows(10, 1)], 2.0)}, "different concurrency"),
+        ({"summary": summarize([replace(w, window_s=5.0) for w in windows(10, 1)])}, "different windows"),
+        ({"summary": summarize([])}, "B has no decode speed to rank: no window was recorded"),
+        ({"summary": summarize([]), "state": "failed"}, "B failed: no window was recorded"),
+        ({"summary": summarize([replace(w, requests_running=4.0) for w in windows(10, 1)])}, "different concurrency"),
     ],
 )
 def test_what_cannot_be_compared_is_not_ranked(changes: dict[str, object], words: str) -> None:
@@ -149,7 +149,7 @@ def test_a_run_that_still_waits_overlaps_nothing() -> None:
 
 def test_summary_leaves_out_what_is_not_active() -> None:
     its = windows(25.0, 4.0) + [replace(w, activity="mixed", decode_tps=999.0) for w in windows(1, 1, 5)]
-    summary = summarize(its, 2.0)
+    summary = summarize(its)
     assert (summary.active_windows, summary.excluded_windows) == (20, 5)
     assert summary.peak_tps is not None and summary.peak_tps < 110
     assert summary.floor_tps <= summary.typical_low_tps <= summary.typical_tps <= summary.peak_tps  # type: ignore[operator]

@@ -285,13 +285,14 @@ def test_a_machine_without_a_gpu_says_so(driver: FakeDriver, monkeypatch: pytest
 def test_the_command_needs_only_three_packages(capfd: pytest.CaptureFixture[str]) -> None:
     """It is meant to be run on a GPU machine where nothing else of Pitwall is installed."""
     code = (
-        "import runpy, sys\n"
-        "for name in ('httpx', 'prometheus_client', 'duckdb', 'streamlit'): sys.modules[name] = None\n"
+        "import sys\n"
+        "absent = ('httpx', 'prometheus_client', 'duckdb', 'streamlit', 'pydantic_settings', 'pyarrow', 'numpy')\n"
+        "sys.modules |= dict.fromkeys(absent)\n"
         "import pynvml\n"
         "def refuse(): raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)\n"
         "pynvml.nvmlInit = refuse\n"
-        "sys.argv = ['collectors', 'gpu']\n"
-        "runpy.run_module('collectors', run_name='__main__')\n"
+        "from cli.main import main\n"
+        "sys.exit(main(['gpus']))\n"
     )
     assert psutil.Popen([sys.executable, "-c", code], cwd=ROOT).wait(60) == 1
     assert capfd.readouterr().err == "no NVIDIA driver on this machine\n"

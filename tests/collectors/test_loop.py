@@ -70,6 +70,28 @@ def test_one_that_fails_or_hangs_stops_no_other(loops: Any, kept: Any, make_run:
     assert "ZeroDivisionError" in told, "once, though it failed each tick"
 
 
+def test_a_store_that_takes_nothing_does_not_hold_up_the_end_of_a_run(
+    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The word about a collector that hangs is given without the lock that Stop needs."""
+    monkeypatch.setattr("collectors.loop.HANG_S", 0.0)
+    never, told = threading.Event(), threading.Event()
+
+    def sink(batch: Batch) -> None:
+        told.set()
+        never.wait()
+
+    loop = CollectorLoop(sink, lambda: [make_run()], [Scripted("stuck", lambda: [never.wait()])], look_every_s=0.01)
+    loop.start()
+    assert told.wait(60)
+    ending = threading.Thread(target=loop.end, args=(make_run(),), daemon=True)
+    ending.start()
+    ending.join(60)
+    assert not ending.is_alive()
+    never.set()
+    loop.stop(1.0)
+
+
 def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Callable[..., Run]) -> None:
     seconds, troubles = [0.0], iter([None, None, Outage("gone"), Outage("gone"), None, None])
 

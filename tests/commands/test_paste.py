@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cli.main import main
 from commands.explain import explain
-from launcher.__main__ import main
 
 EMPTY = (None, "", [], {}, False)
 NOTES = {"refused", "left_out", "repaired", "unresolved", "warnings", "launcher_flags", "secret_names"}
@@ -397,7 +397,7 @@ def test_the_command_line_prints_one_json_object(tmp_path: Path, capsys: pytest.
     assert main(["explain", str(paste)]) == 1
     assert "nothing to read" in json.loads(capsys.readouterr().out)["refused"]
     assert main(["explain", str(tmp_path / "absent")]) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert "No such file" in capsys.readouterr().err
 
 
 def test_what_stands_before_an_open_quote_is_a_draft() -> None:

@@ -106,8 +106,8 @@ def wait_until(holds: Callable[[], Any], timeout_s: float, every_s: float = 0.25
 
 
 def parsed_log(path: Path) -> dict[str, Any]:
-    """What `python -m engines parse` says of a log."""
-    argv = [sys.executable, "-m", "engines", "parse", str(path)]
+    """What `./pitwall parse` says of a log."""
+    argv = [sys.executable, str(ROOT / "pitwall"), "parse", str(path)]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

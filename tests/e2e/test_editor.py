@@ -36,6 +36,22 @@ def test_the_form_says_what_was_pasted_and_writes_the_command(page: Page, pitwal
     expect(page.get_by_label("KV cache type --kv-cache-dtype").first).to_have_value("")
 
 
+def test_a_tab_runs_when_it_is_open_and_what_was_typed_stays(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    paste(page, SERVE)
+    page.get_by_label("Name", exact=True).fill("kept")
+    page.get_by_label("Name", exact=True).press("Tab")
+    page.get_by_role("tab", name="Sweep").click()
+    expect(page.get_by_text("Varied is what stands under Configure and launch: o/m.")).to_be_visible()
+    page.get_by_role("tab", name="Import").click()
+    expect(page.get_by_test_id("stFileUploaderDropzoneInput")).to_have_count(1)
+    expect(page.get_by_text("Varied is what stands under")).to_have_count(0)
+    page.get_by_role("tab", name="Configure and launch").click()
+    expect(command_box(page)).to_have_value(SERVE)
+    expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("16384")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("kept")
+
+
 def test_a_preset_says_what_it_needs_and_what_it_leaves_open(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch?preset=gemma4-31b-b-vllm-fp8-block")
     expect(page.get_by_text("model is required.")).to_be_visible()

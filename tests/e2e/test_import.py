@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,11 @@ LOGS = ROOT / "tests/fixtures"
 
 def command(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"PITWALL_DATA": str(data)}
-    return subprocess.run([sys.executable, "-m", *words], cwd=ROOT, env=env, capture_output=True, text=True)
+    return subprocess.run([str(ROOT / "pitwall"), *words], env=env, capture_output=True, text=True)
 
 
 def test_the_command_hands_over_to_the_pitwall_that_runs(pitwall: Pitwall) -> None:
-    done = command(pitwall.data, "collectors", "import", str(LOGS / "vllm/0.32-ngram.log"), str(ROOT / "Makefile"))
+    done = command(pitwall.data, "import", str(LOGS / "vllm/0.32-ngram.log"), str(ROOT / "Makefile"))
     assert "is the run vLLM, tiny, ngram k=4" in done.stdout
     assert (done.returncode, done.stderr.count("no line that only a known engine writes")) == (1, 1)
     wait_until(lambda: pitwall.states() == {"vLLM, tiny, ngram k=4": "finished"}, 20)
@@ -46,13 +45,13 @@ def test_a_dropped_file_is_a_run_and_comes_out_as_a_bundle(page: Page, pitwall: 
     bundle = tmp_path / "from.pitwall.zip"
     download.value.save_as(bundle)
     elsewhere = tmp_path / "elsewhere"
-    taken = command(elsewhere, "collectors", "import", str(bundle))
+    taken = command(elsewhere, "import", str(bundle))
     assert "was verified and brought SGLang, sglang.log.gz" in taken.stdout
-    assert command(elsewhere, "storage", "check").returncode == 0
+    assert command(elsewhere, "check").returncode == 0
     assert not list((pitwall.data / "inbox").glob("*.upload"))
 
 
 def test_a_backup_is_taken_while_it_runs(pitwall: Pitwall, tmp_path: Path) -> None:
-    assert command(pitwall.data, "storage", "backup", str(tmp_path / "all.zip")).returncode == 0
-    assert command(tmp_path / "again", "storage", "restore", str(tmp_path / "all.zip")).returncode == 0
-    assert command(tmp_path / "again", "storage", "check").returncode == 0
+    assert command(pitwall.data, "backup", str(tmp_path / "all.zip")).returncode == 0
+    assert command(tmp_path / "again", "restore", str(tmp_path / "all.zip")).returncode == 0
+    assert command(tmp_path / "again", "check").returncode == 0

@@ -12,8 +12,8 @@ from demo.presets import demo_configs
 from launcher.runs.supervisor import LOAD_CANCELLED
 from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
-from web.workload_command import PROGRESS_FILE
 from workloads.job import Progress
+from workloads.prepare import PROGRESS_FILE
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
 MEASURED = "SELECT count(*) FROM requests WHERE error_kind IS NULL AND completion_tokens = 1000"

@@ -1,4 +1,4 @@
-"""`python -m engines parse`: one JSON object, one sentence on a mistake, and memory that does not grow."""
+"""`./pitwall parse`: one JSON object, one sentence on a mistake, and memory that does not grow."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.main import main
 from engines import BY_NAME
-from engines.__main__ import main
 from engines.parse import parse_file
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -68,12 +68,12 @@ def test_a_log_of_no_known_engine(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_missing_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", str(tmp_path / "gone.log")]) == 2
     told = capsys.readouterr()
-    assert (told.out, told.err) == ("", f"Cannot read {tmp_path / 'gone.log'}: No such file or directory.\n")
+    assert (told.out, told.err) == ("", f"{tmp_path / 'gone.log'}: No such file or directory.\n")
 
 
 def test_a_folder_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == f"Cannot read {tmp_path}: Is a directory.\n"
+    assert capsys.readouterr().err == f"{tmp_path}: Is a directory.\n"
 
 
 def peak_bytes(log: Path) -> int:

@@ -17,6 +17,7 @@ from storage.store import Store
 from tests.launcher.servers import marked, wait_for_state
 from workloads import spec_for
 from workloads.job import Job
+from workloads.prepare import COMMAND_LINE
 from workloads.records import read_records
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
@@ -34,7 +35,7 @@ def workload_argv(run: Run, directory: Path) -> list[str]:
         progress=directory / "progress.json",
     )
     (directory / "plan.json").write_text(job.model_dump_json())
-    return [sys.executable, "-m", "workloads", "run", str(directory / "plan.json")]
+    return [sys.executable, str(COMMAND_LINE), "load", str(directory / "plan.json")]
 
 
 @pytest.mark.engine

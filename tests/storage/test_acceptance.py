@@ -10,8 +10,8 @@ import pytest
 
 from domain import Config, Run
 from samples import Batch, CounterSample, LogSample
-from storage import queries
-from storage.queries import NO_DRAFTS, NO_LENGTH, Acceptance
+from storage.ask import queries
+from storage.ask.queries import NO_DRAFTS, NO_LENGTH, Acceptance
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cli.main import main
 from domain import Config, Run, RunState
 from samples import Batch, Event, TailPosition
 from settings import Settings
-from storage.__main__ import main
 from storage.store import Store
 from storage.transfer.archive import ArchiveError
 from storage.transfer.backup import END_UNKNOWN, restore_backup, write_backup

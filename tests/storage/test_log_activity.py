@@ -13,7 +13,7 @@ import pytest
 from collectors.logs.log_collector import log_reader
 from domain import Config, Run
 from samples import Batch, CounterSample, LogSample
-from storage import queries
+from storage.ask import queries
 from storage.store import Store
 from web.context import Services, provide
 from web.facts import PEAK_WINDOW_S, facts_of

@@ -11,7 +11,7 @@ import pytest
 from collectors.logs.log_collector import log_reader
 from domain import Config, Run
 from samples import Batch, LogSample
-from storage import queries
+from storage.ask import queries
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 
 from domain import Config, Run
 from samples import Batch, CounterSample, LogSample
-from storage import queries
+from storage.ask import queries
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from domain import Config, Run
-from storage import queries
+from storage.ask import queries
 from storage.store import Store
 
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -13,7 +13,7 @@ import pytest
 from domain import Config, Run, RunState
 from samples import Batch, CounterSample
 from settings import Settings
-from storage import queries
+from storage.ask import queries
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

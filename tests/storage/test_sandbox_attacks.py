@@ -96,6 +96,7 @@ def test_honest_questions_are_answered_from_the_file_and_the_sealed_rows(sandbox
         "DESCRIBE runs",
         "SUMMARIZE events",
         "FROM run_windows(2)",
+        "FROM run_windows(2, run_ids := ['r1']) JOIN events_of(['r1', 'r2']) USING (run_id)",
         "FROM run_samples_since(NULL::TIMESTAMPTZ)",
         "WITH a AS (SELECT 1 AS x), b AS MATERIALIZED (FROM a) SELECT * FROM a JOIN b USING (x)",
         "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t WHERE x < 5) FROM t",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.literals import literal, with_values
-from storage.saved_queries import SavedQueries
+from storage.ask.literals import literal, with_values
+from storage.ask.saved_queries import SavedQueries
 
 
 def test_what_is_saved_is_read_listed_replaced_and_deleted(tmp_path: Path) -> None:
@@ -42,9 +42,11 @@ def test_a_file_that_others_put_there_is_a_query_too(tmp_path: Path) -> None:
 
 
 def test_parameters_are_written_in_as_literals() -> None:
-    sql = with_values("\n    SELECT ?\n    WHERE x = ? AND y IN ?\n", [None, "it's", ["a", 2.5, True]])
+    sql = with_values(
+        "SELECT $none\nWHERE x = $text AND y IN $many\n", {"none": None, "text": "it's", "many": ["a", 2.5, True]}
+    )
     assert sql == "SELECT NULL\nWHERE x = 'it''s' AND y IN ['a', 2.5, true]"
-    with pytest.raises(ValueError, match="longer"):
-        with_values("SELECT ?, ?", [1])
+    with pytest.raises(KeyError, match="other"):
+        with_values("SELECT $one, $other", {"one": 1})
     with pytest.raises(TypeError, match="no SQL literal for object"):
         literal(object())

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cli.main import main
 from settings import Settings
-from storage.__main__ import check_views, main
-from storage.reading import published_query
-from storage.schema import CONTRACT, describe_schema
+from storage.ask.schema import CONTRACT, describe_schema
+from storage.reading import count_views, published_query
 from storage.store import Store
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "schema.md"
@@ -24,14 +24,13 @@ def test_every_view_and_column_has_a_comment(store: Store) -> None:
 
 
 def test_the_document_says_what_the_comments_say(store: Store) -> None:
-    assert DOCUMENT.read_text() == describe_schema(store.query) + "\n", "run: python -m storage schema > docs/schema.md"
+    assert DOCUMENT.read_text() == describe_schema(store.query) + "\n", "run: ./pitwall schema > docs/schema.md"
 
 
 def test_the_contract_views_are_published(settings: Settings, store: Store) -> None:
     with published_query(settings.published_path) as query:
-        lines = check_views(query).splitlines()
-    assert {line.split()[0] for line in lines} >= set(CONTRACT)
-    assert all(line.endswith(" 0 rows") for line in lines)
+        rows = count_views(query)
+    assert rows.keys() >= set(CONTRACT) and set(rows.values()) == {0}
 
 
 def test_a_folder_without_a_published_file_is_told_in_words(

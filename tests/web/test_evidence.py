@@ -12,7 +12,7 @@ from domain import Config, Run
 from engines.vllm.definitions import COUNTER, LOG
 from samples import Batch, CounterSample, LogSample, Sample, SlotSample
 from settings import Settings
-from storage import queries
+from storage.ask import queries
 from storage.store import Store
 from web.evidence import Evidence, Standing, source_line, standing, standing_words
 

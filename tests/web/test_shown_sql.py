@@ -10,7 +10,7 @@ from domain import Config, Run
 from machine.run_with_timeout import run_bounded
 from samples import Batch, CounterSample
 from settings import Settings
-from storage import queries
+from storage.ask import queries
 from storage.sandbox.client import Sandbox
 from storage.store import Store
 from web.compare.shown_sql import statements
@@ -51,5 +51,5 @@ def test_what_is_shown_gives_the_numbers_of_the_page(settings: Settings) -> None
     store.close()
     assert [row["decode_tps"] for row in windows if row["run_id"] == "it's"] == [w.decode_tps for w in asked["it's"]]
     assert len(windows) > 10
-    assert {row["run_id"]: row["length"] for row in acceptance} == dict.fromkeys(IDS, 2.0)
+    assert {row["run_id"]: row["acceptance_length"] for row in acceptance} == dict.fromkeys(IDS, 2.0)
     assert ratios["r1"].length == 2.0

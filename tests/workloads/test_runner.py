@@ -1,4 +1,4 @@
-"""`python -m workloads run`: every planned request is a row, whatever the server does."""
+"""`./pitwall load`: every planned request is a row, whatever the server does."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from demo.presets import free_ports
 from samples import RequestRecord
 from tests.demo_engine import ROOT, DemoServer, running_demo, wait_until
 from workloads import REGISTRY
+from workloads.prepare import COMMAND_LINE
 from workloads.records import read_records
 
 SMALL = {"requests": 4, "tokens": 50, "warmup_tokens": 5}
@@ -43,7 +44,7 @@ class Job:
         self.spec.write_text(json.dumps(said | files | fields))
 
     def start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "workloads", "run", str(self.spec)]
+        command = [sys.executable, str(COMMAND_LINE), "load", str(self.spec)]
         return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
     def run(self) -> tuple[int, str]:
@@ -118,7 +119,7 @@ def test_four_at_once_overlap_and_the_report_has_both_aggregates(demo_server: De
         [row.sent_at.timestamp() + row.total_ms / 1000 for row in together],
     )
     assert max(start.timestamp() for start in starts) < min(ends)
-    command = [sys.executable, "-m", "workloads", "report", str(job.out)]
+    command = [sys.executable, str(COMMAND_LINE), "load", "report", str(job.out)]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "[LongCode   ]    61 tokens in" in printed
     assert "Together: 124 tokens of 4 requests in" in printed

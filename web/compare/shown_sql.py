@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import streamlit as st
 
-from domain import JsonValue
-from storage import queries
-from storage.literals import with_values
+from storage.ask import queries
+from storage.ask.literals import with_values
 from web import places
 from web.actions import is_operator
 from web.facts import PEAK_WINDOW_S
@@ -29,8 +28,8 @@ class _Listener:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def query(self, sql: str, params: Sequence[JsonValue] | None = None) -> pa.Table:
-        self.heard.append(with_values(sql, params or ()))
+    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
+        self.heard.append(with_values(sql, params or {}))
         return pa.table({})
 
 

@@ -9,13 +9,11 @@ import streamlit as st
 from web.server.assets import STATIC, assets_url
 from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT
 
-# The module proper comes by URL, so that a rerun sends three lines and the browser caches the rest.
-_LOADER = """export default async function (component) {
-  const { mount } = await import(new URL(`${component.data.assets}/live/main.js`, location.href));
-  return mount(component);
-}"""
 _component = st.components.v2.component(
-    "pitwall_live", css=(STATIC / "live" / "live.css").read_text(), js=_LOADER, isolate_styles=False
+    "pitwall_live",
+    css=(STATIC / "live" / "live.css").read_text(),
+    js=(STATIC / "live_loader.js").read_text(),
+    isolate_styles=False,
 )
 _PALETTE = {
     "runs": RUN_COLORS,

@@ -16,7 +16,7 @@ from collectors.logs.line_time import line_time
 from collectors.logs.log_view import LogTailView, ViewLine
 from domain import JsonValue, Run
 from engines.definitions import MEASURES, OVER_TIME
-from storage import live_queries
+from storage.ask import live_queries
 from storage.store import Store
 from web.facts import Facts, engine_title, facts_in
 from web.live.protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, Tile

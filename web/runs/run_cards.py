@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from analysis.config_diff import chips
 from domain import Run, RunState
-from storage import queries
+from storage.ask import queries
 from storage.store import Store
 from web import markup
 from web.charts import ground

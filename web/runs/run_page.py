@@ -13,7 +13,7 @@ from analysis.config_diff import chips
 from collectors.logs.log_view import LogTailView
 from commands.write import shell_text
 from domain import Run
-from storage import queries
+from storage.ask import queries
 from web import markup, places
 from web.actions import is_operator, stop_buttons
 from web.compare.comparison import number_tiles

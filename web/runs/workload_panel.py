@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import streamlit as st
 
 from domain import Run, RunState
+from launcher.processes.process import WORKLOAD
 from launcher.processes.workload_signals import Order
 from web import audit
 from web.actions import is_operator, require_operator
@@ -19,9 +21,9 @@ from web.context import services
 from web.markup import markdown_text
 from web.sharing.share_dialog import is_sharing
 from web.theme import duration
-from web.workload_command import read_progress
 from workloads import REGISTRY
 from workloads.job import Progress
+from workloads.prepare import read_progress
 
 LOOK_S = 2.0
 IS_RUNNING, IS_PAUSED = "running", "paused"
@@ -39,9 +41,14 @@ def _bars(drawn: Mapping[str, RunState]) -> None:
     if {run_id: run.state for run_id, run in runs.items()} != drawn and not is_sharing():
         st.rerun()
     for run in (runs[run_id] for run_id in drawn):
-        progress = read_progress(run) if run.state is RunState.RUNNING else None
+        progress = _progress(run)
         if progress and progress.state in (IS_RUNNING, IS_PAUSED):
             _bar(run, progress)
+
+
+def _progress(run: Run) -> Progress | None:
+    is_sending = run.state is RunState.RUNNING and run.run_dir
+    return read_progress(Path(run.run_dir) / WORKLOAD) if is_sending and run.run_dir else None
 
 
 def _bar(run: Run, progress: Progress) -> None:

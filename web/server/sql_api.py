@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from storage.formats import FORMATS
+from storage.ask.formats import FORMATS
 from storage.sandbox.job import Answer, Fault, SqlRefusedError
 
 Ask = Callable[[str], Answer]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from storage.formats import as_csv, as_parquet
+from storage.ask.formats import as_csv, as_parquet
+from storage.ask.saved_queries import SavedQueries
+from storage.ask.schema import read_macros, read_views
 from storage.sandbox.job import Answer, SqlRefusedError
-from storage.saved_queries import SavedQueries
-from storage.schema import read_macros, read_views
 from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services

@@ -1,19 +1,26 @@
 // Takes the first look (web/server/first_look.py) off the page once the page itself shows what it announced, or cannot.
 
+import { ROOT, SCRIPT_HAS_RUN } from "./streamlit_dom.js";
+
 const GIVE_UP_MS = 15000;
+
+/**
+ * @param {HTMLElement} look
+ * @param {Element} root
+ */
+function watch(look, root) {
+  const drawn = `:is(${look.dataset.drawn})`;
+  const isDrawn = () => document.querySelector(SCRIPT_HAS_RUN) !== null && root.querySelector(drawn) !== null;
+  const watching = new MutationObserver(() => isDrawn() && leave());
+  watching.observe(root, { subtree: true, childList: true, attributes: true });
+  const leave = () => {
+    watching.disconnect();
+    look.remove();
+  };
+  setTimeout(leave, GIVE_UP_MS);
+}
+
 const look = document.querySelector(".pw-first");
-
-function isDrawn() {
-  const app = document.querySelector("[data-testid=stApp]");
-  const hasRun = app?.dataset.testScriptState === "notRunning";
-  return hasRun && app.querySelector(`[data-testid=stMain] :is(${look.dataset.drawn})`) !== null;
-}
-
-function leave() {
-  watching.disconnect();
-  look.remove();
-}
-
-const watching = new MutationObserver(() => isDrawn() && leave());
-watching.observe(document.getElementById("root"), { subtree: true, childList: true, attributes: true });
-setTimeout(leave, GIVE_UP_MS);
+const root = document.querySelector(ROOT);
+if (look instanceof HTMLElement && root) watch(look, root);
+else look?.remove();

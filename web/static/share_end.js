@@ -2,6 +2,7 @@
 
 const LOOK_EVERY_MS = 2000;
 
+/** @param {ComponentArgs<{ door: string }>} component */
 export default function ({ data }) {
   const timer = setInterval(async () => {
     const answer = await fetch(data.door, { cache: "no-store" }).catch(() => null);

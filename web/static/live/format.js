@@ -2,17 +2,23 @@
 
 export const DASH = "\u2013";
 
-/** Three significant digits without an exponent: 107, 25.0, 4.28, 0.0312; a dash for the unknown. */
+/**
+ * Three significant digits without an exponent: 107, 25.0, 4.28, 0.0312; a dash for the unknown.
+ * @param {number | null | undefined} value
+ */
 export function threeDigits(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return DASH;
-  if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString("en-US");
   if (size >= 1) return value.toFixed(size < 10 ? 2 : 1);
   return String(Number(value.toPrecision(3)));
 }
 
-/** Bytes in binary units, as [number, unit]. */
+/**
+ * Bytes in binary units, as [number, unit].
+ * @param {number} value
+ * @returns {[string, string]}
+ */
 export function byteSize(value) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let step = 0;
@@ -20,21 +26,32 @@ export function byteSize(value) {
   return [threeDigits(value), units[step]];
 }
 
-/** Seconds as a clock: 0:07, 2:14, 1:02:14, −0:05. */
+/**
+ * Seconds as a clock: 0:07, 2:14, 1:02:14, −0:05.
+ * @param {number} seconds
+ */
 export function clock(seconds) {
   const whole = Math.round(Math.abs(seconds));
-  const two = (number) => String(number).padStart(2, "0");
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const text = hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
   return seconds < 0 && whole ? `\u2212${text}` : text;
 }
 
-/** The wall clock of the reader's own place. */
+/**
+ * The wall clock of the reader's own place.
+ * @param {number} seconds since the epoch
+ */
 export function wallClock(seconds) {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB");
 }
 
-/** An element with a class and text; text is only ever text, whoever wrote it. */
+/**
+ * An element with a class and text; text is only ever text, whoever wrote it.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {string | null} [text]
+ */
 export function element(tag, className = "", text = null) {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -42,7 +59,11 @@ export function element(tag, className = "", text = null) {
   return made;
 }
 
-/** Set text only where it differs, so that what is read or selected is left alone. */
+/**
+ * Set text only where it differs, so that what is read or selected is left alone.
+ * @param {Element} node
+ * @param {string} text
+ */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -1,16 +1,29 @@
 // What all charts share: the frame around a plot, the layout, and how an empty one explains itself.
 
+/** @import { RunModel } from "./model.js" */
+/** @import { Theme } from "./theme.js" */
+/** @import { KnownModel } from "../../types/live_page.js" */
+
 import { element, setText } from "./format.js";
+import { isKnown } from "./model.js";
 
 export const CONFIG = { displayModeBar: false, showTips: false, displaylogo: false, showSendToCloud: false, doubleClick: false, responsive: false };
 
-/** The reasons why no run of these can have it, or null where one can. Of a run that waits in the queue nothing is known. */
+/**
+ * The reasons why no run of these can have it, or null where one can. Of a run that waits in the queue nothing is known.
+ * @param {RunModel[]} models
+ * @param {(model: KnownModel) => string | null} reasonOf null: it can
+ */
 export function commonAbsence(models, reasonOf) {
-  const reasons = models.filter((model) => model.meta && model.meta.state !== "queued").map(reasonOf);
+  const reasons = models.filter(isKnown).filter((model) => model.meta.state !== "queued").map(reasonOf);
   return reasons.length && reasons.every((reason) => reason !== null) ? [...new Set(reasons)].join("; ") : null;
 }
 
-/** What the layouts of all charts share. */
+/**
+ * What the layouts of all charts share.
+ * @param {Plotly.Plot} plot
+ * @param {Theme} theme
+ */
 export function baseLayout(plot, theme) {
   return {
     height: plot.clientHeight,
@@ -22,19 +35,26 @@ export function baseLayout(plot, theme) {
   };
 }
 
+/** @param {Theme} theme */
 export function baseAxis(theme) {
   return { color: theme.muted, gridcolor: theme.grid, zeroline: false, linecolor: theme.grid, tickfont: { size: 11 } };
 }
 
 /** A frame with a title, a readout, room for a plot and the line that marks the moment. */
 export class Frame {
+  /**
+   * @param {string} title
+   * @param {string} unit
+   * @param {string} className
+   */
   constructor(title, unit, className) {
+    this.title = title;
     this.root = element("section", `lv-chart ${className}`);
     const head = element("header");
     head.append(element("h3", "", title), element("span", "lv-unit", unit));
     this.readout = element("span", "lv-readout");
     head.append(this.readout);
-    this.plot = element("div", "lv-plot");
+    this.plot = /** @type {Plotly.Plot} */ (element("div", "lv-plot"));
     this.line = element("div", "lv-moment");
     this.line.hidden = true;
     this.empty = element("p", "lv-empty");
@@ -44,7 +64,10 @@ export class Frame {
     this.root.append(head, body);
   }
 
-  /** Says over the plot why nothing is in it; null takes the words away. */
+  /**
+   * Says over the plot why nothing is in it; null takes the words away.
+   * @param {string | null} reason
+   */
   tellEmpty(reason) {
     this.empty.hidden = reason === null;
     setText(this.empty, reason ?? "");

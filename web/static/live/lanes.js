@@ -1,12 +1,23 @@
 // One lane a run: who it is, how it does, and its numbers.
 
+/** @import { KnownModel } from "../../types/live_page.js" */
+/** @import { LiveMeta, Tile } from "../../types/live_protocol.js" */
+/** @import { RunModel } from "./model.js" */
+
 import { DASH, byteSize, clock, element, setText, threeDigits } from "./format.js";
+import { isKnown } from "./model.js";
 
 const SILENT_SECONDS = 10; // a live run without samples for longer is said to be silent
 
+/** @typedef {(value: number) => [number: string, unit: string]} Write */
+/** @typedef {[name: string, write: Write]} Part */
+/** @typedef {{ model: KnownModel, reason: string | undefined }} Compared the baseline, and why it cannot be compared with */
+
+/** @type {(unit: string) => Write} */
 const plain = (unit) => (value) => [threeDigits(value), unit];
+/** @type {Write} */
 const count = (value) => [value.toLocaleString("en-US", { maximumFractionDigits: 1 }), ""];
-// Each tile: label and its values, as [tile name, how it is written].
+/** @type {[label: string, parts: Part[]][]} */
 const TILES = [
   ["Tokens/step", [["tokens_per_step", plain("")]]],
   ["Acceptance", [["acceptance_length", plain("")]]],
@@ -19,6 +30,10 @@ const TILES = [
 ];
 
 export class Lane {
+  /**
+   * @param {string} runId
+   * @param {string} runUrl
+   */
   constructor(runId, runUrl) {
     this.root = element("article", "lv-lane lv-waiting");
     this.root.setAttribute("aria-label", "Run");
@@ -38,6 +53,10 @@ export class Lane {
     this.root.append(head, this.chips, this.headline, this.cause, this.tiles);
   }
 
+  /**
+   * @param {string} label
+   * @param {Part[]} parts
+   */
   #tile(label, parts) {
     const box = element("div");
     const value = element("dd");
@@ -48,12 +67,27 @@ export class Lane {
     return spans;
   }
 
-  /** Writes what the model says; `compared` is {model, reason} of the baseline, or null. */
+  /**
+   * Writes what the model says.
+   * @param {RunModel} model
+   * @param {string} color
+   * @param {number} serverNow seconds since the epoch
+   * @param {Compared | null} compared
+   */
   refresh(model, color, serverNow, compared) {
     this.root.style.setProperty("--lv-run", color);
-    if (model.goneReason) return this.#refreshGone(model);
-    if (!model.meta) return undefined;
+    if (model.goneReason !== null) this.#refreshGone(model.goneReason);
+    else if (isKnown(model)) this.#refreshKnown(model, serverNow, compared);
+  }
+
+  /**
+   * @param {KnownModel} model
+   * @param {number} serverNow
+   * @param {Compared | null} compared
+   */
+  #refreshKnown(model, serverNow, compared) {
     const { meta } = model;
+    const isSilent = silence(model, serverNow) !== null;
     this.root.classList.remove("lv-waiting");
     this.root.classList.toggle("lv-failed", meta.state === "failed");
     this.root.classList.toggle("lv-unmeasured", model.isFinal && model.lastPointTime === null);
@@ -61,46 +95,60 @@ export class Lane {
     setText(this.name, meta.name);
     setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
     setText(this.state, stateText(model, serverNow));
-    this.root.classList.toggle("lv-silent", isSilent(model, serverNow));
+    this.root.classList.toggle("lv-silent", isSilent);
     this.#refreshCause(meta, model.now.decode_tps?.why);
     writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
-    setText(this.speedNote, speedNote(model, isSilent(model, serverNow) ? null : compared));
+    setText(this.speedNote, speedNote(model, isSilent ? null : compared));
     TILES.forEach(([, parts], row) => this.#refreshTile(model, parts, this.values[row]));
-    return undefined;
   }
 
+  /**
+   * @param {KnownModel} model
+   * @param {Part[]} parts
+   * @param {HTMLElement[]} spans
+   */
   #refreshTile(model, parts, spans) {
     const { absent, ceiling } = model.meta;
     const reasons = parts.map(([name]) => absent[name]);
-    const isOneReason = reasons.every((reason) => reason && reason === reasons[0]) && parts[0][0].startsWith("gpu");
+    const oneReason = parts[0][0].startsWith("gpu") && new Set(reasons).size === 1 ? reasons[0] : undefined;
     parts.forEach(([name, write], index) => {
       const node = spans[index];
-      if (isOneReason) setText(node, index ? "" : reasons[0]);
+      if (oneReason) setText(node, index ? "" : oneReason);
       else writeValue(node, model.now[name], write, reasons[index]);
-      node.className = isOneReason ? "lv-why" : "";
+      node.className = oneReason ? "lv-why" : "";
     });
-    if (parts[0][0] === "acceptance_length" && ceiling && model.now.acceptance_length?.v != null) {
-      spans[0].querySelector(".lv-unit").textContent = `of ${ceiling}`;
-    }
+    const unit = spans[0].querySelector(".lv-unit");
+    if (parts[0][0] === "acceptance_length" && ceiling && unit) unit.textContent = `of ${ceiling}`;
   }
 
+  /**
+   * @param {LiveMeta} meta
+   * @param {string | null | undefined} unmeasured why nothing was measured
+   */
   #refreshCause({ cause, cause_line: line, state }, unmeasured) {
     const isUnmeasured = this.root.classList.contains("lv-unmeasured") && state !== "failed";
     this.cause.hidden = state !== "failed" && !isUnmeasured;
     if (this.cause.hidden || this.cause.childElementCount) return;
-    if (isUnmeasured) return void this.cause.append(element("p", "lv-why", `Not measured: ${unmeasured ?? "no sample came"}.`));
-    this.cause.append(element("p", "", cause ?? "It ended without saying why."));
-    if (line && line !== cause) this.cause.append(element("code", "", line));
+    if (isUnmeasured) this.cause.append(element("p", "lv-why", `Not measured: ${unmeasured ?? "no sample came"}.`));
+    else this.cause.append(element("p", "", cause ?? "It ended without saying why."));
+    if (!isUnmeasured && line && line !== cause) this.cause.append(element("code", "", line));
   }
 
-  #refreshGone(model) {
+  /** @param {string} reason */
+  #refreshGone(reason) {
     this.root.classList.remove("lv-waiting");
     this.root.classList.add("lv-gone");
-    setText(this.state, model.goneReason);
+    setText(this.state, reason);
   }
 }
 
-/** A number with its small unit, or a dash that tells its reason to pointer, keyboard and reader. */
+/**
+ * A number with its small unit, or a dash that tells its reason to pointer, keyboard and reader.
+ * @param {HTMLElement} node
+ * @param {Tile | undefined} tile
+ * @param {Write} write
+ * @param {string | undefined} absentReason
+ */
 function writeValue(node, tile, write, absentReason) {
   if (tile && tile.v !== null) {
     const [number, unit] = write(tile.v);
@@ -120,20 +168,35 @@ function writeValue(node, tile, write, absentReason) {
   node.replaceChildren(dash);
 }
 
-function isSilent(model, serverNow) {
-  const { state } = model.meta;
-  const isServing = state === "ready" || state === "running";
-  return isServing && model.lastPointTime !== null && serverNow - model.lastPointTime > SILENT_SECONDS;
+/**
+ * For how many seconds a run that serves has said nothing, where that is too long; else null.
+ * @param {KnownModel} model
+ * @param {number} serverNow
+ */
+function silence(model, serverNow) {
+  const isServing = model.meta.state === "ready" || model.meta.state === "running";
+  if (!isServing || model.lastPointTime === null) return null;
+  const seconds = serverNow - model.lastPointTime;
+  return seconds > SILENT_SECONDS ? seconds : null;
 }
 
+/**
+ * @param {KnownModel} model
+ * @param {number} serverNow
+ */
 function stateText(model, serverNow) {
   const { state, phase, started_t: started, ready_t: ready, ended_t: ended } = model.meta;
-  if (isSilent(model, serverNow)) return `no samples for ${clock(serverNow - model.lastPointTime)}`;
+  const silent = silence(model, serverNow);
+  if (silent !== null) return `no samples for ${clock(silent)}`;
   if (state === "starting") return `${phase ?? "starting"} ${clock(serverNow - (started ?? serverNow))}`;
   if (state === "finished" || state === "failed") return ready && ended ? `${state} after ${clock(ended - ready)}` : state;
   return ready ? `${state} ${clock(serverNow - ready)}` : state;
 }
 
+/**
+ * @param {KnownModel} model
+ * @param {Compared | null} compared
+ */
 function speedNote(model, compared) {
   const [mine, theirs] = [model.now.decode_tps?.v, compared?.model.now.decode_tps?.v];
   const basis = model.meta.tile_basis === "now" || !mine ? "" : model.meta.tile_basis;

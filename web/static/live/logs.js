@@ -1,13 +1,26 @@
 // The tails of the servers' logs, in columns; what is in them is only ever shown as text.
 
+/** @import { Changes, Page } from "../../types/live_page.js" */
+/** @import { LogLine } from "../../types/live_protocol.js" */
+/** @import { RunModel } from "./model.js" */
+
 import { element, setText } from "./format.js";
 
 const LINES_SHOWN = 300;
+/** @type {Record<string, string>} */
 const TAGS = { throughput: "tok/s", acceptance: "accept", startup: "start", phase: "start", ready: "ready", warning: "warn", failure: "cause" };
 
 export class LogTail {
+  /** @type {HTMLElement | null} */
+  #marked = null;
+
+  /**
+   * @param {Page} page
+   * @param {RunModel} model
+   */
   constructor(page, model) {
-    Object.assign(this, { page, model });
+    this.page = page;
+    this.model = model;
     this.root = element("section", "lv-log");
     this.title = element("h3", "", model.id);
     this.lines = element("div", "lv-lines");
@@ -19,6 +32,7 @@ export class LogTail {
     this.lines.addEventListener("pointerleave", () => page.onMoment(null));
   }
 
+  /** @param {Pick<Changes, "whole" | "log">} changes */
   refresh(changes) {
     this.root.hidden = this.model.goneReason !== null;
     this.root.style.setProperty("--lv-run", this.page.theme().color(this.model));
@@ -29,13 +43,16 @@ export class LogTail {
     else if (changes.log.length) this.#append(changes.log);
   }
 
-  /** Marks the line that was the last at this time. */
+  /**
+   * Marks the line that was the last at this time.
+   * @param {number | null} time seconds since the epoch
+   */
   mark(time) {
-    const stamped = time === null ? [] : [...this.lines.children].filter((node) => Number(node.dataset.t) <= time);
+    const stamped = time === null ? [] : [...this.lines.querySelectorAll("div")].filter((node) => Number(node.dataset.t) <= time);
     const found = stamped.at(-1) ?? null;
-    if (found === this.marked) return;
-    this.marked?.classList.remove("lv-at-moment");
-    this.marked = found;
+    if (found === this.#marked) return;
+    this.#marked?.classList.remove("lv-at-moment");
+    this.#marked = found;
     if (!found) return;
     found.classList.add("lv-at-moment");
     if (!this.lines.matches(":hover, :focus")) this.lines.scrollTop = found.offsetTop - this.lines.clientHeight / 2;
@@ -43,32 +60,36 @@ export class LogTail {
 
   #replace() {
     this.lines.replaceChildren(...this.model.log.map(logLine));
-    this.marked = null;
+    this.#marked = null;
     this.lines.scrollTop = this.lines.scrollHeight;
   }
 
+  /** @param {LogLine[]} lines */
   #append(lines) {
     const { scrollHeight, scrollTop, clientHeight } = this.lines;
     const wasAtEnd = scrollHeight - scrollTop - clientHeight < 24;
     this.lines.querySelector(":scope > .lv-why")?.remove();
     this.lines.append(...lines.map(logLine));
     while (this.lines.childElementCount > LINES_SHOWN) {
-      const first = this.lines.firstElementChild;
+      const first = /** @type {HTMLElement} */ (this.lines.firstElementChild);
       if (!wasAtEnd) this.lines.scrollTop -= first.offsetHeight; // what is being read stays where it is
       first.remove();
     }
     if (wasAtEnd) this.lines.scrollTop = this.lines.scrollHeight;
   }
 
+  /** @param {PointerEvent} event */
   #pointAt(event) {
-    const time = event.target.closest(".lv-line")?.dataset.t;
+    const line = event.target instanceof Element ? event.target.closest("div") : null;
+    const time = line?.dataset.t;
     if (time) this.page.onMoment(this.page.view.toX(this.model, Number(time)));
   }
 }
 
+/** @param {LogLine} line */
 function logLine({ t, text, mark, why }) {
   const node = element("div", mark ? `lv-line lv-mark-${mark}` : "lv-line");
-  if (t !== null) node.dataset.t = t;
+  if (t !== null) node.dataset.t = String(t);
   node.append(element("span", "lv-tag", mark ? TAGS[mark] : ""), element("code", "", text));
   if (why && why !== text.trim()) node.append(element("span", "lv-line-why", why));
   return node;

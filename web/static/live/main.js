@@ -1,28 +1,34 @@
 // The Live page's body: lanes, charts on one time axis, log tails; mounted by web/live/component.py.
 
+/** @import { Changes, LiveData, Page, Range } from "../../types/live_page.js" */
+
 import { CHARTS, TimeChart } from "./charts.js";
 import { Feed } from "./feed.js";
 import { element, setText } from "./format.js";
 import { Lane } from "./lanes.js";
 import { LogTail } from "./logs.js";
-import { RunModel } from "./model.js";
+import { RunModel, isKnown } from "./model.js";
 import { PositionChart } from "./position_chart.js";
 import { Theme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
 
 const DRAW_MS = 200;
-const pages = new WeakMap(); // parent element -> LivePage: a rerun of the script meets the page it made
+/** @type {WeakMap<HTMLElement, LivePage>} */
+const pages = new WeakMap(); // by parent element: a rerun of the script meets the page it made
 
+/** @param {ComponentArgs<LiveData>} component */
 export function mount({ parentElement, data }) {
-  if (!pages.has(parentElement)) pages.set(parentElement, new LivePage(parentElement, data));
-  pages.get(parentElement).update(data);
+  const page = pages.get(parentElement) ?? new LivePage(parentElement, data);
+  pages.set(parentElement, page);
+  page.update(data);
   return () => {
-    pages.get(parentElement)?.close();
+    page.close();
     pages.delete(parentElement);
   };
 }
 
+/** @param {string} assets the URL they are below */
 function loadPlotly(assets) {
   window.pitwallPlotly ??= new Promise((resolve, reject) => {
     const script = element("script");
@@ -38,15 +44,36 @@ function afterPaint() {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
+/** @implements {Page} */
 class LivePage {
+  view = new View();
+  #mustReact = true;
+  #mustDrawPositions = true;
+  #isReady = false; // plotly.js is there
+  /** @type {Map<string, RunModel>} */
   #models = new Map();
-  #theme = null;
+  /** @type {Map<string, Lane>} */
+  #lanes = new Map();
+  /** @type {Map<string, LogTail>} */
+  #logs = new Map();
+  /** @type {Feed | null} */
+  #feed = null;
+  /** @type {Theme} */
+  #theme;
+  #drawnAt = 0;
+  /** @type {number | null} */
+  #drawing = null;
+  /** @type {number | null} */
+  #pointing = null;
+  /** @type {Promise<void> | null} */
+  #loading = null;
 
+  /**
+   * @param {HTMLElement} parent
+   * @param {LiveData} data
+   */
   constructor(parent, data) {
-    this.view = new View();
-    this.mustReact = true;
-    this.mustDrawPositions = true;
-    this.isReady = false;
+    this.data = data;
     this.root = element("div", "lv-live");
     this.toolbar = new Toolbar(this);
     this.laneRow = element("div", "lv-lanes");
@@ -55,7 +82,13 @@ class LivePage {
     this.logRow = element("div", "lv-logs");
     this.root.append(this.laneRow, this.toolbar.root, this.chartGrid, this.absences, this.logRow);
     parent.append(this.root);
-    this.#makeCharts();
+    this.#theme = new Theme(this.root, data.palette, data.colors);
+    this.charts = CHARTS.map((spec) => new TimeChart(spec, this));
+    this.positions = new PositionChart(this);
+    this.allCharts = [...this.charts.slice(0, 2), this.positions, ...this.charts.slice(2)];
+    this.chartGrid.append(...this.allCharts.map((chart) => chart.frame.root));
+    this.seeing = new IntersectionObserver((entries) => entries.forEach((entry) => this.#see(entry)), { rootMargin: "200px" });
+    this.allCharts.forEach((chart) => this.seeing.observe(chart.frame.plot));
     this.resizing = new ResizeObserver(() => this.allCharts.forEach((chart) => chart.resize()));
     this.resizing.observe(this.root);
     this.ticking = setInterval(() => this.#refreshLanes(), 1000);
@@ -69,25 +102,30 @@ class LivePage {
     return this.#theme;
   }
 
-  /** Takes what the script says: {runs, colors, baseline, not_comparable, assets, base, palette, run_url}. */
+  /**
+   * Takes what the script says.
+   * @param {LiveData} data
+   */
   update(data) {
     this.data = data;
     this.#theme = new Theme(this.root, data.palette, data.colors);
-    this.mustReact = true;
+    this.#mustReact = true;
     if (this.models().map((model) => model.id).join() !== data.runs.join()) this.#watch(data.runs);
     this.#schedule();
   }
 
   close() {
-    this.feed?.close();
+    this.#feed?.close();
     clearInterval(this.ticking);
-    clearTimeout(this.drawing);
+    clearTimeout(this.#drawing ?? undefined);
+    cancelAnimationFrame(this.#pointing ?? 0);
     this.resizing.disconnect();
     this.seeing.disconnect();
-    if (this.isReady) this.allCharts.forEach((chart) => Plotly.purge(chart.frame.plot));
+    if (this.#isReady) this.allCharts.forEach((chart) => Plotly.purge(chart.frame.plot));
     this.root.remove();
   }
 
+  /** @param {Range | null} range */
   onZoom(range) {
     this.view.zoom = range;
     this.toolbar.refresh();
@@ -99,84 +137,84 @@ class LivePage {
   onView() {
     this.view.zoom = null;
     this.view.moment = null;
-    this.mustReact = true;
+    this.#mustReact = true;
     this.toolbar.refresh();
     this.#schedule();
   }
 
+  /** @param {number | null} moment */
   onMoment(moment) {
     this.view.moment = moment;
-    this.pointing ??= requestAnimationFrame(() => {
-      this.pointing = null;
+    if (this.#pointing !== null) return;
+    this.#pointing = requestAnimationFrame(() => {
+      this.#pointing = null;
       this.toolbar.refresh();
       this.charts.forEach((chart) => chart.refreshReadout());
       const { moment: x } = this.view;
-      for (const log of this.logs.values()) log.mark(x === null ? null : this.view.toTime(log.model, x));
+      for (const log of this.#logs.values()) log.mark(x === null ? null : this.view.toTime(log.model, x));
     });
   }
 
+  /** @param {string[]} runIds */
   #watch(runIds) {
-    this.feed?.close();
+    this.#feed?.close();
     this.#models = new Map(runIds.map((id) => [id, this.#models.get(id) ?? new RunModel(id)]));
-    this.lanes = new Map(runIds.map((id) => [id, new Lane(id, this.data.run_url + encodeURIComponent(id))]));
-    this.logs = new Map(this.models().map((model) => [model.id, new LogTail(this, model)]));
-    this.laneRow.replaceChildren(...[...this.lanes.values()].map((lane) => lane.root));
-    this.logRow.replaceChildren(...[...this.logs.values()].map((log) => log.root));
+    this.#lanes = new Map(runIds.map((id) => [id, new Lane(id, this.data.run_url + encodeURIComponent(id))]));
+    this.#logs = new Map(this.models().map((model) => [model.id, new LogTail(this, model)]));
+    this.laneRow.replaceChildren(...[...this.#lanes.values()].map((lane) => lane.root));
+    this.logRow.replaceChildren(...[...this.#logs.values()].map((log) => log.root));
     this.root.classList.toggle("lv-many", runIds.length > 4);
-    for (const log of this.logs.values()) log.refresh({ whole: true, log: [] });
+    for (const log of this.#logs.values()) log.refresh({ whole: true, log: [] });
     this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
-    this.feed = new Feed(this.data.base, this.#models, (model, changes) => this.#take(model, changes), (...status) => this.toolbar.setStatus(...status));
+    this.#feed = new Feed(this.data.base, this.#models, (model, changes) => this.#take(model, changes), (status, reason) => this.toolbar.setStatus(status, reason));
     this.#refreshLanes();
   }
 
-  #makeCharts() {
-    this.charts = CHARTS.map((spec) => new TimeChart(spec, this));
-    this.positions = new PositionChart(this);
-    this.allCharts = [...this.charts.slice(0, 2), this.positions, ...this.charts.slice(2)];
-    this.chartGrid.append(...this.allCharts.map((chart) => chart.frame.root));
-    this.seeing = new IntersectionObserver((entries) => entries.forEach((entry) => this.#see(entry)), { rootMargin: "200px" });
-    this.allCharts.forEach((chart) => this.seeing.observe(chart.frame.plot));
-  }
-
+  /** @param {IntersectionObserverEntry} entry */
   #see({ target, isIntersecting }) {
     const chart = this.allCharts.find((one) => one.frame.plot === target);
+    if (!chart) return;
     chart.isInSight = isIntersecting;
-    if (isIntersecting && this.isReady && this.#theme) chart.react();
+    if (isIntersecting && this.#isReady) chart.react();
   }
 
   /** The numbers are on the page before the charts' library is even asked for. */
   #loadCharts() {
-    this.loading ??= afterPaint()
+    this.#loading ??= afterPaint()
       .then(() => loadPlotly(this.data.assets))
       .then(() => {
-        this.isReady = true;
+        this.#isReady = true;
         this.#schedule();
       });
   }
 
+  /**
+   * @param {RunModel} model
+   * @param {Changes} changes
+   */
   #take(model, changes) {
-    if (!this.loading) this.#refreshLanes();
+    if (!this.#loading) this.#refreshLanes();
     this.#loadCharts();
-    this.mustReact ||= changes.whole;
-    this.mustDrawPositions ||= changes.positions;
-    this.logs.get(model.id).refresh(changes);
+    this.#mustReact ||= changes.whole;
+    this.#mustDrawPositions ||= changes.positions;
+    this.#logs.get(model.id)?.refresh(changes);
     this.#schedule();
   }
 
   #schedule() {
-    this.drawing ??= setTimeout(() => requestAnimationFrame(() => this.#draw()), Math.max(0, (this.drawnAt ?? 0) + DRAW_MS - performance.now()));
+    this.#drawing ??= setTimeout(() => requestAnimationFrame(() => this.#draw()), Math.max(0, this.#drawnAt + DRAW_MS - performance.now()));
   }
 
   #draw() {
-    this.drawing = null;
-    this.drawnAt = performance.now();
+    this.#drawing = null;
+    this.#drawnAt = performance.now();
     this.#refreshLanes();
-    if (!this.isReady || !this.models().some((model) => model.meta)) return;
-    if (this.mustReact) this.#arrange();
-    if (this.mustReact) this.charts.forEach((chart) => chart.react());
+    if (!this.#isReady || !this.models().some((model) => model.meta)) return;
+    if (this.#mustReact) this.#arrange();
+    if (this.#mustReact) this.charts.forEach((chart) => chart.react());
     else this.charts.forEach((chart) => chart.extend());
-    if (this.mustReact || this.mustDrawPositions) this.positions.react();
-    this.mustReact = this.mustDrawPositions = false;
+    if (this.#mustReact || this.#mustDrawPositions) this.positions.react();
+    this.#mustReact = this.#mustDrawPositions = false;
   }
 
   /** Takes charts that can have nothing off the page, and says which and why instead. */
@@ -186,18 +224,18 @@ class LivePage {
     for (const chart of this.allCharts) {
       const reason = chart.absence();
       chart.frame.root.hidden = reason !== null;
-      if (reason !== null) missing.push(`${chart.frame.root.querySelector("h3").textContent} (${reason})`);
+      if (reason !== null) missing.push(`${chart.frame.title} (${reason})`);
     }
     setText(this.absences, missing.length ? `Not known here: ${missing.join(", ")}.` : "");
   }
 
   #refreshLanes() {
     const baseline = this.#models.get(this.data.baseline);
-    for (const [id, lane] of this.lanes) {
-      const model = this.#models.get(id);
-      const color = model.meta ? this.#theme.color(model) : this.#theme.muted;
-      const compared = baseline?.meta ? { model: baseline, reason: this.data.not_comparable[id] } : null;
-      lane.refresh(model, color, this.feed.serverNow, compared);
+    const now = this.#feed?.serverNow ?? Date.now() / 1000;
+    for (const [id, model] of this.#models) {
+      const color = isKnown(model) ? this.#theme.color(model) : this.#theme.muted;
+      const compared = baseline && isKnown(baseline) ? { model: baseline, reason: this.data.not_comparable[id] } : null;
+      this.#lanes.get(id)?.refresh(model, color, now, compared);
     }
   }
 }

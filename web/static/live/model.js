@@ -1,20 +1,44 @@
 // What the browser knows of one run, built from the messages of web/live/protocol.py.
 
+/** @import { Changes, KnownModel } from "../../types/live_page.js" */
+/** @import { ByName, LiveMeta, LogLine, PerPosition, RunMessage, Series, Tile } from "../../types/live_protocol.js" */
+
 const LOG_LINES = 300;
 const POINTS_HELD = 4000; // beyond it a fresh snapshot says the same in fewer
 
+/**
+ * @param {RunModel} model
+ * @returns {model is KnownModel}
+ */
+export function isKnown(model) {
+  return model.meta !== null;
+}
+
 export class RunModel {
+  cursor = ""; // after the last message
+  seq = 0; // of the last message
+  /** @type {LiveMeta | null} */
+  meta = null;
+  /** @type {string | null} */
+  goneReason = null;
+  /** @type {ByName<Required<Series>>} */
+  series = {};
+  /** @type {ByName<Tile>} */
+  now = {};
+  /** @type {PerPosition | null} */
+  perPosition = null;
+  /** @type {LogLine[]} */
+  log = [];
+  /** @type {number | null} */
+  lastPointTime = null;
+
+  /** @param {string} id */
   constructor(id) {
     this.id = id;
-    this.clear();
-    this.meta = null;
-    this.goneReason = null;
-    this.receivedAt = null;
   }
 
-  clear() {
-    this.cursor = "";
-    this.seq = null;
+  /** Forgets what a snapshot says anew. */
+  #clear() {
     this.series = {};
     this.now = {};
     this.perPosition = null;
@@ -22,13 +46,17 @@ export class RunModel {
     this.lastPointTime = null;
   }
 
-  /** Takes a message in; says what changed: {whole, positions, log: new lines}. */
+  /**
+   * Takes a message in; says what changed.
+   * @param {RunMessage} message
+   * @returns {Changes}
+   */
   apply(message) {
     if (message.type === "gone") {
       this.goneReason = message.reason;
       return { whole: true, positions: true, log: [] };
     }
-    if (message.type === "snapshot") this.clear();
+    if (message.type === "snapshot") this.#clear();
     const anchor = this.anchor;
     this.goneReason = null;
     this.seq = message.seq;
@@ -44,7 +72,10 @@ export class RunModel {
     };
   }
 
-  /** Whether this delta is the one after the last message; else something was lost on the way. */
+  /**
+   * Whether this delta is the one after the last message; else something was lost on the way.
+   * @param {RunMessage} message
+   */
   follows(message) {
     return message.type !== "delta" || message.seq === this.seq + 1;
   }
@@ -59,14 +90,18 @@ export class RunModel {
   }
 
   get holdsTooMuch() {
-    return Object.values(this.series).some((one) => one.t.length > POINTS_HELD);
+    return Object.values(this.series).some((one) => one && one.t.length > POINTS_HELD);
   }
 
-  /** The last known value of a series at or before a time, if there is one near enough to be its value. */
+  /**
+   * The last known value of a series at or before a time, if there is one near enough to be its value.
+   * @param {string} name
+   * @param {number} time
+   */
   valueAt(name, time) {
     const one = this.series[name];
     if (!one?.t.length) return null;
-    const spacing = (one.t.at(-1) - one.t[0]) / one.t.length;
+    const spacing = (one.t[one.t.length - 1] - one.t[0]) / one.t.length;
     const reach = Math.max(15, 3 * spacing); // a long run comes in wide steps
     let [low, high] = [0, one.t.length];
     while (low < high) {
@@ -77,6 +112,7 @@ export class RunModel {
     return low && time - one.t[low - 1] <= reach ? one.v[low - 1] : null;
   }
 
+  /** @param {Record<string, Series>} given */
   #addSeries(given) {
     for (const [name, { t, v, excluded }] of Object.entries(given)) {
       const held = (this.series[name] ??= { t: [], v: [], excluded: [] });
@@ -88,10 +124,11 @@ export class RunModel {
         held.v.push(v[index]);
         held.excluded.push(excluded ? excluded[index] : 0);
       }
-      this.lastPointTime = Math.max(this.lastPointTime ?? -Infinity, t.at(-1));
+      this.lastPointTime = Math.max(this.lastPointTime ?? -Infinity, t[t.length - 1]);
     }
   }
 
+  /** @param {LogLine[]} lines */
   #addLog(lines) {
     const last = this.log.at(-1)?.line ?? -1;
     const fresh = lines.filter((line) => line.line > last).slice(-LOG_LINES);

@@ -1,9 +1,13 @@
 // The one chart without a time axis: acceptance of each draft position, as it was last told.
 
+/** @import { Page } from "../../types/live_page.js" */
+
 import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
+import { isKnown } from "./model.js";
 
 /** A group of bars a position, one bar a run. */
 export class PositionChart {
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
     this.frame = new Frame("Accepted of each draft position", "%", "");
@@ -21,12 +25,13 @@ export class PositionChart {
     if (!this.isInSight) return;
     this.isDrawn = true;
     const theme = this.page.theme();
-    const drafting = this.page.models().filter((model) => model.perPosition?.v);
-    const traces = drafting.map((model) => ({
-      type: "bar",
+    const known = this.page.models().filter(isKnown);
+    const drafting = known.flatMap((model) => (model.perPosition?.v ? [{ model, percents: model.perPosition.v.map((ratio) => ratio * 100) }] : []));
+    const traces = drafting.map(({ model, percents }) => ({
+      type: /** @type {const} */ ("bar"),
       name: model.meta.name,
-      x: model.perPosition.v.map((_, index) => index + 1),
-      y: model.perPosition.v.map((ratio) => ratio * 100),
+      x: percents.map((_, index) => index + 1),
+      y: percents,
       marker: { color: theme.color(model) },
       hovertemplate: "position %{x}: %{y:.3g} %<extra>%{fullData.name}</extra>",
     }));
@@ -40,7 +45,8 @@ export class PositionChart {
     };
     Plotly.react(this.frame.plot, traces, layout, CONFIG);
     this.frame.tellEmpty(drafting.length ? null : "no sample yet");
-    this.frame.plot.setAttribute("aria-label", drafting.map((model) => `${model.meta.name}: ${model.perPosition.v.map((ratio) => `${Math.round(ratio * 100)} %`).join(", ")}`).join("; ") || "No acceptance yet");
+    const said = drafting.map(({ model, percents }) => `${model.meta.name}: ${percents.map((percent) => `${Math.round(percent)} %`).join(", ")}`);
+    this.frame.plot.setAttribute("aria-label", said.join("; ") || "No acceptance yet");
   }
 
   resize() {

@@ -1,25 +1,36 @@
 // The colours of web/theme.py on the ground that Streamlit shows now.
 
+/** @import { RunModel } from "./model.js" */
+/** @import { Palette } from "../../types/live_page.js" */
+
+const NAMES = /** @type {const} */ (["text", "muted", "grid", "excluded", "doubt", "failure"]);
+
 export class Theme {
-  /** `colors` are indices into the palette by run id. */
+  /**
+   * @param {HTMLElement} root
+   * @param {Palette} palette
+   * @param {Record<string, number>} colors indices into the palette by run id
+   */
   constructor(root, palette, colors) {
     this.colors = colors;
     const style = getComputedStyle(root);
-    this.ground = isDark(style.backgroundColor) ? "dark" : "light";
-    this.runs = palette.runs[this.ground];
+    const ground = isDark(style.backgroundColor) ? "dark" : "light";
+    this.runs = palette.runs[ground];
     this.font = style.fontFamily;
-    for (const name of ["text", "muted", "grid", "excluded", "doubt", "failure"]) {
-      this[name] = palette[name][this.ground];
-      root.style.setProperty(`--lv-${name}`, this[name]);
-    }
+    this.muted = palette.muted[ground];
+    this.grid = palette.grid[ground];
+    this.excluded = palette.excluded[ground];
+    for (const name of NAMES) root.style.setProperty(`--lv-${name}`, palette[name][ground]);
   }
 
+  /** @param {RunModel} model */
   color(model) {
     return this.runs[this.colors[model.id]];
   }
 }
 
+/** @param {string} rgb */
 function isDark(rgb) {
-  const [red, green, blue] = rgb.match(/[\d.]+/g).map(Number);
+  const [red, green, blue] = (rgb.match(/[\d.]+/g) ?? []).map(Number);
   return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
 }

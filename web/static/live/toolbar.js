@@ -1,17 +1,23 @@
 // What the reader chooses about time, and how the line to the server is.
 
+/** @import { Page, Status } from "../../types/live_page.js" */
+
 import { element, setText } from "./format.js";
 
+/** @type {[title: string, seconds: number][]} */
 const WINDOWS = [["2 min", 120], ["10 min", 600], ["All", 0]];
+/** @type {Record<Status, string>} */
 const STATUS = {
   connecting: "Connecting\u2026",
   live: "Live",
   stuck: "Pitwall cannot store anything now; what is missed will be filled in",
   reconnecting: "Reconnecting\u2026 what is missed will be filled in",
+  refused: "The server refused without saying why",
 };
 let made = 0;
 
 export class Toolbar {
+  /** @param {Page} page */
   constructor(page) {
     this.page = page;
     this.root = element("div", "lv-toolbar");
@@ -25,8 +31,12 @@ export class Toolbar {
     this.refresh();
   }
 
+  /**
+   * @param {Status} status
+   * @param {string} [reason]
+   */
   setStatus(status, reason) {
-    setText(this.status, reason ?? STATUS[status]);
+    setText(this.status, reason || STATUS[status]);
     this.status.dataset.status = status;
   }
 
@@ -63,6 +73,10 @@ export class Toolbar {
   }
 }
 
+/**
+ * @param {HTMLInputElement} input
+ * @param {string} title
+ */
 function labelled(input, title) {
   const label = element("label");
   label.append(input, element("span", "", title));

@@ -1,5 +1,8 @@
 // What part of time the page shows: one axis for all charts.
 
+/** @import { RunModel } from "./model.js" */
+/** @import { Range } from "../../types/live_page.js" */
+
 import { clock, wallClock } from "./format.js";
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
@@ -9,41 +12,60 @@ export class View {
   constructor() {
     this.onWallClock = false;
     this.windowSeconds = 0; // 0: all
-    this.zoom = null; // [from, to] that the reader chose; null: follow
-    this.moment = null; // the marked x, null: none
+    /** @type {Range | null} */
+    this.zoom = null; // what the reader chose; null: follow
+    /** @type {number | null} */
+    this.moment = null; // the marked x
   }
 
-  /** The x of a time of a run: seconds since it was ready, or of the wall clock. */
+  /**
+   * The x of a time of a run: seconds since it was ready, or of the wall clock.
+   * @param {RunModel} model
+   * @param {number} time
+   */
   toX(model, time) {
     return this.onWallClock ? time : time - model.anchor;
   }
 
+  /**
+   * @param {RunModel} model
+   * @param {number} x
+   */
   toTime(model, x) {
     return this.onWallClock ? x : x + model.anchor;
   }
 
-  /** [from, to] of the axis now. */
+  /**
+   * What the axis shows now.
+   * @param {RunModel[]} models
+   * @returns {Range}
+   */
   range(models) {
     if (this.zoom) return this.zoom;
-    const shown = models.filter((model) => model.lastPointTime !== null);
+    const shown = models.flatMap((model) => (model.lastPointTime === null ? [] : [{ model, lastTime: model.lastPointTime }]));
     if (!shown.length) return [0, SHORTEST_SECONDS];
-    const live = shown.filter((model) => !model.isFinal);
-    const first = Math.min(...shown.map((model) => this.toX(model, firstTime(model))));
+    const live = shown.filter(({ model }) => !model.isFinal);
+    const first = Math.min(...shown.map(({ model }) => this.toX(model, firstTime(model))));
     const edge = this.windowSeconds && live.length ? live : shown;
-    const last = Math.max(...edge.map((model) => this.toX(model, model.lastPointTime)));
+    const last = Math.max(...edge.map(({ model, lastTime }) => this.toX(model, lastTime)));
     const span = this.windowSeconds || SHORTEST_SECONDS;
     const end = Math.max(last, first + span);
     return [this.windowSeconds ? end - span : first, end];
   }
 
+  /** @param {number} x */
   label(x) {
     return this.onWallClock ? wallClock(x) : clock(x);
   }
 
-  /** Plotly's axis for a range, with ticks at round times. */
+  /**
+   * Plotly's axis for a range, with ticks at round times.
+   * @param {Range} range
+   * @param {number} width in pixels
+   */
   axis([from, to], width) {
     const most = Math.max(2, width / 90);
-    const step = STEPS.find((one) => (to - from) / one <= most) ?? STEPS.at(-1);
+    const step = STEPS.find((one) => (to - from) / one <= most) ?? STEPS[STEPS.length - 1];
     const shift = this.onWallClock ? new Date(from * 1000).getTimezoneOffset() * 60 : 0;
     const ticks = [];
     for (let x = Math.ceil((from - shift) / step) * step + shift; x <= to; x += step) ticks.push(x);
@@ -51,6 +73,7 @@ export class View {
   }
 }
 
+/** @param {RunModel} model */
 function firstTime(model) {
-  return Math.min(...Object.values(model.series).map((one) => one.t[0] ?? Infinity));
+  return Math.min(...Object.values(model.series).map((one) => one?.t[0] ?? Infinity));
 }

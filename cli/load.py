@@ -1,0 +1,70 @@
+"""`./pitwall load SPEC.json` puts a server under load; `./pitwall load report FILE` prints what came out.
+
+Runs beside the server that it measures, so it imports no data library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from cli.exit_status import DONE, REFUSED
+
+REPORT = "report"
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    words = "put a server under the load that a file describes, or report on the requests of one"
+    command = commands.add_parser(
+        "load",
+        help=words,
+        description=words,
+        usage="./pitwall load [-h] SPEC.json\n       ./pitwall load [-h] report FILE",
+    )
+    command.add_argument("words", nargs="+", metavar="SPEC.json | report FILE", help="as docs/command-line.md has it")
+    command.set_defaults(run=run, refuse=command.error)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    words = arguments.words
+    if len(words) == 2 and words[0] == REPORT:
+        return report(Path(words[1]))
+    if len(words) != 1:
+        arguments.refuse("say one SPEC.json, or report and one FILE")
+    return start(Path(words[0]))
+
+
+def start(spec: Path) -> int:
+    """Go through the load; REFUSED with a sentence where the spec cannot be used; raises OSError."""
+    from pydantic import ValidationError
+
+    from workloads.job import Job
+    from workloads.start import UnknownWorkloadError, run_job
+
+    try:
+        job = Job.model_validate_json(spec.read_bytes())
+        return asyncio.run(run_job(job, os.environ.get(job.api_key_env)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        print(f"{spec}: {'.'.join(map(str, first['loc']))}: {first['msg']}", file=sys.stderr)
+    except UnknownWorkloadError as error:
+        print(f"{spec}: {error}", file=sys.stderr)
+    return REFUSED
+
+
+def report(requests: Path) -> int:
+    """Print a summary of a requests.jsonl."""
+    from pydantic import ValidationError
+
+    from workloads.records import read_records
+    from workloads.summary import summary
+
+    try:
+        print(summary(list(read_records(requests.read_text().splitlines()))))
+    except ValidationError:
+        print(f"{requests} holds a line that is not a request record.", file=sys.stderr)
+        return REFUSED
+    return DONE

@@ -1,0 +1,50 @@
+"""`./pitwall COMMAND`: finds the command, and turns what it raises into one sentence and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from cli import explain, hardware, imports, load, parse, serve, store
+from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
+from errors import PitwallError
+
+GROUPS = (serve, parse, explain, imports, load, store, hardware)
+INTERRUPTED = 130  # as a shell says it of SIGINT
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with all their options; nothing heavy is imported for it."""
+    top = argparse.ArgumentParser(
+        prog="./pitwall",
+        description="Launch, watch and compare LLM inference servers. The data folder is that of PITWALL_DATA.",
+        epilog=STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for group in GROUPS:
+        group.add_to(commands)
+    return top
+
+
+def main(argv: Sequence[str]) -> int:
+    """The exit status of one command."""
+    arguments = parser().parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+    except PitwallError as error:
+        return _say(str(error), REFUSED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone, head(1) for one; nothing can be said to it
+        return REFUSED
+    except OSError as error:
+        return _say(f"{error.filename or arguments.command}: {error.strerror or error}.", CANNOT_READ)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+def _say(sentence: str, status: int) -> int:
+    print(sentence, file=sys.stderr)
+    return status

@@ -1,0 +1,121 @@
+"""`./pitwall check|export|backup|restore|schema`: the data folder from the shell, also while Pitwall runs.
+
+They read the published file, which Pitwall replaces every few seconds; only `restore` writes, into an empty folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cli.exit_status import DONE
+
+Answer = tuple[str, dict[str, Any]]  # for a person, for a program
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    checked = _add(commands, "check", check, "read the whole store to its end, or one bundle or backup")
+    checked.add_argument("file", type=Path, nargs="?", metavar="FILE")
+    exported = _add(commands, "export", export, "write finished runs as one file for another Pitwall, secrets masked")
+    exported.add_argument("runs", nargs="+", metavar="RUN", help="a run's id; of several, in the order of comparison")
+    exported.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN.pitwall.zip")
+    backed_up = _add(commands, "backup", backup, "write the whole data folder to one file")
+    backed_up.add_argument("file", type=Path, metavar="FILE")
+    restored = _add(commands, "restore", restore, "make the data folder of a backup; it must be empty or absent")
+    restored.add_argument("file", type=Path, metavar="FILE")
+    _add(commands, "schema", schema, "print the views and their columns as Markdown")
+
+
+def _add(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    answer: Callable[[argparse.Namespace], Answer],
+    words: str,
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=words, description=words)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(run=_print, answer=answer)
+    return command
+
+
+def _print(arguments: argparse.Namespace) -> int:
+    """Raises StoreError or OSError."""
+    text, fields = arguments.answer(arguments)
+    print(json.dumps(fields) if arguments.json else text)
+    return DONE
+
+
+def check(arguments: argparse.Namespace) -> Answer:
+    """The published file, or a bundle or backup, read to the end."""
+    return _check_file(arguments.file) if arguments.file else _check_store()
+
+
+def _check_store() -> Answer:
+    from settings import load_settings
+    from storage.reading import count_views, published_query
+
+    with published_query(load_settings().published_path) as query:
+        rows = count_views(query)
+    return "\n".join(f"{name:20} {count:>12,} rows" for name, count in rows.items()), {"rows": rows}
+
+
+def _check_file(file: Path) -> Answer:
+    from storage.catalog import latest_schema
+    from storage.transfer import backup, bundle
+    from storage.transfer.archive import Kind, check_members, opened_archive
+
+    kind: Kind = "bundle" if file.name.endswith(bundle.SUFFIX) else "backup"
+    names = bundle.NAMES if kind == "bundle" else backup.NAMES
+    with opened_archive(file, kind, latest_schema(), names, file.absolute().parent) as archive:
+        members = check_members(archive)
+    return f"{file}: all {members} members are as the manifest says.", {"kind": kind, "members": members}
+
+
+def schema(arguments: argparse.Namespace) -> Answer:
+    """docs/schema.md."""
+    from settings import load_settings
+    from storage.ask.schema import describe_schema
+    from storage.reading import published_query
+
+    with published_query(load_settings().published_path) as query:
+        text = describe_schema(query)
+    return text, {"markdown": text}
+
+
+def export(arguments: argparse.Namespace) -> Answer:
+    """Runs as one file."""
+    from redaction import mask_text
+    from settings import load_settings
+    from storage.reading import published_query
+    from storage.transfer import bundle
+
+    target = arguments.output or Path(f"{arguments.runs[0]}{bundle.SUFFIX}")
+    with published_query(load_settings().published_path) as query:
+        bundle.export_runs(query, arguments.runs, target, datetime.now(UTC), mask_text)
+    size_bytes = target.stat().st_size
+    fields = {"file": str(target), "runs": arguments.runs, "size_bytes": size_bytes}
+    return f"{target}: {len(arguments.runs)} run(s), {size_bytes:,} bytes, secrets masked.", fields
+
+
+def backup(arguments: argparse.Namespace) -> Answer:
+    from settings import load_settings
+    from storage.transfer.backup import write_backup
+
+    members = write_backup(load_settings(), arguments.file, datetime.now(UTC))
+    size_bytes = arguments.file.stat().st_size
+    fields = {"file": str(arguments.file), "members": members, "size_bytes": size_bytes}
+    return f"{arguments.file}: {members} members, {size_bytes:,} bytes.", fields
+
+
+def restore(arguments: argparse.Namespace) -> Answer:
+    from settings import load_settings
+    from storage.transfer.backup import restore_backup
+
+    settings = load_settings()
+    members = restore_backup(settings, arguments.file)
+    fields = {"data_dir": str(settings.data_dir), "members": members}
+    return f"{settings.data_dir}: {members} members restored from {arguments.file}.", fields

@@ -1,0 +1,12 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+const STOOD_IN = { Plotly: "readonly", document: "readonly", window: "readonly" }; // tests/javascript/page_stand_in.js
+
+export default [
+  { ignores: [".venv/", ".build/", "node_modules/"] },
+  { linterOptions: { reportUnusedDisableDirectives: "error" } },
+  js.configs.recommended,
+  { files: ["web/static/**/*.js"], languageOptions: { globals: { ...globals.browser, Plotly: "readonly" } } },
+  { files: ["tests/javascript/**/*.js"], languageOptions: { globals: { ...globals.nodeBuiltin, ...STOOD_IN } } },
+];

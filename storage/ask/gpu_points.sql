@@ -1,0 +1,5 @@
+-- Power and clock of the runs' GPUs: watts summed, the slowest clock.
+SELECT run_id, ts, epoch(ts) AS t, CASE WHEN count(power_w) = count(*) THEN sum(power_w) END AS power_w,
+    min(sm_clock_mhz) AS sm_clock_mhz
+FROM gpu_samples_of($run_ids) WHERE $since::TIMESTAMPTZ IS NULL OR ts > $since
+GROUP BY run_id, ts ORDER BY ts

@@ -1,0 +1,4 @@
+-- CPU and memory of the servers' process trees and of the host.
+SELECT run_id, ts, epoch(ts) AS t, process_count, cpu_ratio, rss_bytes, host_cpu_ratio, host_cores,
+    host_memory_used_bytes
+FROM host_samples_of($run_ids) WHERE $since::TIMESTAMPTZ IS NULL OR ts > $since ORDER BY ts

@@ -1,0 +1,51 @@
+"""What the Live page is pushed: one statement a kind for all watched runs, for planning it costs more than its rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from storage.ask.queries import Asked
+from storage.ask.statements import statement
+
+Row = dict[str, Any]
+Since = Mapping[str, datetime | None]  # run id -> the time after which rows are wanted, None for all
+
+
+def engine_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+    """What the engines showed, oldest first, ranks summed; `t` in epoch seconds."""
+    return _points(store, "engine_points", since)
+
+
+def host_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+    """CPU and memory of the servers' process trees and of the host."""
+    return _points(store, "host_points", since)
+
+
+def gpu_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+    """Power and clock of the runs' GPUs: watts summed, the slowest clock."""
+    return _points(store, "gpu_points", since)
+
+
+def collector_errors(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Per run: collector -> why it has nothing, for those whose last tick failed."""
+    found: dict[str, dict[str, str]] = {run_id: {} for run_id in run_ids}
+    for row in store.query(statement("collector_errors"), {"run_ids": list(run_ids)}).to_pylist():
+        found[row["run_id"]][row["collector"]] = row["error"] or "it failed without a word"
+    return found
+
+
+def _points(store: Asked, question: str, since: Since) -> dict[str, list[Row]]:
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for row in store.query(statement(question), {"run_ids": list(since), "since": _earliest(since)}).to_pylist():
+        after = since[row["run_id"]]
+        if after is None or row["ts"] > after:
+            rows[row["run_id"]].append(row)
+    return rows
+
+
+def _earliest(since: Since) -> datetime | None:
+    known = [moment for moment in since.values() if moment is not None]
+    return min(known) if known and len(known) == len(since) else None

@@ -1,0 +1,149 @@
+"""The questions the pages ask of the store about given runs, each one statement over the views."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from analysis.windows import Window
+from domain import JsonValue
+from storage.ask.statements import statement
+
+
+class Asked(Protocol):
+    """What answers: the store, or anything with the same views."""
+
+    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table: ...
+
+
+class Acceptance(NamedTuple):
+    """Speculation over a whole run: ratios of sums; None with the reason."""
+
+    length: float | None = None
+    rate: float | None = None
+    per_position: list[float] | None = None
+    definition: str | None = None
+    reason: str | None = None
+
+
+class SourceRow(NamedTuple):
+    """Who spoke of a run, under which definition; `meaning`: metric -> its formula, or why it is unknown there."""
+
+    source: str
+    definition: str
+    samples: int
+    meaning: dict[str, str]
+
+
+class Crosscheck(NamedTuple):
+    """A run's log held against its counters over the same seconds."""
+
+    windows: int = 0
+    difference: float | None = None  # median of |counters - log| / log
+
+
+class RequestTotals(NamedTuple):
+    """Our own load on a run, warm-up left out."""
+
+    sent: int = 0
+    failed: int = 0
+    ttft_ms: float | None = None
+
+
+class EventRow(NamedTuple):
+    ts: datetime
+    kind: str
+    text: str
+
+
+class StartupRow(NamedTuple):
+    key: str
+    value: JsonValue
+    line: int | None
+
+
+NO_DRAFTS = "no draft was made"
+NOT_COUNTED = "the engine told of no draft"
+NO_LENGTH = {"counter": "the server counts no drafts", "log": "the log does not tell how many drafts were made"}
+
+
+def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, list[Window]]:
+    """The windows of each run, in order, by the one definition that tells decoding from other work.
+
+    Counters and slots are cut into windows of `window_s`. A run known only by its log has the windows of its lines.
+    """
+    found: dict[str, list[Window]] = {run_id: [] for run_id in run_ids}
+    for row in _rows(store, "windows", run_ids=run_ids, window_s=window_s):
+        found[row.pop("run_id")].append(Window(**row))
+    return found
+
+
+def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
+    """Acceptance of each run over all its life, from one source: the engine's counters, else its log."""
+    found = {run_id: Acceptance(reason=NOT_COUNTED) for run_id in run_ids}
+    for row in _rows(store, "acceptance", run_ids=run_ids):
+        length = row["acceptance_length"]
+        why = NO_DRAFTS if row["drafted"] == 0 else NO_LENGTH[row["source"]]
+        told = length, row["acceptance_rate"], row["per_position"], row["definition"]
+        found[row["run_id"]] = Acceptance(*told, reason=why if length is None else None)
+    return found
+
+
+def sources(store: Asked, run_ids: Sequence[str]) -> dict[str, list[SourceRow]]:
+    """The sources that gave a run its speed, those of the engine first."""
+    found: dict[str, list[SourceRow]] = {run_id: [] for run_id in run_ids}
+    for row in _rows(store, "sources", run_ids=run_ids):
+        meaning = dict(row["meaning"] or ())
+        found[row["run_id"]].append(SourceRow(row["source"], row["definition"], row["samples"], meaning))
+    return found
+
+
+def crosschecks(store: Asked, run_ids: Sequence[str]) -> dict[str, Crosscheck]:
+    """Per run, how far its log and its counters are apart where both speak of the same tokens and seconds."""
+    rows = _rows(store, "crosschecks", run_ids=run_ids)
+    return dict.fromkeys(run_ids, Crosscheck()) | {row.pop("run_id"): Crosscheck(**row) for row in rows}
+
+
+def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTotals]:
+    """How many requests of ours were measured on each run, and their median time to the first token."""
+    rows = _rows(store, "request_totals", run_ids=run_ids)
+    return dict.fromkeys(run_ids, RequestTotals()) | {row.pop("run_id"): RequestTotals(**row) for row in rows}
+
+
+def neighbours(store: Asked, run_ids: Sequence[str]) -> dict[str, int]:
+    """How many other runs had a server up on the machine of each run while its own was."""
+    rows = _rows(store, "neighbours", run_ids=run_ids)
+    return dict.fromkeys(run_ids, 0) | {row["run_id"]: row["others"] for row in rows}
+
+
+def requests(store: Asked, run_id: str) -> pa.Table:
+    """The requests of one run, oldest first."""
+    return store.query(statement("requests"), {"run_ids": [run_id]})
+
+
+def events(store: Asked, run_id: str, most: int = 500) -> list[EventRow]:
+    """What happened to a run, oldest first."""
+    return [EventRow(**row) for row in _rows(store, "events", run_ids=[run_id], most=most)]
+
+
+def startup_facts(store: Asked, run_id: str) -> list[StartupRow]:
+    """What the log said once while the server started, in its order; a later row of a key is the truer one."""
+    rows = _rows(store, "startup_facts", run_ids=[run_id])
+    return [StartupRow(row["key"], json.loads(row["value"]), row["line"]) for row in rows]
+
+
+def recent_speed(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[str, list[float | None]]:
+    """Decode tok/s of the last seconds of each run, oldest first; None where it is not known."""
+    found: dict[str, list[float | None]] = {run_id: [] for run_id in run_ids}
+    for row in _rows(store, "recent_speed", run_ids=run_ids, seconds=seconds):
+        found[row["run_id"]].append(row["decode_tps"])
+    return found
+
+
+def _rows(store: Asked, question: str, run_ids: Sequence[str], **params: Any) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = store.query(statement(question), {"run_ids": list(run_ids), **params}).to_pylist()
+    return told

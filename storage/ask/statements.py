@@ -1,0 +1,14 @@
+"""The questions as SQL: one file each beside this module, named as the function that asks it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@cache
+def statement(name: str) -> str:
+    """The text of a question, its parameters as $names."""
+    return (HERE / f"{name}.sql").read_text()

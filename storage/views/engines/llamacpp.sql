@@ -1,0 +1,128 @@
+-- What is llama.cpp's alone: its counters, its slots, and its log of finished requests.
+
+-- Token and draft counters move when a request finishes; each step gives one token that no draft gave.
+CREATE OR REPLACE MACRO llamacpp_scraped(since, run_ids) AS TABLE
+SELECT
+    generation AS decode_tokens, decode_seconds AS decode_s, NULL::DOUBLE AS printed_tokens,
+    generation AS step_tokens,
+    generation - coalesce(accepted, CASE WHEN NOT speculates THEN 0 END) AS steps, decode_seconds AS step_s,
+    drafts, draft_tokens, accepted, accepted_per_pos,
+    NULL::VARCHAR AS activity,
+    CASE WHEN accepted IS NULL AND speculates IS NOT FALSE THEN 'the server counts no accepted tokens' END AS gap,
+    * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos)
+FROM scraped(['llamacpp.counter'], since, run_ids) WHERE generation > 0 OR broken IS NOT NULL;
+
+CREATE OR REPLACE MACRO slots_definition() AS 'llamacpp.slots';
+
+-- The slots between requests: tokens each slot has made so far. A task that ended took its last tokens out of sight,
+-- and one that came and went between two looks took all of them: then they are unknown, not none.
+CREATE OR REPLACE MACRO slot_progress(since, run_ids) AS TABLE
+WITH looks AS (
+    SELECT
+        *,
+        mono_s - lag(mono_s) OVER slots AS dt_s,
+        decode_calls_total - lag(decode_calls_total) OVER slots AS calls,
+        coalesce(lag(is_processing) OVER slots, false) AS was_processing,
+        lag(task) OVER slots IS NOT DISTINCT FROM task AS same_task,
+        lag(n_decoded) OVER slots AS decoded_before
+    FROM slot_samples_of(run_ids)
+    WHERE since IS NULL OR ts >= since - INTERVAL 1 MINUTE
+    WINDOW slots AS (PARTITION BY run_id, slot ORDER BY mono_s)
+), moved AS (
+    SELECT
+        *,
+        was_processing AND is_processing AND same_task AS went_on,
+        was_processing AND NOT (is_processing AND same_task) AS ended,
+        NOT (was_processing OR is_processing OR same_task) AS missed,
+        is_processing OR was_processing OR NOT same_task AS worked
+    FROM looks WHERE dt_s > 0
+), counted AS (
+    SELECT
+        *,
+        CASE
+            WHEN ended OR missed THEN NULL
+            WHEN NOT is_processing THEN 0
+            WHEN went_on THEN n_decoded - decoded_before
+            ELSE n_decoded
+        END AS decoded
+    FROM moved
+), labelled AS (
+    SELECT
+        *,
+        CASE
+            WHEN ended OR missed THEN 'mixed'
+            WHEN NOT is_processing THEN 'idle'
+            WHEN decoded = 0 THEN 'prefill'
+            WHEN went_on AND decoded_before > 0 THEN 'active'
+            ELSE 'mixed'
+        END AS slot_activity
+    FROM counted
+), scrapes AS (
+    SELECT
+        run_id, ts, mono_s, max(dt_s) AS dt_s, max(calls) AS calls, sum(decoded) AS decoded,
+        count(*) FILTER (is_processing) AS running,
+        sum(CASE WHEN is_processing THEN n_tokens ELSE 0 END) / nullif(sum(n_ctx), 0) AS kv_usage_ratio,
+        bool_or(n_ctx IS NULL OR (is_processing AND n_tokens IS NULL)) AS kv_unseen,
+        count(*) FILTER (worked) AS touched,
+        bool_or(ended) AS any_ended, bool_or(missed) AS any_missed, bool_and(went_on OR NOT worked) AS steady,
+        coalesce(min(decoded) < 0, false) AS fell,
+        bool_or(is_processing AND NOT ended AND decoded IS NULL) AS untold,
+        count(decoded) = count(*) AS told,
+        list_distinct(list(slot_activity) FILTER (slot_activity <> 'idle')) AS activities
+    FROM labelled GROUP BY run_id, ts, mono_s
+), judged AS (
+    SELECT
+        *,
+        break_reason(fell, dt_s, median(dt_s) OVER (PARTITION BY run_id)) AS broken,
+        touched = 1 AND steady AND calls > 0 AS counts_steps
+    FROM scrapes
+)
+SELECT
+    run_id, 'slots' AS source, slots_definition() AS definition, 0::BIGINT AS engine_index, ts, mono_s, dt_s,
+    CASE WHEN broken IS NULL THEN dt_s END AS covered_s,
+    CASE WHEN broken IS NULL AND told THEN decoded END::DOUBLE AS decode_tokens,
+    CASE WHEN broken IS NULL AND told THEN dt_s END AS decode_s,
+    CASE WHEN broken IS NULL AND counts_steps THEN decoded END::DOUBLE AS step_tokens,
+    CASE WHEN broken IS NULL AND counts_steps THEN calls END AS steps,
+    CASE WHEN broken IS NULL AND counts_steps THEN dt_s END AS step_s,
+    running::DOUBLE AS requests_running,
+    CASE WHEN NOT kv_unseen THEN kv_usage_ratio END AS kv_usage_ratio,
+    CASE
+        WHEN broken IS NOT NULL OR untold THEN NULL
+        WHEN activities IS NULL OR len(activities) = 0 THEN 'idle'
+        WHEN len(activities) = 1 THEN activities[1]
+        ELSE 'mixed'
+    END AS activity,
+    CASE
+        WHEN broken IS NOT NULL THEN broken
+        WHEN untold THEN 'the slots do not tell the tokens made'
+        WHEN any_ended THEN 'a request ended inside: its last tokens were not seen'
+        WHEN any_missed THEN 'a request came and went between two looks: its tokens were not seen'
+        WHEN touched > 1 THEN 'steps are not told apart while several requests run'
+        WHEN touched = 1 AND NOT counts_steps THEN 'steps are known only while one request decodes throughout'
+    END AS reason
+FROM judged;
+
+-- A finished request's own time is decoding.
+CREATE OR REPLACE MACRO llamacpp_activity(tokens) AS CASE WHEN tokens IS NOT NULL THEN 'active' END;
+
+-- Log and counters both speak of finished requests, each at its own moment: only all of them can be compared.
+CREATE OR REPLACE MACRO llamacpp_crosscheck(run_ids) AS TABLE
+WITH finished AS (
+    SELECT
+        run_id, engine_index, max(ts) AS ended, sum(decode_tokens) AS tokens, ratio(sum(decode_tokens), sum(decode_s)) AS tps
+    FROM llamacpp_scraped(NULL::TIMESTAMPTZ, run_ids) WHERE broken IS NULL AND decode_tokens IS NOT NULL GROUP BY ALL
+), watched AS (
+    SELECT run_id, engine_index, min(ts) AS began FROM counter_samples_of(run_ids) GROUP BY ALL
+), logged AS (
+    SELECT
+        run_id, engine_index, definition, min(began) AS began, sum(generated_tokens) AS tokens,
+        ratio(sum(generated_tokens), sum(window_s)) AS tps
+    FROM log_samples_of(run_ids) JOIN watched USING (run_id, engine_index)
+    WHERE definition = 'llamacpp.log' AND generation_tps IS NOT NULL AND ts >= began
+    GROUP BY ALL
+)
+SELECT
+    l.run_id, f.ended AS ts, l.definition, l.engine_index, epoch(f.ended) - epoch(l.began) AS window_s,
+    l.tps AS log_tps, CASE WHEN abs(l.tokens - f.tokens) <= 0.05 * f.tokens THEN f.tps END AS counter_tps
+FROM logged l JOIN finished f USING (run_id, engine_index);

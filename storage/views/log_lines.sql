@@ -1,0 +1,97 @@
+-- What the lines of a log say: each is already a rate over a window of its engine's own, which cannot be cut anew.
+
+-- Whether a log line's window held decoding and nothing else, as far as the lines themselves tell it. vLLM books prompt
+-- tokens when their first token comes, so without any there was none of either.
+CREATE OR REPLACE MACRO log_activity(kind, kind_before, broken, tokens, fresh, running_before, running) AS CASE
+    WHEN kind IN ('prefill', 'decode') THEN sglang_activity(kind, kind_before, broken, tokens)
+    WHEN kind = 'request' THEN llamacpp_activity(tokens)
+    WHEN kind IS NULL THEN activity_of(tokens, fresh, CASE WHEN broken IS NULL THEN running_before END, running)
+END;
+
+-- How many drafts a line speaks of. One whose mean length rounds to 1 tells it by its draft positions: where each draft
+-- is as long as the longest, drafted tokens over positions.
+CREATE OR REPLACE MACRO drafts_of_line(accepted, drafted, mean_length, positions) AS CASE
+    WHEN drafted = 0 THEN 0
+    WHEN accepted > 0 AND mean_length > 1 THEN accepted / (mean_length - 1)
+    ELSE drafted / nullif(len(positions), 0)
+END;
+
+-- Lines with the time that they speak of: `window_s` as printed or as the engine keeps it, `decode_s` also where only
+-- the line before tells it.
+CREATE OR REPLACE MACRO log_lines(since, run_ids) AS TABLE
+WITH printed AS (
+    SELECT
+        l.*, r.config,
+        epoch(l.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s,
+        epoch(ts) - lag(epoch(ts)) OVER lines AS dt_s,
+        lag(l.kind) OVER lines AS kind_before,
+        lag(requests_running) OVER lines AS running_before,
+        vllm_has_window(l.definition, generation_tps) AS has_usual_window,
+        coalesce(lag(generation_tps) OVER lines, 0) + coalesce(lag(prompt_tps) OVER lines, 0) > 0 AS follows_work,
+        ts_source = 'stamp' AND lag(ts_source) OVER lines = 'stamp' AS are_stamped
+    FROM log_samples_of(run_ids) l LEFT JOIN stored_runs(run_ids) r ON r.id = l.run_id
+    WHERE since IS NULL OR l.ts >= since - INTERVAL 1 MINUTE
+    WINDOW lines AS (
+        PARTITION BY l.run_id, l.definition, engine_index, rank, l.kind IS NULL AND generation_tps IS NULL
+        ORDER BY ts, "offset"
+    )
+), timed AS (
+    SELECT
+        * EXCLUDE (window_s, config, has_usual_window, follows_work, are_stamped),
+        speculation_of(config, false) AS speculates,
+        coalesce(window_s, CASE WHEN has_usual_window THEN coalesce(
+            vllm_stated_window_s(config),
+            median(CASE WHEN has_usual_window AND follows_work AND are_stamped AND dt_s > 0 THEN dt_s END) OVER of_rank
+        ) END) AS window_s,
+        median(dt_s) OVER of_rank AS usual_s
+    FROM printed
+    WINDOW of_rank AS (PARTITION BY run_id, definition, engine_index)
+), judged AS (
+    SELECT
+        *,
+        CASE WHEN generation_tps IS NOT NULL THEN coalesce(window_s, CASE WHEN kind = 'decode' THEN dt_s END) END AS decode_s,
+        break_reason(false, dt_s, usual_s) AS broken
+    FROM timed
+)
+SELECT
+    run_id, ts, since_ready_s, 'log' AS source, definition, engine_index, window_s, window_s AS covered_s,
+    generation_tps AS decode_tps,
+    sglang_tokens_per_step(definition, kind, acceptance_length, speculates) AS tokens_per_step,
+    NULL::DOUBLE AS steps_per_s,
+    acceptance_length, acceptance_rate, per_position, prompt_tps,
+    requests_running, requests_waiting, kv_usage_ratio, NULL::DOUBLE AS preemptions,
+    log_activity(kind, kind_before, broken, generation_tps, prompt_tps, running_before, requests_running) AS activity,
+    CASE
+        WHEN generation_tps IS NOT NULL AND decode_s IS NULL THEN 'the log does not tell over which time its lines speak'
+        ELSE 'the log has no step counter'
+    END AS reason,
+    generation_tps * decode_s AS decode_tokens, decode_s, NULL::DOUBLE AS steps,
+    {'kind': kind, 'usual_s': usual_s, 'accepted': accepted_tokens, 'drafted': drafted_tokens} AS printed
+FROM judged;
+
+-- The drafts that each line tells of, for the sums of a run. A decode line of SGLang counts none, but tells tokens per
+-- verify step. Where no line of a run tells its time, and so its tokens, the running requests stand for its verify steps,
+-- for each line speaks of as many steps.
+CREATE OR REPLACE MACRO log_drafts(run_ids) AS TABLE
+WITH lines AS (
+    FROM log_lines(NULL::TIMESTAMPTZ, run_ids)
+    WHERE printed.accepted IS NOT NULL OR (printed.kind = 'decode' AND acceptance_length IS NOT NULL)
+), verifying AS (
+    SELECT
+        run_id, definition, acceptance_length, acceptance_rate,
+        CASE
+            WHEN max(decode_tokens) OVER (PARTITION BY run_id) > 0 THEN decode_tokens
+            ELSE requests_running * acceptance_length
+        END AS tokens
+    FROM lines WHERE printed.accepted IS NULL
+)
+SELECT
+    run_id, definition,
+    drafts_of_line(printed.accepted, printed.drafted, acceptance_length, per_position) AS drafts,
+    printed.accepted AS accepted, printed.drafted AS draft_tokens
+FROM lines WHERE printed.accepted IS NOT NULL
+UNION ALL
+SELECT
+    run_id, definition, sglang_drafts(tokens, acceptance_length), sglang_accepted(tokens, acceptance_length),
+    sglang_draft_tokens(tokens, acceptance_length, acceptance_rate)
+FROM verifying WHERE tokens > 0;

@@ -1,0 +1,62 @@
+-- Rates and acceptance of what was counted: ratios of summed increments, over one interval or over a window.
+
+-- w: seconds of a window aligned on the moment the run got ready, or null for the intervals as they were measured.
+-- by_rank: one row per engine rank, or one per run.
+CREATE OR REPLACE MACRO engine_rates(w, by_rank, since, run_ids) AS TABLE
+WITH placed AS (
+    SELECT
+        p.*,
+        CASE WHEN by_rank THEN p.engine_index END AS rank,
+        epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s
+    FROM progress_since(since, run_ids) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
+), scrapes AS (
+    SELECT
+        run_id, source, definition, rank, ts, mono_s, since_ready_s, max(dt_s) AS dt_s,
+        CASE WHEN w IS NULL THEN mono_s ELSE floor((since_ready_s - max(dt_s) / 2) / w) END AS place,
+        CASE WHEN count(covered_s) = count(*) THEN max(covered_s) END AS covered_s,
+        sum_of_all(decode_tokens) AS decode_tokens, max(decode_s) AS decode_s,
+        sum_of_all(step_tokens) AS step_tokens, sum_of_all(steps) AS steps, max(step_s) AS step_s,
+        sum_of_all(drafts) AS drafts, sum_of_all(draft_tokens) AS draft_tokens, sum_of_all(accepted) AS accepted,
+        add_lists(list(accepted_per_pos)) AS accepted_per_pos,
+        sum_of_all(prompt_tokens) AS prompt_tokens, sum_of_all(preemptions) AS preemptions,
+        sum_of_all(requests_running) AS requests_running, sum_of_all(requests_waiting) AS requests_waiting,
+        avg(kv_usage_ratio) AS kv_usage_ratio,
+        rank_activity(list(activity) FILTER (activity IS NOT NULL), count(*)) AS activity,
+        max(reason) AS reason
+    FROM placed
+    GROUP BY run_id, source, definition, rank, ts, mono_s, since_ready_s
+), summed AS (
+    SELECT
+        run_id, source, definition, rank, place, max(ts) AS ts, max(since_ready_s) AS since_ready_s,
+        sum(dt_s) AS dt_s, coalesce(sum(covered_s), 0) AS covered_s,
+        sum(decode_tokens) AS decode_tokens, sum(decode_s) FILTER (decode_tokens IS NOT NULL) AS decode_s,
+        sum(step_tokens) FILTER (steps IS NOT NULL) AS step_tokens,
+        sum(steps) AS ratio_steps, sum(steps) FILTER (step_s IS NOT NULL) AS steps,
+        sum(step_s) FILTER (steps IS NOT NULL) AS step_s,
+        sum(drafts) FILTER (accepted IS NOT NULL) AS drafts, sum(draft_tokens) AS draft_tokens,
+        sum(accepted) AS accepted, add_lists(list(accepted_per_pos)) AS accepted_per_pos,
+        sum(prompt_tokens) AS prompt_tokens, sum(covered_s) FILTER (prompt_tokens IS NOT NULL) AS prompt_s,
+        sum(preemptions) AS preemptions,
+        arg_max(requests_running, mono_s) AS requests_running, arg_max(requests_waiting, mono_s) AS requests_waiting,
+        arg_max(kv_usage_ratio, mono_s) AS kv_usage_ratio,
+        common_activity(list(activity) FILTER (activity IS NOT NULL), count(*)) AS activity,
+        max(reason) AS reason
+    FROM scrapes
+    GROUP BY run_id, source, definition, rank, place
+)
+SELECT
+    run_id, ts,
+    CASE WHEN w IS NULL THEN since_ready_s ELSE (place + 1) * w END AS since_ready_s,
+    source, definition, rank AS engine_index,
+    coalesce(w, dt_s)::DOUBLE AS window_s, covered_s,
+    ratio(decode_tokens, decode_s) AS decode_tps,
+    ratio(step_tokens, ratio_steps) AS tokens_per_step,
+    ratio(steps, step_s) AS steps_per_s,
+    acceptance_length_of(accepted, drafts) AS acceptance_length,
+    acceptance_rate_of(accepted, draft_tokens) AS acceptance_rate,
+    per_position_of(accepted_per_pos, drafts) AS per_position,
+    ratio(prompt_tokens, prompt_s) AS prompt_tps,
+    requests_running, requests_waiting, kv_usage_ratio, preemptions, activity, reason,
+    decode_tokens, decode_s, steps
+FROM summed
+WHERE since IS NULL OR ts > since;

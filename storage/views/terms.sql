@@ -1,0 +1,71 @@
+-- The words that every formula is made of.
+
+-- Whether a row is of the runs asked about; null: of all runs. Written right over each table, below windows and joins, it
+-- keeps the rows of other runs from being read.
+CREATE OR REPLACE MACRO is_asked(run_ids, run_id) AS run_ids IS NULL OR list_contains(run_ids, run_id);
+
+CREATE OR REPLACE MACRO stored_runs(run_ids) AS TABLE FROM raw.runs WHERE is_asked(run_ids, id);
+
+-- Of sealed files, '<table>/run_id=<run>/<number>.parquet' a line, those of the runs asked about. Where these have none,
+-- the first: a scan needs a file to know its columns, and reads no more of it. One text is planned faster than a list.
+CREATE OR REPLACE MACRO files_of(run_ids, folder, files) AS list_transform(
+    coalesce(
+        nullif(list_filter(string_split(files, chr(10)), lambda f: is_asked(run_ids, split_part(f, '/', 2)[8:])), []),
+        string_split(files, chr(10))[:1]
+    ),
+    lambda f: folder || '/' || f
+);
+
+CREATE OR REPLACE MACRO ratio(part, whole) AS part / nullif(whole, 0);
+
+-- Null as soon as one rank's share is unknown: a sum of the others would be a wrong number.
+CREATE OR REPLACE MACRO sum_of_all(x) AS CASE WHEN count(x) = count(*) THEN sum(x) END;
+
+CREATE OR REPLACE MACRO subtract_lists(a, b) AS
+    CASE WHEN len(a) = len(b) THEN list_transform(range(1, len(a) + 1), lambda i: a[i] - b[i]) END;
+
+CREATE OR REPLACE MACRO add_lists(lists) AS
+    list_transform(range(1, list_max(list_transform(lists, lambda l: len(l))) + 1),
+        lambda i: list_sum(list_transform(lists, lambda l: l[i])));
+
+-- The only home of acceptance: ratios of sums over an interval, a window or a run. The bonus token is in the length,
+-- and the share of each position is of all drafts.
+CREATE OR REPLACE MACRO acceptance_length_of(accepted, drafts) AS 1 + ratio(accepted, drafts);
+CREATE OR REPLACE MACRO acceptance_rate_of(accepted, draft_tokens) AS ratio(accepted, draft_tokens);
+CREATE OR REPLACE MACRO per_position_of(accepted_per_pos, drafts) AS
+    CASE WHEN drafts > 0 THEN list_transform(accepted_per_pos, lambda x: x / drafts) END;
+
+-- An interval nobody should draw a rate from, and why. `usual_s`: the median interval of the run.
+CREATE OR REPLACE MACRO break_reason(fell, dt_s, usual_s) AS CASE
+    WHEN fell THEN 'counter reset'
+    WHEN dt_s > greatest(5, 3 * usual_s) THEN 'no answer for ' || round(dt_s, 1) || ' s'
+END;
+
+-- Nothing but decoding, from one end to the other, is 'active'.
+CREATE OR REPLACE MACRO activity_of(tokens, fresh, running_before, running) AS CASE
+    WHEN tokens IS NULL OR fresh IS NULL THEN NULL
+    WHEN tokens > 0 AND fresh = 0 AND running_before >= 1 AND running >= 1 THEN 'active'
+    WHEN tokens > 0 THEN 'mixed'
+    WHEN fresh > 0 OR running >= 1 THEN 'prefill'
+    ELSE 'idle'
+END;
+
+-- One word for several: the common one, 'mixed' when they differ, null when one is unknown.
+CREATE OR REPLACE MACRO common_activity(activities, total) AS CASE
+    WHEN coalesce(len(activities), 0) < total THEN NULL
+    WHEN len(list_distinct(activities)) = 1 THEN activities[1]
+    ELSE 'mixed'
+END;
+
+-- Of the ranks that work; idle when none does.
+CREATE OR REPLACE MACRO rank_activity(activities, total) AS CASE
+    WHEN coalesce(len(activities), 0) < total THEN NULL
+    WHEN list_distinct(activities) = ['idle'] THEN 'idle'
+    ELSE common_activity(list_filter(activities, lambda a: a <> 'idle'), 0)
+END;
+
+-- Whether a run speculates: as its config says, or as its engine shows; null where the command line is not known.
+CREATE OR REPLACE MACRO speculation_of(config, shown) AS CASE
+    WHEN shown OR (config->>'$.speculative') IS NOT NULL THEN true
+    WHEN json_array_length(config, '$.argv') > 0 THEN false
+END;

@@ -1,0 +1,155 @@
+"""`./pitwall` as a user calls it: from any folder, with one sentence and a status for every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.inbox import inbox_folder
+from settings import Settings
+from storage.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+PITWALL = str(ROOT / "pitwall")
+LOG = ROOT / "tests/fixtures/vllm/0.32-ngram.log"
+COMMANDS = ("run", "parse", "explain", "import", "load", "check", "export", "backup", "restore", "gpus", "identify")
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return os.environ | {"PITWALL_DATA": str(tmp_path / "data")}
+
+
+def pitwall(*words: str, environ: dict[str, str], cwd: Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PITWALL, *words], env=environ, cwd=cwd, input=text, capture_output=True, text=True)
+
+
+def wait_for(holds: Callable[[], object]) -> None:
+    end_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end_s, "it did not come"
+        time.sleep(0.05)
+
+
+def test_help_names_every_command_and_every_exit_status(environ: dict[str, str], tmp_path: Path) -> None:
+    said = pitwall("--help", environ=environ, cwd=tmp_path)
+    assert said.returncode == 0
+    assert all(f"\n    {name} " in said.stdout for name in COMMANDS)
+    assert "exit status:" in said.stdout
+    document = (ROOT / "docs/command-line.md").read_text()
+    assert all(f"`{name}" in document for name in COMMANDS), "docs/command-line.md tells each"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_help(name: str, environ: dict[str, str], tmp_path: Path) -> None:
+    said = pitwall(name, "--help", environ=environ, cwd=tmp_path)
+    assert (said.returncode, said.stderr) == (0, "")
+
+
+def test_it_works_from_any_folder_and_through_a_link(environ: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "here.log").write_bytes(LOG.read_bytes())
+    link = tmp_path / "pw"
+    link.symlink_to(PITWALL)
+    done = subprocess.run([link, "parse", "here.log"], cwd=tmp_path, env=environ, capture_output=True, text=True)
+    assert json.loads(done.stdout)["engine"] == "vllm"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (("parse", "gone.log"), 2, "gone.log: No such file or directory."),
+        (("parse", "--engine", "x", "gone.log"), 2, "There is no engine x: it is one of"),
+        (("import", "gone.log"), 2, "There is no file gone.log."),
+        (("load", "gone.json"), 2, "gone.json: No such file or directory."),
+        (("load", "report", "gone.jsonl"), 2, "gone.jsonl: No such file or directory."),
+        (("load", "a", "b"), 2, "say one SPEC.json, or report and one FILE"),
+        (("check",), 1, "There is no published file"),
+        (("restore", "gone.zip"), 2, "gone.zip: No such file"),
+        (("identify", "http://127.0.0.1:9"), 1, "127.0.0.1:9"),
+    ],
+)
+def test_a_mistake_is_a_sentence_and_a_status(
+    words: tuple[str, ...], status: int, sentence: str, environ: dict[str, str], tmp_path: Path
+) -> None:
+    done = pitwall(*words, environ=environ, cwd=tmp_path)
+    assert (done.returncode, sentence in done.stderr) == (status, True), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_taken_port_is_told_before_anything_starts(environ: dict[str, str], tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        taking = environ | {"PITWALL_PORT": str(taken.getsockname()[1])}
+        done = pitwall("run", environ=taking, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "is in use" in done.stderr and "Choose another with PITWALL_PORT" in done.stderr
+
+
+def test_a_program_reads_json(environ: dict[str, str], tmp_path: Path) -> None:
+    taken = pitwall("import", "--json", str(LOG), str(ROOT / "Makefile"), environ=environ, cwd=tmp_path)
+    log, other = (json.loads(line) for line in taken.stdout.splitlines())
+    assert (taken.returncode, log["state"], other["state"], other["run_ids"]) == (1, "done", "refused", [])
+    checked = json.loads(pitwall("check", "--json", environ=environ, cwd=tmp_path).stdout)
+    assert checked["rows"]["runs"] == 1
+    exported = pitwall("export", log["run_ids"][0], "-o", "run.pitwall.zip", "--json", environ=environ, cwd=tmp_path)
+    assert json.loads(exported.stdout)["size_bytes"] == (tmp_path / "run.pitwall.zip").stat().st_size
+
+
+def test_an_import_outlives_the_pitwall_that_owned_the_store(environ: dict[str, str], tmp_path: Path) -> None:
+    """Here a process holds the store and works nothing off, then is killed: the command takes its place."""
+    code = (
+        "import sys, time\nfrom settings import load_settings\nfrom storage.store import Store\n"
+        "store = Store.open(load_settings())\nprint('open', flush=True)\ntime.sleep(600)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+    assert owner.stdout and owner.stdout.readline() == "open\n"
+    data = Path(environ["PITWALL_DATA"])
+    command = subprocess.Popen([PITWALL, "import", str(LOG)], env=environ, stdout=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: list(inbox_folder(data).glob("*.job.json")))
+        owner.kill()
+        owner.wait()
+        said, _ = command.communicate(timeout=PATIENCE_S)
+    finally:
+        owner.kill()
+        command.kill()
+    assert command.returncode == 0 and "is the run vLLM" in said
+    assert runs_in(data) == 1
+
+
+def test_a_killed_import_is_taken_up_by_whoever_owns_the_store_next(environ: dict[str, str], tmp_path: Path) -> None:
+    """The job is in the inbox before it is worked off, so that a kill -9 at any moment loses and doubles nothing."""
+    data = Path(environ["PITWALL_DATA"])
+    for delay_s in (0.0, 0.1, 0.3):
+        command = subprocess.Popen([PITWALL, "import", str(LOG)], env=environ, stdout=subprocess.DEVNULL)
+        watched = threading.Timer(PATIENCE_S, command.kill)
+        watched.start()
+        wait_for(lambda: command.poll() is not None or list(inbox_folder(data).glob("*.job.json")))  # noqa: B023
+        time.sleep(delay_s)  # the kill comes at another moment of the work each time
+        command.send_signal(signal.SIGKILL)
+        command.wait()
+        watched.cancel()
+    done = pitwall("import", str(LOG), environ=environ, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    wait_for(lambda: not list(inbox_folder(data).glob("*.job.json")))
+    assert runs_in(data) == 1, "one log is one run, however often it is handed in"
+
+
+def runs_in(data: Path) -> int:
+    store = Store.open(Settings(data_dir=data))
+    try:
+        return len(store.runs())
+    finally:
+        store.close()

@@ -1,0 +1,49 @@
+"""The first look gives way to the page it announced: because the page is there, not because its patience is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from demo.presets import free_ports
+from domain import RunState
+from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.seeds import seed_finished
+
+pytestmark = pytest.mark.browser
+PATIENCE = "const GIVE_UP_MS = 15000;"
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterator[Pitwall]:
+    """Up, with two finished runs."""
+    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
+    for color, name in enumerate(("One", "Two")):
+        runs.append(
+            seed_finished(pitwall.data, name, color=color, state=RunState.FINISHED, cause=None, cause_line=None)
+        )
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+def wait_for_ever(route: Route) -> None:
+    answer = route.fetch()
+    assert PATIENCE in answer.text()
+    route.fulfill(response=answer, body=answer.text().replace(PATIENCE, "const GIVE_UP_MS = 2 ** 30;"))
+
+
+@pytest.mark.parametrize(("path", "count"), [("live", 1), ("compare", 2), ("compare", 1), ("run", 1)])
+def test_it_leaves_when_the_page_is_there(page: Page, pitwall: Pitwall, runs: list[str], path: str, count: int) -> None:
+    page.route("**/first_look.js", wait_for_ever)
+    look = page.get_by_role("region", name="The runs at a glance")
+    answer = page.goto(f"{pitwall.url}/{path}?" + "&".join(f"run={run_id}" for run_id in runs[:count]))
+    assert answer is not None and "The runs at a glance" in answer.text()
+    expect(look).to_have_count(0)

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
+import { DASH } from "../../web/static/live/format.js";
+import { RunModel } from "../../web/static/live/model.js";
+import { PositionChart } from "../../web/static/live/position_chart.js";
+import { View } from "../../web/static/live/view.js";
+import { part, series, snapshot } from "./messages.js";
+import { PlotlyStandIn, openPage } from "./page_stand_in.js";
+
+const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", color: (model) => `color of ${model.id}` };
+
+beforeEach(() => {
+  openPage();
+  globalThis.Plotly = new PlotlyStandIn();
+});
+
+function pageOf(...models) {
+  const page = { view: new View(), models: () => models, theme: () => THEME, onZoom: () => undefined, onView: () => undefined };
+  return Object.assign(page, { onMoment: (x) => (page.view.moment = x) });
+}
+
+function modelOf(id, fields, meta = {}) {
+  const model = new RunModel(id);
+  model.apply(snapshot(fields, { name: id, ...meta }));
+  return model;
+}
+
+/** The chart with this id of a page, in sight but for what a test says. */
+function chartOf(id, page, isInSight = true) {
+  const chart = new TimeChart(CHARTS.find((spec) => spec.id === id), page);
+  chart.isInSight = isInSight;
+  return chart;
+}
+
+const points = (chart) => chart.frame.plot.data.map(({ x, y }) => x.map((one, index) => [one, y[index]]));
+const POWER = series("gpu_power_w", [1001, 1002], [300, 310]);
+const MORE_POWER = { series: series("gpu_power_w", [1003], [320]) };
+
+test("a chart that comes into sight between two ticks draws each point once", () => {
+  const model = modelOf("a", { series: POWER });
+  const chart = chartOf("power", pageOf(model));
+  chart.react();
+  chart.isInSight = false;
+  model.apply(part("delta", 5, MORE_POWER));
+  chart.isInSight = true;
+  chart.react(); // as it comes into sight
+  chart.extend(); // the tick that was on its way
+  assert.deepEqual(points(chart), [[[1, 300], [2, 310], [3, 320]]]);
+});
+
+test("a chart out of sight draws nothing; the tick after it came back does not add to what is old", () => {
+  const model = modelOf("a", { series: POWER });
+  const chart = chartOf("power", pageOf(model), false);
+  chart.react();
+  chart.extend();
+  chart.moveAxis();
+  assert.deepEqual(Plotly.calls, []);
+  chart.isInSight = true;
+  chart.extend();
+  assert.deepEqual(Plotly.calls, [], "it is drawn whole first");
+  chart.react();
+  assert.deepEqual(points(chart), [[[1, 300], [2, 310]]]);
+});
+
+test("what comes while a chart is scrolled away is drawn when it comes back", () => {
+  const model = modelOf("a", { series: POWER });
+  const chart = chartOf("power", pageOf(model));
+  chart.react();
+  chart.isInSight = false;
+  model.apply(part("delta", 5, MORE_POWER));
+  chart.extend();
+  assert.deepEqual(Plotly.calls, ["react"]);
+  chart.isInSight = true;
+  chart.react();
+  assert.deepEqual(points(chart), [[[1, 300], [2, 310], [3, 320]]]);
+});
+
+test("each tick adds what is new of each run; without anything new the axis alone moves", () => {
+  const models = ["a", "b"].map((id) => modelOf(id, { series: POWER }));
+  const chart = chartOf("power", pageOf(...models));
+  chart.react();
+  models[1].apply(part("delta", 5, MORE_POWER));
+  chart.extend();
+  chart.extend();
+  assert.deepEqual(points(chart).map((line) => line.length), [2, 3]);
+  assert.deepEqual(Plotly.calls, ["react", "extendTraces", "relayout"]);
+});
+
+test("a gap is drawn as a gap, a zero as a zero", () => {
+  const model = modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1003], [300, null, 0]) });
+  const chart = chartOf("power", pageOf(model));
+  chart.react();
+  model.apply(part("delta", 5, { series: series("gpu_power_w", [1004, 1005], [null, 310]) }));
+  chart.extend();
+  assert.deepEqual(points(chart), [[[1, 300], [2, null], [3, 0], [4, null], [5, 310]]]);
+});
+
+test("what is excluded is grey below the run's own line, which has a gap there", () => {
+  const model = modelOf("a", { series: series("decode_tps", [1001, 1002], [100, 10], [0, 1]) });
+  const chart = chartOf("decode", pageOf(model));
+  chart.react();
+  model.apply(part("delta", 5, { series: series("decode_tps", [1003, 1004], [11, 101], [1, 0]) }));
+  chart.extend();
+  assert.deepEqual(points(chart), [[[1, 100], [2, 10], [3, 11], [4, 101]], [[1, 100], [2, null], [3, null], [4, 101]]]);
+  assert.deepEqual(chart.frame.plot.data.map((trace) => trace.line.color), ["#aaa", "color of a"]);
+});
+
+test("a chart's second line is dotted, and a run that ended is dashed beside a live one", () => {
+  const given = { series: { ...series("requests_running", [1001], [1]), ...series("requests_waiting", [1001], [2]) } };
+  const chart = chartOf("requests", pageOf(modelOf("a", given), modelOf("b", given, { state: "finished" })));
+  chart.react();
+  assert.deepEqual(chart.frame.plot.data.map((trace) => trace.line.dash), ["solid", "dot", "dash", "dot"]);
+  assert.deepEqual(chart.frame.plot.data.map((trace) => trace.opacity), [1, 1, 0.6, 0.6]);
+});
+
+test("values are drawn and told in the chart's unit", () => {
+  const given = { ...series("kv_usage_ratio", [1001], [0.032]), ...series("server_rss_bytes", [1001], [3 * 2 ** 30]), ...series("requests_running", [1001], [1]) };
+  const page = pageOf(modelOf("a", { series: given }));
+  const said = ["kv", "memory", "requests"].map((id) => {
+    const chart = chartOf(id, page);
+    chart.react();
+    return [chart.frame.plot.data[0].y[0], chart.frame.readout.textContent, chart.frame.root.querySelector(".lv-unit").textContent];
+  });
+  assert.deepEqual(said, [[3.2, "3.20", "%"], [3, "3.00", "GiB"], [1, "1", ""]]);
+});
+
+test("the readout tells the newest value, or that of the marked moment; of a run that ended the moment's alone", () => {
+  const given = { series: series("gpu_power_w", [1001, 1002], [300, 310]) };
+  const page = pageOf(modelOf("a", given), modelOf("b", given, { state: "finished" }));
+  const chart = chartOf("power", page);
+  const told = [null, 1.5, -1].map((moment) => {
+    page.onMoment(moment);
+    chart.react();
+    return [...chart.frame.readout.children].map((node) => node.textContent);
+  });
+  assert.deepEqual(told, [["310", ""], ["300", "300"], [DASH, DASH]]);
+});
+
+test("an empty chart says why: never of a run, or not yet", () => {
+  const never = { absent: { gpu_power_w: "no NVIDIA driver" } };
+  const waiting = modelOf("b", {});
+  const reasons = [[modelOf("a", {}, never)], [modelOf("a", {}, never), waiting], [waiting], [modelOf("c", {}, { state: "finished" })]].map((models) => {
+    const chart = chartOf("power", pageOf(...models));
+    chart.react();
+    return [chart.absence(), chart.frame.empty.hidden ? null : chart.frame.empty.textContent];
+  });
+  assert.deepEqual(reasons, [
+    ["no NVIDIA driver", "no NVIDIA driver"],
+    [null, "no NVIDIA driver; no sample yet"],
+    [null, "no sample yet"],
+    ["not measured", "no sample yet"],
+  ]);
+});
+
+test("a series of gaps alone is an empty chart, and one value fills it", () => {
+  const model = modelOf("a", { series: series("gpu_power_w", [1001], [null]) });
+  const chart = chartOf("power", pageOf(model));
+  chart.react();
+  assert.equal(chart.frame.empty.hidden, false);
+  model.apply(part("delta", 5, { series: series("gpu_power_w", [1002], [300]) }));
+  chart.extend();
+  assert.equal(chart.frame.empty.hidden, true);
+});
+
+test("of a run that waits in the queue nothing is known: the others' reasons count", () => {
+  const absent = { absent: { gpu_power_w: "no NVIDIA driver" } };
+  const chart = chartOf("power", pageOf(modelOf("a", {}, absent), modelOf("b", {}, { state: "queued" })));
+  assert.equal(chart.absence(), "no NVIDIA driver");
+});
+
+test("the ceiling of the acceptance length is drawn once for all runs that share it", () => {
+  const given = { series: series("acceptance_length", [1001], [4.2]) };
+  const models = [5, 5, null, 3].map((ceiling, index) => modelOf(String(index), given, { ceiling }));
+  const chart = chartOf("tokens", pageOf(...models));
+  chart.react();
+  assert.deepEqual(chart.frame.plot.layout.shapes.map((shape) => shape.y0), [5, 3]);
+});
+
+test("the keys move the marked moment, and Escape takes it away", () => {
+  const page = pageOf(modelOf("a", { series: POWER }));
+  const { plot } = chartOf("power", page).frame;
+  plot._fullLayout = { xaxis: { range: [0, 60] } };
+  const moments = ["ArrowLeft", "ArrowLeft", "ArrowRight", "Escape"].map((key) => {
+    plot.dispatchEvent(Object.assign(new document.defaultView.Event("keydown", { cancelable: true }), { key }));
+    return page.view.moment;
+  });
+  assert.deepEqual(moments, [59, 58, 59, null]);
+});
+
+test("the acceptance of each position is a bar of percent a run, and said in words", () => {
+  const drafting = modelOf("a", { per_position: { v: [0.81, 0.5], why: null } });
+  const none = modelOf("b", { per_position: { v: null, why: "no draft" } }, { absent: { per_position: "speculation is off" } });
+  const chart = new PositionChart(pageOf(drafting, none));
+  chart.isInSight = true;
+  chart.react();
+  assert.deepEqual(chart.frame.plot.data.map(({ type, x, y }) => [type, x, y]), [["bar", [1, 2], [81, 50]]]);
+  assert.equal(chart.frame.plot.getAttribute("aria-label"), "a: 81 %, 50 %");
+  assert.equal(chart.absence(), null);
+  assert.equal(new PositionChart(pageOf(none)).absence(), "speculation is off");
+});

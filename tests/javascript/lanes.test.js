@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { Lane } from "../../web/static/live/lanes.js";
+import { LogTail } from "../../web/static/live/logs.js";
+import { RunModel } from "../../web/static/live/model.js";
+import { View } from "../../web/static/live/view.js";
+import { line, part, series, snapshot } from "./messages.js";
+import { openPage } from "./page_stand_in.js";
+
+beforeEach(() => openPage());
+
+const tile = (v, why = null) => ({ v, why });
+
+function modelOf(fields = {}, meta = {}) {
+  const model = new RunModel("a");
+  model.apply(snapshot(fields, meta));
+  return model;
+}
+
+/** The lane of a model at this time of the server's clock. */
+function laneOf(model, compared = null, serverNow = 1005) {
+  const lane = new Lane("a", "/run?run=a");
+  lane.refresh(model, "#0072B2", serverNow, compared);
+  return lane;
+}
+
+/** What the tile with this label reads. */
+function tileText(lane, label) {
+  const box = [...lane.tiles.children].find((one) => one.querySelector("dt").textContent === label);
+  return box.querySelector("dd").textContent.replaceAll("\u2009", " ").trim();
+}
+
+test("each tile has its number and its unit", () => {
+  const now = {
+    decode_tps: tile(107.3), tokens_per_step: tile(4.1), acceptance_length: tile(4.28), steps_per_s: tile(25), requests_running: tile(1),
+    requests_waiting: tile(0), kv_usage_ratio: tile(0.032), server_cpu_cores: tile(3.2), server_rss_bytes: tile(1.3e9), gpu_power_w: tile(412), gpu_sm_clock_mhz: tile(2400),
+  };
+  const lane = laneOf(modelOf({ now }));
+  assert.equal(lane.speed.textContent, "107\u2009tok/s");
+  const labels = ["Tokens/step", "Acceptance", "Steps", "Run / wait", "KV cache", "CPU", "Memory", "GPU"];
+  assert.deepEqual(labels.map((label) => tileText(lane, label)), ["4.10", "4.28 of 5", "25.0 /s", "1 0", "3.20 %", "3.20 cores", "1.21 GiB", "412 W2,400 MHz"]);
+});
+
+test("the unknown is a dash with its reason, and never a zero", () => {
+  const now = { tokens_per_step: tile(null, "no request yet"), acceptance_length: tile(null, "no sample yet"), steps_per_s: tile(0) };
+  const lane = laneOf(modelOf({ now }, { absent: { acceptance_length: "speculation is off" } }));
+  const said = ["Tokens/step", "Acceptance", "KV cache", "Steps"].map((label) => tileText(lane, label));
+  assert.deepEqual(said, ["\u2013 unknown: no request yet", "\u2013 unknown: speculation is off", "\u2013 unknown: no sample yet", "0 /s"]);
+  assert.equal(lane.tiles.querySelector(".lv-dash").dataset.why, "no request yet");
+});
+
+test("two GPU tiles with one reason say it once", () => {
+  const absent = { gpu_power_w: "no NVIDIA driver", gpu_sm_clock_mhz: "no NVIDIA driver" };
+  assert.equal(tileText(laneOf(modelOf({}, { absent })), "GPU"), "no NVIDIA driver");
+});
+
+test("a number that came becomes a dash when it goes, and the other way round", () => {
+  const model = modelOf({ now: { steps_per_s: tile(25) } });
+  const lane = laneOf(model);
+  const told = [tile(null, "no request yet"), tile(26)].map((steps_per_s, index) => {
+    model.apply(part("delta", 5 + index, { now: { steps_per_s } }));
+    lane.refresh(model, "#0072B2", 1005, null);
+    return tileText(lane, "Steps");
+  });
+  assert.deepEqual(told, ["\u2013 unknown: no request yet", "26.0 /s"]);
+});
+
+test("a run that serves and sends nothing is said to be silent", () => {
+  const model = modelOf({ series: series("decode_tps", [1010], [100]) });
+  const states = [1020, 1021].map((now) => laneOf(model, null, now));
+  assert.deepEqual(states.map((lane) => lane.state.textContent), ["running 0:20", "no samples for 0:11"]);
+  assert.deepEqual(states.map((lane) => lane.root.classList.contains("lv-silent")), [false, true]);
+});
+
+test("the state tells how long, or the phase of a start", () => {
+  const metas = [
+    { state: "starting", phase: "loading weights 34 %", ready_t: null },
+    { state: "finished", ended_t: 1134 },
+    { state: "failed", ready_t: null, ended_t: 1000 },
+    { state: "queued", ready_t: null, started_t: null },
+  ];
+  assert.deepEqual(metas.map((meta) => laneOf(modelOf({}, meta)).state.textContent), ["loading weights 34 % 0:10", "finished after 2:14", "failed", "queued"]);
+});
+
+test("a failure tells its cause and the line that proves it", () => {
+  const lane = laneOf(modelOf({}, { state: "failed", cause: "no room for the KV cache", cause_line: "CUDA error: out of memory" }));
+  assert.equal(lane.cause.hidden, false);
+  assert.equal(lane.cause.querySelector("p").textContent, "no room for the KV cache");
+  assert.equal(lane.cause.querySelector("code").textContent, "CUDA error: out of memory");
+  assert.equal(laneOf(modelOf()).cause.hidden, true);
+});
+
+test("a run that ended without a sample says why it was not measured", () => {
+  const lane = laneOf(modelOf({ now: { decode_tps: tile(null, "no request came") } }, { state: "finished" }));
+  assert.equal(lane.cause.textContent, "Not measured: no request came.");
+});
+
+test("the speed is held against the baseline's, unless that may not be said", () => {
+  const [mine, baseline] = [120, 100].map((speed) => modelOf({ now: { decode_tps: tile(speed) } }, { name: `run of ${speed}` }));
+  const notes = [{ model: baseline, reason: undefined }, { model: baseline, reason: "another model" }, { model: mine, reason: undefined }, null];
+  const said = notes.map((compared) => laneOf(mine, compared).speedNote.textContent);
+  assert.deepEqual(said, ["1.20\u00d7 run of 100", "not compared: another model", "", ""]);
+  assert.equal(laneOf(modelOf(), { model: baseline, reason: undefined }).speedNote.textContent, "", "no speed, no ratio");
+});
+
+test("a run that is gone says so", () => {
+  const model = new RunModel("a");
+  model.apply({ type: "gone", run: "a", server_t: 1, reason: "no run has this id" });
+  const lane = laneOf(model);
+  assert.equal(lane.state.textContent, "no run has this id");
+  assert.ok(lane.root.classList.contains("lv-gone"));
+});
+
+function logOf(model) {
+  const page = { view: new View(), theme: () => ({ color: () => "#0072B2" }), onMoment: () => undefined };
+  const log = new LogTail(page, model);
+  log.lines.matches = () => true; // linkedom knows no :hover
+  return log;
+}
+
+test("log lines are text and nothing else, marked as the server marked them", () => {
+  const model = modelOf({ log: [line(0, 1001, "<b>107 tok/s</b>", "throughput"), line(9, 1002, "W full", "warning", "The context was full.")] });
+  const log = logOf(model);
+  log.refresh({ whole: true, log: [] });
+  const nodes = [...log.lines.children];
+  assert.deepEqual(nodes.map((node) => node.querySelector("code").textContent), ["<b>107 tok/s</b>", "W full"]);
+  assert.equal(log.lines.querySelector("b"), null);
+  assert.deepEqual(nodes.map((node) => node.querySelector(".lv-tag").textContent), ["tok/s", "warn"]);
+  assert.equal(nodes[1].querySelector(".lv-line-why").textContent, "The context was full.");
+});
+
+test("new lines are added below; the line of the marked moment is the last one before it", () => {
+  const model = modelOf({ log: [line(0, 1001, "one"), line(3, null, "two"), line(6, 1003, "three")] });
+  const log = logOf(model);
+  log.refresh({ whole: true, log: [] });
+  log.refresh(model.apply(part("delta", 5, { log: [line(9, 1005, "four")] })));
+  const marked = [1000, 1004, 1005, null].map((time) => {
+    log.mark(time);
+    return [...log.lines.querySelectorAll(".lv-at-moment code")].map((code) => code.textContent);
+  });
+  assert.deepEqual(marked, [[], ["three"], ["four"], []]);
+});

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { RunModel } from "../../web/static/live/model.js";
+import { Toolbar } from "../../web/static/live/toolbar.js";
+import { View } from "../../web/static/live/view.js";
+import { series, snapshot } from "./messages.js";
+import { openPage } from "./page_stand_in.js";
+
+beforeEach(() => openPage());
+
+/** A run that was ready at 1000 and has samples from then on for so many seconds. */
+function runOf(seconds, meta = {}) {
+  const model = new RunModel("a");
+  model.apply(snapshot({ series: series("decode_tps", [1000, 1000 + seconds], [1, 1]) }, meta));
+  return model;
+}
+
+test("without a sample the axis shows a minute, and never less", () => {
+  const view = new View();
+  assert.deepEqual(view.range([new RunModel("a")]), [0, 60]);
+  assert.deepEqual(view.range([runOf(5)]), [0, 60]);
+  assert.deepEqual(view.range([runOf(500)]), [0, 500]);
+});
+
+test("a window follows the live run, not the longer one that ended; all shows both", () => {
+  const view = new View();
+  const runs = [runOf(300), runOf(900, { state: "finished" })];
+  view.windowSeconds = 120;
+  assert.deepEqual(view.range(runs), [180, 300]);
+  assert.deepEqual(view.range(runs.slice(1)), [780, 900]);
+  view.windowSeconds = 0;
+  assert.deepEqual(view.range(runs), [0, 900]);
+});
+
+test("what the reader zoomed to stays", () => {
+  const view = new View();
+  view.zoom = [10, 20];
+  assert.deepEqual(view.range([runOf(300)]), [10, 20]);
+});
+
+test("an x is seconds since ready or of the wall clock, and leads back to its time", () => {
+  const view = new View();
+  const run = runOf(300);
+  assert.equal(view.toX(run, 1007), 7);
+  assert.equal(view.toTime(run, 7), 1007);
+  view.onWallClock = true;
+  assert.equal(view.toX(run, 1007), 1007);
+  assert.equal(view.toTime(run, 1007), 1007);
+  assert.deepEqual(view.range([run]), [1000, 1300]);
+});
+
+test("ticks stand at round times, as many as fit", () => {
+  const axis = new View().axis([7, 607], 600);
+  assert.deepEqual(axis, { range: [7, 607], tickvals: [120, 240, 360, 480, 600], ticktext: ["2:00", "4:00", "6:00", "8:00", "10:00"] });
+});
+
+/** A page that counts how often the reader chose something. */
+function toolbarPage() {
+  const page = { view: new View(), chosen: 0, onView: () => (page.chosen += 1), onZoom: (range) => (page.view.zoom = range) };
+  return page;
+}
+
+test("the windows go from the shortest to all, and all is chosen at first", () => {
+  const page = toolbarPage();
+  const { root } = new Toolbar(page);
+  const windows = [...root.querySelectorAll("fieldset label")];
+  assert.deepEqual(windows.map((label) => label.textContent), ["2 min", "10 min", "All"]);
+  const inputs = windows.map((label) => label.querySelector("input"));
+  assert.deepEqual(inputs.map((input) => input.checked), [false, false, true]);
+  const chosen = inputs.map((input) => (input.onchange(), page.view.windowSeconds));
+  assert.deepEqual(chosen, [120, 600, 0]);
+  assert.equal(page.chosen, 3);
+});
+
+test("two toolbars on a page do not share their choice", () => {
+  const names = [0, 1].map(() => new Toolbar(toolbarPage()).root.querySelector("input").name);
+  assert.notEqual(names[0], names[1]);
+});
+
+test("the status says how the line is; a refusal says the server's reason", () => {
+  const toolbar = new Toolbar(toolbarPage());
+  const told = [["live"], ["stuck"], ["refused", "name 1 to 16 runs"], ["refused", ""]].map((status) => {
+    toolbar.setStatus(...status);
+    return toolbar.status.textContent;
+  });
+  assert.equal(told[0], "Live");
+  assert.match(told[1], /cannot store/);
+  assert.equal(told[2], "name 1 to 16 runs");
+  assert.match(told[3], /refused/);
+  assert.equal(toolbar.status.dataset.status, "refused");
+});

@@ -1,0 +1,21 @@
+"""One of each part of Streamlit that streamlit_dom.css and streamlit_dom.js take something for granted of."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from web.server.assets import STATIC
+
+st.html(f"<style>{(STATIC / 'pitwall.css').read_text()}{(STATIC / 'streamlit_dom.css').read_text()}</style>")
+st.caption("A caption")
+st.code('{"number": 1, "boolean": true, "text": "x"}', language="json")
+st.tabs(["One", "Two"])
+st.segmented_control("Start from", ["a preset", "a command"], default="a preset")
+st.multiselect("Runs", ["a", "b"], default=["a"])
+st.date_input("Day")
+st.page_link("https://127.0.0.1/", label="All runs")
+with st.container(key="launch-columns"):
+    left, right = st.columns([3, 2])
+left.write("the command")
+right.write("the form")
+st.write("The page is whole.")

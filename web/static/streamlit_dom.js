@@ -1,0 +1,7 @@
+// What Pitwall's scripts take for granted of Streamlit's own page; its styles do so in streamlit_dom.css alone.
+// tests/web/test_streamlit_dom.py tells which of these a new Streamlit has changed.
+
+/** What Streamlit draws the page into; its index.html brings it. */
+export const ROOT = "#root";
+/** The same once the script of the page has run through to its end. */
+export const SCRIPT_HAS_RUN = "#root [data-testid=stApp][data-test-script-state=notRunning]";

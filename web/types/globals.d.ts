@@ -1,0 +1,55 @@
+// What others put on the page: Streamlit's call of a component, and plotly.js as far as it is used here.
+
+/** What Streamlit hands to the default export of a component. */
+interface ComponentArgs<Data> {
+  parentElement: HTMLElement;
+  data: Data;
+}
+
+interface Window {
+  pitwallPlotly?: Promise<unknown>; // under way or loaded, once for all components of the page
+}
+
+declare namespace Plotly {
+  type Point = number | null;
+
+  interface Trace {
+    type: "scatter" | "bar";
+    name: string;
+    x: Point[];
+    y: Point[];
+    [setting: string]: unknown;
+  }
+
+  interface Axis {
+    range?: number[];
+    [setting: string]: unknown;
+  }
+
+  interface Layout {
+    xaxis: Axis;
+    yaxis: Axis;
+    [setting: string]: unknown;
+  }
+
+  /** An axis as drawn, in pixels of the plot. */
+  interface DrawnAxis {
+    range: [number, number];
+    _offset: number;
+    _length: number;
+    l2p(x: number): number;
+    p2l(pixel: number): number;
+  }
+
+  interface Plot extends HTMLDivElement {
+    layout: Layout;
+    _fullLayout?: { xaxis: DrawnAxis };
+    on(event: "plotly_relayout", listener: (change: Record<string, number | undefined>) => void): void;
+  }
+
+  const Plots: { resize(plot: Plot): void };
+  function react(plot: Plot, traces: Trace[], layout: Layout, config: object): void;
+  function extendTraces(plot: Plot, points: { x: Point[][]; y: Point[][] }, traces: number[]): void;
+  function relayout(plot: Plot, change: object): void;
+  function purge(plot: Plot): void;
+}

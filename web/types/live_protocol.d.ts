@@ -1,0 +1,88 @@
+// The messages of web/live/protocol.py as the browser reads them; tests/web/test_live_types.py holds the two together.
+
+export interface Series {
+  t: number[];
+  v: (number | null)[];
+  excluded?: number[];
+}
+
+export interface Tile {
+  v: number | null;
+  why: string | null;
+  t?: number;
+}
+
+export interface PerPosition {
+  v: number[] | null;
+  why: string | null;
+}
+
+export interface LogLine {
+  line: number;
+  t: number | null;
+  text: string;
+  mark: string | null;
+  why: string | null;
+}
+
+export interface LiveMeta {
+  id: string;
+  name: string;
+  color: number;
+  state: string;
+  phase: string | null;
+  kind: string;
+  engine_title: string;
+  chips: string[];
+  created_t: number;
+  started_t: number | null;
+  ready_t: number | null;
+  ended_t: number | null;
+  ceiling: number | null;
+  cause: string | null;
+  cause_line: string | null;
+  tile_basis: string;
+  absent: ByName<string>;
+}
+
+export interface LivePart {
+  cursor: string;
+  meta?: LiveMeta;
+  series?: Record<string, Series>;
+  now?: Record<string, Tile>;
+  per_position?: PerPosition;
+  log?: LogLine[];
+}
+
+/** By the name of a series or tile; none is sure to be there. */
+export type ByName<Value> = { [name: string]: Value | undefined };
+
+export interface RunPart extends LivePart {
+  type: "snapshot" | "backfill" | "delta";
+  run: string;
+  seq: number;
+  server_t: number;
+}
+
+export interface Gone {
+  type: "gone";
+  run: string;
+  reason: string;
+  server_t: number;
+}
+
+export interface Sign {
+  type: "beat";
+  server_t: number;
+  is_storing: boolean;
+}
+
+export interface Hello {
+  type: "hello";
+  server_t: number;
+  beat_s: number;
+  is_storing: boolean;
+}
+
+export type RunMessage = RunPart | Gone;
+export type Message = RunMessage | Sign | Hello;

@@ -1,0 +1,38 @@
+"""How a run's load generator is started: its job written down, and the argv of the process that reads it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from domain import Run
+from workloads.job import Job, Progress
+
+COMMAND_LINE = Path(__file__).resolve().parents[1] / "pitwall"
+REQUESTS_FILE = "requests.jsonl"
+PROGRESS_FILE = "progress.json"
+
+
+def prepare_workload(run: Run, directory: Path) -> list[str]:
+    """Write the job of this run's workload into `directory`; the argv of the process that does it."""
+    if run.workload is None or run.base_url is None:
+        raise ValueError(f"run {run.id} has no workload, or no address to send it to")
+    job = Job(
+        run_id=run.id,
+        base_url=run.base_url,
+        model=run.config.served_model_name,
+        engine=run.config.engine,
+        workload=run.workload.name,
+        params=run.workload.params,
+        out=directory / REQUESTS_FILE,
+        progress=directory / PROGRESS_FILE,
+    )
+    path = directory / "job.json"
+    path.write_text(job.model_dump_json(indent=1))
+    return [sys.executable, str(COMMAND_LINE), "load", str(path)]
+
+
+def read_progress(directory: Path) -> Progress | None:
+    """How far the load in this directory is; None before it has begun."""
+    path = directory / PROGRESS_FILE
+    return Progress.model_validate_json(path.read_bytes()) if path.exists() else None

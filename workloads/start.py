@@ -1,0 +1,63 @@
+"""Start the load that a job describes, against the server that it names."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from errors import PitwallError
+from workloads import REGISTRY
+from workloads.client import Target, open_client
+from workloads.job import Job
+from workloads.runner import Runner
+
+MODELS_TIMEOUT_S = 30.0
+
+
+class UnknownWorkloadError(PitwallError):
+    """A job names a workload that is not in the registry."""
+
+
+class ModelCard(BaseModel):
+    id: str
+
+
+class ModelList(BaseModel):
+    data: list[ModelCard]
+
+
+async def first_model(base_url: str, api_key: str | None) -> str:
+    """The first name that /v1/models gives, or 'default' where it gives none: its requests will say what is wrong."""
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    try:
+        async with open_client() as client, asyncio.timeout(MODELS_TIMEOUT_S):
+            answer = await client.get(base_url.rstrip("/") + "/v1/models", headers=headers)
+        cards = ModelList.model_validate_json(answer.content).data
+    except (httpx.HTTPError, TimeoutError, ValidationError):
+        cards = []
+    return cards[0].id if cards else "default"
+
+
+async def run_job(job: Job, api_key: str | None) -> int:
+    """Send the job's requests; the exit status.
+
+    Raises UnknownWorkloadError, or pydantic's ValidationError on wrong parameters.
+    """
+    workload = REGISTRY.get(job.workload)
+    if workload is None:
+        raise UnknownWorkloadError(f"There is no workload {job.workload!r}: it is one of {', '.join(REGISTRY)}.")
+    params = workload.params_type.model_validate(job.params)
+    target = Target(
+        run_id=job.run_id,
+        workload=job.workload,
+        base_url=job.base_url,
+        model=job.model or await first_model(job.base_url, api_key),
+        engine=job.engine,
+        endpoint=params.endpoint,
+        api_key=api_key,
+        stall_timeout_s=job.stall_timeout_s,
+        request_timeout_s=job.request_timeout_s,
+    )
+    return await Runner(job, workload.plan(job.params), target).run()
