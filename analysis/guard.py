@@ -1,4 +1,4 @@
-"""Whether two runs may be ranked, and if not, why: the page shows these sentences instead of a winner."""
+"""Whether two runs may be ranked, and if not, why: the page shows these reasons instead of a winner."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from analysis.reasons import Code, Reason
 from analysis.windows import SpeedSummary
-from domain import WATCH
+from domain import WATCH, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,15 @@ class Subject:
     neighbours: int = 0  # other runs whose server was up on the same machine meanwhile
 
 
-def reasons_not_ranked(a: Subject, b: Subject) -> list[str]:
-    """Why `a` and `b` cannot be ranked, as sentences; empty when they can. Without a speed nothing else matters."""
+def reasons_not_ranked(a: Subject, b: Subject) -> list[Reason]:
+    """Why `a` and `b` cannot be ranked; empty when they can. Without a speed nothing else matters."""
     return _no_speed(a, b) or reasons_not_comparable(a, b)
 
 
-def reasons_not_comparable(a: Subject, b: Subject) -> list[str]:
+def reasons_not_comparable(a: Subject, b: Subject) -> list[Reason]:
     """Those of the reasons that no further measuring takes away."""
     checks = (_overlap, _neighbours, _workloads, _unsent, _measures, _concurrency)
-    return [sentence for check in checks for sentence in check(a, b)]
+    return [reason for check in checks for reason in check(a, b)]
 
 
 def overlapped(a: Subject, b: Subject) -> bool:
@@ -49,69 +50,62 @@ def overlapped(a: Subject, b: Subject) -> bool:
     return a.began_at < (b_end or datetime.max.replace(tzinfo=b.began_at.tzinfo)) and b.began_at < a_end
 
 
-def _no_speed(a: Subject, b: Subject) -> list[str]:
+def _no_speed(a: Subject, b: Subject) -> list[Reason]:
     return [
-        f"{s.name} {_lack(s.state)}: {s.summary.reason or 'unknown'}" for s in (a, b) if s.summary.typical_tps is None
+        Reason(Code.FAILED if s.state == RunState.FAILED else Code.NO_SPEED, (s.run_id,), {"why": s.summary.reason})
+        for s in (a, b)
+        if s.summary.typical_tps is None
     ]
 
 
-def _lack(state: str) -> str:
-    return "failed" if state == "failed" else "has no decode speed to rank"
+def _of_both(code: Code, a: Subject, b: Subject, **values: Any) -> Reason:
+    return Reason(code, (a.run_id, b.run_id), values)
 
 
-def _overlap(a: Subject, b: Subject) -> list[str]:
-    return [f"{a.name} and {b.name} ran at the same time on one machine"] if overlapped(a, b) else []
+def _overlap(a: Subject, b: Subject) -> list[Reason]:
+    return [_of_both(Code.OVERLAP, a, b)] if overlapped(a, b) else []
 
 
-def _neighbours(a: Subject, b: Subject) -> list[str]:
+def _neighbours(a: Subject, b: Subject) -> list[Reason]:
     """Third runs that took their share of a machine; the two themselves are `_overlap`'s."""
     return [
-        f"{s.name} shared its machine with {_counted(others)}"
+        Reason(Code.SHARED_MACHINE, (s.run_id,), {"others": others})
         for s in (a, b)
         if (others := s.neighbours - overlapped(a, b)) > 0
     ]
 
 
-def _counted(runs: int) -> str:
-    return "another run" if runs == 1 else f"{runs} other runs"
-
-
-def _workloads(a: Subject, b: Subject) -> list[str]:
-    if unloaded := [s.name for s in (a, b) if s.workload in (None, WATCH.name)]:
-        return [f"{' and '.join(unloaded)} had no workload of ours, so the prompts are not known to be the same"]
+def _workloads(a: Subject, b: Subject) -> list[Reason]:
+    if unloaded := tuple(s.run_id for s in (a, b) if s.workload in (None, WATCH.name)):
+        return [Reason(Code.NO_WORKLOAD, unloaded)]
     if a.workload != b.workload:
-        return [f"different workloads: {a.workload} and {b.workload}"]
+        return [_of_both(Code.OTHER_WORKLOAD, a, b, workloads=(a.workload, b.workload))]
     if a.prompt_set_hash != b.prompt_set_hash:
-        return ["different prompt sets"]
-    differing = sorted(
-        k for k in {*a.workload_params, *b.workload_params} if a.workload_params.get(k) != b.workload_params.get(k)
-    )
-    return [f"the workload was set differently: {', '.join(differing)}"] if differing else []
+        return [_of_both(Code.OTHER_PROMPTS, a, b)]
+    known = {*a.workload_params, *b.workload_params}
+    differing = sorted(name for name in known if a.workload_params.get(name) != b.workload_params.get(name))
+    return [_of_both(Code.OTHER_WORKLOAD_PARAMS, a, b, params=differing)] if differing else []
 
 
-def _unsent(a: Subject, b: Subject) -> list[str]:
+def _unsent(a: Subject, b: Subject) -> list[Reason]:
     """A part of a load holds other kinds of text than the whole."""
-    return [f"{s.name} did not finish its load: {s.unsent} of its requests were not sent" for s in (a, b) if s.unsent]
+    return [Reason(Code.UNFINISHED_LOAD, (s.run_id,), {"unsent": s.unsent}) for s in (a, b) if s.unsent]
 
 
-def _measures(a: Subject, b: Subject) -> list[str]:
+def _measures(a: Subject, b: Subject) -> list[Reason]:
     if a.summary.typical_tps is None or b.summary.typical_tps is None:
         return []
-    sentences = []
+    reasons = []
     if a.summary.window_s != b.summary.window_s:
-        sentences.append(f"different windows: {window_words(a.summary)} and {window_words(b.summary)}")
+        reasons.append(_of_both(Code.OTHER_WINDOWS, a, b, window_s=(a.summary.window_s, b.summary.window_s)))
     if a.measure is None or a.measure != b.measure:
-        sentences.append(f"decode speed is defined differently: {a.summary.definition} and {b.summary.definition}")
-    return sentences
+        definitions = (a.summary.definition, b.summary.definition)
+        reasons.append(_of_both(Code.OTHER_DEFINITION, a, b, definitions=definitions))
+    return reasons
 
 
-def window_words(summary: SpeedSummary) -> str:
-    """What its numbers are taken over: '2 s', or that a log gives each line a time of its own."""
-    return "each log line's own time" if summary.window_s is None else f"{summary.window_s:g} s"
-
-
-def _concurrency(a: Subject, b: Subject) -> list[str]:
+def _concurrency(a: Subject, b: Subject) -> list[Reason]:
     mine, theirs = a.summary.concurrency, b.summary.concurrency
     if mine is None or theirs is None or round(mine) == round(theirs):
         return []
-    return [f"different concurrency in the ranked windows: {mine:.1f} and {theirs:.1f} requests"]
+    return [_of_both(Code.OTHER_CONCURRENCY, a, b, requests=(mine, theirs))]

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.reasons import Code, Reason
+
 Floats = npt.NDArray[np.float64]
 FEWEST_WINDOWS = 3  # under this many active windows a percentile says nothing
 
@@ -45,7 +47,7 @@ class Factors:
     decode_tps: float
     steps_per_s: float | None
     tokens_per_step: float | None
-    reason: str | None = None  # why a factor is unknown
+    reason: Reason | None = None  # why a factor is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class SpeedSummary:
     floor_tps: float | None = None
     concurrency: float | None = None
     factors: Factors | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def active(windows: Sequence[Window]) -> list[Window]:
@@ -89,7 +91,7 @@ def speed_factors(windows: Sequence[Window]) -> Factors | None:
         return Factors(tokens / seconds, None, _told_per_step(counted), _no_steps(unknown, len(counted)))
     steps = sum(w.steps or 0.0 for w in counted)
     if steps <= 0:
-        return Factors(tokens / seconds, None, None, "no step was counted")
+        return Factors(tokens / seconds, None, None, Reason(Code.NO_STEP_COUNTED))
     return Factors(tokens / seconds, steps / seconds, tokens / steps)
 
 
@@ -100,10 +102,10 @@ def _told_per_step(counted: Sequence[Window]) -> float | None:
     return sum(tokens for tokens, _ in pairs) / sum(steps) if len(steps) == len(pairs) and sum(steps) > 0 else None
 
 
-def _no_steps(unknown: int, counted: int) -> str:
+def _no_steps(unknown: int, counted: int) -> Reason:
     if unknown == counted:
-        return "there is no step counter"
-    return f"{unknown} of {counted} active windows have no step count"
+        return Reason(Code.NO_STEP_COUNTER)
+    return Reason(Code.STEPS_MISSING, values={"missing": unknown, "active": counted})
 
 
 def summarize(windows: Sequence[Window]) -> SpeedSummary:
@@ -133,10 +135,11 @@ def _common_window_s(windows: Sequence[Window]) -> float | None:
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def _too_few(windows: Sequence[Window], ranked: Sequence[Window]) -> str:
+def _too_few(windows: Sequence[Window], ranked: Sequence[Window]) -> Reason:
     if not windows:
-        return "no window was recorded"
-    return f"{len(ranked)} active of {len(windows)} windows: fewer than {FEWEST_WINDOWS} say nothing"
+        return Reason(Code.NO_WINDOW)
+    counts = {"active": len(ranked), "windows": len(windows), "fewest": FEWEST_WINDOWS}
+    return Reason(Code.TOO_FEW_WINDOWS, values=counts)
 
 
 def _mean_running(ranked: Sequence[Window]) -> float | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.compare import compare
+from reports.evidence import evidence_of
+from reports.run_report import report_on
 from web import charts
 from web.actions import is_operator
 from web.compare.comparison import config_table, number_table
 from web.compare.published import published_group
 from web.compare.shown_sql import show_the_sql
 from web.compare.verdicts import verdicts
-from web.evidence import evidence_of
-from web.facts import facts_of
+from web.context import services
 from web.picker import nothing_yet, pick_runs, tell_unknown
 from web.sharing.bundle_button import bundle_button
 from web.sharing.share_dialog import share_button
@@ -26,9 +27,9 @@ picked = pick_runs(
     runs, [run.id for run in finished[-3:]], "Runs to compare; the first is the baseline", key="compare-runs"
 )
 tell_unknown(picked)
-facts = facts_of(picked.runs)
+reports = report_on(services().store, picked.runs)
 
-if len(facts) < 2:
+if len(reports) < 2:
     if runs or not is_operator():
         st.info("Pick two or more runs. The first is the baseline the others are held against.")
     else:
@@ -36,16 +37,16 @@ if len(facts) < 2:
     published_group()
     st.stop()
 
-baseline, *others = facts
+baseline, *others = reports
 answers = [compare(baseline.subject, baseline.windows, other.subject, other.windows) for other in others]
 st.html(verdicts(baseline, others, answers))
-st.html(number_table(facts, {one.other for one in answers if one.ranked}, evidence_of(picked.runs)))
+st.html(number_table(reports, {one.other for one in answers if one.ranked}, evidence_of(services().store, picked.runs)))
 with st.container(horizontal=True):
     share_button(picked.runs, "compare")
     bundle_button(picked.runs, "compare")
     show_the_sql([run.id for run in picked.runs])
 st.subheader("What differs in the configuration")
-st.html(config_table(facts))
+st.html(config_table(reports))
 st.subheader("Over time since ready")
-charts.over_time(facts)
+charts.over_time(reports)
 published_group()

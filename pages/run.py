@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from reports.run_report import report_on
 from web import charts, places
 from web.actions import is_operator
-from web.facts import facts_of
+from web.context import services
 from web.markup import markdown_text
 from web.runs import provenance_panel, run_page
 from web.runs.workload_panel import workload_progress
@@ -24,18 +25,18 @@ if run is None:
         st.page_link(places.RUNS, label="All runs")
     st.stop()
 
-facts = facts_of([run])[0]
-run_page.header(facts)
+(report,) = report_on(services().store, [run])
+run_page.header(report)
 run_page.actions(run)
 run_page.cause(run)
 workload_progress([run])
-run_page.numbers(facts)
-if facts.windows:
-    charts.over_time([facts])
+run_page.numbers(report)
+if report.windows:
+    charts.over_time([report])
 left, right = st.columns([1, 1])
 with left:
     run_page.timeline(run)
-    run_page.requests(facts)
+    run_page.requests(report)
 with right:
     run_page.configuration(run)
     provenance_panel.provenance(run)

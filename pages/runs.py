@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import Run, RunState
+from reports.run_report import report_on
 from web import markup
 from web.actions import demo_buttons
 from web.compare.published import published_section
 from web.context import services
-from web.facts import facts_of
 from web.runs.change_list import links_and_changes
 from web.runs.queue_panel import queue
 from web.runs.run_cards import live_cards
@@ -57,7 +57,7 @@ live_now()
 ended = services().store.runs(FINAL, NEWEST)
 st.subheader("Finished runs")
 if ended:
-    pick_from_table(facts_of(ended))
+    pick_from_table(report_on(services().store, ended))
 else:
     st.info("No run has ended yet. Run the demo: three configurations of a real server, about two minutes.")
 

@@ -20,6 +20,7 @@ LAYERS = [
     {"machine", "engines", "analysis", "storage", "reference"},
     {"commands"},
     {"collectors", "launcher", "workloads", "demo"},
+    {"reports"},
     {"web"},
     {"pages"},
     {"app", "cli"},
@@ -34,9 +35,16 @@ HOMES = {
 }
 NOT_FOR = {  # what would make a room more than it is
     "commands": {"asyncio", "multiprocessing", "psutil", "signal", "socket", "subprocess", "threading", "machine"},
+    "reports": {"duckdb", "plotly", "starlette", "streamlit"},
 }
 COMPOSES = "__main__.py"  # an entry point puts rooms together as app.py does, and is imported by nobody
-FORBIDDEN_PAIRS = {("collectors", "storage"), ("engines", "storage"), ("analysis", "storage"), ("workloads", "storage")}
+FORBIDDEN_PAIRS = {
+    *((room, "storage") for room in ("collectors", "engines", "analysis", "workloads", "launcher")),
+    ("collectors", "launcher"),
+    ("launcher", "collectors"),
+    ("workloads", "launcher"),
+    ("launcher", "workloads"),
+}
 ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b")
 MAY_NAME_AN_ENGINE = {
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",

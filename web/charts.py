@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from analysis.windows import Window
+from reports.run_report import RunReport
 from web import markup
-from web.facts import Facts
 from web.theme import EXCLUDED, GRID, MUTED, TEXT, Ground, run_color
 
 PLOT_CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
@@ -26,25 +26,25 @@ def ground() -> Ground:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def over_time(facts: Sequence[Facts]) -> None:
+def over_time(reports: Sequence[RunReport]) -> None:
     """The small multiples: the speed above its two factors, one legend for all."""
-    st.html(_legend(facts))
+    st.html(_legend(reports))
     for place, (title, value) in zip([st.container(), *st.columns(2)], QUESTIONS.items(), strict=True):
-        if any(value(w) is not None for one in facts for w in one.windows):
-            place.plotly_chart(_lines(title, facts, value), key=title, theme=None, config=PLOT_CONFIG, alt=title)
+        if any(value(w) is not None for one in reports for w in one.windows):
+            place.plotly_chart(_lines(title, reports, value), key=title, theme=None, config=PLOT_CONFIG, alt=title)
 
 
-def _legend(facts: Sequence[Facts]) -> str:
+def _legend(reports: Sequence[RunReport]) -> str:
     """Whose line is which, and what grey means."""
-    named = facts if len(facts) > 1 else []
+    named = reports if len(reports) > 1 else []
     names = "".join(f"<span>{markup.named(one.run.name, one.run.color)}</span>" for one in named)
     return f'<p class="pw-legend">{names}<span class="pw-muted">grey: idle, mixed or warm-up, not ranked</span></p>'
 
 
-def _lines(title: str, facts: Sequence[Facts], value: Callable[[Window], float | None]) -> go.Figure:
+def _lines(title: str, reports: Sequence[RunReport], value: Callable[[Window], float | None]) -> go.Figure:
     on = ground()
     figure = go.Figure()
-    for one in facts:
+    for one in reports:
         xs = [w.since_ready_s for w in one.windows]
         ys = [value(w) for w in one.windows]
         figure.add_scatter(x=xs, y=ys, mode="lines", line={"color": EXCLUDED[on], "width": 1}, hoverinfo="skip")
@@ -55,7 +55,7 @@ def _lines(title: str, facts: Sequence[Facts], value: Callable[[Window], float |
             line={"color": color, "width": 2}, marker={"color": color, "size": 4},
             hovertemplate="%{y:.3g} at %{x:.0f} s<extra>" + plain(one.run.name) + "</extra>",
         )  # fmt: skip
-    last = max((w.since_ready_s for one in facts for w in one.windows), default=1.0)
+    last = max((w.since_ready_s for one in reports for w in one.windows), default=1.0)
     x = {"title": {"text": "seconds since ready"}, "range": [0, last * 1.01]}
     return styled(figure, title, on, x, legend=False)
 

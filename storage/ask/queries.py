@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from analysis.reasons import Code, Reason
 from analysis.windows import Window
 from domain import JsonValue
 from storage.ask.statements import statement
@@ -27,7 +28,7 @@ class Acceptance(NamedTuple):
     rate: float | None = None
     per_position: list[float] | None = None
     definition: str | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 class SourceRow(NamedTuple):
@@ -66,9 +67,7 @@ class StartupRow(NamedTuple):
     line: int | None
 
 
-NO_DRAFTS = "no draft was made"
-NOT_COUNTED = "the engine told of no draft"
-NO_LENGTH = {"counter": "the server counts no drafts", "log": "the log does not tell how many drafts were made"}
+NO_LENGTH = {"counter": Code.DRAFTS_NOT_COUNTED, "log": Code.DRAFTS_NOT_LOGGED}
 
 
 def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, list[Window]]:
@@ -84,10 +83,10 @@ def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, 
 
 def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
     """Acceptance of each run over all its life, from one source: the engine's counters, else its log."""
-    found = {run_id: Acceptance(reason=NOT_COUNTED) for run_id in run_ids}
+    found = {run_id: Acceptance(reason=Reason(Code.NO_DRAFT_TOLD)) for run_id in run_ids}
     for row in _rows(store, "acceptance", run_ids=run_ids):
         length = row["acceptance_length"]
-        why = NO_DRAFTS if row["drafted"] == 0 else NO_LENGTH[row["source"]]
+        why = Reason(Code.NO_DRAFT_MADE if row["drafted"] == 0 else NO_LENGTH[row["source"]])
         told = length, row["acceptance_rate"], row["per_position"], row["definition"]
         found[row["run_id"]] = Acceptance(*told, reason=why if length is None else None)
     return found

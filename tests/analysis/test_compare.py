@@ -10,8 +10,12 @@ import pytest
 from analysis.compare import compare
 from analysis.config_diff import chips, differing_fields
 from analysis.guard import Subject, reasons_not_ranked
+from analysis.reasons import Code, Reason
 from analysis.windows import Window, speed_factors, summarize
+from web.compare.sentence import detail, sentence
+from web.words import why_not_ranked
 
+NAMES = {"a": "A", "b": "B"}
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
@@ -48,10 +52,10 @@ def test_the_seed_decomposition() -> None:
     assert verdict.ratio == pytest.approx(1.050, abs=1e-3)
     assert verdict.steps_ratio == pytest.approx(1.101, abs=1e-3)
     assert verdict.tokens_ratio == pytest.approx(0.954, abs=1e-3)
-    assert verdict.sentence == (
+    assert sentence(verdict, NAMES) == (
         "B is 1.05× as fast as A, because steps/s rose to 1.10×, although tokens per step fell to 0.95×."
     )
-    assert verdict.detail == "115 against 110 tok/s · 95 % of resampled windows: 1.05× to 1.05×"
+    assert detail(verdict) == "115 against 110 tok/s · 95 % of resampled windows: 1.05× to 1.05×"
 
 
 @pytest.mark.parametrize(
@@ -64,18 +68,18 @@ def test_the_seed_decomposition() -> None:
 )
 def test_the_cause_is_what_went_the_way_of_the_speed(steps_per_s: float, tokens_per_step: float, because: str) -> None:
     a, b = windows(10.0, 1.0, wobble=0.0), windows(steps_per_s, tokens_per_step, wobble=0.0)
-    assert because in compare(subject("a", a), a, subject("b", b, 5), b).sentence
+    assert because in sentence(compare(subject("a", a), a, subject("b", b, 5), b), NAMES)
 
 
 def test_few_windows_tell_no_interval() -> None:
     a, b = windows(10.0, 1.0, n=5), windows(20.0, 1.0, n=5)
     verdict = compare(subject("a", a), a, subject("b", b, 5), b)
-    assert verdict.interval is None and "no interval can be told" in (verdict.detail or "")
+    assert verdict.interval is None and "no interval can be told" in (detail(verdict) or "")
 
 
 def test_a_difference_inside_the_noise_is_not_told_as_one() -> None:
     a, b = windows(100.0, 1.0, wobble=0.3), windows(101.0, 1.0, wobble=0.3)
-    assert compare(subject("a", a), a, subject("b", b, 5), b).sentence.startswith("No difference shown")
+    assert sentence(compare(subject("a", a), a, subject("b", b, 5), b), NAMES).startswith("No difference shown")
 
 
 def test_an_unknown_factor_is_named_not_invented() -> None:
@@ -83,7 +87,7 @@ def test_an_unknown_factor_is_named_not_invented() -> None:
     b = windows(50.0, 4.0)
     verdict = compare(subject("a", a), a, subject("b", b, 5), b)
     assert verdict.ratio == pytest.approx(2.0, rel=1e-3) and verdict.steps_ratio is verdict.tokens_ratio is None
-    assert verdict.sentence == "B is 2.00× as fast as A, cause not known: there is no step counter."
+    assert sentence(verdict, NAMES) == "B is 2.00× as fast as A, cause not known: there is no step counter."
 
 
 def test_the_factor_that_is_known_is_told_and_the_other_not_made_from_it() -> None:
@@ -91,7 +95,7 @@ def test_the_factor_that_is_known_is_told_and_the_other_not_made_from_it() -> No
     a, b = ([replace(w, steps=None, steps_per_s=None) for w in windows(25.0, per_step)] for per_step in (2.0, 3.0))
     verdict = compare(subject("a", a), a, subject("b", b, 5), b)
     assert (verdict.steps_ratio, verdict.tokens_ratio) == (None, pytest.approx(1.5))
-    assert verdict.sentence == (
+    assert sentence(verdict, NAMES) == (
         "B is 1.50× as fast as A; tokens per step rose to 1.50×, the rest is not known: there is no step counter."
     )
 
@@ -119,25 +123,29 @@ def test_what_cannot_be_compared_is_not_ranked(changes: dict[str, object], words
     assert reasons_not_ranked(a, b) == []
     other = replace(b, **changes)  # type: ignore[arg-type]
     verdict = compare(a, its, other, its)
-    assert not verdict.ranked and any(words in r for r in verdict.reasons), verdict.reasons
+    assert not verdict.ranked and any(words in why_not_ranked(r, NAMES) for r in verdict.reasons), verdict.reasons
 
 
 def test_steps_that_are_known_in_part_are_not_called_missing() -> None:
     a = [replace(w, steps=None) if i < 3 else w for i, w in enumerate(windows(25.0, 4.0))]
     factors = speed_factors(a)
-    assert factors and factors.steps_per_s is None and factors.reason == "3 of 20 active windows have no step count"
+    assert (
+        factors
+        and factors.steps_per_s is None
+        and factors.reason == Reason(Code.STEPS_MISSING, values={"missing": 3, "active": 20})
+    )
 
 
 def test_other_hardware_is_named_among_the_causes() -> None:
     a, b = windows(25.0, 2.0), windows(50.0, 2.0)
     verdict = compare(subject("a", a), a, subject("b", b, machine_id="m2"), b)
-    assert verdict.ranked and "different machines" in verdict.sentence
+    assert verdict.ranked and "different machines" in sentence(verdict, NAMES)
 
 
 def test_a_live_run_overlaps_what_started_after_it() -> None:
     its = windows(25.0, 2.0)
     live = subject("a", its, ended_at=None)
-    assert any("same time" in r for r in reasons_not_ranked(live, subject("b", its, 30)))
+    assert [r.code for r in reasons_not_ranked(live, subject("b", its, 30))] == [Code.OVERLAP]
     assert reasons_not_ranked(live, subject("b", its, 30, machine_id="m2")) == []
 
 

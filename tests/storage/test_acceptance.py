@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from analysis.reasons import Code, Reason
 from domain import Config, Run
 from samples import Batch, CounterSample, LogSample
 from storage.ask import queries
-from storage.ask.queries import NO_DRAFTS, NO_LENGTH, Acceptance
+from storage.ask.queries import Acceptance
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -73,12 +74,12 @@ def test_lines_that_tell_no_time_are_weighed_by_their_requests(store: Store) -> 
 
 def test_a_log_without_a_mean_length_says_so(store: Store) -> None:
     told = acceptance(store, line(10, "llamacpp", accepted_tokens=57.0, drafted_tokens=100.0))
-    assert told == Acceptance(None, 0.57, None, "llamacpp.log", NO_LENGTH["log"])
+    assert told == Acceptance(None, 0.57, None, "llamacpp.log", Reason(Code.DRAFTS_NOT_LOGGED))
 
 
 def test_one_line_of_unknown_drafts_leaves_the_length_unknown(store: Store) -> None:
     told = acceptance(store, line(10, **HALF), line(20, **NOTHING))
-    assert told == Acceptance(None, 0.25, None, "vllm.log", NO_LENGTH["log"])
+    assert told == Acceptance(None, 0.25, None, "vllm.log", Reason(Code.DRAFTS_NOT_LOGGED))
 
 
 def test_a_log_that_saw_drafts_speaks_for_itself_beside_counters_that_saw_none(store: Store) -> None:
@@ -95,9 +96,9 @@ def test_counters_that_saw_drafts_go_before_the_log(store: Store) -> None:
 
 def test_no_draft_was_made_where_none_was_drafted(store: Store) -> None:
     told = acceptance(store, *(scrape(second, 0.0, 0.0, 0.0) for second in (1, 2, 3)))
-    assert told == Acceptance(None, None, None, "vllm.counter", NO_DRAFTS)
+    assert told == Acceptance(None, None, None, "vllm.counter", Reason(Code.NO_DRAFT_MADE))
 
 
 def test_counters_without_a_number_of_drafts_say_so(store: Store) -> None:
     told = acceptance(store, *(scrape(second, None, 30.0 * second, 20.0 * second) for second in (1, 2, 3)))
-    assert told == Acceptance(None, pytest.approx(2 / 3), None, "vllm.counter", NO_LENGTH["counter"])
+    assert told == Acceptance(None, pytest.approx(2 / 3), None, "vllm.counter", Reason(Code.DRAFTS_NOT_COUNTED))

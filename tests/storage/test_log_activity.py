@@ -10,13 +10,14 @@ from typing import Any, cast
 
 import pytest
 
+from analysis.reasons import Code, Reason
 from collectors.logs.log_collector import log_reader
 from domain import Config, Run
+from reports.run_report import PEAK_WINDOW_S, report_on
 from samples import Batch, CounterSample, LogSample
 from storage.ask import queries
 from storage.store import Store
 from web.context import Services, provide
-from web.facts import PEAK_WINDOW_S, facts_of
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -111,11 +112,11 @@ def test_a_window_of_a_log_is_the_lines_own(store: Store) -> None:
 def test_a_log_alone_gives_a_speed_and_says_over_what(store: Store, provided: Callable[[Services], None]) -> None:
     put(store, "vllm", *(vllm(10 * i, 40.0 + i) for i in range(1, 7)))
     provided(cast(Services, SimpleNamespace(store=store)))
-    said = facts_of(store.runs())[0].summary
+    said = report_on(store, store.runs())[0].summary
     assert (said.window_s, said.definition, said.active_windows, said.excluded_windows) == (10, "vllm.log", 5, 1)
     assert said.typical_tps == 44
     assert said.factors is not None and said.factors.decode_tps == pytest.approx(44)
-    assert said.factors.steps_per_s is None and said.factors.reason == "there is no step counter"
+    assert said.factors.steps_per_s is None and said.factors.reason == Reason(Code.NO_STEP_COUNTER)
 
 
 def test_counters_are_taken_before_the_log_however_few(store: Store) -> None:

@@ -10,11 +10,12 @@ import pytest
 
 from domain import Config, Run
 from engines.vllm.definitions import COUNTER, LOG
+from reports.evidence import Evidence, Standing
 from samples import Batch, CounterSample, LogSample, Sample, SlotSample
 from settings import Settings
 from storage.ask import queries
 from storage.store import Store
-from web.evidence import Evidence, Standing, source_line, standing, standing_words
+from web.compare.source_line import source_line, standing_cell, standing_reason, standing_words
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN = Run(id="r1", name="<b>r1</b>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW)
@@ -51,6 +52,10 @@ def evidence(store: Store, *samples: Sample, run: Run = RUN, no_counters: str | 
     return Evidence(run, queries.sources(store, ["r1"])["r1"], queries.crosschecks(store, ["r1"])["r1"], no_counters)
 
 
+def said(found: Evidence) -> tuple[str, str | None]:
+    return standing_words(found), standing_reason(found)
+
+
 @pytest.mark.parametrize(
     ("rates", "disagrees", "sentence"),
     [
@@ -64,13 +69,13 @@ def test_log_and_counters_of_the_same_windows(
     store: Store, rates: tuple[float, ...], disagrees: bool, sentence: str
 ) -> None:
     found = evidence(store, *counters(60), *lines(*rates))
-    assert (standing(found), found.disagrees) == (Standing(sentence), disagrees)
+    assert (standing_words(found), found.standing is Standing.DISAGREE) == (sentence, disagrees)
     assert ('class="pw-doubt"' in source_line(found)) is disagrees
 
 
 def test_what_no_counters_cover_is_not_held_against_them(store: Store) -> None:
     found = evidence(store, *counters(5), *lines(100.0))
-    assert standing(found).words == "log and counters cannot be held against each other"
+    assert standing_words(found) == "log and counters cannot be held against each other"
 
 
 @pytest.mark.parametrize(
@@ -82,22 +87,22 @@ def test_what_no_counters_cover_is_not_held_against_them(store: Store) -> None:
 )
 def test_counters_alone(store: Store, log_path: str | None, why: str) -> None:
     found = evidence(store, *counters(5), run=RUN.model_copy(update={"log_path": log_path}))
-    assert standing(found) == Standing("known by its counters", why)
+    assert said(found) == ("known by its counters", why)
 
 
 def test_counters_and_slots_are_both_named(store: Store) -> None:
     slot = SlotSample("r1", NOW, 1.0, 0, 1, True, 5, 9, 100)
-    assert standing(evidence(store, *counters(5), slot)).words == "known by its counters and slots"
+    assert standing_words(evidence(store, *counters(5), slot)) == "known by its counters and slots"
 
 
 def test_a_log_alone_says_why(store: Store) -> None:
     found = evidence(store, *lines(100.0), no_counters="/metrics is switched off")
-    assert standing(found) == Standing("known only by its log", "/metrics is switched off")
+    assert said(found) == ("known only by its log", "/metrics is switched off")
     assert "Known only by its log: /metrics is switched off." in source_line(found)
 
 
 def test_nothing_at_all(store: Store) -> None:
-    assert standing(evidence(store)) == Standing("neither counters nor a log have told its speed")
+    assert said(evidence(store)) == ("neither counters nor a log have told its speed", None)
 
 
 def test_definitions_come_with_their_formulas(store: Store) -> None:
@@ -109,11 +114,11 @@ def test_definitions_come_with_their_formulas(store: Store) -> None:
 
 def test_few_words_of_it_keep_the_reason(store: Store) -> None:
     found = evidence(store, *lines(100.0), no_counters="/metrics <is> off")
-    assert standing_words(found) == (
+    assert standing_cell(found) == (
         '<span class="pw-muted"><abbr title="/metrics &lt;is&gt; off">known only by its log</abbr></span>'
     )
 
 
 def test_an_imported_run_has_no_endpoints_to_blame(store: Store) -> None:
     found = evidence(store, *lines(100.0), run=RUN.model_copy(update={"kind": "imported"}))
-    assert standing(found) == Standing("known only by its log")
+    assert said(found) == ("known only by its log", None)

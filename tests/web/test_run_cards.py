@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState
+from reports.run_report import report_on
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
-from web.facts import facts_in
 from web.runs.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, WAITS, first_cards
 from web.theme import three_digits
 
@@ -52,7 +52,7 @@ def test_a_live_run_has_its_latest_speed_and_foreign_words_are_text(store: Store
 def test_a_run_that_ended_has_the_number_that_compare_judges_by(store: Store) -> None:
     run = RUN.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW})
     store.save_run(run)
-    factors = facts_in(store, [run])[0].summary.factors
+    factors = report_on(store, [run])[0].summary.factors
     assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(store, ["r1"])
 
 

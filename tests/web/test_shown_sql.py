@@ -8,13 +8,13 @@ import pytest
 
 from domain import Config, Run
 from machine.run_with_timeout import run_bounded
+from reports.run_report import PEAK_WINDOW_S
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.ask import queries
 from storage.sandbox.client import Sandbox
 from storage.store import Store
 from web.compare.shown_sql import statements
-from web.facts import PEAK_WINDOW_S
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 IDS = ["r1", "it's"]

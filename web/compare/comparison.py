@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from analysis.config_diff import differing_fields
-from analysis.guard import window_words
+from reports.evidence import Evidence
+from reports.run_report import RunReport
 from web import markup
-from web.evidence import Evidence, standing_words
-from web.facts import Facts
+from web.compare.source_line import standing_cell
 from web.theme import DASH, duration, three_digits
+from web.words import why, window_words
 
 NO_REQUESTS = "no request of ours ended"
 NO_RATE = "how many tokens were drafted was not told"
@@ -32,7 +33,7 @@ class Metric(NamedTuple):
 
     title: str
     meaning: str
-    cell: Callable[[Facts], Cell]
+    cell: Callable[[RunReport], Cell]
 
 
 METRICS = (
@@ -54,27 +55,27 @@ METRICS = (
     Metric(
         "Decode speed, typical",
         "Median of the active windows, and their middle half (p25 to p75)",
-        lambda f: Cell(f.summary.typical_tps, "tok/s", f.summary.reason, _middle_half(f)),
+        lambda f: Cell(f.summary.typical_tps, "tok/s", why(f.summary.reason), _middle_half(f)),
     ),
     Metric(
         "Decode speed, peak",
         "99th percentile of the active windows",
-        lambda f: Cell(f.summary.peak_tps, "tok/s", f.summary.reason),
+        lambda f: Cell(f.summary.peak_tps, "tok/s", why(f.summary.reason)),
     ),
     Metric(
         "Decode speed, floor",
         "10th percentile of the active windows",
-        lambda f: Cell(f.summary.floor_tps, "tok/s", f.summary.reason),
+        lambda f: Cell(f.summary.floor_tps, "tok/s", why(f.summary.reason)),
     ),
     Metric(
         "Acceptance length",
         "Tokens per verified draft, its own token included: at most the draft tokens + 1",
-        lambda f: Cell(f.acceptance.length, "tok/step", f.acceptance.reason),
+        lambda f: Cell(f.acceptance.length, "tok/step", why(f.acceptance.reason)),
     ),
     Metric(
         "Acceptance rate",
         "Accepted of the drafted tokens",
-        lambda f: Cell(_percent(f.acceptance.rate), "%", f.acceptance.reason or NO_RATE),
+        lambda f: Cell(_percent(f.acceptance.rate), "%", why(f.acceptance.reason) or NO_RATE),
     ),
     Metric(
         "Time to first token",
@@ -84,29 +85,29 @@ METRICS = (
 )
 
 
-def number_table(facts: Sequence[Facts], ranked: Collection[str], evidence: Sequence[Evidence]) -> str:
+def number_table(reports: Sequence[RunReport], ranked: Collection[str], evidence: Sequence[Evidence]) -> str:
     """One column a run, one row a number; beside it the ratio to the first run where that may be told (`ranked`)."""
-    head = ["", *(markup.named(f.run.name, f.run.color) for f in facts)]
-    body = [[markup.hint(m.title, m.meaning), *_cells(m.cell, facts, ranked)] for m in METRICS]
-    body.append(["Time to ready", *(markup.number(duration(f.time_to_ready_s)) for f in facts)])
-    body.append([markup.hint("Active windows", ACTIVE), *(_windows(f) for f in facts)])
-    body.append(["Requests", *(requests_words(f) for f in facts)])
-    body.append(["Workload", *(markup.text(f.subject.workload or DASH) for f in facts)])
-    body.append(["Log and counters", *(standing_words(one) for one in evidence)])
+    head = ["", *(markup.named(f.run.name, f.run.color) for f in reports)]
+    body = [[markup.hint(m.title, m.meaning), *_cells(m.cell, reports, ranked)] for m in METRICS]
+    body.append(["Time to ready", *(markup.number(duration(f.time_to_ready_s)) for f in reports)])
+    body.append([markup.hint("Active windows", ACTIVE), *(_windows(f) for f in reports)])
+    body.append(["Requests", *(requests_words(f) for f in reports)])
+    body.append(["Workload", *(markup.text(f.subject.workload or DASH) for f in reports)])
+    body.append(["Log and counters", *(standing_cell(one) for one in evidence)])
     return markup.table(head, body)
 
 
-def number_tiles(facts: Facts) -> str:
+def number_tiles(report: RunReport) -> str:
     """The numbers that are known, large, and below them in one line those that are not, with the reasons."""
-    cells = [(metric, metric.cell(facts)) for metric in METRICS]
+    cells = [(metric, metric.cell(report)) for metric in METRICS]
     tiles = [(markup.hint(m.title, m.meaning), _cell(cell)) for m, cell in cells if cell.value is not None]
-    if facts.time_to_ready_s is not None:
-        tiles.append(("Time to ready", markup.number(duration(facts.time_to_ready_s))))
-    if facts.requests.sent:
-        tiles.append(("Requests", requests_words(facts)))
-    if facts.summary.definition:
-        tiles.append((markup.hint("Active windows", ACTIVE), _windows(facts)))
-    told = TOLD_BY_NOTE if facts.run.kind == "imported" else ()
+    if report.time_to_ready_s is not None:
+        tiles.append(("Time to ready", markup.number(duration(report.time_to_ready_s))))
+    if report.requests.sent:
+        tiles.append(("Requests", requests_words(report)))
+    if report.summary.definition:
+        tiles.append((markup.hint("Active windows", ACTIVE), _windows(report)))
+    told = TOLD_BY_NOTE if report.run.kind == "imported" else ()
     missing = [(m.title, c.why) for m, c in cells if c.value is None and m.title not in told]
     return (markup.tiles(tiles) if tiles else "") + _unknown(missing)
 
@@ -114,15 +115,15 @@ def number_tiles(facts: Facts) -> str:
 def _unknown(missing: Sequence[tuple[str, str | None]]) -> str:
     """'Not known: steps per second, tokens per step (the log has no step counter).'"""
     by_reason: dict[str, list[str]] = {}
-    for title, why in missing:
-        by_reason.setdefault(why or "not told", []).append(title)
-    told = "; ".join(f"{', '.join(titles)} ({why})" for why, titles in by_reason.items())
+    for title, reason in missing:
+        by_reason.setdefault(reason or "not told", []).append(title)
+    told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items())
     return f'<p class="pw-muted">Not known: {markup.text(told)}.</p>' if told else ""
 
 
-def _cells(cell: Callable[[Facts], Cell], facts: Sequence[Facts], ranked: Collection[str]) -> list[str]:
-    base = cell(facts[0]).value
-    return [_cell(cell(f), base if f.run.id in ranked else None) for f in facts]
+def _cells(cell: Callable[[RunReport], Cell], reports: Sequence[RunReport], ranked: Collection[str]) -> list[str]:
+    base = cell(reports[0]).value
+    return [_cell(cell(f), base if f.run.id in ranked else None) for f in reports]
 
 
 def _cell(cell: Cell, base: float | None = None) -> str:
@@ -133,40 +134,40 @@ def _cell(cell: Cell, base: float | None = None) -> str:
     return shown + ratio + (f" <small>{cell.range}</small>" if cell.range else "")
 
 
-def _factor(facts: Facts, name: str, unit: str) -> Cell:
-    factors = facts.summary.factors
+def _factor(report: RunReport, name: str, unit: str) -> Cell:
+    factors = report.summary.factors
     if factors is None:
-        return Cell(None, unit, facts.summary.reason)
-    return Cell(getattr(factors, name), unit, factors.reason)
+        return Cell(None, unit, why(report.summary.reason))
+    return Cell(getattr(factors, name), unit, why(factors.reason))
 
 
 def _percent(ratio: float | None) -> float | None:
     return None if ratio is None else 100.0 * ratio
 
 
-def _middle_half(facts: Facts) -> str:
-    said = facts.summary
+def _middle_half(report: RunReport) -> str:
+    said = report.summary
     return f"({three_digits(said.typical_low_tps)} to {three_digits(said.typical_high_tps)})"
 
 
-def _windows(facts: Facts) -> str:
-    said = facts.summary
+def _windows(report: RunReport) -> str:
+    said = report.summary
     if said.definition is None:
-        return markup.number(DASH, why=said.reason)
+        return markup.number(DASH, why=why(said.reason))
     counts = f"{said.active_windows} of {said.active_windows + said.excluded_windows}"
-    return markup.number(counts, f"of {window_words(said)}")
+    return markup.number(counts, f"of {window_words(said.window_s)}")
 
 
-def requests_words(facts: Facts) -> str:
+def requests_words(report: RunReport) -> str:
     """'8, none failed'."""
-    sent, failed = facts.requests.sent, facts.requests.failed
+    sent, failed = report.requests.sent, report.requests.failed
     return markup.number(str(sent), f"{failed or 'none'} failed") if sent else markup.number(DASH, why=NO_REQUESTS)
 
 
-def config_table(facts: Sequence[Facts]) -> str:
+def config_table(reports: Sequence[RunReport]) -> str:
     """The fields that are not equal in all runs, one row each."""
-    rows = differing_fields([f.run.config.model_dump(mode="json") for f in facts])
+    rows = differing_fields([f.run.config.model_dump(mode="json") for f in reports])
     if not rows:
         return '<p class="pw-muted">Nothing: these runs had the same configuration.</p>'
     body = [[markup.field(key), *(markup.setting(key, value) for value in values)] for key, values in rows.items()]
-    return markup.table(["", *(markup.named(f.run.name, f.run.color) for f in facts)], body, wraps=True)
+    return markup.table(["", *(markup.named(f.run.name, f.run.color) for f in reports)], body, wraps=True)

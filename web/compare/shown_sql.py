@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import streamlit as st
 
+from reports.run_report import PEAK_WINDOW_S
 from storage.ask import queries
 from storage.ask.literals import with_values
 from web import places
 from web.actions import is_operator
-from web.facts import PEAK_WINDOW_S
 
 
 class Shown(NamedTuple):

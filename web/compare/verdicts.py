@@ -6,19 +6,22 @@ import math
 from collections.abc import Sequence
 
 from analysis.compare import Verdict
+from reports.run_report import RunReport
 from web import markup
-from web.facts import Facts, without_name
+from web.compare.sentence import detail, sentence
+from web.words import Names, why_not_ranked
 
 SMALLEST_SPAN = math.log(1.25)  # so that a few per cent look like a few per cent
 
 
-def verdicts(baseline: Facts, others: Sequence[Facts], answers: Sequence[Verdict]) -> str:
+def verdicts(baseline: RunReport, others: Sequence[RunReport], answers: Sequence[Verdict]) -> str:
     """The ranked ones, the fastest first, then what is not ranked; `answers` in the order of `others`."""
+    names = {report.run.id: report.run.name for report in (baseline, *others)}
     pairs = list(zip(others, answers, strict=True))
     ranked = sorted((one for one in pairs if one[1].ranked), key=lambda one: -(one[1].ratio or 0.0))
     span = max([SMALLEST_SPAN, *(abs(math.log(ratio)) for _, answer in ranked for _, ratio in _terms(answer))])
-    cards = "".join(_card(facts, answer, span) for facts, answer in ranked)
-    return cards + _not_ranked(baseline, [one for one in pairs if not one[1].ranked])
+    cards = "".join(_card(report, answer, names, span) for report, answer in ranked)
+    return cards + _not_ranked(baseline, [one for one in pairs if not one[1].ranked], names)
 
 
 def _terms(answer: Verdict) -> list[tuple[str, float]]:
@@ -31,12 +34,12 @@ def _terms(answer: Verdict) -> list[tuple[str, float]]:
     return [(name, ratio) for name, ratio in named if ratio]
 
 
-def _card(facts: Facts, answer: Verdict, span: float) -> str:
+def _card(report: RunReport, answer: Verdict, names: Names, span: float) -> str:
     bars = "".join(_bar(name, ratio, span) for name, ratio in _terms(answer))
     return (
-        f'<section class="pw-verdict" style="--pw-run:{markup.run_css_color(facts.run.color)}">'
-        f'<div><p class="pw-say">{markup.text(answer.sentence)}</p>'
-        f'<p class="pw-muted">{markup.text(answer.detail)}</p></div><dl class="pw-factors">{bars}</dl></section>'
+        f'<section class="pw-verdict" style="--pw-run:{markup.run_css_color(report.run.color)}">'
+        f'<div><p class="pw-say">{markup.text(sentence(answer, names))}</p>'
+        f'<p class="pw-muted">{markup.text(detail(answer))}</p></div><dl class="pw-factors">{bars}</dl></section>'
     )
 
 
@@ -50,16 +53,16 @@ def _bar(name: str, ratio: float, span: float) -> str:
     )
 
 
-def _not_ranked(baseline: Facts, pairs: Sequence[tuple[Facts, Verdict]]) -> str:
+def _not_ranked(baseline: RunReport, pairs: Sequence[tuple[RunReport, Verdict]], names: Names) -> str:
     if not pairs:
         return ""
     items = "".join(
-        f"<li>{markup.named(facts.run.name, facts.run.color)}: {markup.text(_reasons(facts, answer))}.</li>"
-        for facts, answer in pairs
+        f"<li>{markup.named(report.run.name, report.run.color)}: {markup.text(_reasons(report, answer, names))}.</li>"
+        for report, answer in pairs
     )
     title = f"Not ranked against {markup.text(baseline.run.name)}"
     return f'<section class="pw-verdict pw-not-ranked"><p class="pw-say">{title}</p><ul>{items}</ul></section>'
 
 
-def _reasons(facts: Facts, answer: Verdict) -> str:
-    return "; ".join(without_name(reason, facts.run) for reason in answer.reasons)
+def _reasons(report: RunReport, answer: Verdict, names: Names) -> str:
+    return "; ".join(why_not_ranked(reason, names, stands_beside=report.run.id) for reason in answer.reasons)

@@ -9,8 +9,8 @@ import streamlit as st
 from commands.presets import SHIPPED, Preset, Shelf, read_presets
 from demo.presets import demo_configs
 from launcher.checks.discover import find_servers
+from reports.run_report import engine_title_of
 from web.context import services
-from web.facts import engine_title_of
 from web.launch import draft
 from web.markup import markdown_text
 from web.picker import labels

@@ -16,10 +16,11 @@ from collectors.logs.line_time import line_time
 from collectors.logs.log_view import LogTailView, ViewLine
 from domain import JsonValue, Run
 from engines.definitions import MEASURES, OVER_TIME
+from reports.run_report import RunReport, engine_title, report_on
 from storage.ask import live_queries
 from storage.store import Store
-from web.facts import Facts, engine_title, facts_in
 from web.live.protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
+from web.words import why
 
 Row = Mapping[str, Any]
 LOG_LINES = 200
@@ -92,7 +93,7 @@ class StoreReader:
         ended = [run for run in runs if run.state.is_final]
         again = [run.id for run in ended if cursors[run.id] != Cursor()]
         whole = new | (self._points(dict.fromkeys(again, Cursor())) if again else {})
-        said = {facts.run.id: _verdict_tiles(facts) for facts in facts_in(store, ended)} if ended else {}
+        said = {report.run.id: _verdict_tiles(report) for report in report_on(store, ended)} if ended else {}
         errors = live_queries.collector_errors(store, list(cursors))
         absent = {run.id: _absent(run, errors[run.id]) for run in runs}
         parts = {run.id: self._part(run, new[run.id], absent[run.id], cursors[run.id]) for run in runs}
@@ -248,13 +249,14 @@ def _tiles(points: Points, run: Run, absent: Mapping[str, str]) -> dict[str, Til
     return tiles
 
 
-def _verdict_tiles(facts: Facts) -> dict[str, Tile]:
+def _verdict_tiles(report: RunReport) -> dict[str, Tile]:
     """Speed, its factors and acceptance of a run that has ended, the same that Compare shows and judges by."""
-    factors, why = facts.summary.factors, facts.summary.reason
-    tiles = {name: Tile(v=None, why=why) for name in RATE_SERIES}
+    factors, unknown = report.summary.factors, why(report.summary.reason)
+    tiles = {name: Tile(v=None, why=unknown) for name in RATE_SERIES}
     if factors:
-        tiles = {name: Tile(v=getattr(factors, name), why=factors.reason) for name in RATE_SERIES}
-    return tiles | {"acceptance_length": Tile(v=facts.acceptance.length, why=facts.acceptance.reason)}
+        tiles = {name: Tile(v=getattr(factors, name), why=why(factors.reason)) for name in RATE_SERIES}
+    acceptance = report.acceptance
+    return tiles | {"acceptance_length": Tile(v=acceptance.length, why=why(acceptance.reason))}
 
 
 def _newest(series: Series) -> Tile:

@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 
 from analysis.config_diff import chips
 from domain import Run, RunState
+from reports.run_report import RunReport, engine_title, report_on
 from storage.ask import queries
 from storage.store import Store
 from web import markup
 from web.charts import ground
 from web.context import services
-from web.facts import Facts, engine_title, facts_in
 from web.theme import colors_apart, duration, run_color, three_digits
+from web.words import why
 
 RECENT_S = 120.0
 NOT_SEEN = "no decode speed in the last two minutes"
@@ -38,7 +39,7 @@ def first_cards(store: Store, run_ids: Sequence[str]) -> str:
     runs = [known[run_id] for run_id in run_ids if run_id in known]
     if not runs:
         return ""
-    ended = {one.run.id: one for one in facts_in(store, [run for run in runs if run.state.is_final])}
+    ended = {one.run.id: one for one in report_on(store, [run for run in runs if run.state.is_final])}
     recent = queries.recent_speed(store, [run.id for run in runs if run.id not in ended], RECENT_S)
     speeds = [_speed_of(ended[run.id]) if run.id in ended else _speed_now(run, recent[run.id]) for run in runs]
     return _grid(map(_card, runs, colors_apart([run.color for run in runs]), speeds))
@@ -62,10 +63,10 @@ def _speed_now(run: Run, speeds: Sequence[float | None]) -> str:
     return f'<div class="pw-muted">{said}</div>'
 
 
-def _speed_of(facts: Facts) -> str:
-    said = facts.summary
+def _speed_of(report: RunReport) -> str:
+    said = report.summary
     if said.factors is None:
-        return f'<div class="pw-muted">{markup.text(said.reason)}</div>'
+        return f'<div class="pw-muted">{markup.text(why(said.reason))}</div>'
     return _big(said.factors.decode_tps, "decode, mean of its active windows")
 
 

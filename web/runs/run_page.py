@@ -13,16 +13,17 @@ from analysis.config_diff import chips
 from collectors.logs.log_view import LogTailView
 from commands.write import shell_text
 from domain import Run
+from reports.evidence import evidence_of
+from reports.run_report import RunReport, engine_title
 from storage.ask import queries
 from web import markup, places
 from web.actions import is_operator, stop_buttons
 from web.compare.comparison import number_tiles
 from web.compare.shown_sql import show_the_sql
+from web.compare.source_line import source_line
 from web.context import services
-from web.effective_config import asked_and_effective
-from web.evidence import evidence_of, source_line
-from web.facts import Facts, engine_title
 from web.markup import markdown_text
+from web.runs.effective_config import asked_and_effective
 from web.sharing.bundle_button import bundle_button
 from web.sharing.share_dialog import share_button
 from web.theme import duration
@@ -46,9 +47,9 @@ REQUEST: dict[str, Any] = {  # column -> how it is shown
 }
 
 
-def header(facts: Facts) -> None:
+def header(report: RunReport) -> None:
     """Which run this is and how it stands."""
-    run = facts.run
+    run = report.run
     words = markup.chips(chips(run.config.model_dump(), engine_title(run)))
     state = f'<span class="pw-state-{run.state}">{run.state}</span>'
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
@@ -82,10 +83,10 @@ def cause(run: Run) -> None:
         st.info(markdown_text(run.note))
 
 
-def numbers(facts: Facts) -> None:
+def numbers(report: RunReport) -> None:
     """What was measured, and who said so."""
-    st.html(number_tiles(facts))
-    st.html(source_line(evidence_of([facts.run])[0]))
+    st.html(number_tiles(report))
+    st.html(source_line(evidence_of(services().store, [report.run])[0]))
 
 
 def timeline(run: Run) -> None:
@@ -114,9 +115,9 @@ def _event(row: queries.EventRow) -> str:
     return f'<span class="pw-mark-{markup.text(row.kind)}">{markup.text(row.text)}</span>'
 
 
-def requests(facts: Facts) -> None:
+def requests(report: RunReport) -> None:
     """The requests of our own load, as its client measured them."""
-    rows = queries.requests(services().store, facts.run.id)
+    rows = queries.requests(services().store, report.run.id)
     if rows.num_rows:
         st.subheader("Requests")
         st.dataframe(rows.to_pandas(), hide_index=True, column_order=list(REQUEST), column_config=REQUEST)

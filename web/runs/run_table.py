@@ -9,10 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from analysis.config_diff import chips
+from reports.run_report import RunReport
 from web import markup, places
 from web.charts import ground
-from web.facts import Facts
 from web.theme import DASH, run_color
+from web.words import why
 
 COLUMNS = {
     "color": st.column_config.ImageColumn("", width=24),
@@ -35,9 +36,9 @@ COLUMNS = {
 }
 
 
-def pick_from_table(facts: Sequence[Facts]) -> None:
+def pick_from_table(reports: Sequence[RunReport]) -> None:
     """Show the runs; a selection of two or more can be compared, any can be laid under the live ones."""
-    rows = pd.DataFrame([_row(one) for one in facts])
+    rows = pd.DataFrame([_row(one) for one in reports])
     chosen = st.dataframe(
         rows,
         hide_index=True,
@@ -47,7 +48,7 @@ def pick_from_table(facts: Sequence[Facts]) -> None:
         key="ended-runs",
         placeholder=DASH,
     )
-    picked = [facts[i].run.id for i in chosen["selection"]["rows"]]
+    picked = [reports[i].run.id for i in chosen["selection"]["rows"]]
     with st.container(horizontal=True):
         if st.button("Compare the selected runs", disabled=len(picked) < 2):
             st.switch_page(places.COMPARE, query_params={"run": list(reversed(picked))})
@@ -55,20 +56,20 @@ def pick_from_table(facts: Sequence[Facts]) -> None:
             st.switch_page(places.LIVE, query_params={"run": picked})
 
 
-def _row(facts: Facts) -> dict[str, object]:
-    run, said = facts.run, facts.summary
+def _row(report: RunReport) -> dict[str, object]:
+    run, said = report.run, report.summary
     return {
         "color": _square(run_color(run.color, ground())),
         "name": run.name,
-        "config": " · ".join(chips(run.config.model_dump(), facts.engine_title)),
+        "config": " · ".join(chips(run.config.model_dump(), report.engine_title)),
         "typical": said.typical_tps,
         "peak": said.peak_tps,
         "tokens_per_step": said.factors.tokens_per_step if said.factors else None,
-        "acceptance": facts.acceptance.length,
+        "acceptance": report.acceptance.length,
         "state": str(run.state),
         "when": (run.started_at or run.created_at).astimezone(UTC),
         "page": f"run?run={run.id}",
-        "why": run.cause or said.reason or run.note or "",
+        "why": run.cause or why(said.reason) or run.note or "",
     }
 
 

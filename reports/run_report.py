@@ -1,4 +1,4 @@
-"""What the pages know of a run beyond its row: its windows, what they say, and what the guard must know of it."""
+"""What is known of a run beyond its row: its windows, what they say, and what the guard must know of it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.guard import Subject, reasons_not_comparable
+from analysis.reasons import Reason
 from analysis.windows import SpeedSummary, Window, summarize
 from domain import Run, RunState
 from engines import BY_NAME
 from engines.definitions import MEASURES
 from storage.ask import queries
-from web.context import services
 from workloads import unsent_requests
 
 PEAK_WINDOW_S = 2.0
 
 
 @dataclass(frozen=True)
-class Facts:
-    """One run with everything a page says about it."""
+class RunReport:
+    """One run with everything that is said about its speed."""
 
     run: Run
     windows: list[Window]
@@ -49,42 +49,32 @@ def engine_title_of(name: str) -> str:
     return engine.title if engine else name
 
 
-def facts_of(runs: Sequence[Run]) -> list[Facts]:
-    """The facts of each run, in the order given."""
-    return facts_in(services().store, runs)
-
-
-def facts_in(store: queries.Asked, runs: Sequence[Run]) -> list[Facts]:
-    """The same from this store; one query a kind for all runs."""
+def report_on(store: queries.Asked, runs: Sequence[Run]) -> list[RunReport]:
+    """The report of each run, in the order given; one query a kind for all runs."""
     ids = [run.id for run in runs]
     windows = queries.windows(store, ids, PEAK_WINDOW_S)
     acceptance = queries.acceptance(store, ids)
     requests = queries.request_totals(store, ids)
     neighbours = queries.neighbours(store, ids)
-    return [_facts(run, windows[run.id], acceptance[run.id], requests[run.id], neighbours[run.id]) for run in runs]
+    return [_report(run, windows[run.id], acceptance[run.id], requests[run.id], neighbours[run.id]) for run in runs]
 
 
-def not_comparable(runs: Sequence[Run]) -> dict[str, str]:
+def not_comparable(store: queries.Asked, runs: Sequence[Run]) -> dict[str, Reason]:
     """Run id -> why its speed is not held against the first one's, for those of which it is not."""
     if len(runs) < 2:
         return {}
-    facts = facts_of(runs)
-    reasons = [(other.run, reasons_not_comparable(facts[0].subject, other.subject)) for other in facts[1:]]
-    return {run.id: without_name(found[0], run) for run, found in reasons if found}
+    first, *others = report_on(store, runs)
+    reasons = {other.run.id: reasons_not_comparable(first.subject, other.subject) for other in others}
+    return {run_id: found[0] for run_id, found in reasons.items() if found}
 
 
-def without_name(reason: str, run: Run) -> str:
-    """A reason of the guard where the run's name stands already."""
-    return reason.removeprefix(f"{run.name} ")
-
-
-def _facts(
+def _report(
     run: Run,
     windows: list[Window],
     acceptance: queries.Acceptance,
     requests: queries.RequestTotals,
     neighbours: int,
-) -> Facts:
+) -> RunReport:
     summary = summarize(windows)
     workload = run.workload
     subject = Subject(
@@ -102,4 +92,4 @@ def _facts(
         unsent=unsent_requests(workload, requests.sent) if workload and run.state.is_final else 0,
         neighbours=neighbours,
     )
-    return Facts(run, windows, summary, subject, acceptance, requests)
+    return RunReport(run, windows, summary, subject, acceptance, requests)

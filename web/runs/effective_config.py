@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.config_diff import flatten
-from analysis.effective import Row, Told, effective_rows
+from analysis.effective import Row
 from domain import Run
-from storage.ask import queries
+from reports.effective_config import effective_config
 from web import markup
 from web.context import services
 from web.theme import DASH
@@ -18,15 +17,13 @@ NOT_ASKED = "not stated in the command"
 
 def asked_and_effective(run: Run) -> None:
     """One table; a row whose two values differ is marked."""
-    asked = flatten(run.config.model_dump(mode="json", exclude={"argv"}))
-    told = [Told(*row) for row in queries.startup_facts(services().store, run.id)]
-    rows = effective_rows(asked, run.config.engine, told)
-    if told:
+    rows, was_told = effective_config(services().store, run)
+    if was_told:
         head, body = ["field", "as asked", "as the server says it started"], [_cells(row) for row in rows]
     else:
         head, body = ["field", "as asked"], [_cells(row)[:2] for row in rows]
     st.html(markup.table(head, body, wraps=True))
-    if not told:
+    if not was_told:
         st.caption("Its log has said nothing of how it started.")
 
 

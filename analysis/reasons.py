@@ -1,0 +1,50 @@
+"""Why something is not known or not compared: a code with its values; `web/words.py` has the words.
+
+Rooms below the pages give reasons in this form, so that a page, the command line and a test can each tell them apart
+without reading a sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Code(StrEnum):
+    """What a reason is; in brackets the runs and values that it comes with."""
+
+    # about one run's speed
+    NO_WINDOW = "no_window"
+    TOO_FEW_WINDOWS = "too_few_windows"  # active, windows, fewest
+    NO_STEP_COUNTED = "no_step_counted"
+    NO_STEP_COUNTER = "no_step_counter"
+    STEPS_MISSING = "steps_missing"  # missing, active
+    NO_TOKENS_COUNTED = "no_tokens_counted"
+    # about one run's acceptance
+    NO_DRAFT_MADE = "no_draft_made"
+    NO_DRAFT_TOLD = "no_draft_told"
+    DRAFTS_NOT_COUNTED = "drafts_not_counted"
+    DRAFTS_NOT_LOGGED = "drafts_not_logged"
+    # why two runs are not ranked
+    FAILED = "failed"  # [run] why: a Reason
+    NO_SPEED = "no_speed"  # [run] why: a Reason
+    OVERLAP = "overlap"  # [a, b]
+    SHARED_MACHINE = "shared_machine"  # [run] others
+    NO_WORKLOAD = "no_workload"  # [run, ...]
+    OTHER_WORKLOAD = "other_workload"  # [a, b] workloads
+    OTHER_PROMPTS = "other_prompts"  # [a, b]
+    OTHER_WORKLOAD_PARAMS = "other_workload_params"  # [a, b] params
+    UNFINISHED_LOAD = "unfinished_load"  # [run] unsent
+    OTHER_WINDOWS = "other_windows"  # [a, b] window_s, each None where every log line has its own
+    OTHER_DEFINITION = "other_definition"  # [a, b] definitions
+    OTHER_CONCURRENCY = "other_concurrency"  # [a, b] requests
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason; `run_ids` are the runs that it is about, in the order of the words."""
+
+    code: Code
+    run_ids: tuple[str, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
