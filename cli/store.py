@@ -20,6 +20,8 @@ Answer = tuple[str, dict[str, Any]]  # for a person, for a program
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     checked = _add(commands, "check", check, "read the whole store to its end, or one bundle or backup")
     checked.add_argument("file", type=Path, nargs="?", metavar="FILE")
+    words = "make a store that cannot be opened anew from its published copy, and say what is lost"
+    checked.add_argument("--repair", action="store_true", help=words)
     exported = _add(commands, "export", export, "write finished runs as one file for another Pitwall, secrets masked")
     exported.add_argument("runs", nargs="+", metavar="RUN", help="a run's id; of several, in the order of comparison")
     exported.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN.pitwall.zip")
@@ -50,17 +52,37 @@ def _print(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> Answer:
-    """The published file, or a bundle or backup, read to the end."""
+    """The published file, or a bundle or backup, read to the end; or the store mended."""
+    if arguments.repair:
+        return _repair()
     return _check_file(arguments.file) if arguments.file else _check_store()
+
+
+def _repair() -> Answer:
+    """Owns the store meanwhile; raises StoreInUseError while a Pitwall runs there."""
+    from settings import load_settings
+    from storage.files.repair import repair
+
+    done = repair(load_settings(), datetime.now(UTC))
+    fields = {
+        "was_damaged": done.was_damaged,
+        "set_aside": str(done.set_aside) if done.set_aside else None,
+        "rows": done.rows,
+        "lost": [one._asdict() for one in done.lost],
+    }
+    return "\n".join(done.sentences()), fields
 
 
 def _check_store() -> Answer:
     from settings import load_settings
+    from storage.files.lost import read_lost_files
     from storage.reading import count_views, published_query
 
     with published_query(load_settings().published_path) as query:
         rows = count_views(query)
-    return "\n".join(f"{name:20} {count:>12,} rows" for name, count in rows.items()), {"rows": rows}
+        lost = read_lost_files(query)
+    lines = [*(f"{name:20} {count:>12,} rows" for name, count in rows.items()), *(one.sentence() for one in lost)]
+    return "\n".join(lines), {"rows": rows, "lost": [one._asdict() for one in lost]}
 
 
 def _check_file(file: Path) -> Answer:

@@ -72,7 +72,8 @@ def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 def _sealed_files(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     """The sealed files of a table, a line each, by schema, the oldest first."""
     found = connection.execute(
-        "SELECT string_agg(path, chr(10) ORDER BY path) FROM raw.sealed_files WHERE table_name = ? "
+        "SELECT string_agg(path, chr(10) ORDER BY path) FROM raw.sealed_files "
+        "WHERE table_name = ? AND lost_reason IS NULL "
         "GROUP BY schema_number ORDER BY schema_number",
         [table],
     ).fetchall()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, Self
 
+import duckdb
 import pyarrow as pa
 
 from domain import AuditEntry, Run, RunState, Share, utc_now
 from samples import Batch, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
-from storage.database import Database, StoreError
+from storage.database import Database, StoreError, StoreInUseError
+from storage.files.damage import damaged, first_line, look_for_damage
+from storage.files.lost import LostFile, look_deeply, look_quickly, note_lost_files, read_lost_files
 from storage.files.publish import Publisher
 from storage.files.seal import SealedDraft, Sealer
 from storage.records import audit_table, share_of, share_table
@@ -22,6 +26,7 @@ from storage.rows import run_of, run_table, tables_of
 from storage.writer import WRITE_FAILURES, CommitCallback, Pending, Writer, replace_rows
 
 CLOSE_TIMEOUT_S = 3.0
+READ_FAILURES = (duckdb.IOException, duckdb.InvalidInputException)  # a file is not there, or is none
 NEVER_WAITS = frozenset({"events", "collector_health"})  # a few rows a minute, and how anybody learns of the trouble
 
 
@@ -49,6 +54,19 @@ class StoreHealth:
     publish_ms: float | None  # how long the last publishing took
 
 
+def _opened(settings: Settings) -> Database:
+    """The store's file; raises DamagedStoreError where DuckDB cannot read it, StoreError where nobody may."""
+    is_there = settings.store_path.exists()
+    try:
+        return Database(settings.store_path)
+    except StoreInUseError:
+        raise
+    except StoreError as error:
+        if is_there and os.access(settings.store_path, os.R_OK | os.W_OK):
+            raise damaged(settings, first_line(error.__cause__ or error)) from error
+        raise
+
+
 class Store:
     """Everything below the data folder; safe from any thread, opened by one process at a time."""
 
@@ -70,11 +88,13 @@ class Store:
             settings.data_dir.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
-        database = Database(settings.store_path)
+        database = _opened(settings)
         try:
             with database.cursor() as cursor:
                 migrate(cursor)
+                look_for_damage(cursor, settings)
             with database.transaction() as cursor:
+                note_lost_files(cursor, settings.parquet_dir)
                 define_views(cursor, settings.parquet_dir)
         except WRITE_FAILURES as error:
             database.close()
@@ -183,8 +203,26 @@ class Store:
 
     def query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> pa.Table:
         """The rows a statement gives, on a cursor of its own; times come in UTC. Raises duckdb.Error."""
+        try:
+            return self._query(sql, params)
+        except READ_FAILURES:
+            # A sealed file may have gone since the start: without it the rest can be read.
+            if not self._sealer.note_lost():
+                raise
+        return self._query(sql, params)
+
+    def _query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None) -> pa.Table:
         with self._database.cursor() as cursor:
             return cursor.execute(sql, params).to_arrow_table()
+
+    def look_for_lost_files(self, deeply: bool = False) -> list[LostFile]:
+        """Look at every sealed file, leave out those that are missing or broken, and give them by run."""
+        self._sealer.note_lost(look_deeply if deeply else look_quickly)
+        return self.lost_files()
+
+    def lost_files(self) -> list[LostFile]:
+        """The sealed files that are left out now, by run."""
+        return read_lost_files(self.query)
 
     def on_commit(self, callback: CommitCallback) -> None:
         """Call back after each commit with the ids of the runs it touched; on the writer's thread, so be quick."""

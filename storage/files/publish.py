@@ -18,7 +18,7 @@ from storage.rows import SAMPLE_TABLES
 
 EVERY_S = 2.0
 DUTY = 0.05  # publishing never takes more than this share of a core
-PUBLISHED_TABLES = ("runs", "metric_definitions", "audit", "tail_positions", *SAMPLE_TABLES.values())
+PUBLISHED_TABLES = ("runs", "metric_definitions", "audit", "tail_positions", "commits", *SAMPLE_TABLES.values())
 
 
 class Publisher:
@@ -106,6 +106,7 @@ class Publisher:
             made.register("files", files)
             made.execute("INSERT INTO raw.sealed_files FROM files")
             made.unregister("files")
+            made.execute("DELETE FROM raw.commits")  # the owner's number comes with the rows
             define_views(made, self._settings.parquet_dir)
             made.commit()
         self._template_files = files

@@ -20,6 +20,7 @@ from settings import Settings
 from storage.ask.literals import quoted
 from storage.catalog import define_views
 from storage.database import Database, StoreError
+from storage.files.lost import Look, look_quickly, note_lost_files
 from storage.rows import TIME_COLUMNS
 
 EVERY_S = 30.0
@@ -97,6 +98,23 @@ class Sealer:
                 self._sealed()
             return len(portions)
 
+    def note_lost(self, look: Look = look_quickly) -> bool:
+        """Leave out the sealed files that are missing or broken, and take back those that are whole again.
+
+        Whether anything has changed; where nothing can be written, nothing does.
+        """
+        with self._tick_lock:
+            try:
+                with self._database.transaction() as cursor:
+                    has_changed = note_lost_files(cursor, self._parquet_dir, look)
+                    if has_changed:
+                        define_views(cursor, self._parquet_dir)
+            except (duckdb.Error, StoreError):
+                return False
+        if has_changed:
+            self._sealed()
+        return has_changed
+
     def _due(self, now: datetime) -> list[Portion]:
         with self._database.cursor() as cursor:
             return [
@@ -127,7 +145,7 @@ class Sealer:
     def _record(self, cursor: duckdb.DuckDBPyConnection, path: Path, table: str, run_id: str | None, rows: int) -> None:
         record = [str(path.relative_to(self._parquet_dir)), table, run_id, rows, self._clock()]
         schema = "(SELECT max(number) FROM raw.migrations)"
-        cursor.execute(f"INSERT INTO raw.sealed_files VALUES (?, ?, ?, ?, ?, {schema})", record)
+        cursor.execute(f"INSERT INTO raw.sealed_files SELECT ?, ?, ?, ?, ?, {schema}, NULL", record)
 
     def remove_orphans(self) -> int:
         """Delete files that a kill left unrecorded; younger ones may be read by somebody right now."""

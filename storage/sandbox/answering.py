@@ -53,7 +53,7 @@ def open_locked(job: Job) -> duckdb.DuckDBPyConnection:
         "autoload_known_extensions": False,
     }
     connection = duckdb.connect(str(published), read_only=True, config=config)
-    sealed = connection.execute("SELECT path FROM raw.sealed_files").fetchall()
+    sealed = connection.execute("SELECT path FROM raw.sealed_files WHERE lost_reason IS NULL").fetchall()
     paths = ", ".join(quoted(str(parquet_dir / path)) for (path,) in sealed)
     for setting in (
         "SET TimeZone = 'UTC'",

@@ -47,7 +47,8 @@ def write_backup(settings: Settings, target: Path, now: datetime) -> int:
 def _contents(store: Path) -> tuple[list[str], int]:
     """The sealed files that a store names, and the number of its schema."""
     with duckdb.connect(str(store), read_only=True) as connection:
-        sealed = connection.execute("SELECT path FROM raw.sealed_files ORDER BY path").fetchall()
+        sql = "SELECT path FROM raw.sealed_files WHERE lost_reason IS NULL ORDER BY path"
+        sealed = connection.execute(sql).fetchall()
         number = connection.execute("SELECT max(number) FROM raw.migrations").fetchone()
     assert number is not None
     return [path for (path,) in sealed], int(number[0])

@@ -1,0 +1,94 @@
+"""Whether the store's own file is whole, told before anything is written to it.
+
+DuckDB opens a file whose blocks are damaged, and one whose write-ahead log is garbage, as if nothing were missing.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from settings import Settings
+from storage.ask.literals import quoted
+from storage.database import StoreError
+
+NO_COPY = "There is no published copy: restore a backup into another folder (`./pitwall restore FILE`)."
+
+
+class DamagedStoreError(StoreError):
+    """The store's file cannot be read, or has lost commits; the sentence has the way out."""
+
+
+def damaged(settings: Settings, what: str) -> DamagedStoreError:
+    """The error that says what is wrong and how to go on."""
+    return DamagedStoreError(f"The store {settings.store_path} is damaged: {what} {way_out(settings)}")
+
+
+def way_out(settings: Settings) -> str:
+    """What to do, and what is in the copy that it would use."""
+    published = settings.published_path
+    rows = count_published(published)
+    if rows is None:
+        return NO_COPY
+    written = datetime.fromtimestamp(published.stat().st_mtime, UTC)
+    return (
+        f"`./pitwall check --repair` sets it aside and makes it anew from the published copy of "
+        f"{written:%Y-%m-%d %H:%M:%S} UTC, which has {rows:,} rows beside the sealed files."
+    )
+
+
+def count_published(path: Path) -> int | None:
+    """The rows that the published copy holds itself; None where there is none that can be read."""
+    try:
+        with duckdb.connect(str(path), read_only=True) as copy:
+            return _read_all(copy)
+    except (duckdb.Error, OSError):
+        return None
+
+
+def published_commit(path: Path) -> int | None:
+    """The number of the last commit in the published copy; None where there is none that can be read."""
+    try:
+        with duckdb.connect(str(path), read_only=True) as copy:
+            return _commit(copy)
+    except (duckdb.Error, OSError):
+        return None
+
+
+def look_for_damage(cursor: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Read the whole file once (rows that last are sealed, so it is small); raises DamagedStoreError."""
+    try:
+        _read_all(cursor)
+        number = _commit(cursor)
+    except duckdb.Error as error:
+        raise damaged(settings, first_line(error)) from error
+    published = published_commit(settings.published_path)
+    if published is not None and published > number:
+        raise damaged(settings, f"its last {published - number:,} commits are gone with its write-ahead log.")
+
+
+def first_line(error: BaseException) -> str:
+    """What DuckDB says, as one sentence."""
+    return f"{str(error).splitlines()[0].rstrip('.')}."
+
+
+def _read_all(cursor: duckdb.DuckDBPyConnection) -> int:
+    """Every column of every table, so that a damaged block shows itself; the number of rows."""
+    tables = cursor.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
+    counts = [
+        cursor.execute(f"SELECT count(*), count(hash(COLUMNS(*))) FROM raw.{quoted_name(name)}").fetchone()
+        for (name,) in tables
+    ]
+    return sum(int(count[0]) for count in counts if count)
+
+
+def quoted_name(name: str) -> str:
+    """A name as an identifier."""
+    return '"' + quoted(name)[1:-1].replace('"', '""') + '"'
+
+
+def _commit(cursor: duckdb.DuckDBPyConnection) -> int:
+    row = cursor.execute("SELECT max(number) FROM raw.commits").fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
