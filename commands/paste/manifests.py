@@ -22,6 +22,10 @@ _KEY = re.compile(
     re.MULTILINE,
 )
 _KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)")
+_COMMENT = re.compile(r"\s#.*$|^#.*$")
+_PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
+_OF_AN_ITEM = frozenset({"value", "valueFrom", "mountPath", "protocol", "name"})
+_FLAG_AND_VALUE = re.compile(r"(--?[A-Za-z][\w.-]*)[ \t]+(\S.*)", re.DOTALL)
 _COMPOSE_KEYS = frozenset({"image", "command", "entrypoint"})
 
 
@@ -32,6 +36,8 @@ def looks_like_manifest(text: str) -> bool:
 
 def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Container]:
     """The containers of a YAML text in their order; none if it is no YAML."""
+    if flat := read_flat_manifest(text, notes):
+        return flat
     try:
         documents = [node for node in yaml.load_all(text, Loader=_LOADER) if isinstance(node, dict | list)]
     except (yaml.YAMLError, RecursionError, ValueError):
@@ -49,6 +55,45 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
     if is_kubernetes:
         _publish(found, [node for node in mappings if "nodePort" in node])
     return found
+
+
+def read_flat_manifest(text: str, notes: Notes) -> list[Container]:
+    """The one container of a Kubernetes manifest whose lines have lost their indentation; none for any other text."""
+    lines = [_COMMENT.sub("", line).strip() for line in text.splitlines()]
+    if "containers:" not in lines or any(line.startswith((" ", "\t")) for line in text.splitlines()):
+        return []
+    sections: dict[str, list[str]] = {}
+    section = ""
+    for line in lines[lines.index("containers:") + 1 :]:
+        key, colon, value = line.partition(":")
+        if colon and _PLAIN_KEY.fullmatch(key) and key not in _OF_AN_ITEM:
+            section = key
+            sections.setdefault(section, [value.strip()] if value.strip() else [])
+        elif section:
+            sections[section].append(line)
+    node = {name: _flat_value(name, items) for name, items in sections.items() if items}
+    if not isinstance(node.get("image"), str):
+        return []
+    notes.add(notes.warnings, "the manifest has lost its indentation: it was read line by line")
+    return [_kubernetes(node, notes)]
+
+
+def _flat_value(name: str, lines: list[str]) -> Any:
+    """A section's lines as YAML would have them: a text, or the items that begin with a dash."""
+    if not lines[0].startswith("-"):
+        return _scalar(lines[0])
+    if name in ("command", "args"):
+        return [_scalar(line[1:].strip()) for line in lines if line.startswith("-")]
+    items: list[dict[str, str]] = []
+    for line in lines:
+        key, _, value = line.removeprefix("-").strip().partition(":")
+        items += [{}] if line.startswith("-") else []
+        items[-1][key] = _scalar(value.strip())
+    return items
+
+
+def _scalar(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
 def _mappings(root: Any) -> Iterator[dict[str, Any]]:
@@ -93,10 +138,23 @@ def _compose(node: dict[str, Any], variables: Variables, notes: Notes) -> Contai
 def _compose_words(value: Any, variables: Variables, notes: Notes) -> list[Arg]:
     """`command:` or `entrypoint:`, a list of words or one shell-like text; `$$` is a plain dollar there."""
     if isinstance(value, list):
-        words = [Arg(item, variables.expand_text(item)) for item in value if isinstance(item, str)]
+        items = _split_items([item for item in value if isinstance(item, str)], notes)
+        words = [Arg(item, variables.expand_text(item)) for item in items]
     else:
         words = _shell_words(value if isinstance(value, str) else "", variables, notes)
     return [Arg(word.raw.replace("$$", "$"), word.text.replace("$$", "$")) for word in words]
+
+
+def _split_items(items: list[str], notes: Notes) -> list[str]:
+    """The words of a list, an item that holds a flag and its value as two: its writer meant them so."""
+    words: list[str] = []
+    for item in items:
+        both = _FLAG_AND_VALUE.fullmatch(item)
+        words += [both[1], _scalar(both[2].strip())] if both else [item]
+        if both:
+            text = f"{both[1]} and its value stand in one list item: the server would be given them as a single word"
+            notes.add(notes.warnings, text)
+    return words
 
 
 def _shell_words(text: str, variables: Variables, notes: Notes) -> list[Arg]:
@@ -119,7 +177,8 @@ def _kubernetes(node: dict[str, Any], notes: Notes) -> Container:
         container.args = split
     else:
         known = {name: value for name, value in container.env.items() if "$" not in value}
-        container.args = [Arg(word, _substitute(word, known)) for word in command + args]
+        words = _split_items(command + args, notes)
+        container.args = [Arg(word, _substitute(word, known)) for word in words]
     resources = node.get("resources")
     container.gpus = _gpu_count(_get_any(resources, "limits")) or _gpu_count(_get_any(resources, "requests"))
     container.ports = [f"{port}:{port}" for item in _list(node.get("ports")) if (port := _get(item, "containerPort"))]

@@ -16,6 +16,7 @@ from commands.paste.variables import Arg, Variables
 DEEPEST_SCRIPT = 4  # bash -c within bash -c
 MOST_WORDS = 5000  # a command with more launches nothing
 RESERVED = frozenset({"{", "if", "then", "else", "elif", "do", "while", "until", "!", "eval"})
+CONDITIONS = frozenset({"[", "[[", "test", "(("})
 EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"})
 
 
@@ -93,6 +94,8 @@ class ScriptReader:
         self._unknown: Candidate | None = None
         self._text = ""
         self._tail: tuple[int, int] | None = None  # what follows the server on its own line
+        self._open_blocks = 0  # of `if`
+        self._was_condition = False  # the command before it was
 
     def read(self, text: str) -> Candidate | None:
         """The first server, else the first container of an engine that is not known."""
@@ -105,9 +108,9 @@ class ScriptReader:
         return self.found or self._unknown
 
     def _take(self, command: Command) -> None:
+        is_conditional = self._is_conditional(command)
         if command.array:
-            name, words = command.array
-            self.variables.arrays[name] = [word.text for word in self.variables.expand_words(words)]
+            self._assign_array(*command.array, is_conditional)
         words = command.words
         while words and words[0].text in RESERVED:
             words = words[1:]
@@ -124,6 +127,25 @@ class ScriptReader:
         elif not self.found:
             for name, value in assignments:
                 self.variables.assign(name, value)
+        if words and words[0].text == ":" and not self.found:
+            for word in words[1:]:
+                self.variables.assign_default(word)
+
+    def _is_conditional(self, command: Command) -> bool:
+        """Whether only a shell can tell if this command is run: `[[ ... ]] && it`, or within `if`."""
+        first = next((word.text for word in command.words if word.text not in RESERVED), "")
+        opening = next((word.text for word in command.words), "")
+        self._open_blocks = max(0, self._open_blocks + (opening == "if") - (opening == "fi"))
+        after_condition = self._was_condition and command.follows in ("&&", "||")
+        self._was_condition = first in CONDITIONS or after_condition
+        return after_condition or self._open_blocks > 0
+
+    def _assign_array(self, name: str, words: Sequence[Word], is_conditional: bool) -> None:
+        if is_conditional:
+            self.variables.forget(name)
+        else:
+            self.variables.arrays[name] = [word.text for word in self.variables.expand_words(words)]
+            self.variables.unknown_arrays.discard(name)
 
     def _export(self, words: Sequence[Word]) -> None:
         if self.found:

@@ -22,7 +22,7 @@ sudo nohup env exec time nice ionice taskset numactl stdbuf timeout setsid scree
 mpiexec torchrun accelerate ray nsys ncu docker podman nerdctl docker-compose kubectl helm singularity apptainer
 bash sh zsh ssh eval command nvidia-smi export declare typeset set unset cd mkdir rm cp mv cat tee echo printf
 curl wget git pip pip3 apt apt-get source . if then else elif fi for while do done case esac function return sleep
-kill pkill wait trap ulimit local readonly test [ [[ ! true false huggingface-cli hf modprobe systemctl chmod chown
+kill pkill wait trap ulimit local readonly test [ [[ : ! true false huggingface-cli hf modprobe systemctl chmod chown
 start
 """
 _COMMAND_WORDS = frozenset(COMMAND_WORDS.split()).union(*(known.first_words for known in INVOCATIONS.values()))

@@ -44,6 +44,7 @@ class Variables:
     notes: Notes
     values: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, list[str]] = field(default_factory=dict)
+    unknown_arrays: set[str] = field(default_factory=set)
     exported: dict[str, str] = field(default_factory=dict)  # as written
     secrets: dict[str, str] = field(default_factory=dict)  # values of secret names and flags, wherever they were met
 
@@ -57,6 +58,19 @@ class Variables:
             self.values.pop(name, None)
         else:
             self.values[name] = text
+
+    def assign_default(self, word: Word) -> None:
+        """What `: "${NAME:=value}"` does: NAME is assigned unless it has a value."""
+        for part in word.parts:
+            braced = _BRACED.match(part.text) if part.is_reference else None
+            if braced and braced[2] in ("=", ":=") and braced[1] not in self.values:
+                self.assign(braced[1], Word((Part(self.expand_text(braced[3]), is_quoted=True),)))
+
+    def forget(self, name: str) -> None:
+        """A name whose value depends on what only a shell can tell stays a reference."""
+        self.values.pop(name, None)
+        self.arrays.pop(name, None)
+        self.unknown_arrays.add(name)
 
     def export(self, name: str, value: Word | None) -> None:
         """Remember `export NAME=value` or `export NAME`."""
@@ -91,6 +105,9 @@ class Variables:
         array = _ARRAY.match(word.text)
         if array and array[1] in self.arrays:
             yield from map(arg, self.arrays[array[1]])
+            return
+        if array and array[1] in self.unknown_arrays:
+            self.notes.add(self.notes.unresolved, word.text)
             return
         text = self.expand(word)
         for placeholder in _PLACEHOLDER.findall(text):

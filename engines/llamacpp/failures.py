@@ -13,6 +13,8 @@ class CollectorError(NamedTuple):
     sentence: str
 
 
+_OUT_OF_MEMORY = "The accelerator ran out of memory."
+_RETRIED = re.compile(r"compute buffer allocation failed, retrying|retrying without pipeline parallelism")
 _RULES: tuple[tuple[re.Pattern[str], CollectorError], ...] = tuple(
     (re.compile(pattern), CollectorError(rank, sentence))
     for pattern, rank, sentence in (
@@ -21,7 +23,7 @@ _RULES: tuple[tuple[re.Pattern[str], CollectorError], ...] = tuple(
             r"failed to allocate (?:buffer for kv cache|compute)|ErrorOutOfDeviceMemory|"
             r"CUDA error: out of memory",
             0,
-            "The accelerator ran out of memory.",
+            _OUT_OF_MEMORY,
         ),
         (r"^CUDA error: ", 0, "The CUDA runtime failed."),
         (r"unknown model architecture", 0, "This build does not know the model's architecture."),
@@ -42,6 +44,7 @@ _RULES: tuple[tuple[re.Pattern[str], CollectorError], ...] = tuple(
             0,
             "The kernel killed the process, most likely for memory.",
         ),
+        (r"failed to decode the batch, n_batch = 1\b", 0, "The KV cache has no room for one more token."),
         (r"GGML_ASSERT\(", 0, "An internal check of the engine failed."),
         (r"what\(\): ", 0, "The server ended with an exception."),
         (r"terminate called after throwing", 1, "The server ended with an exception."),
@@ -82,3 +85,14 @@ _RULES: tuple[tuple[re.Pattern[str], CollectorError], ...] = tuple(
 def read_trouble(text: str) -> CollectorError | None:
     """What a message means for the run, or None."""
     return next((trouble for pattern, trouble in _RULES if pattern.search(text)), None)
+
+
+def is_allocation_failure(text: str) -> bool:
+    """Whether a buffer could not be had: some are tried again with less, see `is_retry`."""
+    trouble = read_trouble(text)
+    return trouble is not None and trouble.sentence == _OUT_OF_MEMORY
+
+
+def is_retry(text: str) -> bool:
+    """Whether what could not be allocated is tried again in another way."""
+    return _RETRIED.search(text) is not None

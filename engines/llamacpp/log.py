@@ -9,7 +9,7 @@ from datetime import datetime
 
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter
-from engines.llamacpp.failures import read_trouble
+from engines.llamacpp.failures import is_allocation_failure, is_retry, read_trouble
 from engines.llamacpp.startup import MERGES, VERSION, StartupFacts
 from engines.llamacpp.timings import (
     Fields,
@@ -24,10 +24,15 @@ from engines.reading import LineReader, mark, sample_on
 from samples import LogSample
 
 DEFINITION = "llamacpp.log"
+RETRY = "A buffer did not fit in memory and was tried again without pipeline parallelism: it uses the GPUs in turn."
 _SIGNS = re.compile(
     r"\bslot +(?:print_timing|release|launch_slot_|update_slots|load_model): id +\d|\bsrv +\w+: |\bllama_server\b|"
     r"\bllama_(?:model_load|context|kv_cache|perf_context)|\bggml_(?:cuda|backend|vulkan|metal)|"
-    r"^build(?:_info)?: b?\d+|\[ *print_timings\]|\bllama-server\b",
+    r"^build(?:_info)?: b?\d+|\[ *print_timings\]|\bllama-server\b|\bllama_model_loader: |\bggml_gallocr_|"
+    r"(?:^|[ |])(?:load_tensors|print_info|common_init_from_params|graph_reserve|sched_reserve): |"
+    r"\bupdate_slots ?: |\bslot +\d+ (?:is processing \[task id: \d+\]|: kv cache rm - \[)|"
+    r"\beval time = +[\d.]+ ms / +\d+ (?:tokens|runs)\b|"
+    r"\bdraft acceptance(?: rate)? = +[\d.]+ \( *\d+ accepted / +\d+ generated\)",
     re.MULTILINE,
 )
 _NEEDLES = re.compile(
@@ -105,8 +110,18 @@ class LlamacppReader(LineReader):
         self._is_ready = False
         self._timing: _Timing | None = None  # the print whose lines are coming
         self._held_slot: str | None = None
+        self._refused: list[Line] = []  # allocations that failed, until it is known whether they are tried again
 
     def read_line(self, line: Line) -> Iterable[LogEvent]:
+        if is_retry(line.text):
+            self._refused.clear()
+            return [mark(line, "warning", RETRY, evidence=line.text)]
+        if is_allocation_failure(line.text):
+            self._refused.append(line)
+            return []
+        return [*self._tell_refused(), *self._read(line)]
+
+    def _read(self, line: Line) -> Iterable[LogEvent]:
         owner, body = split_head(line.text)
         timing = self._timing_events(line, owner, body)
         if timing is not None:
@@ -118,14 +133,21 @@ class LlamacppReader(LineReader):
             return self.release_held()
         return [*self._startup_events(line), *self._trouble_events(line)]
 
+    def release_held(self) -> list[LogEvent]:
+        return [*super().release_held(), *self._tell_refused()]
+
     def close(self) -> list[LogEvent]:
         events = super().close()
         self._timing = None
         return events
 
+    def _tell_refused(self) -> list[LogEvent]:
+        refused, self._refused = self._refused, []
+        return [event for line in refused for event in self._trouble_events(line)]
+
     def settled_offset(self) -> int:
-        settled = super().settled_offset()
-        return settled if self._timing is None else min(settled, self._timing.offset)
+        waiting = [line.offset for line in self._refused[:1]] + ([self._timing.offset] if self._timing else [])
+        return min([super().settled_offset(), *waiting])
 
     def _timing_events(self, line: Line, owner: Fields, body: str) -> list[LogEvent] | None:
         """The events of a line of a timing print; None if it is none."""

@@ -21,7 +21,7 @@ _EXCEPTION = re.compile(
 )
 _DIRECT_CAUSE = re.compile(
     r"^`?(?:\w+(?:\.\w+)*Error: )?(?:(?:Prefill|Decode) out of memory\b|CUDA out of memory\b|CUDA error: |"
-    r"Not enough memory\. |NPU out of memory\b|HIP out of memory\b)|"
+    r"Not enough memory\. |NCCL error\b|NPU out of memory\b|HIP out of memory\b)|"
     r": error: (?:unrecognized arguments|argument |the following arguments)|"
     r"\[Errno \d+\] .*[Aa]ddress already in use|^Watchdog timeout \((?!.*soft=True)|"
     r"[Pp]ort \d+ is (?:not available|already in use|occupied)"
@@ -40,6 +40,7 @@ _SENTENCES = (
         re.compile(r"Not enough memory\. Please try to increase --mem-fraction-static"),
         "No room is left for the KV cache.",
     ),
+    (re.compile(r"NCCL error"), "The communication between the GPUs (NCCL) failed."),
     (re.compile(r"out of memory", re.IGNORECASE), "The accelerator ran out of memory."),
     (re.compile(r"illegal memory access"), "A CUDA kernel read or wrote outside its memory."),
     (re.compile(r"unrecognized arguments"), "The server does not know a flag."),

@@ -33,6 +33,7 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
         "The accelerator ran out of memory.",
     ),
     (re.compile(r"CUDA error: .*|CUDA runtime error in .*"), 0, "The CUDA runtime failed."),
+    (re.compile(r"(?:\w+\.)*\w*Error: NCCL error.*"), 0, "The communication between the GPUs (NCCL) failed."),
     (re.compile(r"Assertion failed: .*"), 0, "A check of the engine failed."),
     (re.compile(r"No such option: .*|unrecognized arguments: .*"), 0, "The server does not know a flag."),
     (re.compile(r"\[Errno \d+\] .*address already in use.*"), 0, "The port is in use."),

@@ -47,6 +47,7 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # a group's name is the fact's key
         r"^(?:# )?\w+ blocks: (?P<num_gpu_blocks>\d[\d,]{0,17})(?:, # CPU blocks: (?P<num_cpu_blocks>\d[\d,]{0,17}))?$",
         r"num_gpu_blocks is: (?P<num_gpu_blocks>\d{1,18})",
         rf"(?:kv_cache_size=|memory reserved for KV Cache is )(?P<kv_cache_gib>{_N})GiB",
+        rf"Current kv cache memory in use is (?P<kv_cache_gib>{_N}) GiB",
         rf"Available KV cache memory: (?P<available_kv_gib>{_N}) GiB",
         rf"reserved (?P<reserved_kv_gib>{_N}) GiB memory for KV Cache",
         rf"Explicitly set \((?P<reserved_kv_gib>{_N})/{_N}\) GiB for KV cache",

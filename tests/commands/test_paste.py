@@ -424,3 +424,47 @@ def test_a_misspelled_path_is_told_as_such(paste: str, hint: str) -> None:
     assert refused.startswith(f"{path} is no server we know (") and refused.endswith(
         f"is its path spelled right?{hint}"
     )
+
+
+def test_a_default_that_a_script_assigns_is_applied() -> None:
+    read = explain(': "${M:=o/m}" "${TP:=4}"\n: ${PORT:=8000}\nTP=2\nvllm serve "$M" -tp "$TP" --port "$PORT"').config
+    assert read and (read.model, read.tensor_parallel, read.port) == ("o/m", 2, 8000)
+    kept = explain('M=o/mine\n: "${M:=o/m}"\nvllm serve "$M"').config
+    assert kept and kept.model == "o/mine"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        '[[ "${EAGER:-0}" == 1 ]] && ARGS+=(--enforce-eager)',
+        '[ -n "$EAGER" ] || ARGS+=(--enforce-eager)',
+        'if [ -n "$EAGER" ]; then\n  ARGS+=(--enforce-eager)\nfi',
+    ],
+)
+def test_a_flag_that_a_script_sets_on_a_condition_is_not_stated(condition: str) -> None:
+    told = explain(f'ARGS=()\n{condition}\nvllm serve o/m "${{ARGS[@]}}" --port 8000')
+    assert told.config and told.config.enforce_eager is None and told.config.port == 8000
+    assert "${ARGS[@]}" in told.unresolved and told.config.unknown_flags == []
+    plain = explain('ARGS=()\nARGS+=(--enforce-eager)\nvllm serve o/m "${ARGS[@]}"').config
+    assert plain and plain.enforce_eager is True
+
+
+def test_a_manifest_without_its_indentation_is_read_line_by_line() -> None:
+    told = explain(
+        "apiVersion: apps/v1\nkind: Deployment\nspec:\ntemplate:\nspec:\ncontainers:\n- name: v\n"
+        "image: vllm/vllm-openai:v0.20.0\nports:\n- containerPort: 8000\nenv:\n- name: HF_HOME\nvalue: /hf # here\n"
+        'args:\n- --model\n- o/m\n- –max-model-len\n- "4096"\nresources:\nlimits:\nmemory: "16Gi"\n'
+    )
+    config = told.config
+    assert config and (config.launcher, config.image) == ("kubernetes", "vllm/vllm-openai:v0.20.0")
+    assert (config.model, config.max_model_len, config.env) == ("o/m", 4096, {"HF_HOME": "/hf"})
+    assert "the manifest has lost its indentation: it was read line by line" in told.warnings
+
+
+@pytest.mark.parametrize("item", ["--model a/b", '"--model a/b"', "--model 'a/b'"])
+def test_a_flag_and_its_value_in_one_list_item_are_two_words(item: str) -> None:
+    told = explain(
+        f"services:\n  s:\n    image: vllm/vllm-openai:v0.20.0\n    command:\n      - {item}\n      - --port=8000\n"
+    )
+    assert told.config and told.config.model == "a/b" and told.config.unknown_flags == []
+    assert any("stand in one list item" in warning for warning in told.warnings)

@@ -262,3 +262,53 @@ def test_the_jsonl_records_carry_the_clock(read_log) -> None:
     assert log.marks("warning") == [
         "Draft acceptance is synthetic here: the output is not valid and the speed not real."
     ]
+
+
+ALLOCATION = """\
+ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9216.00 MiB on device 1: cudaMalloc failed: out of memory
+ggml_gallocr_reserve_n: failed to allocate CUDA1 buffer of size 9663676416
+graph_reserve: failed to allocate compute buffers
+"""
+
+
+def test_an_allocation_that_is_tried_again_is_a_warning_and_no_failure(read_log) -> None:
+    retried = "llama_context: compute buffer allocation failed, retrying without pipeline parallelism\n"
+    log = read_log("llamacpp", ALLOCATION + retried + "srv    load_model: initializing, n_slots = 4\n")
+    assert log.reading.errors == [] and log.marks("failure") == []
+    (warning,) = log.marks("warning")
+    assert warning.startswith("A buffer did not fit in memory and was tried again")
+    for end in ("", "srv    load_model: failed to load model\n"):
+        log = read_log("llamacpp", ALLOCATION + end)
+        assert len(log.marks("failure")) == 3 + bool(end) and log.reading.errors[0] in ALLOCATION
+
+
+def test_an_allocation_that_failed_is_not_settled_before_it_is_known_what_follows() -> None:
+    parser = log_parser()
+    assert parser.feed(ALLOCATION.encode()) == [] and parser.settled_offset() == 0
+    assert len(parser.close()) == 3
+
+
+@pytest.mark.parametrize(
+    "excerpt",
+    [
+        "prompt eval time =    4063.52 ms /    96 tokens (   42.33 ms per token,    23.62 tokens per second)\n",
+        "       eval time =   31868.65 ms /   221 tokens (  144.20 ms per token,     6.93 tokens per second)\n",
+        "llama_model_loader: - kv   0: general.architecture str = gemma4\n",
+        "load_tensors: offloaded 61/61 layers to GPU\n",
+        "print_info: n_ctx_train = 262144\n",
+        "slot 0 is processing [task id: 812]\n",
+        "update_slots : failed to find free space in the KV cache, retrying with smaller n_batch = 256\n",
+        "draft acceptance rate = 0.69953 (  149 accepted /   213 generated)\n",
+        ALLOCATION,
+    ],
+)
+def test_an_excerpt_without_its_banner_is_recognised(excerpt: str) -> None:
+    found = first_match(ENGINES, excerpt)
+    assert found and found.name == "llamacpp"
+
+
+def test_a_full_cache_that_ends_in_a_batch_of_one_is_a_failure(read_log) -> None:
+    full = "update_slots : failed to find free space in the KV cache, retrying with smaller n_batch = 1\n"
+    last = "update_slots : failed to decode the batch, n_batch = 1, ret = 1"
+    log = read_log("llamacpp", full + last + "\n")
+    assert log.reading.errors == [last] and len(log.marks("warning")) == 1

@@ -125,3 +125,11 @@ def test_a_server_that_starts_again_is_not_ready_yet(read_log) -> None:
     log = read_log("sglang", STARTED + again + TRACEBACK.format(error="ValueError: odd") + decode)
     assert log.reading.errors == ["ValueError: odd"]
     assert "num_spec_tokens" not in log.samples[0].fields
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
+@pytest.mark.parametrize("name", ["RuntimeError", "torch.distributed.DistBackendError"])
+def test_a_last_line_that_names_nccl_is_a_failure_without_its_traceback(engine: str, name: str, read_log) -> None:
+    line = f"{name}: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)"
+    log = read_log(engine, STARTED + line + "\n")
+    assert log.reading.errors == [line] and len(log.marks("failure")) == 1

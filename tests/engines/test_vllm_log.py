@@ -135,6 +135,10 @@ FACTS = {
     "# GPU blocks: 2987, # CPU blocks: 4096": {"num_gpu_blocks": 2987, "num_cpu_blocks": 4096},
     "# cuda blocks: 2987, # CPU blocks: 4096": {"num_gpu_blocks": 2987, "num_cpu_blocks": 4096},
     "# GPU blocks: 2987": {"num_gpu_blocks": 2987},
+    "Free memory on device (46.99/47.37 GiB) on startup. Actual usage is 0.22 GiB for CUDAGraph memory. "
+    "Replace gpu_memory_utilization config with "
+    "`--kv-cache-memory=39207879578` (36.52 GiB) to fit into requested memory. "
+    "Current kv cache memory in use is 36.88 GiB.": {"kv_cache_gib": 36.88},
     "Available KV cache memory: 26.91 GiB": {
         "available_kv_gib": 26.91,
         "available_kv_gib_per_rank": [26.91],
