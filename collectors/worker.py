@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
 from collectors.base import Clock, Collector, CollectorError, Sink, Unavailable
-from domain import Run
+from collectors.plausible import without_impossible
+from domain import JsonValue, Run
 from samples import Batch, CollectorHealth, Event
 
 LOG = logging.getLogger(__name__)
@@ -34,6 +36,7 @@ class Worker:
         self._trouble: Exception | None = None
         self._trouble_since = 0.0
         self._told_at: float | None = None
+        self._left_out: Counter[tuple[str, str]] = Counter()  # numbers that cannot be, by name and reason
         self._thread = threading.Thread(target=self._work, name=f"collect-{collector.name}-{run.id}", daemon=True)
 
     def start(self) -> None:
@@ -95,7 +98,7 @@ class Worker:
         """To the store; when it refuses one, the collector starts again from what the store has."""
         if self._refusal is None and (batch.samples or batch.positions):
             try:
-                self._watch_commit(self._sink(batch))
+                self._watch_commit(self._sink(self._sifted(batch)))
             except Exception as problem:  # whatever ails the store, this batch is not in it
                 self._refusal = problem
         if self._refusal is not None:
@@ -104,6 +107,19 @@ class Worker:
             self._refusal = None
             self.collector.forget(self.run.id)
             raise CollectorError(f"the store did not take a batch: {refusal}") from refusal
+
+    def _sifted(self, batch: Batch) -> Batch:
+        """Without numbers that cannot be; each kind of them is told once and counted in the health."""
+        kept, refused = without_impossible(batch)
+        new = sorted(refused - self._left_out.keys())
+        self._left_out.update(refused)
+        if not new:
+            return kept
+        self._told_at = None
+        told = "; ".join(f"{name} is {why}" for name, why in new)
+        data: dict[str, JsonValue] = {"collector": self.collector.name}
+        event = Event(self.run.id, self._clock.utc(), "collector", f"left out as it cannot be: {told}", data=data)
+        return Batch((*kept.samples, event), kept.positions)
 
     def _watch_commit(self, commit: Future[None] | None) -> None:
         self._last_commit = commit
@@ -145,8 +161,13 @@ class Worker:
             collector=self.collector.name,
             ok=trouble is None,
             duration_ms=duration_s * 1000,
-            error=_words(trouble),
+            error=_words(trouble) or self._words_of_left_out(),
         )
+
+    def _words_of_left_out(self) -> str | None:
+        """How often numbers that cannot be have come, of a collector that goes on without them."""
+        counts = (f"{name} {why}, {count:,} times" for (name, why), count in sorted(self._left_out.items()))
+        return f"left out as they cannot be: {'; '.join(counts)}" if self._left_out else None
 
     def _event(self, trouble: Exception | None, now: float) -> list[Event]:
         was = self._trouble
