@@ -72,7 +72,6 @@ class CollectorLoop:
             workers = self._workers.pop(run.id, None)
             self._leaving[run.id] = workers or self._new_workers(run)
             for worker in self._leaving[run.id]:
-                self._waker.drop(worker)
                 worker.end(run, final=True)
                 if workers is None:
                     worker.start()
@@ -111,11 +110,10 @@ class CollectorLoop:
                 worker.start()
         for worker in self._workers[run.id]:
             worker.update(run)
-            self._waker.follow(worker, worker.collector.paths(run))
             self._see_hang(worker)
 
     def _new_workers(self, run: Run) -> list[Worker]:
-        return [Worker(collector, run, self._sink, self._clock) for collector in self._collectors]
+        return [Worker(collector, run, self._sink, self._clock, self._waker) for collector in self._collectors]
 
     def _see_hang(self, worker: Worker) -> None:
         since = worker.busy_since

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
 from collectors.base import Clock, Collector, CollectorError, Sink, Unavailable
+from collectors.file_watch import FileWaker
 from collectors.plausible import without_impossible
 from domain import JsonValue, Run
 from samples import Batch, CollectorHealth, Event
@@ -22,8 +23,12 @@ COMMIT_WAIT_S = 10.0
 class Worker:
     """Runs `collect` every period until it is ended, then `finish`; tells health and troubles as they change."""
 
-    def __init__(self, collector: Collector, run: Run, sink: Sink, clock: Clock) -> None:
+    def __init__(
+        self, collector: Collector, run: Run, sink: Sink, clock: Clock, waker: FileWaker | None = None
+    ) -> None:
+        """`waker` wakes it when its files come or go."""
         self.collector = collector
+        self._waker = waker
         self.busy_since: float | None = None
         self.run = run
         self._sink = sink
@@ -72,11 +77,15 @@ class Worker:
         due = self._clock.mono_s()
         while not self._ending.is_set():
             self._tick(self.collector.collect)
+            if self._waker:
+                self._waker.follow(self, self.collector.paths(self.run))
             rest = UNAVAILABLE_RETRY_S if isinstance(self._trouble, Unavailable) else self.collector.period_s
             now = self._clock.mono_s()
             due = max(min(due, now) + rest, now)
             self._wake.wait(max(due - now, 0.0))
             self._wake.clear()
+        if self._waker:
+            self._waker.drop(self)
         if self._final:
             self._tick(self.collector.finish, last=True)
         self._await_commits()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
 from launcher.processes.process import ProcessExit
+from machine.regular_file import NotRegularError, opened
 from redaction import mask_text
 
 TAIL_LINES = 40
@@ -42,9 +44,10 @@ def _signal_name(number: int) -> str | None:
 
 def log_tail(path: Path, secrets: Iterable[str] = ()) -> list[str]:
     """The last 40 lines of a log, secrets masked; empty when there is none."""
-    if not path.is_file():
+    try:
+        with opened(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+            lines = deque(file.read(TAIL_BYTES).decode(errors="replace").splitlines(), TAIL_LINES)
+    except (FileNotFoundError, NotRegularError):
         return []
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-        lines = deque(file.read().decode(errors="replace").splitlines(), TAIL_LINES)
     return [mask_text(line, secrets) for line in lines]
