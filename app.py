@@ -1,6 +1,6 @@
 """Pitwall, composed: the store, the launcher, the collectors and the pages, opened and closed together.
 
-`streamlit run app.py` serves it; nobody imports it, for a second import would be a second owner of the store.
+`./pitwall run` serves it; nobody imports it, for a second import would be a second owner of the store.
 """
 
 from __future__ import annotations

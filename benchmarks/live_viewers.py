@@ -85,8 +85,8 @@ def attach_run(settings: Settings, base_url: str, log: Path) -> str:
 @contextlib.contextmanager
 def pitwall(settings: Settings) -> Iterator[tuple[psutil.Process, str]]:
     """app.py as a process, and the URL that it prints."""
-    env = os.environ | {"PITWALL_DATA": str(settings.data_dir), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(settings.port)]
+    env = os.environ | {"PITWALL_DATA": str(settings.data_dir), "PITWALL_PORT": str(settings.port)}
+    command = [sys.executable, "pitwall", "run"]
     with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         url = next(found[1] for line in process.stdout if (found := re.search(r"Open (\S+)", line)))

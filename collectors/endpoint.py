@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-import httpx
-
 from collectors.base import Clock, Collector, Outage, Unavailable, Unreadable
 from collectors.exposition import has_prefix, read_points
 from domain import JsonValue, Run, RunState
 from engines import BY_NAME
 from engines.base import CounterMap, Engine, MetricPoint, Scrape
+from machine.bounded_http import Answer, BadAnswerError, BoundedHttp, NoAnswerError, ReadLimits
 from samples import Batch, Event, Sample
 
-TIMEOUT = httpx.Timeout(3.0, connect=1.0)
+# A /metrics of a large vLLM has 1 MB; /slots of older llama.cpp repeats whole prompts.
+LIMITS = ReadLimits(body_bytes=16 << 20, total_s=5.0)
 SWITCHED_OFF = (404, 501)  # llama.cpp answers 501 without --metrics, SGLang 404 without --enable-metrics
 LOOK_AGAIN_S = 60.0
 REFUSED = (401, 403)
@@ -25,7 +25,7 @@ class _Connection:
     """One run's server; `missing` has the endpoints it does not offer, by when to look again."""
 
     base_url: str
-    client: httpx.Client
+    http: BoundedHttp
     answered: bool = False
     missing: dict[str, float] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
@@ -62,12 +62,14 @@ class EndpointCollector(Collector):
         connection = self._connection(run.id, run.base_url)
         try:
             samples = self._look(run, engine, engine.counters, connection)
-        except (httpx.TransportError, Outage) as problem:
+        except BadAnswerError as problem:
+            raise Unreadable(str(problem)) from None
+        except (NoAnswerError, Outage) as problem:
             if _may_be_silent(run.state, connection.answered):
                 return []
             if isinstance(problem, Outage):
                 raise
-            raise Outage(f"{run.base_url} does not answer: {_reason(problem)}") from None
+            raise Outage(f"{run.base_url} does not answer: {problem}") from None
         connection.answered = True
         return [Batch(tuple(samples))]
 
@@ -83,7 +85,7 @@ class EndpointCollector(Collector):
     def forget(self, run_id: str) -> None:
         connection = self._connections.pop(run_id, None)
         if connection is not None:
-            connection.client.close()
+            connection.http.close()
 
     def _connection(self, run_id: str, base_url: str) -> _Connection:
         held = self._connections.get(run_id)
@@ -91,8 +93,7 @@ class EndpointCollector(Collector):
             self.forget(run_id)
             key = self._api_key_of(run_id)
             headers = {"Authorization": f"Bearer {key}"} if key else {}
-            client = httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT, trust_env=False)
-            held = _Connection(base_url, client)
+            held = _Connection(base_url, BoundedHttp(base_url.rstrip("/"), headers))
             self._connections[run_id] = held
         return held
 
@@ -110,25 +111,22 @@ class EndpointCollector(Collector):
             raise Unavailable("; ".join(_switched_off(engine, path) for path in connection.missing))
         return samples + self._tell_missing(run, engine, connection)
 
-    def _get(self, connection: _Connection, path: str | None) -> httpx.Response | None:
-        """The answer, or None from an endpoint that is switched off; a dropped connection is tried once more."""
+    def _get(self, connection: _Connection, path: str | None) -> Answer | None:
+        """The answer, or None from an endpoint that is switched off."""
         now = self._clock.mono_s()
         if path is None or connection.missing.get(path, now) > now:
             return None
-        try:
-            answer = connection.client.get(path)
-        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-            answer = connection.client.get(path)
+        answer = connection.http.get(path, LIMITS)
         if answer.status_code in SWITCHED_OFF:
             connection.missing[path] = now + LOOK_AGAIN_S
             return None
         connection.missing.pop(path, None)
         connection.told.discard(path)
         if answer.status_code in REFUSED:
-            has_key = "Authorization" in connection.client.headers
+            has_key = "Authorization" in connection.http.headers
             why = "did not take the API key" if has_key else "asks for an API key, which Pitwall does not have"
             raise Unavailable(f"{path} {why}")
-        if answer.status_code != httpx.codes.OK:
+        if not answer.is_ok:
             raise Outage(f"{path} answers {answer.status_code} {answer.reason_phrase}")
         return answer
 
@@ -153,7 +151,7 @@ def _may_be_silent(state: RunState, has_answered: bool) -> bool:
     return not has_answered and state in (RunState.QUEUED, RunState.STARTING)
 
 
-def _points(answer: httpx.Response, engine: Engine, counters: CounterMap) -> list[MetricPoint]:
+def _points(answer: Answer, engine: Engine, counters: CounterMap) -> list[MetricPoint]:
     body = answer.content
     if has_prefix(body, counters.METRIC_PREFIXES):
         try:
@@ -166,7 +164,7 @@ def _points(answer: httpx.Response, engine: Engine, counters: CounterMap) -> lis
     raise Unreadable(f"{engine.metrics_path} answers something that is no metrics: {_excerpt(body)}")
 
 
-def _json(answer: httpx.Response, engine: Engine) -> JsonValue:
+def _json(answer: Answer, engine: Engine) -> JsonValue:
     try:
         return answer.json()
     except ValueError:
@@ -183,9 +181,3 @@ def _switched_off(engine: Engine, path: str) -> str:
     switch = engine.switches.get(path)
     advice = f"; start the server with {switch} to have them" if switch else ""
     return f"{path} is switched off, so what it counts is not known{advice}"
-
-
-def _reason(problem: httpx.TransportError) -> str:
-    if isinstance(problem, httpx.TimeoutException):
-        return "no answer in time"
-    return "connection refused" if "refused" in str(problem).lower() else str(problem) or type(problem).__name__

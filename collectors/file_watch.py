@@ -35,6 +35,7 @@ class FileWaker(FileSystemEventHandler):
         self._observer = Observer()
         self._lock = threading.Lock()
         self._paths: dict[Sleeper, tuple[Path, ...]] = {}
+        self._folders: dict[Sleeper, set[Path]] = {}  # those of the paths' folders that are there
         self._sleepers: dict[str, Sleeper] = {}
         self._watches: dict[Path, ObservedWatch | None] = {}  # None: this folder cannot be watched
 
@@ -46,17 +47,22 @@ class FileWaker(FileSystemEventHandler):
         self._observer.join(2.0)
 
     def follow(self, sleeper: Sleeper, paths: Sequence[Path]) -> None:
-        """Wake this sleeper when one of these files comes or goes; cheap when nothing is new."""
+        """Wake this sleeper when one of these files comes or goes; cheap when nothing is new.
+
+        Called by the sleeper's own thread: to look for a folder may hang, and then only this sleeper does.
+        """
         wanted = tuple(paths)
+        if self._paths.get(sleeper, ()) == wanted and all(p.parent in self._watches for p in wanted):
+            return
+        folders = {path.parent for path in wanted if path.parent.is_dir()}
         with self._lock:
-            if self._paths.get(sleeper, ()) == wanted and all(p.parent in self._watches for p in wanted):
-                return
-            self._paths[sleeper] = wanted
+            self._paths[sleeper], self._folders[sleeper] = wanted, folders
             self._settle()
 
     def drop(self, sleeper: Sleeper) -> None:
         """Follow its files no longer."""
         with self._lock:
+            self._folders.pop(sleeper, None)
             if self._paths.pop(sleeper, None):
                 self._settle()
 
@@ -68,7 +74,7 @@ class FileWaker(FileSystemEventHandler):
 
     def _settle(self) -> None:
         self._sleepers = {str(path): sleeper for sleeper, paths in self._paths.items() for path in paths}
-        wanted = {path.parent for paths in self._paths.values() for path in paths if path.parent.is_dir()}
+        wanted = {folder for folders in self._folders.values() for folder in folders}
         for folder in wanted - self._watches.keys():
             self._watches[folder] = self._watch(folder)
         for folder in self._watches.keys() - wanted:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
-
-import httpx
 
 from collectors.exposition import has_prefix
 from domain import JsonValue
 from engines import ENGINES
 from engines.base import Engine
 from errors import PitwallError
+from machine.bounded_http import Answer, BadAnswerError, BoundedHttp, NoAnswerError, NoAnswerInTimeError, ReadLimits
 
-TIMEOUT = httpx.Timeout(3.0, connect=2.0)
+SILENCE_S = 3.0
+LIMITS = ReadLimits(body_bytes=16 << 20, total_s=5.0)
 OWNERS = {engine.owned_by: engine for engine in ENGINES if engine.owned_by}
 
 
@@ -51,10 +53,10 @@ def normal_base_url(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
-def identify(address: str, timeout: httpx.Timeout = TIMEOUT) -> Identity:
+def identify(address: str, silence_s: float = SILENCE_S) -> Identity:
     """Ask the server there who it is, by a handful of GETs; raises NotServingError with one clear sentence."""
     base_url = normal_base_url(address)
-    with httpx.Client(base_url=base_url, timeout=timeout, trust_env=False) as client:
+    with closing(BoundedHttp(base_url, connect_s=silence_s, silence_s=silence_s)) as client:
         models = _models(client, base_url)
         metrics = _get(client, "/metrics")
         engine = _by_metrics(metrics) or _by_owner(models) or _by_version(client)
@@ -70,41 +72,43 @@ def identify(address: str, timeout: httpx.Timeout = TIMEOUT) -> Identity:
         )
 
 
-def _models(client: httpx.Client, base_url: str) -> list[dict[str, Any]]:
+def _models(client: BoundedHttp, base_url: str) -> list[dict[str, Any]]:
     try:
-        answer = client.get("/v1/models")
-    except httpx.TimeoutException:
+        answer = client.get("/v1/models", LIMITS)
+    except NoAnswerInTimeError:
         raise NotServingError(f"nothing answers in time at {base_url}") from None
-    except httpx.TransportError as problem:
-        raise NotServingError(f"nothing answers at {base_url}: {str(problem) or type(problem).__name__}") from None
+    except NoAnswerError as problem:
+        raise NotServingError(f"nothing answers at {base_url}: {problem}") from None
+    except BadAnswerError as problem:
+        raise NotServingError(f"{base_url} is not an OpenAI-compatible server: {problem}") from None
     if answer.status_code in (401, 403):
         raise NotServingError(f"{base_url} asks for an API key, which Pitwall does not have")
-    if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+    if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
         raise NotServingError(f"{base_url} is not ready yet: it answers 503")
     found = _json(answer)
     listed = found.get("data") if isinstance(found, dict) else None
-    if answer.status_code != httpx.codes.OK or not isinstance(listed, list):
-        said = answer.status_code if answer.status_code != httpx.codes.OK else "no list of models"
+    if not answer.is_ok or not isinstance(listed, list):
+        said = "no list of models" if answer.is_ok else answer.status_code
         raise NotServingError(f"{base_url} is not an OpenAI-compatible server: /v1/models answers {said}")
     return [model for model in listed if isinstance(model, dict)]
 
 
-def _get(client: httpx.Client, path: str) -> httpx.Response | None:
+def _get(client: BoundedHttp, path: str) -> Answer | None:
     try:
-        answer = client.get(path)
-    except httpx.TransportError:
+        answer = client.get(path, LIMITS)
+    except (NoAnswerError, BadAnswerError):
         return None
-    return answer if answer.status_code == httpx.codes.OK else None
+    return answer if answer.is_ok else None
 
 
-def _json(answer: httpx.Response) -> JsonValue:
+def _json(answer: Answer) -> JsonValue:
     try:
         return answer.json()
     except ValueError:
         return None
 
 
-def _by_metrics(metrics: httpx.Response | None) -> Engine | None:
+def _by_metrics(metrics: Answer | None) -> Engine | None:
     """The engine whose counters are exported there."""
     if metrics is None:
         return None
@@ -118,12 +122,12 @@ def _by_owner(models: list[dict[str, Any]]) -> Engine | None:
     return next((engine for engine in owners if engine), None)
 
 
-def _by_version(client: httpx.Client) -> Engine | None:
+def _by_version(client: BoundedHttp) -> Engine | None:
     """The engine that tells its version where nobody else does."""
     return next((engine for engine in ENGINES if engine.is_told_by_version and _version(client, engine)), None)
 
 
-def _version(client: httpx.Client, engine: Engine) -> str | None:
+def _version(client: BoundedHttp, engine: Engine) -> str | None:
     for path, key in engine.version_paths:
         answer = _get(client, path)
         found = _json(answer) if answer is not None else None

@@ -72,7 +72,6 @@ class CollectorLoop:
             workers = self._workers.pop(run.id, None)
             self._leaving[run.id] = workers or self._new_workers(run)
             for worker in self._leaving[run.id]:
-                self._waker.drop(worker)
                 worker.end(run, final=True)
                 if workers is None:
                     worker.start()
@@ -115,11 +114,10 @@ class CollectorLoop:
                 worker.start()
         for worker in self._workers[run.id]:
             worker.update(run)
-            self._waker.follow(worker, worker.collector.paths(run))
         return [(worker, seconds) for worker in self._workers[run.id] if (seconds := self._new_hang_s(worker))]
 
     def _new_workers(self, run: Run) -> list[Worker]:
-        return [Worker(collector, run, self._sink, self._clock) for collector in self._collectors]
+        return [Worker(collector, run, self._sink, self._clock, self._waker) for collector in self._collectors]
 
     def _new_hang_s(self, worker: Worker) -> float | None:
         """How long a worker has hung that was not known to hang; None for the others."""

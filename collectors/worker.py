@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
 from collectors.base import Clock, Collector, CollectorError, Outage, Sink, Unavailable
-from domain import Run, RunState
+from collectors.file_watch import FileWaker
+from collectors.plausible import without_impossible
+from domain import JsonValue, Run, RunState
 from samples import Batch, CollectorHealth, Event
 
 LOG = logging.getLogger(__name__)
@@ -20,8 +23,12 @@ COMMIT_WAIT_S = 10.0
 class Worker:
     """Runs `collect` every period until it is ended, then `finish`; tells health and troubles as they change."""
 
-    def __init__(self, collector: Collector, run: Run, sink: Sink, clock: Clock) -> None:
+    def __init__(
+        self, collector: Collector, run: Run, sink: Sink, clock: Clock, waker: FileWaker | None = None
+    ) -> None:
+        """`waker` wakes it when its files come or go."""
         self.collector = collector
+        self._waker = waker
         self.busy_since: float | None = None
         self.run = run
         self._sink = sink
@@ -34,6 +41,7 @@ class Worker:
         self._trouble: Exception | None = None
         self._trouble_since = 0.0
         self._told_at: float | None = None
+        self._left_out: Counter[tuple[str, str]] = Counter()  # numbers that cannot be, by name and reason
         self._thread = threading.Thread(target=self._work, name=f"collect-{collector.name}-{run.id}", daemon=True)
 
     def start(self) -> None:
@@ -69,11 +77,15 @@ class Worker:
         due = self._clock.mono_s()
         while not self._ending.is_set():
             self._tick(self.collector.collect)
+            if self._waker:
+                self._waker.follow(self, self.collector.paths(self.run))
             rest = UNAVAILABLE_RETRY_S if isinstance(self._trouble, Unavailable) else self.collector.period_s
             now = self._clock.mono_s()
             due = max(min(due, now) + rest, now)
             self._wake.wait(max(due - now, 0.0))
             self._wake.clear()
+        if self._waker:
+            self._waker.drop(self)
         if self._final:
             self._tick(self.collector.finish, last=True)
         self._await_commits()
@@ -100,7 +112,7 @@ class Worker:
         """To the store; when it refuses one, the collector starts again from what the store has."""
         if self._refusal is None and (batch.samples or batch.positions):
             try:
-                self._watch_commit(self._sink(batch))
+                self._watch_commit(self._sink(self._sifted(batch)))
             except Exception as problem:  # whatever ails the store, this batch is not in it
                 self._refusal = problem
         if self._refusal is not None:
@@ -109,6 +121,19 @@ class Worker:
             self._refusal = None
             self.collector.forget(self.run.id)
             raise CollectorError(f"the store did not take a batch: {refusal}") from refusal
+
+    def _sifted(self, batch: Batch) -> Batch:
+        """Without numbers that cannot be; each kind of them is told once and counted in the health."""
+        kept, refused = without_impossible(batch)
+        new = sorted(refused - self._left_out.keys())
+        self._left_out.update(refused)
+        if not new:
+            return kept
+        self._told_at = None
+        told = "; ".join(f"{name} is {why}" for name, why in new)
+        data: dict[str, JsonValue] = {"collector": self.collector.name}
+        event = Event(self.run.id, self._clock.utc(), "collector", f"left out as it cannot be: {told}", data=data)
+        return Batch((*kept.samples, event), kept.positions)
 
     def _watch_commit(self, commit: Future[None] | None) -> None:
         self._last_commit = commit
@@ -150,8 +175,13 @@ class Worker:
             collector=self.collector.name,
             ok=trouble is None,
             duration_ms=duration_s * 1000,
-            error=_words(trouble),
+            error=_words(trouble) or self._words_of_left_out(),
         )
+
+    def _words_of_left_out(self) -> str | None:
+        """How often numbers that cannot be have come, of a collector that goes on without them."""
+        counts = (f"{name} {why}, {count:,} times" for (name, why), count in sorted(self._left_out.items()))
+        return f"left out as they cannot be: {'; '.join(counts)}" if self._left_out else None
 
     def _event(self, trouble: Exception | None, now: float) -> list[Event]:
         was = self._trouble

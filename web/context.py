@@ -37,5 +37,5 @@ def provide(services: Services | None) -> None:
 def services() -> Services:
     """The services; a page that runs without app.py gets a plain error."""
     if not _provided:
-        raise RuntimeError("Pitwall's services are not up: start it with `make run` or `streamlit run app.py`")
+        raise RuntimeError("Pitwall's services are not up: start it with `make run` or `./pitwall run`")
     return _provided[0]

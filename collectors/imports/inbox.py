@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from collectors.imports.log_file import ImportRefusedError, Tell
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from domain import new_run_id
+from machine.regular_file import NotRegularError, opened, pinned
 
 LOOK_EVERY_S = 0.5
 ZIP_MAGIC = b"PK\x03\x04"
@@ -28,8 +29,8 @@ def inbox_folder(data_dir: Path) -> Path:
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file is a bundle of Pitwall's, whole or not, and no log."""
-    with path.open("rb") as file:
+    """Whether a file is a bundle of Pitwall's, whole or not, and no log; raises NotRegularError or OSError."""
+    with opened(pinned(path)) as file:
         return file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
 
 
@@ -98,7 +99,7 @@ class Inbox:
         self._folder = folder
         self._logs = logs
         self._bundles = bundles
-        self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, OSError, *refusals)
+        self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, NotRegularError, OSError, *refusals)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
 
@@ -167,7 +168,8 @@ class _Progress:
 def _sentence(refusal: Exception) -> str:
     if isinstance(refusal, OSError) and refusal.strerror:
         return f"{Path(str(refusal.filename)).name if refusal.filename else 'The file'}: {refusal.strerror}."
-    return str(refusal)
+    text = str(refusal)
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def _job_path(folder: Path, job_id: str) -> Path:

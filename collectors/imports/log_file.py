@@ -11,10 +11,13 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from errors import PitwallError
+from machine.regular_file import opened, pinned
 
 CHUNK_BYTES = 1 << 20
 HEAD_BYTES = 4096
 LARGEST_BYTES = 16 << 30  # unpacked; a bomb ends here, or where the disk would be full
+RATIO = 300  # of the unpacked to the packed bytes, as of bundles; logs stay below 100
+RATIO_FREE_BYTES = 64 << 20  # so little may be packed as tightly as it likes
 FREE_BYTES = 1 << 30  # left on the disk, for the runs that go on
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
@@ -26,14 +29,18 @@ class ImportRefusedError(PitwallError):
 
 
 def unpack(source: Path, target: Path, tell: Tell) -> int:
-    """Copy a log, unpacked if it was packed; the bytes written. Raises ImportRefusedError or OSError."""
+    """Copy a log, unpacked if it was packed; the bytes written.
+
+    A link that a person names is followed once. Raises ImportRefusedError, NotRegularError or OSError.
+    """
     written, size = 0, max(source.stat().st_size, 1)
-    with source.open("rb") as raw, _opened(raw) as stream, target.open("wb") as out:
+    with opened(pinned(source)) as raw, _unpacked(raw) as stream, target.open("wb") as out:
         try:
             for data in _chunks(stream):
                 written += out.write(data)
+                _check_ratio(written, size, source)
                 _check_room(written, target, source)
-                tell(raw.tell() / size)
+                tell(min(raw.tell() / size, 1.0))
         except OSError as error:
             if error.errno is None:  # Arrow's own: what it unpacks is not whole
                 raise ImportRefusedError(f"{source.name} is cut or damaged: {error}.") from error
@@ -42,7 +49,7 @@ def unpack(source: Path, target: Path, tell: Tell) -> int:
 
 
 @contextmanager
-def _opened(raw: BinaryIO) -> Iterator[BinaryIO]:
+def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
     start = raw.read(4)
     raw.seek(0)
     packing = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
@@ -56,6 +63,11 @@ def _opened(raw: BinaryIO) -> Iterator[BinaryIO]:
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:
     while data := stream.read(CHUNK_BYTES):
         yield data
+
+
+def _check_ratio(written: int, size: int, source: Path) -> None:
+    if written > max(RATIO * size, RATIO_FREE_BYTES):
+        raise ImportRefusedError(f"{source.name} unpacks to more than {RATIO} times its size: no log does.")
 
 
 def _check_room(written: int, target: Path, source: Path) -> None:

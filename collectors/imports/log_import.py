@@ -17,6 +17,7 @@ from collectors.logs.failure_cause import first_cause
 from collectors.logs.log_collector import LogReader
 from collectors.logs.tail import CHUNK_BYTES
 from collectors.logs.tail_collector import FollowCollector, Placed
+from collectors.plausible import without_impossible
 from commands.naming import choose_color, choose_name
 from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES
@@ -130,7 +131,7 @@ class LogImporter:
         stored = []
         for number, batch in enumerate(follower.finish(run) if is_whole else follower.collect(run), 1):
             if batch.samples or batch.positions:
-                stored.append(self._store.write(batch))
+                stored.append(self._store.write(without_impossible(batch)[0]))
             tell(min(number * CHUNK_BYTES / size, 1.0))
         follower.forget(run.id)
         for future in stored:

@@ -8,6 +8,7 @@ from pathlib import Path
 from domain import Run
 from engines import BY_NAME
 from engines.base import LogParser, Mark
+from machine.regular_file import NotRegularError, opened
 from redaction import mask_text
 
 _CHUNK_BYTES = 1 << 20
@@ -21,7 +22,7 @@ def failure_of(run: Run) -> tuple[str, str | None] | None:
     parser = engine.log.log_parser()
     try:
         marks = _failures(Path(run.log_path), parser)
-    except OSError:
+    except (OSError, NotRegularError):
         return None
     return first_cause(parser.reading().errors, {mark.text: mark.evidence for mark in reversed(marks)})
 
@@ -41,7 +42,7 @@ def first_cause(errors: Sequence[str], evidence: Mapping[str, str | None]) -> tu
 
 def _failures(path: Path, parser: LogParser) -> list[Mark]:
     marks: list[Mark] = []
-    with path.open("rb") as file:
+    with opened(path) as file:
         while data := file.read(_CHUNK_BYTES):
             marks += [e for e in parser.feed(data) if isinstance(e, Mark) and e.kind == "failure"]
     marks += [e for e in parser.close() if isinstance(e, Mark) and e.kind == "failure"]

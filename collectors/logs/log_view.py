@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import TypedDict
 
@@ -12,11 +13,11 @@ from engines import BY_NAME
 from engines.access_log import is_look
 from engines.base import Mark, ParsedSample
 from engines.prefixes import strip_ansi
+from machine.regular_file import NotRegularError, opened
 from redaction import mask_text
 
 WINDOW_BYTES = 1 << 17
 LONGEST_LINE = 2000  # characters shown of one line
-_COUNT_CHUNK = 1 << 20
 
 
 class _Said(TypedDict):
@@ -32,10 +33,11 @@ NO_MARK = _Said(kind=None, why=None, stamp=None, elapsed_s=None)
 class ViewLine(_Said):
     """One line as a page shows it; what its mark says stays None where it has none.
 
-    `line` counts on where the file begins anew, so that a later line always has the higher number.
+    `at` is the byte where it begins. It counts on where the file begins anew, so that a later line always has the
+    higher one; lines are not counted, which would mean to read the whole file.
     """
 
-    line: int
+    at: int
     text: str
 
 
@@ -50,51 +52,49 @@ class LogTailView:
         self._engine = BY_NAME.get(engine)
         self._seen: tuple[int, int, int] | None = None  # inode, size, limit
         self._lines: list[ViewLine] = []
-        self._before = 0  # lines of the files that were here before
-        self._counted = (0, 0)  # bytes, and the LFs in them
-        self._inode = 0
+        self._before = 0  # bytes of the files that were here before
+        self.why: str | None = None  # there are no lines, where that is not because there is no file
 
     def lines(self, limit: int = 200) -> list[ViewLine]:
         """At most `limit` last lines, of the last 128 KiB; none when there is no file (yet) or it may not be read."""
+        self.why = None
         try:
-            with self._path.open("rb") as file:
+            with opened(self._path) as file:
                 return self._read(file.fileno(), limit)
-        except OSError:
+        except FileNotFoundError:
             return []
+        except NotRegularError as problem:
+            self.why = str(problem)
+        except OSError as problem:
+            self.why = f"{self._path} cannot be read: {problem.strerror}"
+        return []
 
     def _read(self, fd: int, limit: int) -> list[ViewLine]:
         stat = os.fstat(fd)
         seen = (stat.st_ino, stat.st_size, limit)
         if seen != self._seen:
             if self._seen and (stat.st_ino != self._seen[0] or stat.st_size < self._seen[1]):
-                self._before = self._lines[-1]["line"] if self._lines else self._before
+                self._before += self._seen[1]
             start = max(stat.st_size - WINDOW_BYTES, 0)
             window = os.pread(fd, stat.st_size - start, start)
             if start:
                 cut = window.find(b"\n") + 1
                 start, window = start + cut, window[cut:]
-            first = self._before + self._lines_before(fd, stat.st_ino, start) + 1
-            self._seen, self._lines = seen, self._marked(window, first, limit)
+            self._seen, self._lines = seen, self._marked(window, self._before + start, limit)
         return self._lines
 
-    def _lines_before(self, fd: int, inode: int, offset: int) -> int:
-        """How many lines end before this byte; counted on from the last time."""
-        if inode != self._inode or offset < self._counted[0]:
-            self._inode, self._counted = inode, (0, 0)
-        position, count = self._counted
-        while position < offset and (data := os.pread(fd, min(_COUNT_CHUNK, offset - position), position)):
-            position += len(data)
-            count += data.count(b"\n")
-        self._counted = (position, count)
-        return count
-
-    def _marked(self, window: bytes, first: int, limit: int) -> list[ViewLine]:
+    def _marked(self, window: bytes, start: int, limit: int) -> list[ViewLine]:
         raw = window.split(b"\n")
         if raw and not raw[-1]:
             raw.pop()
         marks = self._marks(window)
-        told = [(i, text) for i, text in enumerate(raw) if not is_look(text.decode("utf-8", "replace"))]
-        return [ViewLine(line=first + i, text=_plain(text), **marks.get(i + 1, NO_MARK)) for i, text in told[-limit:]]
+        begins = accumulate((len(text) + 1 for text in raw), initial=start)
+        told = [
+            (number, at, text)
+            for number, (at, text) in enumerate(zip(begins, raw, strict=False), 1)
+            if not is_look(text.decode("utf-8", "replace"))
+        ]
+        return [ViewLine(at=at, text=_plain(text), **marks.get(number, NO_MARK)) for number, at, text in told[-limit:]]
 
     def _marks(self, window: bytes) -> dict[int, _Said]:
         """By line number within the window; a fresh parser's, which marks each line by what it says itself."""

@@ -7,7 +7,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.base import Unavailable
+from collectors.base import Unavailable, Unreadable
+from machine.regular_file import NotRegularError, open_descriptor
 from samples import TailPosition
 
 CHUNK_BYTES = 1 << 18
@@ -51,7 +52,10 @@ class FileTail:
         self._gone_told = False
 
     def poll(self) -> Iterator[Step]:
-        """What has happened to the file since the last poll; raises Unavailable when it may not be read."""
+        """What has happened to the file since the last poll.
+
+        Raises Unavailable when it may not be read, Unreadable while the path names no regular file.
+        """
         if self._fd is None and not (yield from self._begin()):
             return
         while True:
@@ -72,8 +76,9 @@ class FileTail:
             if self._known is not None:
                 yield from self._gone()
             return False
+        assert self._fd is not None
         known, self._known = self._known, None
-        if known is not None and (known.inode != self.inode or known.offset > self.path.stat().st_size):
+        if known is not None and (known.inode != self.inode or known.offset > os.fstat(self._fd).st_size):
             self.generation += 1
             yield Replaced("it was replaced while nobody read it; what was left of the old file is unknown")
         return True
@@ -81,9 +86,11 @@ class FileTail:
     def _open(self) -> bool:
         """Take the file that the path names now; the one held before is let go only then."""
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = open_descriptor(self.path)
         except FileNotFoundError:
             return False
+        except NotRegularError as problem:
+            raise Unreadable(f"{problem}: it is not read") from None
         except OSError as problem:
             raise Unavailable(f"{self.path} cannot be read: {problem.strerror}") from None
         self.close()
@@ -112,7 +119,7 @@ class FileTail:
     def _rotated(self) -> Generator[Step, None, bool]:
         """True when the path named another file, which is now the one that is read."""
         try:
-            named = self.path.stat().st_ino
+            named = os.lstat(self.path).st_ino
         except FileNotFoundError:
             named = None
         if named == self.inode:

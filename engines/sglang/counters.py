@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engines.base import MetricPoint, Scrape
-from engines.points import Points
+from engines.points import Points, small_number
 from samples import CounterSample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("sglang:",)
@@ -36,7 +36,7 @@ def counter_samples(scrape: Scrape) -> list[CounterSample]:
     """One sample per DP rank; what only the front end counts (first tokens, finished tokens) stands at rank 0."""
     ranks: dict[int, list[MetricPoint]] = {}
     for point in scrape.points:
-        ranks.setdefault(int(point.labels.get("dp_rank") or 0), []).append(point)
+        ranks.setdefault(small_number(point.labels.get("dp_rank", "")) or 0, []).append(point)
     return [_sample(scrape, rank, Points(_first_worker(points))) for rank, points in sorted(ranks.items())]
 
 
@@ -56,7 +56,7 @@ def _first_worker(points: list[MetricPoint]) -> list[MetricPoint]:
 
 
 def _worker(point: MetricPoint) -> tuple[int, int]:
-    return int(point.labels.get("pp_rank") or 0), int(point.labels["tp_rank"] or 0)
+    return small_number(point.labels.get("pp_rank", "")) or 0, small_number(point.labels["tp_rank"]) or 0
 
 
 def _sample(scrape: Scrape, rank: int, points: Points) -> CounterSample:

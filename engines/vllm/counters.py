@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engines.base import Scrape
-from engines.points import Points
+from engines.points import Points, small_number
 from samples import CounterSample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("vllm:",)
@@ -62,7 +62,8 @@ def slot_samples(scrape: Scrape) -> list[SlotSample]:
 
 
 def _numbered(engines: list[str]) -> list[tuple[int, str]]:
-    return [(int(name) if name.isdigit() else index, name) for index, name in enumerate(engines)]
+    numbers = ((small_number(name), index, name) for index, name in enumerate(engines))
+    return [(index if number is None else number, name) for number, index, name in numbers]
 
 
 def _sample(scrape: Scrape, definition: str, points: Points, index: int, **labels: str) -> CounterSample:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import socket
 from concurrent.futures import Executor, Future
+from contextlib import closing
 from dataclasses import dataclass
 
 import httpx
 
 from domain import Config
 from engines import BY_NAME
+from machine.bounded_http import BadAnswerError, BoundedHttp, NoAnswerError, ReadLimits
 from machine.ports import dial_host, host_and_port
 
 PROBE_TIMEOUT_S = 2.0
+LIMITS = ReadLimits(body_bytes=1 << 20, total_s=PROBE_TIMEOUT_S)
 ANY_ENGINE_READY_PATH = "/v1/models"
 
 
@@ -26,11 +29,14 @@ class Probe:
 
 def probe(url: str) -> Probe:
     """GET the readiness URL; only status 200 is ready."""
-    try:
-        answer = httpx.get(url, timeout=PROBE_TIMEOUT_S, trust_env=False)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return Probe(False, f"no answer ({type(error).__name__})")
-    return Probe(answer.status_code == httpx.codes.OK, f"HTTP {answer.status_code}")
+    with closing(BoundedHttp(url, connect_s=PROBE_TIMEOUT_S, silence_s=PROBE_TIMEOUT_S)) as server:
+        try:
+            answer = server.get("", LIMITS)
+        except BadAnswerError as error:
+            return Probe(False, str(error))
+        except (NoAnswerError, httpx.InvalidURL) as error:
+            return Probe(False, f"no answer ({error})")
+        return Probe(answer.is_ok, f"HTTP {answer.status_code}")
 
 
 @dataclass

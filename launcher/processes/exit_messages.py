@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import deque
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from engines.access_log import is_look
 from launcher.processes.process import ProcessExit
+from machine.regular_file import NotRegularError, opened
 from redaction import mask_text
 
 TAIL_LINES = 40
@@ -43,10 +45,11 @@ def _signal_name(number: int) -> str | None:
 
 def log_tail(path: Path, secrets: Iterable[str] = ()) -> list[str]:
     """The last 40 lines of a log but those of our own looks at the server, secrets masked; empty when there is none."""
-    if not path.is_file():
+    try:
+        with opened(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+            lines = file.read(TAIL_BYTES).decode(errors="replace").splitlines()
+    except (FileNotFoundError, NotRegularError):
         return []
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-        lines = file.read().decode(errors="replace").splitlines()
     told = deque((line for line in lines if not is_look(line)), TAIL_LINES)
     return [mask_text(line, secrets) for line in told]

@@ -27,6 +27,7 @@ from launcher.runs.queue import RunQueue
 from launcher.runs.recorder import RunRecorder, RunStore
 from machine.identity import REMOTE, machine_at, machine_id
 from machine.ports import server_at
+from machine.regular_file import pinned
 from redaction import SERVER_API_KEY
 from samples import Batch
 
@@ -203,6 +204,7 @@ class Supervisor:
     ) -> Run:
         """Watch a running server; the same URL gives the same run. Raises LaunchRefusedError if none answers."""
         base_url = base_url.rstrip("/")
+        log_path = pinned(log_path) if log_path else None
         port_of(base_url)
         if not self.run_at(base_url) and not accepts_connections(base_url):
             raise LaunchRefusedError(f"Nothing answers at {base_url}.")

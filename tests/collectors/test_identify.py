@@ -7,7 +7,6 @@ import json
 import socket
 from typing import Any
 
-import httpx
 import pytest
 
 from collectors.identify import NotServingError, identify, normal_base_url
@@ -81,7 +80,7 @@ def test_nobody_there() -> None:
 def test_nobody_in_time() -> None:
     silent = socket.create_server(("127.0.0.1", 0))
     with silent, pytest.raises(NotServingError, match=r"^nothing answers in time at "):
-        identify(f"127.0.0.1:{silent.getsockname()[1]}", httpx.Timeout(0.2))
+        identify(f"127.0.0.1:{silent.getsockname()[1]}", silence_s=0.2)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from collectors.base import Clock
 from collectors.logs.line_time import line_time
 from collectors.logs.log_collector import LogReader, log_collector, log_reader
-from collectors.logs.log_view import NO_MARK, LogTailView
+from collectors.logs.log_view import NO_MARK, WINDOW_BYTES, LogTailView
 from domain import Config, Run
 from engines import BY_NAME
 from engines.prefixes import YEARLESS
@@ -159,36 +160,53 @@ def test_the_view_shows_the_last_lines_with_their_marks(tmp_path: Path) -> None:
     assert view.lines() == []
     log.write_bytes(LOG.read_bytes())
     lines = view.lines(10)
-    total = LOG.read_bytes().count(b"\n")
-    assert [line["line"] for line in lines] == list(range(total - 9, total + 1))
+    whole = LOG.read_bytes()
+    assert [whole.count(b"\n", line["at"]) for line in lines] == list(range(10, 0, -1)), "each where it begins"
     marked = [line for line in view.lines() if line["kind"]]
     assert {"throughput", "acceptance"} <= {line["kind"] for line in marked}
     assert all(line["stamp"] for line in marked)
     with log.open("ab") as file:
         file.write(b"\x1b[31mred\x1b[0m 10%\r 99%\n")
-    assert view.lines(1) == [{"line": total + 1, "text": " 99%", **NO_MARK}]
+    assert view.lines(1) == [{"at": len(whole), "text": " 99%", **NO_MARK}]
 
 
-def test_the_view_of_a_long_log_counts_lines_and_reads_its_end(tmp_path: Path) -> None:
+def test_the_view_of_a_long_log_reads_its_end_alone(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
-    log.write_bytes(b"".join(b"line %d of a long log\n" % number for number in range(1, 20_001)))
+    log.write_bytes(b"".join(b"line %05d of a long log\n" % number for number in range(1, 20_001)))
+    size = log.stat().st_size
     view = LogTailView(log, "other")
     assert view.lines(2) == [
-        {"line": number, "text": f"line {number} of a long log", **NO_MARK} for number in (19_999, 20_000)
+        {"at": (number - 1) * len(b"line 00000 of a long log\n"), "text": f"line {number} of a long log", **NO_MARK}
+        for number in (19_999, 20_000)
     ]
     log.write_bytes(b"new\n")
-    assert view.lines(2) == [{"line": 20_001, "text": "new", **NO_MARK}], "a reader that has the old ones sees it"
+    assert view.lines(2) == [{"at": size, "text": "new", **NO_MARK}], "a reader that has the old ones sees it"
     with log.open("ab") as file:
         file.write(b"newer\n")
-    assert [line["line"] for line in view.lines(2)] == [20_001, 20_002]
+    assert [line["at"] for line in view.lines(2)] == [size, size + 4]
 
 
-def test_looks_at_the_server_are_left_out_of_the_view_and_keep_their_numbers(tmp_path: Path) -> None:
+def test_looks_at_the_server_are_left_out_of_the_view_and_keep_their_place(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     look = '(APIServer pid=1) INFO:     127.0.0.1:40404 - "GET /metrics HTTP/1.1" 200 OK'
     log.write_text(f"one\n{look}\n{look}\nfour\n{look}\n")
     view = LogTailView(log, "vllm")
-    assert [(line["line"], line["text"]) for line in view.lines(2)] == [(1, "one"), (4, "four")]
+    four = len(f"one\n{look}\n{look}\n")
+    assert [(line["at"], line["text"]) for line in view.lines(2)] == [(0, "one"), (four, "four")]
+    end = log.stat().st_size
     with log.open("a") as file:
         file.write("six\n")
-    assert [line["line"] for line in view.lines(2)] == [4, 6]
+    assert [line["at"] for line in view.lines(2)] == [four, end]
+
+
+def test_a_view_of_gigabytes_reads_only_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "server.log"
+    with log.open("wb") as file:
+        file.truncate(5 << 30)  # a hole: no byte of it is on the disk
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nthe last line\n")
+    read: list[int] = []
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda *asked: read.append(asked[1]) or pread(*asked))
+    assert LogTailView(log, "vllm").lines(1) == [{"at": (5 << 30) + 1, "text": "the last line", **NO_MARK}]
+    assert sum(read) <= WINDOW_BYTES

@@ -32,7 +32,7 @@ class Pitwall:
     token: str = ""
     base_path: str = ""
     out_name: str = "pitwall.out"  # beside the data folder
-    command: tuple[str, ...] = (sys.executable, "-m", "streamlit")
+    command: tuple[str, ...] = (sys.executable, str(ROOT / "pitwall"), "run")
 
     @property
     def url(self) -> str:
@@ -45,14 +45,14 @@ class Pitwall:
     def start(self) -> None:
         """Start it and wait until it says where to open it."""
         out = self.data.parent / self.out_name
-        argv = [*self.command, "run", "app.py", "--server.port", str(self.port)]
-        env = (
-            os.environ
-            | {"PITWALL_DATA": str(self.data), "STREAMLIT_SERVER_BASE_URL_PATH": self.base_path}
-            | self.environ
-        )
+        ours = {
+            "PITWALL_DATA": str(self.data),
+            "PITWALL_PORT": str(self.port),
+            "STREAMLIT_SERVER_BASE_URL_PATH": self.base_path,
+        }
+        env = os.environ | ours | self.environ
         with out.open("wb") as file:
-            self.process = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=file, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(self.command, cwd=ROOT, env=env, stdout=file, stderr=subprocess.STDOUT)
         wait_until(lambda: "token=" in self.said or self.process is None or self.process.poll() is not None, START_S)
         assert "token=" in self.said, self.said
         self.token = self.said.split("token=")[1].split()[0]

@@ -1,4 +1,4 @@
-"""Pitwall with a black box: `python tests/e2e/traced_pitwall.py MARKS run app.py ...`, as `streamlit run app.py ...`.
+"""Pitwall with a black box: `python tests/e2e/traced_pitwall.py MARKS`, as `./pitwall run`.
 
 What its store is doing at any moment stands in a mapped file, which outlives a kill -9. Sealing, publishing and
 checkpoints come many times as often as they would; how they are done is untouched.
@@ -7,7 +7,6 @@ checkpoints come many times as often as they would; how they are done is untouch
 from __future__ import annotations
 
 import mmap
-import runpy
 import struct
 import sys
 import threading
@@ -136,11 +135,13 @@ def counted(try_commit: Callable[..., bool], marks: Marks) -> Callable[..., bool
 
 
 def main() -> None:
-    marks, sys.argv = Marks(Path(sys.argv[1])), ["streamlit", *sys.argv[2:]]
+    marks = Marks(Path(sys.argv[1]))
     sys.path[0] = str(ROOT)
     hurry()
     trace(marks)
-    runpy.run_module("streamlit", run_name="__main__")
+    from cli.main import main as run_command
+
+    sys.exit(run_command(["run"]))
 
 
 if __name__ == "__main__":

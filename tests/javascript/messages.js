@@ -8,7 +8,7 @@ export const META = {
 };
 
 export function line(number, t = null, text = "", mark = null, why = null) {
-  return { line: number, t, text, mark, why };
+  return { at: number, t, text, mark, why };
 }
 
 export function part(type, seq, fields = {}) {

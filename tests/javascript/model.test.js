@@ -17,7 +17,7 @@ test("a snapshot replaces what was there; the messages after it add", () => {
     part("delta", 5, { series: series("steps_per_s", [6], [8]), log: [line(9)], now: { steps_per_s: { v: 8, why: null } } }),
   );
   assert.deepEqual(model.series, { steps_per_s: { t: [5, 6], v: [7, 8], excluded: [0, 0] } });
-  assert.deepEqual(model.log.map((one) => one.line), [3, 9]);
+  assert.deepEqual(model.log.map((one) => one.at), [3, 9]);
   assert.deepEqual(Object.keys(model.now), ["steps_per_s"]);
   assert.deepEqual([model.seq, model.cursor, model.lastPointTime], [5, "after 5", 6]);
 });
@@ -26,7 +26,7 @@ test("points and lines that a backfill repeats are taken once", () => {
   const model = modelOf(snapshot({ series: series("decode_tps", [1, 2, 3], [10, 20, 30]), log: [line(0), line(9)] }));
   const changes = model.apply(part("backfill", 12, { series: series("decode_tps", [2, 3, 4], [20, 30, 40]), log: [line(9), line(20)] }));
   assert.deepEqual(model.series.decode_tps, { t: [1, 2, 3, 4], v: [10, 20, 30, 40], excluded: [0, 0, 0, 0] });
-  assert.deepEqual(changes.log.map((one) => one.line), [20]);
+  assert.deepEqual(changes.log.map((one) => one.at), [20]);
   assert.equal(changes.whole, false);
 });
 
@@ -79,10 +79,10 @@ test("news of the run itself means that all is drawn anew", () => {
 test("no more than 300 log lines are kept, and too many points are noticed", () => {
   const numbers = Array.from({ length: 4000 }, (_, index) => index);
   const model = modelOf(snapshot({ log: numbers.map((number) => line(number)), series: series("decode_tps", numbers, numbers) }));
-  assert.deepEqual([model.log.length, model.log[0].line], [300, 3700]);
+  assert.deepEqual([model.log.length, model.log[0].at], [300, 3700]);
   assert.equal(model.holdsTooMuch, false);
   model.apply(part("delta", 5, { log: [line(4000)] }));
-  assert.deepEqual([model.log.length, model.log[0].line], [300, 3701]);
+  assert.deepEqual([model.log.length, model.log[0].at], [300, 3701]);
   model.apply(part("delta", 6, { series: series("decode_tps", [4000], [1]) }));
   assert.equal(model.holdsTooMuch, true);
 });

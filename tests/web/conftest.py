@@ -12,15 +12,17 @@ from typing import Any
 import pytest
 import uvicorn
 
-Serve = Callable[[Any], AbstractContextManager[str]]
+Serve = Callable[..., AbstractContextManager[str]]
 
 
 @contextlib.contextmanager
-def _served(app: Any) -> Iterator[str]:
+def _served(app: Any, **settings: Any) -> Iterator[str]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", ws="websockets-sansio"))
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_level="warning", lifespan="on", ws="websockets-sansio", **settings)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -33,5 +35,5 @@ def _served(app: Any) -> Iterator[str]:
 
 @pytest.fixture
 def serve() -> Serve:
-    """`with serve(app) as 'host:port':`"""
+    """`with serve(app) as 'host:port':`, with more of uvicorn's settings by name."""
     return _served

@@ -247,13 +247,13 @@ OVERLAP = """async (assets) => {
   const model = new RunModel("a");
   const part = (t, ...offsets) => ({
     series: { decode_tps: { t, v: t.map((x) => 10 * x) } },
-    log: offsets.map((offset) => ({ line: offset, t: null, text: "", mark: null, why: null })),
+    log: offsets.map((offset) => ({ at: offset, t: null, text: "", mark: null, why: null })),
   });
   model.apply({ type: "snapshot", seq: 4, cursor: "x", ...part([1, 2, 3], 0, 9) });
   const next = { type: "delta", seq: 5, cursor: "y", ...part([2, 3, 4], 9, 20) };
   const follows = [model.follows(next), model.follows({ ...next, seq: 6 })];
   const changes = model.apply(next);
-  const read = [model.series.decode_tps.t, model.series.decode_tps.v, model.log.map((line) => line.line)];
+  const read = [model.series.decode_tps.t, model.series.decode_tps.v, model.log.map((line) => line.at)];
   return [follows, changes.log.length, ...read];
 }"""
 

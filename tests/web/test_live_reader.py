@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from collectors.logs.log_view import ViewLine
 from domain import Config, Run, RunState
-from samples import Batch, CounterSample
+from samples import Batch, CounterSample, GpuSample, LogSample
 from settings import Settings
 from storage.store import Store
+from web.live.log_reads import HANGS, MOST_READING, TOO_MANY_HANG, LogReads
+from web.live.log_reads import view_of as real_view
+from web.live.protocol import encode
 from web.live.reader import Cursor, StoreReader
 
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -58,9 +67,86 @@ def test_a_line_of_the_log_has_its_time_and_a_warning_its_sentence(tmp_path: Pat
         for kind in ("launched", "imported"):
             store.save_run(run.model_copy(update={"kind": kind}))
             part = StoreReader(lambda: store).snapshots(["r1"])["r1"]
-            times = {line["line"]: line["t"] for line in part["log"]}
+            times = {number: line["t"] for number, line in enumerate(part["log"], 1)}
             stamped = None if kind == "imported" else (T0 + timedelta(seconds=7)).timestamp()
             assert (times[1], times[3]) == (stamped, None), kind
         assert "memory" in str(part["log"][1]["why"]) and part["log"][0]["why"] is None
     finally:
         store.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store.open(Settings(data_dir=tmp_path / "data"))
+    yield store
+    store.close()
+
+
+def run_with(run_id: str, log: Path | None = None, state: RunState = RunState.RUNNING) -> Run:
+    return Run(id=run_id, name=run_id, color=0, config=Config(engine="vllm"), machine_id="m", created_at=T0,
+               started_at=T0, state=state, log_path=str(log) if log else None)  # fmt: skip
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.FINISHED])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_store_with_numbers_that_json_cannot_say_is_watched(store: Store, number: float, state: RunState) -> None:
+    store.save_run(run_with("r1", state=state))
+    rows = [counters(second) for second in range(6)]
+    rows[2] = replace(rows[2], generation_tokens_total=number)
+    rows[5] = replace(rows[5], kv_usage_ratio=number, requests_running=number, accept_length_gauge=number)
+    gpu = GpuSample("r1", T0, 1.0, "m", 0, power_w=number)
+    log = LogSample("r1", T0, 0, 1, "vllm.log", acceptance_length=number, per_position=[0.5, number])
+    store.write(Batch((*rows, gpu, log))).result()
+    part = StoreReader(lambda: store).snapshots(["r1"])["r1"]
+    assert "NaN" not in encode("snapshot", 0.0, run="r1", seq=0, **part)
+    assert None in part["series"]["gpu_power_w"]["v"]
+    assert 100.0 in part["series"]["decode_tps"]["v"]
+
+
+class Hanging:
+    """A FAKE view of a log on a disk that hangs: the look at it does not come back before the test's end."""
+
+    def __init__(self, over: threading.Event) -> None:
+        self.why: str | None = None
+        self.asked = 0
+        self._over = over
+
+    def lines(self, limit: int) -> list[ViewLine]:
+        self.asked += 1
+        self._over.wait(60)
+        return []
+
+
+def test_a_log_that_hangs_is_left_out_and_told_and_the_others_go_on(store: Store, tmp_path: Path) -> None:
+    good = tmp_path / "good.log"
+    good.write_text("one\ntwo\n")
+    for run_id in ("bad", "good"):
+        store.save_run(run_with(run_id, good))
+    over = threading.Event()
+    hanging = Hanging(over)
+    reads = LogReads(lambda run: hanging if run.id == "bad" else real_view(run), wait_s=0.2)
+    reader = StoreReader(lambda: store, reads)
+    for _ in range(3):
+        parts = reader.snapshots(["bad", "good"])
+        assert [line["text"] for line in parts["good"]["log"]] == ["one", "two"]
+        assert parts["bad"]["log"] == [] and parts["bad"]["meta"]["absent"]["log"] == HANGS
+        assert "log" not in parts["good"]["meta"]["absent"]
+    assert hanging.asked == 1, "one thread hangs, not one for every look"
+    over.set()
+
+
+def test_so_many_may_hang_and_no_more(store: Store, tmp_path: Path) -> None:
+    over = threading.Event()
+    reads = LogReads(lambda run: Hanging(over), wait_s=0.05)
+    runs = [run_with(f"r{number}", tmp_path / "x") for number in range(MOST_READING + 2)]
+    told = [end.why for end in reads.ends(runs).values()]
+    assert told == [HANGS] * MOST_READING + [TOO_MANY_HANG] * 2
+    over.set()
+
+
+def test_a_pipe_in_place_of_a_log_is_told(store: Store, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    store.save_run(run_with("r1", tmp_path / "pipe"))
+    part = StoreReader(lambda: store).snapshots(["r1"])["r1"]
+    assert part["log"] == []
+    assert "is a pipe (FIFO), not a regular file" in part["meta"]["absent"]["log"]

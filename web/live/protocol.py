@@ -23,13 +23,15 @@ A LivePart in JSON:
     meta        {"id", "name", "color", "state", "phase", "kind", "engine_title", "chips": ["MTP 4", ...],
                  "created_t", "started_t", "ready_t", "ended_t", "ceiling": k + 1 or null,
                  "cause", "cause_line", "tile_basis": "now" or "mean of its active windows",
-                 "absent": {series name: why this run can never have it}}   whole, when anything in it changed
+                 "absent": {series name: why it has none, "log": why no line comes}}
+                 whole, when anything in it changed
     series      {"decode_tps": {"t": [...], "v": [1.5, null, ...], "excluded": [0, 1, ...]}, ...}
                  a null in v is a gap (an outage); excluded (optional) marks idle, mixed or warm-up samples
     now         {tile name: {"v": 107.2, "why": null, "t": 1795210000.0}, "kv_usage_ratio": {"v": null, "why": "..."}}
     per_position {"v": [0.81, 0.55, ...] or null, "why": null}   acceptance per draft position, index 0 = first
-    log         [{"line": 7, "t": 1795210000.0 or null, "text": "...", "mark": null or a Mark kind,
-                  "why": null or one sentence}]   the newest lines last
+    log         [{"at": 7012, "t": 1795210000.0 or null, "text": "...", "mark": null or a Mark kind,
+                  "why": null or one sentence}]   the newest lines last;
+                 `at` is the byte where a line begins: a later line has the higher one
 
 Tile names are the series names plus `process_count`; SERIES lists them with their units.
 """
@@ -75,7 +77,7 @@ class PerPosition(TypedDict):
 
 
 class LogLine(TypedDict):
-    line: int
+    at: int
     t: float | None
     text: str
     mark: str | None

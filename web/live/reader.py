@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from analysis.config_diff import chips
 from collectors.logs.line_time import line_time
-from collectors.logs.log_view import LogTailView, ViewLine
+from collectors.logs.log_view import ViewLine
 from domain import JsonValue, Run
 from engines.definitions import MEASURES, OVER_TIME
 from reports.run_report import RunReport, engine_title, report_on
 from storage.ask import live_queries
 from storage.store import Store
+from web.live.log_reads import LogEnd, LogReads
 from web.live.protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
 from web.words import why
 
 Row = Mapping[str, Any]
-LOG_LINES = 200
 NOTHING_YET = "nothing measured yet"
 RATE_SERIES = ("decode_tps", "tokens_per_step", "steps_per_s")
 GAUGE_SERIES = ("requests_running", "requests_waiting", "kv_usage_ratio")
@@ -33,12 +33,12 @@ GPU_SERIES = {"gpu_power_w": "power_w", "gpu_sm_clock_mhz": "sm_clock_mhz"}
 
 @dataclass(frozen=True)
 class Cursor:
-    """How far a run has been read: the newest time of each kind, the log's line, what the run said of itself."""
+    """How far a run has been read: the newest time of each kind, the log's last line, what the run said of itself."""
 
     engine: str | None = None
     host: str | None = None
     gpu: str | None = None
-    log: int = 0
+    log: int = -1
     meta: str | None = None
 
     def text(self) -> str:
@@ -72,9 +72,9 @@ class Points:
 class StoreReader:
     """A web.live.protocol.LiveReader over the store."""
 
-    def __init__(self, store: Callable[[], Store]) -> None:
+    def __init__(self, store: Callable[[], Store], logs: LogReads | None = None) -> None:
         self._store = store
-        self._views: dict[str, LogTailView] = {}
+        self._logs = logs or LogReads()
         self._counted: set[str] = set()  # runs with counters, whose log lines are not drawn beside them
 
     def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
@@ -95,8 +95,12 @@ class StoreReader:
         whole = new | (self._points(dict.fromkeys(again, Cursor())) if again else {})
         said = {report.run.id: _verdict_tiles(report) for report in report_on(store, ended)} if ended else {}
         errors = live_queries.collector_errors(store, list(cursors))
-        absent = {run.id: _absent(run, errors[run.id]) for run in runs}
-        parts = {run.id: self._part(run, new[run.id], absent[run.id], cursors[run.id]) for run in runs}
+        logs = self._logs.ends(runs)
+        absent = {run.id: _absent(run, errors[run.id], logs.get(run.id)) for run in runs}
+        parts = {
+            run.id: _part(run, new[run.id], absent[run.id], logs.get(run.id, LogEnd([])).lines, cursors[run.id])
+            for run in runs
+        }
         for run in runs:
             parts[run.id]["now"] = _tiles(whole[run.id], run, absent[run.id]) | said.get(run.id, {})
         return parts
@@ -111,27 +115,6 @@ class StoreReader:
             for run_id in cursors
         }
 
-    def _part(self, run: Run, points: Points, absent: dict[str, str], cursor: Cursor) -> LivePart:
-        """All but the numbers."""
-        log = self._log(run, cursor.log)
-        meta = _meta(run, absent)
-        digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()[:16]
-        said = Cursor(**points.after(cursor), log=log[-1]["line"] if log else cursor.log, meta=digest)
-        part = LivePart(cursor=said.text(), series=_series(points), log=log)
-        if position := _per_position(points.engine):
-            part["per_position"] = position
-        if digest != cursor.meta:
-            part["meta"] = meta
-        return part
-
-    def _log(self, run: Run, after: int) -> list[LogLine]:
-        """The lines beyond line number `after`, of the newest ones."""
-        if run.log_path is None:
-            return []
-        if run.id not in self._views:
-            self._views[run.id] = LogTailView(Path(run.log_path), run.config.engine)
-        return [_log_line(row, run) for row in self._views[run.id].lines(LOG_LINES) if row["line"] > after]
-
     def _without_doubles(self, run_id: str, rows: list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
         """One source a run: the log only where no counter ever spoke."""
         if any(row["source"] != "log" for row in rows):
@@ -139,8 +122,22 @@ class StoreReader:
         return [row for row in rows if row["source"] != "log" or run_id not in self._counted]
 
 
+def _part(run: Run, points: Points, absent: dict[str, str], log: Sequence[ViewLine], cursor: Cursor) -> LivePart:
+    """All but the numbers."""
+    lines = [_log_line(row, run) for row in log if row["at"] > cursor.log]
+    meta = _meta(run, absent)
+    digest = hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()[:16]
+    said = Cursor(**points.after(cursor), log=lines[-1]["at"] if lines else cursor.log, meta=digest)
+    part = LivePart(cursor=said.text(), series=_series(points), log=lines)
+    if position := _per_position(points.engine):
+        part["per_position"] = position
+    if digest != cursor.meta:
+        part["meta"] = meta
+    return part
+
+
 def _log_line(row: ViewLine, run: Run) -> LogLine:
-    return LogLine(line=row["line"], t=_time_of(row, run), text=row["text"], mark=row["kind"], why=row["why"])
+    return LogLine(at=row["at"], t=_time_of(row, run), text=row["text"], mark=row["kind"], why=row["why"])
 
 
 def _time_of(row: ViewLine, run: Run) -> float | None:
@@ -174,11 +171,11 @@ def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
     )
 
 
-def _absent(run: Run, errors: Mapping[str, str]) -> dict[str, str]:
-    """Series that this run cannot have, with the reason."""
+def _absent(run: Run, errors: Mapping[str, str], log: LogEnd | None) -> dict[str, str]:
+    """Series that this run cannot have, with the reason, and why its log is not shown."""
+    reasons: dict[str, str] = {"log": log.why} if log and log.why else {}
     if run.kind == "imported":
-        return dict.fromkeys((*GPU_SERIES, *HOST_SERIES), "known only by a log")
-    reasons: dict[str, str] = {}
+        return reasons | dict.fromkeys((*GPU_SERIES, *HOST_SERIES), "known only by a log")
     if "gpu" in errors:
         reasons |= dict.fromkeys(GPU_SERIES, errors["gpu"])
     if "host" in errors:
@@ -219,10 +216,15 @@ def _keeps_pace(row: Row) -> bool:
 
 
 def _column(rows: Sequence[Row], name: str, judged: bool = False) -> Series:
-    series = Series(t=[row["t"] for row in rows], v=[row[name] for row in rows])
+    series = Series(t=[row["t"] for row in rows], v=[_finite(row[name]) for row in rows])
     if judged:
         series["excluded"] = [int(row["activity"] not in ("active", None)) for row in rows]
     return series
+
+
+def _finite(value: float | None) -> float | None:
+    """A store that is older than the check of the samples may hold NaN and infinities; JSON knows neither."""
+    return value if value is None or math.isfinite(value) else None
 
 
 def _known(rows: Iterable[Row], name: str) -> list[Row]:
@@ -230,7 +232,7 @@ def _known(rows: Iterable[Row], name: str) -> list[Row]:
 
 
 def _product(a: float | None, b: float | None) -> float | None:
-    return None if a is None or b is None else a * b
+    return None if a is None or b is None else _finite(a * b)
 
 
 def _tiles(points: Points, run: Run, absent: Mapping[str, str]) -> dict[str, Tile]:
@@ -254,9 +256,9 @@ def _verdict_tiles(report: RunReport) -> dict[str, Tile]:
     factors, unknown = report.summary.factors, why(report.summary.reason)
     tiles = {name: Tile(v=None, why=unknown) for name in RATE_SERIES}
     if factors:
-        tiles = {name: Tile(v=getattr(factors, name), why=why(factors.reason)) for name in RATE_SERIES}
+        tiles = {name: Tile(v=_finite(getattr(factors, name)), why=why(factors.reason)) for name in RATE_SERIES}
     acceptance = report.acceptance
-    return tiles | {"acceptance_length": Tile(v=acceptance.length, why=why(acceptance.reason))}
+    return tiles | {"acceptance_length": Tile(v=_finite(acceptance.length), why=why(acceptance.reason))}
 
 
 def _newest(series: Series) -> Tile:
@@ -277,4 +279,7 @@ def _reasons(rows: Sequence[Row]) -> dict[str, str]:
 
 def _per_position(rows: Sequence[Row]) -> PerPosition | None:
     newest = next((row["per_position"] for row in reversed(rows) if row["per_position"]), None)
-    return PerPosition(v=newest, why=None) if newest else None
+    if not newest:
+        return None
+    is_known = all(map(math.isfinite, newest))
+    return PerPosition(v=newest if is_known else None, why=None if is_known else "its log states no number")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from analysis.config_diff import chips
-from collectors.logs.log_view import LogTailView
 from commands.write import shell_text
 from domain import Run
 from reports.evidence import evidence_of
@@ -22,6 +20,7 @@ from web.compare.comparison import number_tiles
 from web.compare.shown_sql import show_the_sql
 from web.compare.source_line import source_line
 from web.context import services
+from web.live.log_reads import LogReads
 from web.markup import markdown_text
 from web.runs.effective_config import asked_and_effective
 from web.sharing.bundle_button import bundle_button
@@ -29,6 +28,7 @@ from web.sharing.share_dialog import share_button
 from web.theme import duration
 
 LOG_LINES = 400
+_LOGS = LogReads(limit=LOG_LINES)
 AFTERWARDS = timedelta(minutes=1)
 REQUEST: dict[str, Any] = {  # column -> how it is shown
     "phase": "Phase",
@@ -137,9 +137,11 @@ def log(run: Run) -> None:
     if not run.log_path:
         st.info("This run has no log that Pitwall can read.")
         return
-    lines = LogTailView(Path(run.log_path), run.config.engine).lines(LOG_LINES)
-    if lines:
-        st.html(markup.log_lines(lines))
+    end = _LOGS.ends([run])[run.id]
+    if end.lines:
+        st.html(markup.log_lines(end.lines))
         st.caption("Access-log lines of /metrics, /health, /slots and /v1/models are left out; the file has them.")
+    elif end.why:
+        st.warning(markdown_text(f"The log is not shown: {end.why}."))
     else:
         st.info(f"The log is empty or gone: {run.log_path}")

@@ -18,7 +18,7 @@ export interface PerPosition {
 }
 
 export interface LogLine {
-  line: number;
+  at: number;
   t: number | null;
   text: string;
   mark: string | null;

@@ -37,7 +37,8 @@ export class LogTail {
     this.root.hidden = this.model.goneReason !== null;
     this.root.style.setProperty("--lv-run", this.page.theme().color(this.model));
     const name = this.model.meta?.name ?? this.model.id;
-    setText(this.title, `Log of ${name}`);
+    const why = this.model.meta?.absent.log;
+    setText(this.title, why ? `Log of ${name}: ${why}` : `Log of ${name}`);
     this.lines.setAttribute("aria-label", `Log of ${name}`);
     if (changes.whole && this.model.log.length) this.#replace();
     else if (changes.log.length) this.#append(changes.log);

@@ -130,8 +130,8 @@ export class RunModel {
 
   /** @param {LogLine[]} lines */
   #addLog(lines) {
-    const last = this.log.at(-1)?.line ?? -1;
-    const fresh = lines.filter((line) => line.line > last).slice(-LOG_LINES);
+    const last = this.log.at(-1)?.at ?? -1;
+    const fresh = lines.filter((line) => line.at > last).slice(-LOG_LINES);
     this.log = [...this.log, ...fresh].slice(-LOG_LINES);
     return fresh;
   }

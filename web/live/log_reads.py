@@ -1,0 +1,97 @@
+"""The ends of the watched runs' logs, none of which can hold up another.
+
+A file on a disk or a server that hangs is not readable, and no open() or read() of it ever returns. So each log is read
+in a thread of its own, which the process does not wait for at its end; who does not come back in time is left out.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from collectors.logs.log_view import LogTailView, ViewLine
+from domain import Run
+
+WAIT_S = 1.0  # for all of one turn
+MOST_READING = 16  # at a time; threads that hang are among them
+LOG_LINES = 200
+HANGS = "its log does not answer: what it lies on may hang"
+TOO_MANY_HANG = "too many other logs do not answer"
+
+
+class LogEnd(NamedTuple):
+    """The last lines of one log, the newest last, or why there are none."""
+
+    lines: list[ViewLine]
+    why: str | None = None
+
+
+class View(Protocol):
+    """What reads one log, as collectors.logs.log_view.LogTailView does."""
+
+    why: str | None
+
+    def lines(self, limit: int) -> list[ViewLine]: ...
+
+
+def view_of(run: Run) -> View:
+    return LogTailView(Path(run.log_path or ""), run.config.engine)
+
+
+@dataclass
+class _Reading:
+    """One log and the look at it that is, or was last, under way."""
+
+    view: View
+    limit: int
+    is_done: threading.Event = field(default_factory=threading.Event)
+    end: LogEnd = field(default_factory=lambda: LogEnd([]))
+
+    def work(self) -> None:
+        try:
+            self.end = LogEnd(self.view.lines(self.limit), self.view.why)
+        finally:
+            self.is_done.set()
+
+
+class LogReads:
+    """Asked for several logs at a time; by one thread at a time."""
+
+    def __init__(self, view: Callable[[Run], View] = view_of, limit: int = LOG_LINES, wait_s: float = WAIT_S) -> None:
+        """`limit` is of the lines of one log."""
+        self._view = view
+        self._limit = limit
+        self._wait_s = wait_s
+        self._readings: dict[str, _Reading] = {}
+        self._lock = threading.Lock()
+
+    def ends(self, runs: Iterable[Run]) -> dict[str, LogEnd]:
+        """By run id; a run without a log has no lines."""
+        with self._lock:
+            begun = {run.id: self._begin(run) for run in runs if run.log_path}
+            deadline = time.monotonic() + self._wait_s
+            return {run_id: self._end(run_id, is_new, deadline) for run_id, is_new in begun.items()}
+
+    def _begin(self, run: Run) -> bool:
+        """Start to read, unless the last reading hangs or too many do; whether it was started."""
+        reading = self._readings.get(run.id)
+        if reading is None:
+            reading = self._readings[run.id] = _Reading(self._view(run), self._limit)
+            reading.is_done.set()
+        under_way = sum(not one.is_done.is_set() for one in self._readings.values())
+        if not reading.is_done.is_set() or under_way >= MOST_READING:
+            return False
+        reading.is_done.clear()
+        threading.Thread(target=reading.work, name=f"log-of-{run.id}", daemon=True).start()
+        return True
+
+    def _end(self, run_id: str, is_new: bool, deadline: float) -> LogEnd:
+        reading = self._readings[run_id]
+        wait_s = max(deadline - time.monotonic(), 0.0) if is_new else 0.0
+        if not reading.is_done.wait(wait_s):
+            return LogEnd([], HANGS)
+        return reading.end if is_new else LogEnd([], TOO_MANY_HANG)

@@ -1,0 +1,46 @@
+"""The server of the pages: Streamlit's app (app.py) under uvicorn, with limits on its sockets.
+
+`streamlit run` starts the same uvicorn and lets nothing of it be set; what it says of WebSockets is said here again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+import uvicorn
+from streamlit.web import bootstrap
+
+from machine.open_files import raise_open_file_limit
+from web.server.connections import LimitedHttp, limits_for
+
+BACKLOG = 128  # asyncio accepts as many in one go, before any of them can be refused
+PING_S = 30
+CLOSING_S = 5
+
+
+def serve(host: str, port: int) -> None:
+    """Serve Pitwall here until SIGINT or SIGTERM; the working directory is the one of app.py."""
+    bootstrap.load_config_options({"server_address": host, "server_port": port})
+    limits = limits_for(raise_open_file_limit())
+    uvicorn.run(
+        "app:app", host=host, port=port, http=LimitedHttp.within(limits), backlog=BACKLOG, **_told_by_streamlit()
+    )
+
+
+def _told_by_streamlit() -> dict[str, Any]:
+    """What Streamlit's settings and its own start say of a server."""
+    ping_s = int(st.get_option("server.websocketPingInterval") or PING_S)
+    return {
+        "ssl_certfile": st.get_option("server.sslCertFile"),
+        "ssl_keyfile": st.get_option("server.sslKeyFile"),
+        "ws": "websockets-sansio",
+        "ws_ping_interval": ping_s,
+        "ws_ping_timeout": ping_s,
+        "ws_max_size": int(st.get_option("server.maxMessageSize")) * 1_000_000,
+        "ws_per_message_deflate": st.get_option("server.enableWebsocketCompression"),
+        "timeout_graceful_shutdown": CLOSING_S,
+        "log_level": "warning",
+        "access_log": False,
+        "use_colors": False,
+    }
