@@ -11,15 +11,15 @@ from commands.explain import read_argv
 from commands.paste.containers import Container, find_runtime, port_pair, read_container
 from commands.paste.servers import SCRIPTS, basename, find_server
 from commands.paste.variables import arg
+from commands.secrets import as_references, as_words
 from domain import Config
 from engines import BY_NAME
 from errors import PitwallError
-from redaction import MASK, is_secret_name, replace_in_argv
+from redaction import is_secret_name
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}
 _REFERENCE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
-_BARE_WORD = re.compile(r"~?[\w@%+=:,./-]+$")
-_MASKED_NAME = re.compile(r"\W+")
+_BARE_WORD = re.compile(r"~?[\w@%+=:,./-]+")
 
 
 class CommandError(PitwallError):
@@ -176,8 +176,9 @@ def complete_words(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[lis
 
 def shell_text(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str:
     """The command as text for a POSIX shell, a flag to a line; masked secrets become references ('$HF_TOKEN')."""
-    words = replace_in_argv(argv, lambda name, value: f"${_variable(name)}" if value == MASK else value)
-    prefix = [f"{name}={_quote(f'${name}' if value == MASK else value)}" for name, value in (env or {}).items()]
+    words = as_references(argv)
+    named = [word.partition("=") for word in as_references(as_words(env or {}))]
+    prefix = [f"{name}={_quote(value)}" for name, _, value in named]
     lines = [" ".join(prefix)] if prefix else []
     start = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     lines.append(" ".join(map(_quote, words[:start])))
@@ -189,13 +190,9 @@ def shell_text(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str
     return " \\\n".join(lines)
 
 
-def _variable(name: str) -> str:
-    return _MASKED_NAME.sub("_", name.strip("-")).upper()
-
-
 def _quote(word: str) -> str:
     """A word in the quotes it needs; references in it stay references."""
-    if _BARE_WORD.match(word):
+    if _BARE_WORD.fullmatch(word):
         return word
     if not _REFERENCE.search(word):
         return shlex.quote(word)

@@ -10,13 +10,13 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from commands.gpus import CONTAINER_LAUNCHERS
+from commands.secrets import missing_secrets, told, with_secrets_in
 from commands.write import complete_words
 from domain import Config, Run, WorkloadSpec
 from errors import PitwallError
 from launcher.checks.readiness import default_base_url
 from launcher.processes.runtimes import backend_of
 from machine.ports import describe_busy_port, host_and_port, is_port_free
-from redaction import missing_secrets
 
 
 class LaunchRefusedError(PitwallError):
@@ -27,8 +27,8 @@ class LaunchRefusedError(PitwallError):
 class LaunchRequest:
     """One server to launch; `config.argv` is run word for word, without a shell.
 
-    `secrets` holds the values that the config shows as '<secret>', by the name of their variable or flag
-    ('HF_TOKEN', '--api-key'); they live in memory until the start and are never stored.
+    `secrets` holds the values that the config shows as '<secret>', by the name of their place ('HF_TOKEN',
+    '--api-key (2)', see `commands.secret_places`); they live in memory until the start and are never stored.
     """
 
     config: Config
@@ -55,10 +55,10 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
         raise LaunchRefusedError(f"The working directory {cwd} does not exist: make it, or choose another.")
     check_executable(config, cwd)
     check_model(request, cwd)
-    missing = missing_secrets(config.argv, config.env, {**os.environ, **request.secrets})
+    missing = missing_secrets(config, {**os.environ, **request.secrets})
     if missing:
         raise LaunchRefusedError(
-            f"The value of {', '.join(missing)} is a secret that Pitwall does not keep: please give it."
+            f"The value of {told(missing)} is a secret that Pitwall does not keep: please give it."
         )
     base_url = request.base_url or default_base_url(config)
     if not base_url:
@@ -117,13 +117,13 @@ def check_executable(config: Config, cwd: Path) -> None:
 
 def check_model(request: LaunchRequest, cwd: Path) -> None:
     """A model named by a path on this machine must be there; names of a hub and paths in containers are not checked."""
-    model = request.config.model
+    model = with_secrets_in(request.config.model or "", request.config, request.secrets)
     if not model or request.makes_model or request.config.launcher in CONTAINER_LAUNCHERS:
         return
     is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
     if is_path and not is_there(cwd / in_full(model)):
         raise LaunchRefusedError(
-            f"The model {model} does not exist: give a path of this machine, or a name that a hub has."
+            f"The model {request.config.model} does not exist: give a path of this machine, or a name that a hub has."
         )
 
 
