@@ -27,6 +27,7 @@ from engines.definitions import CLIENT
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
 from machine.run_with_timeout import run_bounded
+from redaction import KNOWN, is_secret_name
 from samples import Batch, Event
 from settings import VERSION, SettingsError, load_settings
 from storage.database import StoreError
@@ -56,6 +57,7 @@ try:
     secret, api_token = load_secret(settings.secret_path), load_api_token(settings.api_token_path)
 except SettingsError as error:
     sys.exit(f"Pitwall cannot start: {error}")
+KNOWN.add(value for name, value in os.environ.items() if is_secret_name(name, value))
 base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
 access = access_for(settings, secret, api_token, base_path)
 shares = ShareBook(access.secret, share_url(settings, base_path))

@@ -16,19 +16,11 @@ from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.reading import find_candidate, read_words
 from commands.paste.servers import INVOCATIONS, SHELLS, basename
 from commands.paste.variables import Variables, arg
+from commands.secrets import mask_argv, take_secrets, telling
 from domain import Config, JsonValue
 from engines import BY_NAME, ENGINES
 from engines.base import Engine, Reading
-from redaction import (
-    MASK,
-    is_reference,
-    is_secret_flag,
-    is_secret_name,
-    mask_argv,
-    mask_env,
-    mask_text,
-    replace_in_argv,
-)
+from redaction import is_reference, mask_text
 
 LONGEST_PASTE = 1_000_000  # characters
 LONGEST_NOTE = 200  # characters
@@ -67,7 +59,7 @@ def explain(text: str) -> Explanation:
 
 
 def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
-    """The same, and the literal secrets by variable or flag: for the launch alone, never to be stored or shown."""
+    """The same, and the literal secrets by their place: for the launch alone, never to be stored or shown."""
     if len(text) > LONGEST_PASTE:
         return Explanation(refused=f"The paste is longer than {LONGEST_PASTE} characters: too long for a command."), {}
     notes = Notes()
@@ -75,11 +67,13 @@ def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
         candidate, variables = find_candidate(text, notes)
     except PasteRefusedError as refusal:
         return Explanation(refused=str(refusal)), {}
-    secrets = literal_secrets(candidate, variables)
     if candidate is None:
-        refused = _no_server(text)
-        return _told(Explanation(refused=refused), notes, secrets), secrets
-    return _told(_read_candidate(candidate, variables, notes), notes, secrets), secrets
+        return _told(Explanation(refused=_no_server(text)), notes, variables.secrets), {}
+    explanation = _read_candidate(candidate, variables, notes)
+    assert explanation.config
+    config, secrets = take_secrets(explanation.config)
+    explanation = explanation.model_copy(update={"config": config, "secret_names": sorted(secrets)})
+    return _told(explanation, notes, variables.secrets | set(secrets.values())), secrets
 
 
 def _no_server(text: str) -> str:
@@ -117,7 +111,8 @@ def read_argv(argv: Sequence[str], env: Mapping[str, str]) -> Config | None:
     if candidate is None or candidate.server is None:
         return None
     candidate.env = {**env, **candidate.env}
-    return _read_candidate(candidate, variables, notes).config
+    config = _read_candidate(candidate, variables, notes).config
+    return take_secrets(config)[0] if config else None
 
 
 def _reads_env(engine: Engine | None) -> bool:
@@ -125,7 +120,7 @@ def _reads_env(engine: Engine | None) -> bool:
 
 
 def build_config(candidate: Candidate, engine: Engine | None, reading: Reading, notes: Notes) -> Config:
-    """The typed configuration; literal secrets are masked in it."""
+    """The typed configuration; literal secrets still stand in it."""
     container, server = candidate.container, candidate.server
     fields = dict(reading.fields)
     fields["port"] = server_port(candidate, engine, fields.get("port"), notes)
@@ -143,10 +138,10 @@ def build_config(candidate: Candidate, engine: Engine | None, reading: Reading, 
         image=container.image if container else None,
         executable=server.executable if server else None,
         gpus=gpus,
-        env=mask_env(candidate.env),
+        env=dict(candidate.env),
         volumes=list(container.volumes) if container else [],
-        unknown_flags=[mask_flag(text) for text in reading.unknown_flags],
-        argv=tuple(mask_argv(candidate.argv)),
+        unknown_flags=list(reading.unknown_flags),
+        argv=tuple(candidate.argv),
     )
 
 
@@ -170,40 +165,21 @@ def _warn_of_gpus(gpus: str | None, tensor_parallel: int | None, notes: Notes) -
         notes.add(notes.warnings, text)
 
 
-def mask_flag(text: str) -> str:
-    """An unknown flag with its literal secret masked."""
-    separator = " " if " " in text.partition("=")[0] else "="
-    name, found, value = text.partition(separator)
-    is_literal = bool(found) and is_secret_flag(name) and not is_reference(value)
-    return f"{name}{separator}{MASK}" if is_literal else text
-
-
-def literal_secrets(candidate: Candidate | None, variables: Variables) -> dict[str, str]:
-    """Every secret that stands literally in the paste, by its variable or flag."""
-    found = dict(variables.secrets)
-    if candidate:
-        found |= {name: value for name, value in candidate.env.items() if is_secret_name(name)}
-        replace_in_argv(candidate.server.args if candidate.server else [], lambda name, v: found.setdefault(name, v))
-    return {name: value for name, value in found.items() if not is_reference(value)}
-
-
-def _told(explanation: Explanation, notes: Notes, secrets: dict[str, str]) -> Explanation:
-    """With the notes, and with every secret value masked wherever it stands."""
-    full = explanation.model_dump() | vars(notes) | {"secret_names": sorted(secrets)}
-    full["left_out"] = [" ".join(mask_argv(text.split(" "))) for text in notes.left_out]
-    told = _mask(full, list(secrets.values()))
+def _told(explanation: Explanation, notes: Notes, secrets: set[str]) -> Explanation:
+    """With the notes, and with every secret value masked wherever it stands in them."""
+    known = telling(secrets)
+    told = {kind: [_mask(text, known) for text in texts] for kind, texts in vars(notes).items()}
     told["left_out"] = [shorten(text) for text in told["left_out"]]  # only now: half a secret is not recognised
-    return Explanation.model_validate(told)
+    refused = explanation.refused and mask_text(explanation.refused, known)
+    return explanation.model_copy(update={**told, "refused": refused})
 
 
 def shorten(text: str) -> str:
     return text if len(text) <= LONGEST_NOTE else text[:LONGEST_NOTE] + " …"
 
 
-def _mask(value: JsonValue, secrets: list[str]) -> JsonValue:
-    if isinstance(value, str):
-        tail = value.partition("=")[2] or value
-        return value if tail.startswith("$") and is_reference(tail) else mask_text(value, secrets)
-    if isinstance(value, dict):
-        return {key: _mask(item, secrets) for key, item in value.items()}
-    return [_mask(item, secrets) for item in value] if isinstance(value, list | tuple) else value
+def _mask(text: str, known: list[str]) -> str:
+    tail = text.partition("=")[2] or text
+    if tail.startswith("$") and is_reference(tail):
+        return text
+    return mask_text(" ".join(mask_argv(text.split(" "), known)), known)

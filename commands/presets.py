@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from commands.secrets import take_secrets
 from commands.write import command_of
 from domain import Config
 from errors import PitwallError
@@ -155,6 +156,7 @@ def preset_text(preset: Preset) -> str:
 
 def preset_of(name: str, config: Config) -> Preset:
     """A preset of a configuration and its words; its secrets are masked in it, as everywhere."""
+    config, _ = take_secrets(config)
     stated = config.model_dump(exclude_none=True, exclude={"argv"})
     return Preset(name=name, frame=list(config.argv), config=Config.model_validate(stated))
 

@@ -11,15 +11,14 @@ from commands.explain import read_argv
 from commands.paste.containers import Container, find_runtime, port_pair, read_container
 from commands.paste.servers import SCRIPTS, basename, find_server
 from commands.paste.variables import arg
+from commands.secrets import as_references, as_words
 from domain import Config
 from engines import BY_NAME
 from errors import PitwallError
-from redaction import MASK, replace_in_argv
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}
 _REFERENCE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _BARE_WORD = re.compile(r"~?[\w@%+=:,./-]+")
-_MASKED_NAME = re.compile(r"\W+")
 
 
 class CommandError(PitwallError):
@@ -158,8 +157,9 @@ def _gpu_flags(gpus: str) -> list[str]:
 
 def shell_text(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str:
     """The command as text for a POSIX shell, a flag to a line; masked secrets become references ('$HF_TOKEN')."""
-    words = replace_in_argv(argv, lambda name, value: f"${_variable(name)}" if value == MASK else value)
-    prefix = [f"{name}={_quote(f'${name}' if value == MASK else value)}" for name, value in (env or {}).items()]
+    words = as_references(argv)
+    named = [word.partition("=") for word in as_references(as_words(env or {}))]
+    prefix = [f"{name}={_quote(value)}" for name, _, value in named]
     lines = [" ".join(prefix)] if prefix else []
     start = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     lines.append(" ".join(map(_quote, words[:start])))
@@ -169,10 +169,6 @@ def shell_text(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str
         else:
             lines[-1] += " " + _quote(word)
     return " \\\n".join(lines)
-
-
-def _variable(name: str) -> str:
-    return _MASKED_NAME.sub("_", name.strip("-")).upper()
 
 
 def _quote(word: str) -> str:

@@ -19,13 +19,14 @@ from collectors.logs.tail import CHUNK_BYTES
 from collectors.logs.tail_collector import FollowCollector, Placed
 from collectors.plausible import without_impossible
 from commands.naming import choose_color, choose_name
+from commands.secrets import take_secrets
 from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES
 from engines.base import Engine, Line, LogGrammar
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
 from engines.parse import recognise
-from redaction import mask_argv, mask_text
+from redaction import mask_text
 from samples import Batch, Event, TailPosition
 
 AT_REST = timedelta(seconds=10)  # a file unchanged for so long has its last line whole, with LF or without
@@ -197,9 +198,9 @@ def read_config(log: Path, engine: Engine) -> Config:
     with log.open("rb") as file:
         texts = [line.text for data in iter(lambda: file.read(CHUNK_BYTES), b"") for line in splitter.feed(data)]
     texts += [line.text for line in splitter.close()]
-    reading = engine.commands.read_command(mask_argv(engine.arguments.read_arguments(texts)), {})
+    reading = engine.commands.read_command(engine.arguments.read_arguments(texts), {})
     flags = reading.unknown_flags
-    return Config(engine=engine.name, launcher="import", unknown_flags=flags, **reading.fields)
+    return take_secrets(Config(engine=engine.name, launcher="import", unknown_flags=flags, **reading.fields))[0]
 
 
 def _engine_of(log: Path, wish: Wish) -> Engine:

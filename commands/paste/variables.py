@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from commands.paste.notes import Notes
 from commands.paste.shell import Part, Word, split_references
-from redaction import is_secret_name, replace_in_argv
+from commands.secrets import values_of
+from redaction import is_secret_name
 
 LONGEST_VALUE = 20_000  # characters; a longer one stays a reference
 MOST_NESTED = 5  # defaults within defaults
@@ -46,13 +47,13 @@ class Variables:
     arrays: dict[str, list[str]] = field(default_factory=dict)
     unknown_arrays: set[str] = field(default_factory=set)
     exported: dict[str, str] = field(default_factory=dict)  # as written
-    secrets: dict[str, str] = field(default_factory=dict)  # values of secret names and flags, wherever they were met
+    secrets: set[str] = field(default_factory=set)  # values of secret names and flags, wherever they were met
 
     def assign(self, name: str, value: Word) -> None:
         """Remember NAME=value; one that would have to be computed stays unknown."""
         text = self.expand(value)
         if is_secret_name(name):
-            self.secrets[name] = text
+            self.secrets.add(text)
         refers_to_itself = re.search(rf"\$\{{?{name}\b", text)
         if is_computed(text) or refers_to_itself or len(text) > LONGEST_VALUE:
             self.values.pop(name, None)
@@ -91,12 +92,8 @@ class Variables:
     def expand_words(self, words: Iterable[Word]) -> list[Arg]:
         """The words of a command; an unquoted variable that holds several words becomes several."""
         found = [split for word in words for split in self._split(word)]
-        replace_in_argv([word.text for word in found], self._remember_secret)
+        self.secrets.update(values_of([word.text for word in found]).values())
         return found
-
-    def _remember_secret(self, name: str, value: str) -> str:
-        self.secrets[name] = value
-        return value
 
     def _split(self, word: Word) -> Iterator[Arg]:
         if word.text in _ALL_PARAMETERS:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 import psutil
 
 from commands.explain import explain
+from commands.secrets import mask_argv, telling, values_of
 from domain import Config
 from engines import BY_NAME
 from launcher.checks.readiness import default_base_url
@@ -23,7 +24,6 @@ from launcher.processes.containers import Container, list_containers
 from launcher.processes.process import environ_of
 from launcher.processes.shim import MARKER
 from machine.ports import server_at
-from redaction import mask_argv
 
 OUTPUTS = (2, 1)  # servers log to standard error, some to standard output
 
@@ -76,7 +76,8 @@ def read_command(argv: Sequence[str]) -> Config | None:
     config = explanation.config if explanation else None
     if config is None or config.engine not in BY_NAME:
         return None
-    return config.model_copy(update={"launcher": "attach", "argv": tuple(mask_argv(argv))})
+    known = telling(values_of(argv).values())
+    return config.model_copy(update={"launcher": "attach", "argv": tuple(mask_argv(argv, known))})
 
 
 def plain_command(argv: Sequence[str]) -> list[str]:

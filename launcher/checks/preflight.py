@@ -11,12 +11,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 from commands.expansion import expand_config
 from commands.gpus import CONTAINER_LAUNCHERS
+from commands.secrets import missing_secrets, told, with_secrets_in
 from domain import Config, Run, WorkloadSpec
 from errors import PitwallError
 from launcher.checks.readiness import default_base_url
 from launcher.processes.runtimes import backend_of
 from machine.ports import describe_busy_port, host_and_port, is_port_free
-from redaction import missing_secrets
 
 
 class LaunchRefusedError(PitwallError):
@@ -27,8 +27,8 @@ class LaunchRefusedError(PitwallError):
 class LaunchRequest:
     """One server to launch; `config.argv` is run word for word, without a shell.
 
-    `secrets` holds the values that the config shows as '<secret>', by the name of their variable or flag
-    ('HF_TOKEN', '--api-key'); they live in memory until the start and are never stored.
+    `secrets` holds the values that the config shows as '<secret>', by the name of their place ('HF_TOKEN',
+    '--api-key (2)', see `commands.secret_places`); they live in memory until the start and are never stored.
     """
 
     config: Config
@@ -55,10 +55,10 @@ def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool)
         raise LaunchRefusedError(f"The working directory {cwd} does not exist: make it, or choose another.")
     check_executable(config, cwd)
     check_model(request, cwd)
-    missing = missing_secrets(config.argv, config.env, {**os.environ, **request.secrets})
+    missing = missing_secrets(config, {**os.environ, **request.secrets})
     if missing:
         raise LaunchRefusedError(
-            f"The value of {', '.join(missing)} is a secret that Pitwall does not keep: please give it."
+            f"The value of {told(missing)} is a secret that Pitwall does not keep: please give it."
         )
     base_url = request.base_url or default_base_url(config)
     if not base_url:
@@ -121,8 +121,9 @@ def check_model(request: LaunchRequest, cwd: Path) -> None:
         return
     drafter = config.speculative.model if config.speculative else None
     for model in filter(None, (config.model, drafter)):
-        is_path = model.startswith(("/", "./", "../", "~")) or model.endswith(".gguf")
-        if is_path and not is_there(cwd / in_full(model)):
+        path = with_secrets_in(model, config, request.secrets)
+        is_path = path.startswith(("/", "./", "../", "~")) or path.endswith(".gguf")
+        if is_path and not is_there(cwd / in_full(path)):
             raise LaunchRefusedError(
                 f"The model {model} does not exist: give a path of this machine, or a name that a hub has."
             )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from commands.secrets import hide_secrets, missing_secrets, telling, told, unfilled_places
 from domain import WATCH, Run, RunState
 from launcher.checks.discover import output_of
 from launcher.checks.preflight import port_of
@@ -27,6 +28,7 @@ from launcher.processes.process import (
     ProcessStatus,
     look_at,
     processes_of,
+    read_spec,
     start_shim,
     write_spec,
 )
@@ -47,11 +49,12 @@ from launcher.runs.teardown import (
     stop_everything,
 )
 from machine.ports import describe_busy_port, is_port_free
-from redaction import hide_secrets, missing_secrets
+from redaction import KNOWN
 
 DETACHED = "its script has ended, the server is awaited"
 LEFT_ALONE = "Its script ended and left the server to itself: Pitwall watches it and does not stop it."
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
+NO_SECRET = "It was not started: the value of {} is a secret that was not given: launch again, and give it."
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 T = TypeVar("T")
 
@@ -73,6 +76,9 @@ class LaunchedRun:
     _contact: Contact | None = None
     _record: DescendantRecord | None = None
     _record_due_s: float = 0.0  # monotonic
+
+    def __post_init__(self) -> None:
+        KNOWN.add(telling(self.secrets.values()))
 
     @property
     def backend(self) -> Backend:
@@ -99,16 +105,23 @@ class LaunchedRun:
         self.deps.recorder.tell(run.id, "state", "starting", state=self.run.state.value)
         self._begun_s = self.deps.mono_s()
         was_adopted, self.was_adopted = self.was_adopted, False
-        missing = missing_secrets(run.config.argv, run.config.env, os.environ)
+        missing = missing_secrets(run.config, os.environ)
         if was_adopted and missing:
-            return self._conclude(f"The secret {', '.join(missing)} was not kept over Pitwall's restart: launch again.")
+            return self._conclude(f"The secret {told(missing)} was not kept over Pitwall's restart: launch again.")
         if not is_port_free(port_of(run.base_url), run.config.host):
             return self._conclude(describe_busy_port(port_of(run.base_url)))
         # After a restart only what Pitwall's own environment holds is left of the secrets.
-        _, inherited = hide_secrets(run.config.argv, os.environ)
+        inherited = hide_secrets(run.config.argv, run.config.env, {}, os.environ).secrets
         self.secrets = {**inherited, **self.secrets}
+        KNOWN.add(telling(self.secrets.values()))
         self._frozen = self._in_pool(lambda: freeze(run, self.deps.gpus()))
+        return self._start_server()
+
+    def _start_server(self) -> None:
+        """The last moment to see that every secret is in its place."""
         try:
+            if unfilled := unfilled_places(read_spec(self.directory), self.secrets):
+                return self._conclude(NO_SECRET.format(told(unfilled)))
             self._shims[self.directory] = start_shim(self.directory, self.secrets)
         except OSError as error:
             self._conclude(f"The server could not be started: {error.strerror} ({error.filename}).")

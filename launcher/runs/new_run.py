@@ -11,25 +11,16 @@ from typing import Any
 
 import psutil
 
-from commands.expansion import Expansion
 from commands.naming import choose_color, choose_name
 from commands.paste.servers import SHELLS, basename
+from commands.secrets import find_api_key, hide_secrets, take_secrets
 from domain import Config, Run, RunState, new_run_id
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, working_directory
 from launcher.checks.readiness import default_base_url, default_ready_path
 from launcher.processes.process import Leftovers, ProcessSpec, write_spec
 from launcher.processes.runtimes import ContainerBackend, backend_of
 from machine.process_start import process_start_s
-from redaction import (
-    MASK,
-    SERVER_API_KEY,
-    find_api_key,
-    hide_secrets,
-    is_reference,
-    is_secret_name,
-    mask_argv,
-    mask_env,
-)
+from redaction import SERVER_API_KEY
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
@@ -37,7 +28,7 @@ _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: Sequence[Run]) -> Run:
     """The record of a run to be launched, its secrets masked."""
     run_id = new_run_id(now)
-    config = mask_config(request.config)
+    config, _ = take_secrets(request.config)
     directory = runs_dir / run_id
     return Run(
         id=run_id,
@@ -60,7 +51,7 @@ def attached_run(
     base_url: str, config: Config, now: datetime, machine: str, known: Sequence[Run], name: str | None
 ) -> Run:
     """The record of a server that runs already."""
-    config = mask_config(config)
+    config, _ = take_secrets(config)
     return Run(
         id=new_run_id(now),
         name=choose_name(config, name, {run.name for run in known}),
@@ -76,26 +67,16 @@ def attached_run(
     )
 
 
-def mask_config(config: Config) -> Config:
-    """The config as it may be stored and shown."""
-    return config.model_copy(update={"argv": tuple(mask_argv(config.argv)), "env": mask_env(config.env)})
-
-
 def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     """Write the run's spec.json; the secrets that its start needs, by environment variable."""
     assert run.run_dir
     words = backend_of(request.config, run.id).words(request.config.argv)
-    argv, hidden = hide_secrets(words, {**os.environ, **request.secrets})
-    concealed = {name: value for name, value in request.config.env.items() if is_secret_name(name)}
-    plain = {name: value for name, value in request.config.env.items() if name not in concealed}
-    leftovers = leftovers_of(request.config)
-    write_spec(ProcessSpec(argv, str(working_directory(request)), plain, leftovers=leftovers), Path(run.run_dir))
-    given = Expansion({**os.environ, **request.secrets}, fills_secrets=True)
-    told = {name: given.value(value) for name, value in concealed.items() if value != MASK}
-    literal = {name: value for name, value in told.items() if not is_reference(value)}
+    hidden = hide_secrets(words, request.config.env, request.secrets, os.environ)
+    spec = ProcessSpec(hidden.argv, str(working_directory(request)), hidden.env, leftovers=leftovers_of(request.config))
+    write_spec(spec, Path(run.run_dir))
     variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
-    api_key = find_api_key(request.config.argv, request.config.env, request.secrets)
-    return {**literal, **variables, **hidden, **({SERVER_API_KEY: api_key} if api_key else {})}
+    api_key = find_api_key(hidden)
+    return {**variables, **hidden.secrets, **({SERVER_API_KEY: api_key} if api_key else {})}
 
 
 def leftovers_of(config: Config) -> Leftovers:

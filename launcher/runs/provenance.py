@@ -15,10 +15,11 @@ from typing import Protocol
 
 import psutil
 
+from commands.secrets import mask_env
 from domain import JsonValue, Run
 from engines import ENGINES
 from launcher.processes.process import read_spec
-from redaction import mask_env, mask_text
+from redaction import mask_text
 
 PACKAGES = {engine.name: engine.packages for engine in ENGINES}
 # Inherited variables that change how an engine runs.

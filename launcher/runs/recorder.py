@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from domain import JsonValue, Run
-from redaction import mask_text
+from redaction import mask_json, mask_text
 from samples import Batch, Event
 
 LOG = logging.getLogger(__name__)
@@ -33,6 +33,9 @@ class RunStore(Protocol):
     def runs(self) -> Iterable[Run]: ...
 
 
+TOLD = ("phase", "cause", "cause_line", "note")  # of a run, in words that may be the server's
+
+
 @dataclass(slots=True)
 class RunRecorder:
     """The store, the sink of events and the clock, used together.
@@ -47,6 +50,8 @@ class RunRecorder:
 
     def save(self, run: Run, text: str, **data: JsonValue) -> Run:
         """Save a run and say what happened to it; a full disk does not hold up who stops a server."""
+        told = {name: mask_text(said) for name in TOLD if (said := getattr(run, name))}
+        run = run.model_copy(update=told)
         with suppress(TimeoutError):
             self.save_durably(run)
         self.tell(run.id, "state", text, state=run.state.value, **data)
@@ -64,9 +69,10 @@ class RunRecorder:
 
     def tell(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
         """Send one event on its way."""
-        self.events(Batch(samples=(Event(run_id, self.clock(), kind, text, data=data),)))
+        event = Event(run_id, self.clock(), kind, mask_text(text), data=mask_json(data))
+        self.events(Batch(samples=(event,)))
 
     def tell_fault(self, run_id: str, error: Exception) -> None:
         """What went wrong within Pitwall itself: its trace in our log, one sentence with the run."""
         LOG.error("run %s", run_id, exc_info=error)
-        self.tell(run_id, "warning", mask_text(f"Pitwall itself went wrong here: {type(error).__name__}: {error}"))
+        self.tell(run_id, "warning", f"Pitwall itself went wrong here: {type(error).__name__}: {error}")

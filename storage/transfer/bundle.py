@@ -90,8 +90,17 @@ def _masked(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, dict):
-        return {key: _masked(item, mask) for key, item in value.items()}
+        return {key: _masked_under(key, item, mask) for key, item in value.items()}
     return [_masked(item, mask) for item in value] if isinstance(value, list) else value
+
+
+def _masked_under(name: str, value: Any, mask: Mask) -> Any:
+    """A text is judged by the name that it stands under, too."""
+    if not isinstance(value, str):
+        return _masked(value, mask)
+    head = f"{name}="
+    masked = mask(head + value)
+    return masked.removeprefix(head) if masked.startswith(head) else mask(value)
 
 
 def masked_log(path: Path, mask: Mask) -> Iterator[bytes]:

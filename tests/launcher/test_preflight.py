@@ -32,7 +32,7 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
         ({"argv": ("true",), "port": None}, {}, "Pitwall cannot tell where this server will answer: "),
         ({"argv": ("true",)}, {"base_url": "localhost:80"}, "'localhost:80' is not the address of a server: "),
         ({"argv": ("true", "$NOWHERE_SET/model")}, {}, "The command names $NOWHERE_SET, which is not set: "),
-        ({"argv": ("true", "--api-key", "<secret>")}, {}, "The value of --api-key is a secret that Pitwall does not"),
+        ({"argv": ("true", "--api-key", "<secret>")}, {}, "The value of '--api-key' is a secret that Pitwall does not"),
     ],
 )
 def test_what_the_user_can_mend_is_refused_in_a_sentence(

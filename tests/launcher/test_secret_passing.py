@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from demo.presets import free_ports
 from domain import Config, RunState
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
 
@@ -18,7 +21,7 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
 def test_a_secret_reaches_the_server_and_nothing_that_is_kept(
     supervisor: Supervisor, store: DictStore, tmp_path: Path
 ) -> None:
-    script = "import os, sys; print(len(os.environ['HF_TOKEN']), len(sys.argv[2]), 'PITWALL_SECRET_0' in os.environ)"
+    script = "import os, sys; print(len(os.environ['HF_TOKEN']), len(sys.argv[2]), 'PITWALL_SECRET' in str(os.environ))"
     argv = (sys.executable, "-c", script, "--api-key", "s3cr3t-in-argv")
     config = Config(argv=argv, env={"HF_TOKEN": "s3cr3t-in-env"}, port=9)
     run = supervisor.launch(LaunchRequest(config))
@@ -51,4 +54,40 @@ def test_a_queued_run_whose_secret_is_gone_fails_and_says_so(
     assert store.run(run.id).state is RunState.QUEUED
     make_supervisor()
     ended = wait_for_state(store, run.id, *FINAL)
-    assert ended.cause == "The secret --api-key was not kept over Pitwall's restart: launch again."
+    assert ended.cause == "The secret '--api-key' was not kept over Pitwall's restart: launch again."
+
+
+def test_a_server_gets_every_secret_in_its_place_and_pitwall_keeps_none(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path
+) -> None:
+    words = ("--api-key", "K1-s3cr3t", "K2-s3cr3t", "--db", "https://u:s3cr3t-pass@h/x", "--h", "Bearer s3cr3t-bearer")
+    script = "import os, sys; print(ascii([*sys.argv[1:], os.environ['DB']])[::-1])"
+    env = {"DB": "postgres://u:s3cr3t-db@h"}
+    run = supervisor.launch(LaunchRequest(Config(argv=(sys.executable, "-c", script, *words), env=env, port=9)))
+    wait_for_state(store, run.id, *FINAL)
+    printed = (tmp_path / "runs" / run.id / "server.log").read_text().strip()
+    assert printed == ascii([*words, env["DB"]])[::-1]
+    kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert "s3cr3t" not in kept + repr(store.saved) + repr(store.events)
+    masked = ("--api-key", "<secret>", "<secret>", "--db", "https://u:<secret>@h/x", "--h", "Bearer <secret>")
+    assert run.config.argv[3:] == masked and run.config.env == {"DB": "postgres://u:<secret>@h"}
+
+
+def test_a_server_never_starts_with_the_text_that_stands_for_a_secret(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
+) -> None:
+    refused = LaunchRequest(Config(argv=("true", "--db", "https://u:<secret>@h"), port=9))
+    first = make_supervisor()
+    with pytest.raises(LaunchRefusedError, match="'--db https://u:<secret>@h' is a secret that Pitwall does not keep"):
+        first.launch(refused)
+    first.close()  # so that the next one stays queued
+    run = first.launch(LaunchRequest(Config(argv=("true", "--db", "https://u:s3cr3t-1@h"), port=9)))
+    spec = tmp_path / "runs" / run.id / "spec.json"
+    spec.write_text(re.sub(r"\$\{PITWALL_SECRET_\d+\}", "<secret>", spec.read_text()))
+    store.saved.append(run.model_copy(update={"config": Config(argv=("true",), port=9)}))
+    make_supervisor()
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.cause == (
+        "It was not started: the value of '--db https://u:<secret>@h' is a secret that was not given: "
+        "launch again, and give it."
+    )

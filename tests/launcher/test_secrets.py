@@ -2,19 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from commands.secrets import find_api_key, hide_secrets, mask_argv, mask_env, missing_secrets
+from domain import Config
 from launcher.processes.shim import complete_argv
-from redaction import (
-    MASK,
-    find_api_key,
-    hide_secrets,
-    is_secret_flag,
-    is_secret_name,
-    mask_argv,
-    mask_env,
-    mask_json,
-    mask_text,
-    missing_secrets,
-)
+from redaction import MASK, is_secret_flag, is_secret_name, mask_json, mask_text
 
 SECRET = "s3cr3t-value"
 
@@ -104,21 +95,27 @@ def test_command_lines_urls_and_json_are_masked_in_text() -> None:
     assert mask_json(stated) == stated | {"api_key": [MASK], "args": [f"X-API-Key: {MASK}"]}
 
 
+def completed(argv: list[str], given: dict[str, str]) -> list[str]:
+    hidden = hide_secrets(argv, {}, given, {})
+    return complete_argv(hidden.argv, hidden.secrets)
+
+
 def test_hidden_secrets_are_completed_by_the_shim_alone() -> None:
     argv = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=$MINE", "--hf-token", "${NONE:-spare}"]
-    hidden_argv, hidden = hide_secrets(argv, {"MINE": "mine"})
-    assert not any(word in " ".join(hidden_argv) for word in ("literal", "mine", "spare"))
-    completed = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=mine", "--hf-token", "spare"]
-    assert complete_argv(hidden_argv, hidden) == completed
-    masked_argv, masked = hide_secrets(["vllm", "--api-key", MASK], {"--api-key": "given"})
-    assert complete_argv(masked_argv, masked) == ["vllm", "--api-key", "given"]
+    hidden = hide_secrets(argv, {}, {"MINE": "mine"}, {})
+    assert not any(word in " ".join(hidden.argv) for word in ("literal", "mine", "spare"))
+    whole = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=mine", "--hf-token", "spare"]
+    assert complete_argv(hidden.argv, hidden.secrets) == whole
+    assert completed(["vllm", "--api-key", MASK], {"--api-key": "given"}) == ["vllm", "--api-key", "given"]
 
 
-def test_missing_secrets_and_the_api_key_are_known_by_name() -> None:
+def test_missing_secrets_and_the_api_key_are_known_by_their_place() -> None:
     argv, env = ["vllm", "--api-key", MASK], {"HF_TOKEN": MASK, "A": "b"}
-    assert missing_secrets(argv, env, {}) == ["--api-key", "HF_TOKEN"]
-    assert missing_secrets(argv, env, {"HF_TOKEN": "x", "--api-key": "k1,k2"}) == []
-    assert find_api_key(argv, env, {"--api-key": "k1,k2"}) == "k1"
-    assert find_api_key(["vllm"], {"VLLM_API_KEY": "k"}, {}) == "k"
-    assert find_api_key(["vllm", "--api-key=k"], {}, {}) == "k"
-    assert find_api_key(argv, env, {}) is None
+    config = Config(argv=tuple(argv), env=env)
+    assert missing_secrets(config, {}) == ["--api-key", "HF_TOKEN"]
+    assert missing_secrets(config, {"HF_TOKEN": "x", "--api-key": "k1,k2"}) == []
+    assert missing_secrets(Config(argv=("vllm", "--api-key", "$K")), {}) == ["K"]
+    assert find_api_key(hide_secrets(argv, env, {"--api-key": "k1,k2"}, {})) == "k1"
+    assert find_api_key(hide_secrets(["vllm"], {"VLLM_API_KEY": "k"}, {}, {})) == "k"
+    assert find_api_key(hide_secrets(["vllm", "--api-key=k"], {}, {}, {})) == "k"
+    assert find_api_key(hide_secrets(argv, env, {}, {})) is None

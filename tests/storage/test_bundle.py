@@ -347,3 +347,23 @@ def assert_refused(path: Path, untouched: tuple[Store, Settings], told: str) -> 
     left = [p for p in their.data_dir.rglob("*") if p.is_file() and p.suffix in (".log", ".parquet", ".json")]
     assert left == []
     assert not list(path.parent.parent.rglob("evil*"))
+
+
+def test_a_bundle_carries_no_secret_of_the_log_or_of_an_older_record(
+    store: Store, settings: Settings, tmp_path: Path
+) -> None:
+    run = run_with_samples(store, settings)
+    assert run.log_path
+    printed = [
+        "AWS_SECRET_ACCESS_KEY=s3cr3t/abc",
+        "Authorization: Basic czNjcjN0OnMzY3Iz",
+        "URLPW=s3cr3t-2 MY_AUTH=s3cr3t",
+    ]
+    Path(run.log_path).write_text("\n".join(printed))
+    old = run.config.model_copy(update={"env": {"URLPW": "s3cr3t-4", "A": "b"}})
+    store.save_run(run.model_copy(update={"config": old}))
+    target = tmp_path / "b.pitwall.zip"
+    export_runs(store.query, [ID], target, NOW, mask_text)
+    with zipfile.ZipFile(target) as archive:
+        carried = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"s3cr3t" not in carried and b"czNjcjN0" not in carried and b'"A": "b"' in carried

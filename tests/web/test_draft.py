@@ -9,8 +9,11 @@ from web.launch.draft import Draft
 
 def test_a_secret_that_was_edited_out_of_the_command_is_not_given_to_the_server() -> None:
     secrets = {"HF_TOKEN": "hf_1", "--api-key": "sk_1"}
-    assert Draft(text="HF_TOKEN=$HF_TOKEN vllm serve o/m --api-key <secret>", secrets=secrets).secrets_in_use == secrets
-    assert Draft(text="vllm serve o/m", secrets=secrets).secrets_in_use == {}
+    stated = Config(argv=("vllm", "serve", "o/m", "--api-key", "<secret>"), env={"HF_TOKEN": "$HF_TOKEN"})
+    assert Draft(stated, secrets=secrets).secrets_in_use == secrets
+    other = Config(argv=("vllm", "serve", "o/m"), env={"MY_HF_TOKEN_2": "<secret>"})
+    assert Draft(other, secrets=secrets).secrets_in_use == {}
+    assert Draft(other, secrets=secrets).missing_secrets == ["MY_HF_TOKEN_2"]
 
 
 def test_a_relaunch_keeps_the_load_and_its_parameters() -> None:

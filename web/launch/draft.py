@@ -11,9 +11,17 @@ import streamlit as st
 from commands.explain import Explanation, explain_with_secrets
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.presets import Needs, Preset
+from commands.secrets import (
+    as_words,
+    mask_env,
+    missing_secrets,
+    places_of,
+    references_of,
+    values_of,
+    variables_of,
+)
 from commands.write import CommandError, command_of, shell_text
 from domain import Config, JsonValue, Run, WorkloadSpec
-from redaction import MASK, is_reference, is_secret_name, missing_secrets
 from web.launch.config_fields import Field, Value, value_of, with_value
 
 TEXT_KEY = "pasted"
@@ -54,17 +62,16 @@ class Draft:
 
     @property
     def secrets_in_use(self) -> dict[str, str]:
-        """Those whose variable or flag still stands in the command: what was edited out of it reaches no server."""
-        return {name: value for name, value in self.secrets.items() if name in self.text}
+        """Those whose place is still in the command: what was edited out of it reaches no server."""
+        if self.config is None:
+            return {}
+        used = {*places_of(self.config), *references_of(self.config)}
+        return {name: value for name, value in self.secrets.items() if name in used}
 
     @property
     def missing_secrets(self) -> list[str]:
         """The secrets whose value has to be given with the launch."""
-        if self.config is None:
-            return []
-        masked = missing_secrets(self.config.argv, self.config.env, self.secrets)
-        named = [name for name in self.explanation.secret_names if name not in {*self.secrets, *os.environ}]
-        return sorted({*masked, *named})
+        return missing_secrets(self.config, {**os.environ, **self.secrets}) if self.config else []
 
     @property
     def still_required(self) -> dict[str, str]:
@@ -96,6 +103,8 @@ def read_text() -> None:
     text = st.session_state[TEXT_KEY]
     explanation, secrets = explain_with_secrets(text) if text.strip() else (Explanation(), {})
     draft = current() if _is_edit_of(current().base, explanation.config) else Draft(generation=current().generation)
+    if _is_edit_of(current().config, explanation.config):
+        secrets = variables_of(current().secrets) | secrets  # under the names that the form's text gave them
     _put(replace(draft, config=explanation.config, text=text, explanation=explanation, secrets=secrets, problem=None))
 
 
@@ -156,9 +165,8 @@ def edit(field: Field, value: Value) -> None:
 def read_variables(draft: Draft, text: Value) -> dict[str, str]:
     """NAME=value lines, literal secrets taken out of them into the draft."""
     found = read_environment(str(text or ""))
-    hidden = {k: v for k, v in found.items() if is_secret_name(k) and not is_reference(v) and v != MASK}
-    draft.secrets |= hidden
-    return {name: MASK if name in hidden else value for name, value in found.items()}
+    draft.secrets |= values_of(as_words(found))
+    return mask_env(found)
 
 
 def read_environment(text: str) -> dict[str, str]:
