@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from demo.model import DEMO, model_files
 from demo.presets import free_ports
-from tests.e2e.launch_page import command_box, launch_button, paste, paste_launchable
+from tests.e2e.launch_page import choose_workload, command_box, launch_button, paste, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(300)]
@@ -112,8 +112,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     paste_launchable(
         page, f"{sys.executable} -m demo serve -m {model} --port {port} -c 4096 -np 1 -t 1 --metrics --slots"
     )
-    page.get_by_label("Workload", exact=True).click()
-    page.get_by_role("option", name="Demo stream").click()
+    choose_workload(page, "Demo stream")
     page.get_by_label("Name", exact=True).first.fill("First")
     launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))
