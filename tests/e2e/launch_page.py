@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page, expect
+from contextlib import suppress
+
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 
 def command_box(page: Page) -> Locator:
@@ -23,3 +25,14 @@ def paste_launchable(page: Page, command: str) -> None:
     """The same, until it may be launched: what is filled in earlier than that, the page may still redraw."""
     paste(page, command)
     expect(launch_button(page)).to_be_enabled()
+
+
+def choose_workload(page: Page, title: str) -> None:
+    """Pick a workload; where the page is redrawn meanwhile and closes the list, it is opened again."""
+    box = page.get_by_role("combobox", name="Workload", exact=True)
+    for _ in range(10):
+        with suppress(TimeoutError):
+            box.click(timeout=5000)
+            page.get_by_role("option", name=title).click(timeout=5000)
+            break
+    expect(box).to_have_value(title)

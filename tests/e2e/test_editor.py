@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from demo.model import DEMO, model_files
 from demo.presets import free_ports
-from tests.e2e.launch_page import command_box, launch_button, paste, paste_launchable
+from tests.e2e.launch_page import choose_workload, command_box, launch_button, paste, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(300)]
@@ -109,7 +109,10 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     port = free_ports(1)[0]
     page.goto(f"{pitwall.url}/launch")
     model, _ = model_files(pitwall.data / "demo", DEMO)
-    paste(page, f"{sys.executable} -m demo serve -m {model} --port {port} -c 1024 -np 1 -t 1 --metrics --slots")
+    paste_launchable(
+        page, f"{sys.executable} -m demo serve -m {model} --port {port} -c 4096 -np 1 -t 1 --metrics --slots"
+    )
+    choose_workload(page, "Demo stream")
     page.get_by_label("Name", exact=True).first.fill("First")
     launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))
@@ -120,16 +123,24 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     wait_until(lambda: pitwall.states()["First"] == "finished", 60)
     page.goto(f"{pitwall.url}/run?run={first}")
     page.get_by_role("link", name="Relaunch with one change").click()
-    expect(page.get_by_label("Context, tokens --ctx-size").first).to_have_value("1024")
-    set_field(page, "Context, tokens --ctx-size", "512")
-    expect(page.locator(".pw-table tr", has_text="max_model_len")).to_contain_text("512")
+    expect(launch_button(page)).to_be_enabled()
+    expect(page.get_by_role("combobox", name="Workload", exact=True)).to_have_value("Demo stream")
+    expect(page.get_by_label("Context, tokens --ctx-size").first).to_have_value("4096")
+    set_field(page, "Context, tokens --ctx-size", "2048")
+    expect(page.locator(".pw-table tr", has_text="max_model_len")).to_contain_text("2048")
+    page.get_by_text("Stop the server when its workload has ended").click()  # it is looked at as long as that takes
     page.get_by_label("Name", exact=True).first.fill("Second")
     launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))
     wait_until(lambda: pitwall.states().get("Second") in ("ready", "running"), 120)
     rows = pitwall.sql("SELECT name, max_model_len FROM runs WHERE name IN ('First', 'Second') ORDER BY name")
-    assert rows == [("First", 1024), ("Second", 512)]
+    assert rows == [("First", 4096), ("Second", 2048)]
     second = page.url.split("run=")[1]
+    page.goto(f"{pitwall.url}/launch")
+    page.get_by_role("tab", name="Watch a running server").click()
+    page.get_by_label("URL of the server").fill(f"http://localhost:{port}")
+    page.get_by_role("button", name="Watch it").last.click()
+    expect(page.get_by_text("is watched already, as the run 'Second'")).to_be_visible()
     page.goto(f"{pitwall.url}/run?run={second}")
     expect(page.get_by_text("as the server says it started")).to_be_visible()
     page.get_by_role("button", name="Stop Second").click()
