@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import statistics
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -22,8 +24,7 @@ from websockets.asyncio.client import connect
 
 from benchmarks.parse_log import write_log
 from demo.presets import free_ports
-from domain import Config
-from launcher.runs.supervisor import Supervisor
+from domain import Run
 from settings import Settings
 from storage.store import Store
 from tests.e2e.pitwall_process import Pitwall
@@ -31,6 +32,11 @@ from tests.e2e.stand_ins import StandIns
 from web.live.log_reads import view_of
 
 BLOCK_MB = 50
+GAPS = """
+SELECT max(epoch(gap)), count(*) FROM (
+    SELECT ts - lag(ts) OVER (ORDER BY ts) AS gap FROM host_samples
+    WHERE run_id = '{run}' AND ts BETWEEN '{began}'::TIMESTAMPTZ AND '{ended}'::TIMESTAMPTZ)
+"""
 
 
 def make_log(path: Path, gigabytes: float) -> None:
@@ -59,10 +65,15 @@ async def ages(pitwall: Pitwall, run_id: str, seconds: float) -> list[float]:
     return found
 
 
-def told(words: str, found: list[float], seconds: float) -> None:
+def measure(words: str, pitwall: Pitwall, run_id: str, seconds: float) -> None:
+    """One row of the table."""
+    began = datetime.now(UTC)
+    found = asyncio.run(ages(pitwall, run_id, seconds))
+    time.sleep(5)  # until the last of it is published
+    gap_s, count = pitwall.sql(GAPS.format(run=run_id, began=began.isoformat(), ended=datetime.now(UTC).isoformat()))[0]
     p95 = statistics.quantiles(found, n=20)[-1]
-    gap = f"{len(found) / seconds:.2f}/s"
-    print(f"| {words} | {statistics.median(found):.2f} s | {p95:.2f} s | {max(found):.2f} s | {gap} |", flush=True)
+    cells = f"{statistics.median(found):.2f} s | {p95:.2f} s | {max(found):.2f} s | {gap_s:.2f} s"
+    print(f"| {words} | {cells} | {count / (seconds + 5):.2f}/s |", flush=True)
 
 
 def main() -> None:
@@ -77,43 +88,37 @@ def main() -> None:
             other, small = servers.run_ids
             pitwall = Pitwall(settings.data_dir, free_ports(1)[0])
             pitwall.start()
-            print("| while | age of a push p50 | p95 | worst | pushes |")
-            print("|---|---|---|---|---|")
-            told("nothing else happens", asyncio.run(ages(pitwall, other, seconds)), seconds)
+            print("| while | age of a push p50 | p95 | worst | longest gap between samples | samples |")
+            print("|---|---|---|---|---|---|")
+            measure("nothing else happens", pitwall, other, seconds)
             pitwall.terminate(60)
-            attach_to(settings, small, large)
+            run = attach_to(settings, small, large)
             pitwall.start()
-            told(f"{gigabytes:g} GB are taken in", asyncio.run(ages(pitwall, other, seconds)), seconds)
+            measure(f"{gigabytes:g} GB are taken in", pitwall, other, seconds)
             done = pitwall.sql(f"SELECT max(\"offset\") FROM log_samples WHERE run_id = '{small}'")[0][0] or 0
             print(f"\n{done / 10**9:.2f} GB were taken in by then.\n")
-            pages(pitwall.data, small, large)
             pitwall.end_everything()
+            pages(run, large)
 
 
-def attach_to(settings: Settings, run_id: str, log: Path) -> None:
+def attach_to(settings: Settings, run_id: str, log: Path) -> Run:
     """The run has this log from now on."""
     store = Store.open(settings)
     run = store.run(run_id)
     assert run
-    store.save_run(run.model_copy(update={"log_path": str(log)}))
+    run = run.model_copy(update={"log_path": str(log)})
+    store.save_run(run)
     store.close()
+    return run
 
 
-def pages(data: Path, run_id: str, large: Path) -> None:
-    store_run = Supervisor  # the view wants a run only for its log and engine
-    del store_run
-    from datetime import UTC, datetime
-
-    from domain import Run
-
-    run = Run(id=run_id, name="large", color=0, config=Config(engine="vllm"), machine_id="m",
-              created_at=datetime.now(UTC), log_path=str(large))  # fmt: skip
+def pages(run: Run, large: Path) -> None:
+    """At three sizes of the log, the largest first."""
     size = large.stat().st_size
     print("| size of the log | its end, read for a page |")
     print("|---|---|")
     for share in (1.0, 0.5, 0.1):
-        with large.open("r+b") as file:
-            file.truncate(int(size * share))
+        os.truncate(large, int(size * share))
         began = time.perf_counter()
         assert view_of(run).lines(400)
         print(f"| {size * share / 10**9:.2f} GB | {(time.perf_counter() - began) * 1000:.0f} ms |")
