@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
@@ -18,6 +18,8 @@ LOG = logging.getLogger(__name__)
 HEALTH_EVERY_S = 60.0
 UNAVAILABLE_RETRY_S = 60.0
 COMMIT_WAIT_S = 10.0
+MOST_UNCOMMITTED = 16  # batches: of a log 4 MiB, some 1,500 rows
+LOOK_S = 0.5
 
 
 class Worker:
@@ -37,6 +39,7 @@ class Worker:
         self._ending = threading.Event()
         self._final = False
         self._last_commit: Future[None] | None = None
+        self._uncommitted: deque[Future[None]] = deque()
         self._refusal: BaseException | None = None
         self._trouble: Exception | None = None
         self._trouble_since = 0.0
@@ -97,6 +100,9 @@ class Worker:
         try:
             for batch in take(self.run):
                 self._give(batch)
+                self.busy_since = self._clock.mono_s()  # what goes on for long, as a log of gigabytes, does not hang
+                if self._ending.is_set() and not last:
+                    break
         except Exception as problem:  # the one place where anything may go wrong and the rest goes on
             trouble = problem
         self.busy_since = None
@@ -109,7 +115,10 @@ class Worker:
         return is_ending and isinstance(self._trouble, Outage)
 
     def _give(self, batch: Batch) -> None:
-        """To the store; when it refuses one, the collector starts again from what the store has."""
+        """To the store; when it refuses one, the collector starts again from what the store has.
+
+        It is never far behind: who gives more than it takes waits, not those who give a row a second.
+        """
         if self._refusal is None and (batch.samples or batch.positions):
             try:
                 self._watch_commit(self._sink(self._sifted(batch)))
@@ -139,6 +148,11 @@ class Worker:
         self._last_commit = commit
         if commit is not None:
             commit.add_done_callback(self._see_commit)
+            self._uncommitted.append(commit)
+        while len(self._uncommitted) > MOST_UNCOMMITTED and not self._ending.is_set():
+            wait([self._uncommitted[0]], LOOK_S)
+            while self._uncommitted and self._uncommitted[0].done():
+                self._uncommitted.popleft()
 
     def _see_commit(self, commit: Future[None]) -> None:
         if not commit.cancelled() and commit.exception() is not None:

@@ -193,10 +193,20 @@ def _insert(cursor: duckdb.DuckDBPyConnection, batch: Sequence[Pending]) -> None
     for name in sorted({name for item in batch for name in item.tables}):
         tables = [item.tables[name] for item in batch if name in item.tables]
         if name in KEYS:
-            for table in tables:
-                replace_rows(cursor, name, table)
+            replace_rows(cursor, name, _latest(tables, KEYS[name].split(", ")))
         else:
             _append(cursor, name, pa.concat_tables(tables))
+
+
+def _latest(tables: Sequence[pa.Table], key: Sequence[str]) -> pa.Table:
+    """Of every key the rows that the last table with it has: written once, however often they came."""
+    if len(tables) == 1:
+        return tables[0]
+    rows = pa.concat_tables(tables).combine_chunks()
+    givers = [number for number, table in enumerate(tables) for _ in range(table.num_rows)]
+    keys = list(zip(*(rows[column].to_pylist() for column in key), strict=True))
+    last = dict(zip(keys, givers, strict=True))
+    return rows.take([row for row, giver in enumerate(givers) if last[keys[row]] == giver])
 
 
 def replace_rows(cursor: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:

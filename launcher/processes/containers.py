@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from machine.run_with_timeout import read_bounded
+
 TOOLS = ("podman", "docker")
 TIMEOUT_S = 10.0
+MOST_BYTES = 64 << 20  # of what a runtime prints: thousands of inspected containers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,12 @@ def has_image(tool: str, image: str) -> bool | None:
 
 
 def ask(argv: Sequence[str], timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None) -> str | None:
-    """What a runtime prints; None when it refuses or does not answer in time."""
+    """What a runtime prints; None when it refuses, does not answer in time or says more than can be meant."""
     try:
-        answer = subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, env=environ, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        answer = read_bounded(argv, timeout_s, MOST_BYTES, environ)
+    except OSError:
         return None
-    return answer.stdout if answer.returncode == 0 else None
+    return None if answer is None else answer.decode("utf-8", "replace")
 
 
 def read_inspection(tool: str, one: Mapping[str, Any]) -> Container:

@@ -19,6 +19,7 @@ from commands.secrets import mask_env
 from domain import JsonValue, Run
 from engines import ENGINES
 from launcher.processes.process import read_spec
+from machine.regular_file import NotRegularError, opened, pinned
 from redaction import mask_text
 
 PACKAGES = {engine.name: engine.packages for engine in ENGINES}
@@ -29,6 +30,9 @@ TELLING = (
 )
 HASHED = ("config.json", "generation_config.json", "quantize_config.json", "hf_quant_config.json")
 INDEX_PATTERN = "*.index.json"
+MOST_INDEXES = 16
+LARGEST_BYTES = 64 << 20  # of a file that names shape and weights: the index of a trillion parameters has some 20 MB
+LONGEST_COMMIT = 200
 HEAD_BYTES = 1 << 20  # of a single weight file, where its metadata stands
 
 
@@ -124,7 +128,11 @@ def _model(run: Run, cwd: Path) -> dict[str, JsonValue]:
     try:
         place = _place(model, cwd, os.environ | run.config.env)
         told = {"path": str(place.resolve()), "files": _files(place)} if place else {}
-    except (OSError, RuntimeError) as error:  # a folder that may not be entered, a home that nobody has
+    except (
+        OSError,
+        RuntimeError,
+        NotRegularError,
+    ) as error:  # a folder that may not be entered, a home that nobody has
         return {"model": {"name": model}, "model_reason": f"it may not be read: {error}"}
     reason = "its path is one of the container" if run.config.image else "it is not on this machine at the start"
     return {"model": {"name": model, **told}, "model_reason": None if told else reason}
@@ -140,17 +148,26 @@ def _snapshot(model: str, environ: Mapping[str, str]) -> Path | None:
     home = Path(environ.get("HF_HOME") or "~/.cache/huggingface").expanduser()
     folder = Path(environ.get("HF_HUB_CACHE") or home / "hub") / f"models--{model.replace('/', '--')}"
     reference = folder / "refs" / "main"
-    return folder / "snapshots" / reference.read_text().strip() if reference.is_file() else None
+    if not reference.is_file():
+        return None
+    with opened(pinned(reference)) as file:
+        return folder / "snapshots" / file.read(LONGEST_COMMIT).decode("ascii", "replace").strip()
 
 
 def _files(place: Path) -> dict[str, JsonValue]:
     if place.is_file():
-        with place.open("rb") as file:
+        with opened(pinned(place)) as file:
             head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
         return {place.name: {"bytes": place.stat().st_size, "sha256_of_first_mib": head}}
-    named = [place / name for name in HASHED] + sorted(place.glob(INDEX_PATTERN))
-    return {
-        path.name: {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-        for path in named
-        if path.is_file()
-    }
+    named = [place / name for name in HASHED] + sorted(place.glob(INDEX_PATTERN))[:MOST_INDEXES]
+    return {path.name: _hashed(path) for path in named if path.is_file()}
+
+
+def _hashed(path: Path) -> dict[str, JsonValue]:
+    """Size and hash of one file, a link of the hub's cache followed once; a file too large to be one says so."""
+    with opened(pinned(path)) as file:
+        content = file.read(LARGEST_BYTES + 1)
+        size = os.fstat(file.fileno()).st_size
+    if len(content) > LARGEST_BYTES:
+        return {"bytes": size, "sha256": None, "sha256_reason": f"it is larger than {LARGEST_BYTES >> 20} MiB"}
+    return {"bytes": size, "sha256": hashlib.sha256(content).hexdigest()}

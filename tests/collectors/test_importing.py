@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from collectors.imports import log_file
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from collectors.imports.timestamps import plan_times, read_zone
@@ -196,3 +197,22 @@ def test_secrets_of_the_argument_line_are_masked(store: Store, importer: LogImpo
     run = run_of(store, take(importer, put(tmp_path / "a.log", log)))
     assert "--api-key <secret>" in run.config.unknown_flags
     assert "very-secret-key" not in run.model_dump_json()
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_a_file_that_unpacks_to_far_more_than_a_log_would_is_refused(
+    importer: LogImporter, tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_file, "RATIO_FREE_BYTES", 1 << 20)
+    with pa.CompressedOutputStream(str(tmp_path / "bomb"), packing) as out:
+        for _ in range(64):
+            out.write(bytes(1 << 20))
+    with pytest.raises(ImportRefusedError, match=r"^bomb unpacks to more than 300 times its size: no log does\.$"):
+        take(importer, put(tmp_path / "bomb", (tmp_path / "bomb").read_bytes()))
+
+
+def test_a_log_that_is_tightly_packed_is_taken(importer: LogImporter, store: Store, tmp_path: Path) -> None:
+    log = NGRAM.read_bytes() * 200
+    assert len(gzip.compress(log)) * 30 < len(log)
+    run = run_of(store, take(importer, put(tmp_path / "long.log.gz", gzip.compress(log))))
+    assert Path(run.log_path or "").stat().st_size == len(log)

@@ -15,7 +15,7 @@ from collectors.base import Clock, Collector, Outage, Unavailable
 from collectors.logs.requests import RequestReader
 from collectors.logs.tail_collector import FollowCollector
 from collectors.loop import CollectorLoop
-from collectors.worker import Worker
+from collectors.worker import MOST_UNCOMMITTED, Worker
 from domain import Run, RunState
 from samples import Batch, CollectorHealth, Event
 
@@ -273,3 +273,43 @@ def test_a_file_that_appears_brings_the_turn_forward(
         return said(kept, "warning")
 
     kept.wait_for(write_and_look)
+
+
+class Endless(Scripted):
+    """A tick that has no end, as that of a log of gigabytes."""
+
+    def collect(self, run: Run) -> Iterator[Batch]:
+        while True:
+            self.ticks += 1
+            yield Batch((Event(run.id, Clock().utc(), "sample", self.name),))
+
+
+def test_who_gives_more_than_the_store_takes_waits_and_nobody_else(loops: Any, kept: Any, make_run: Any) -> None:
+    taken: list[Future[None]] = []
+    takes_all = threading.Event()
+
+    def sink(batch: Batch) -> Any:
+        if getattr(batch.samples[0], "text", "") != "greedy":
+            return kept(batch)
+        taken.append(Future())
+        if takes_all.is_set():
+            taken[-1].set_result(None)
+        return taken[-1]
+
+    greedy, modest = Endless("greedy"), Scripted("modest")
+    loop = loops(sink, lambda: [make_run()], [greedy, modest])
+    kept.wait_for(lambda: greedy.ticks > MOST_UNCOMMITTED and modest.ticks > 5)
+    assert greedy.ticks == MOST_UNCOMMITTED + 1
+    takes_all.set()
+    for future in list(taken):
+        future.set_result(None)
+    kept.wait_for(lambda: greedy.ticks > MOST_UNCOMMITTED + 10)
+    assert loop.stop(10.0) == []
+    assert greedy.forgotten == modest.forgotten == 1
+
+
+def test_a_tick_that_goes_on_for_long_ends_when_pitwall_does(loops: Any, kept: Any, make_run: Any) -> None:
+    endless = Endless("endless")
+    loop = loops(kept, lambda: [make_run()], [endless])
+    kept.wait_for(lambda: endless.ticks > 100)
+    assert loop.stop(10.0) == []

@@ -16,8 +16,9 @@ from engines.base import MetricDefinition
 from samples import Batch, CounterSample, Event, RequestRecord, TailPosition
 from settings import Settings
 from storage.database import StoreError
-from storage.rows import ROW_TABLES
+from storage.rows import ROW_TABLES, tables_of
 from storage.store import Store
+from storage.writer import Pending, _insert
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -177,3 +178,42 @@ def test_definitions_replace_those_under_the_same_id(store: Store) -> None:
     store.set_definitions([MetricDefinition("a.counter", "decode_tps", "x / z", None)])
     listed = store.query("SELECT definition, formula, null_reason FROM metric_definitions ORDER BY 1").to_pylist()
     assert [tuple(row.values()) for row in listed] == [("a.counter", "x / z", None), ("b.counter", "z", None)]
+
+
+class CountedStatements:
+    """A real cursor that counts what is executed."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        self.statements: list[str] = []
+        self._cursor = cursor
+
+    def execute(self, sql: str, *parameters: object) -> object:
+        self.statements.append(sql)
+        return self._cursor.execute(sql, *parameters)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._cursor, name)
+
+
+def test_positions_of_one_commit_are_written_once(store: Store) -> None:
+    """A log of gigabytes is read in thousands of pieces, and a position for each was a DELETE and an INSERT."""
+    places = [TailPosition(f"r{n % 3}", "/log", 0, 1, n) for n in range(3000)]
+    given = [Pending(tables_of([place]), frozenset()) for place in places]
+    with store._database.transaction() as cursor:
+        counted = CountedStatements(cursor)
+        _insert(counted, given)  # type: ignore[arg-type]
+    assert len(counted.statements) == 2
+    assert [store.tail_position(f"r{n}", "/log") for n in range(3)] == places[-3:]
+
+
+def test_the_last_of_several_that_have_a_key_stays_with_all_its_rows(store: Store) -> None:
+    def meaning(definition: str, *metrics: str) -> Pending:
+        rows = [{"definition": definition, "metric": metric, "formula": "f", "null_reason": None} for metric in metrics]
+        columns = ("definition", "metric", "formula", "null_reason")
+        schema = pa.schema([(name, pa.string()) for name in columns])
+        return Pending({"metric_definitions": pa.Table.from_pylist(rows, schema)}, frozenset())
+
+    with store._database.transaction() as cursor:
+        _insert(cursor, [meaning("a", "x", "y"), meaning("b", "x"), meaning("a", "y", "z")])
+    rows = store.query("SELECT definition, metric FROM raw.metric_definitions WHERE definition IN ('a', 'b')")
+    assert sorted(tuple(row.values()) for row in rows.to_pylist()) == [("a", "y"), ("a", "z"), ("b", "x")]

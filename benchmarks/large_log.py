@@ -1,0 +1,128 @@
+"""What a log of gigabytes costs the other runs: `.venv/bin/python -m benchmarks.large_log [GIGABYTES] [SECONDS]`.
+
+The log is made of vLLM's own lines (benchmarks/parse_log.py), one in ten a stats line. A run that is sampled once a
+second is watched before the large one is taken in and meanwhile; how old its newest point is when it reaches a viewer
+of Live, and how long the end of the large log takes to be read for its Run page, at several sizes of the file.
+The log is deleted afterwards. Loopback only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+from websockets.asyncio.client import connect
+
+from benchmarks.parse_log import write_log
+from demo.presets import free_ports
+from domain import Run
+from settings import Settings
+from storage.store import Store
+from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.stand_ins import StandIns
+from web.live.log_reads import view_of
+
+BLOCK_MB = 50
+GAPS = """
+SELECT max(epoch(gap)), count(*) FROM (
+    SELECT ts - lag(ts) OVER (ORDER BY ts) AS gap FROM host_samples
+    WHERE run_id = '{run}' AND ts BETWEEN '{began}'::TIMESTAMPTZ AND '{ended}'::TIMESTAMPTZ)
+"""
+
+
+def make_log(path: Path, gigabytes: float) -> None:
+    block = path.with_name("block")
+    write_log(block, BLOCK_MB * 10**6)
+    with path.open("wb") as out:
+        while out.tell() < gigabytes * 10**9:
+            with block.open("rb") as source:
+                shutil.copyfileobj(source, out, 1 << 20)
+    block.unlink()
+
+
+async def ages(pitwall: Pitwall, run_id: str, seconds: float) -> list[float]:
+    """How old the newest point of each push is, in seconds."""
+    cookie = httpx.get(f"{pitwall.url}/?token={pitwall.token}").headers["set-cookie"].split(";")[0]
+    address = f"{pitwall.url.replace('http', 'ws')}/ws/live?run={run_id}"
+    found: list[float] = []
+    async with connect(address, additional_headers={"cookie": cookie}, max_size=None) as live:
+        await live.send("{}")
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            message = json.loads(await asyncio.wait_for(live.recv(), 120))
+            series = (message.get("series") or {}).get("server_rss_bytes")
+            if message["type"] == "delta" and series:
+                found.append(time.time() - series["t"][-1])
+    return found
+
+
+def measure(words: str, pitwall: Pitwall, run_id: str, seconds: float) -> None:
+    """One row of the table."""
+    began = datetime.now(UTC)
+    found = asyncio.run(ages(pitwall, run_id, seconds))
+    time.sleep(5)  # until the last of it is published
+    gap_s, count = pitwall.sql(GAPS.format(run=run_id, began=began.isoformat(), ended=datetime.now(UTC).isoformat()))[0]
+    p95 = statistics.quantiles(found, n=20)[-1]
+    cells = f"{statistics.median(found):.2f} s | {p95:.2f} s | {max(found):.2f} s | {gap_s:.2f} s"
+    print(f"| {words} | {cells} | {count / (seconds + 5):.2f}/s |", flush=True)
+
+
+def main() -> None:
+    gigabytes = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 40.0
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        large = root / "large.log"
+        make_log(large, gigabytes)
+        settings = Settings(data_dir=root / "data")
+        with StandIns(settings, root / "logs", count=2, lines_per_s=1) as servers:
+            other, small = servers.run_ids
+            pitwall = Pitwall(settings.data_dir, free_ports(1)[0])
+            pitwall.start()
+            print("| while | age of a push p50 | p95 | worst | longest gap between samples | samples |")
+            print("|---|---|---|---|---|---|")
+            measure("nothing else happens", pitwall, other, seconds)
+            pitwall.terminate(60)
+            run = attach_to(settings, small, large)
+            pitwall.start()
+            measure(f"{gigabytes:g} GB are taken in", pitwall, other, seconds)
+            done = pitwall.sql(f"SELECT max(\"offset\") FROM log_samples WHERE run_id = '{small}'")[0][0] or 0
+            print(f"\n{done / 10**9:.2f} GB were taken in by then.\n")
+            pitwall.end_everything()
+            pages(run, large)
+
+
+def attach_to(settings: Settings, run_id: str, log: Path) -> Run:
+    """The run has this log from now on."""
+    store = Store.open(settings)
+    run = store.run(run_id)
+    assert run
+    run = run.model_copy(update={"log_path": str(log)})
+    store.save_run(run)
+    store.close()
+    return run
+
+
+def pages(run: Run, large: Path) -> None:
+    """At three sizes of the log, the largest first."""
+    size = large.stat().st_size
+    print("| size of the log | its end, read for a page |")
+    print("|---|---|")
+    for share in (1.0, 0.5, 0.1):
+        os.truncate(large, int(size * share))
+        began = time.perf_counter()
+        assert view_of(run).lines(400)
+        print(f"| {size * share / 10**9:.2f} GB | {(time.perf_counter() - began) * 1000:.0f} ms |")
+
+
+if __name__ == "__main__":
+    main()
