@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -28,6 +29,7 @@ from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
 from machine.run_with_timeout import run_bounded
 from redaction import KNOWN, is_secret_name
+from reports.health import health_fields, is_fresh
 from samples import Batch, Event
 from settings import VERSION, SettingsError, load_settings
 from storage.database import StoreError
@@ -103,7 +105,7 @@ def opened() -> Iterator[Services]:
         )
         inbox.start()
         closing.callback(inbox.close, INBOX_TIMEOUT_S)
-        yield Services(settings, store, supervisor, hub, shares, sandbox)
+        yield Services(settings, store, supervisor, hub, shares, sandbox, loop.freshness)
 
 
 def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
@@ -152,13 +154,20 @@ def count_live_runs() -> int:
 
 
 def is_well() -> bool:
-    return services().store.health().ok
+    return is_fresh(services().store.health())
+
+
+def health() -> dict[str, Any]:
+    return health_fields(services().store.health(), services().freshness())
 
 
 app = st.App(
     "web/shell.py",
     lifespan=lifespan,
-    routes=[*build_routes(hub, count_live_runs, VERSION, base_path, is_well), sql_route(sandbox.ask, base_path)],
+    routes=[
+        *build_routes(hub, count_live_runs, VERSION, base_path, is_well, health),
+        sql_route(sandbox.ask, base_path),
+    ],
     middleware=[
         Middleware(AuthMiddleware, access=access, shares=shares),
         Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),

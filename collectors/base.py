@@ -64,6 +64,10 @@ class Collector(Protocol):
     def forget(self, run_id: str) -> None:
         """Let go of what is held for a run; a next tick starts from what the store has."""
 
+    def unread_bytes(self, run_id: str) -> int | None:
+        """How far a file of the run is ahead of what was read of it; None where none is followed."""
+        return None
+
     def paths(self, run: Run) -> Sequence[Path]:
         """Files whose coming or going brings the next tick forward."""
         return ()

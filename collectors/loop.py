@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from collectors.base import Clock, Collector, Sink
 from collectors.file_watch import FileWaker
@@ -13,6 +14,20 @@ from domain import Run
 
 LOG = logging.getLogger(__name__)
 HANG_S = 30.0
+
+
+class Freshness(NamedTuple):
+    """How far the collecting of one run is."""
+
+    run_id: str
+    unread_bytes: dict[str, int]  # by collector: how far its file is ahead of what was read
+    hanging: list[str]  # the collectors that do not come back
+
+
+def _freshness(run_id: str, workers: Sequence[Worker], hanging: Collection[Worker]) -> Freshness:
+    unread = {worker.collector.name: worker.collector.unread_bytes(run_id) for worker in workers}
+    known = {name: size for name, size in unread.items() if size is not None}
+    return Freshness(run_id, known, [worker.collector.name for worker in workers if worker in hanging])
 
 
 class CollectorLoop:
@@ -75,6 +90,11 @@ class CollectorLoop:
                 worker.end(run, final=True)
                 if workers is None:
                     worker.start()
+
+    def freshness(self) -> list[Freshness]:
+        """How far the collecting of each live run is; takes no lock that a hanging collector could hold."""
+        groups = {**self._leaving, **self._workers}
+        return [_freshness(run_id, workers, self._hanging) for run_id, workers in groups.items()]
 
     def finish(self, run: Run, timeout_s: float = 30.0) -> bool:
         """`end`, and wait until everything is in the store; False if that takes longer."""

@@ -52,6 +52,11 @@ class StoreHealth:
     detail: str | None
     pending_rows: int
     publish_ms: float | None  # how long the last publishing took
+    waiting_s: float = 0.0  # since when something waits to become durable
+    last_commit_age_s: float | None = None
+    unpublished_s: float = 0.0  # since when the published file lacks something
+    published_age_s: float | None = None
+    lost: tuple[LostFile, ...] = ()  # sealed files that are left out
 
 
 def _opened(settings: Settings) -> Database:
@@ -108,6 +113,7 @@ class Store:
 
     def _start(self) -> None:
         self._sealer.remove_orphans()
+        self._sealer.lost = read_lost_files(self.query)
         self._publisher.try_publish()
         self._writer.on_commit(self._publisher.changed)
         self._publisher.start()
@@ -218,11 +224,7 @@ class Store:
     def look_for_lost_files(self, deeply: bool = False) -> list[LostFile]:
         """Look at every sealed file, leave out those that are missing or broken, and give them by run."""
         self._sealer.note_lost(look_deeply if deeply else look_quickly)
-        return self.lost_files()
-
-    def lost_files(self) -> list[LostFile]:
-        """The sealed files that are left out now, by run."""
-        return read_lost_files(self.query)
+        return self._sealer.lost
 
     def on_commit(self, callback: CommitCallback) -> None:
         """Call back after each commit with the ids of the runs it touched; on the writer's thread, so be quick."""
@@ -232,4 +234,15 @@ class Store:
         unwritten = self._writer.failure
         failure = unwritten or self._publisher.failure or self._sealer.failure
         pending, published_ms = self._writer.pending_rows, self._publisher.last_ms
-        return StoreHealth(failure is None, unwritten is None, failure, pending, published_ms)
+        return StoreHealth(
+            failure is None,
+            unwritten is None,
+            failure,
+            pending,
+            published_ms,
+            waiting_s=self._writer.waiting_s,
+            last_commit_age_s=self._writer.last_commit_age_s,
+            unpublished_s=self._publisher.behind_s,
+            published_age_s=self._publisher.age_s,
+            lost=tuple(self._sealer.lost),
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -39,6 +40,7 @@ class Pending:
     urgent: bool = False
     is_bulk: bool = False  # waits while too much is queued; what people and runs did does not
     done: Future[None] = field(default_factory=Future)
+    given_s: float = field(default_factory=time.monotonic)
 
     @property
     def rows(self) -> int:
@@ -55,6 +57,8 @@ class Writer:
         self._pending: deque[Pending] = deque()
         self._changed = threading.Condition()
         self._pending_rows = 0
+        self._oldest_s: float | None = None  # when what is not committed yet was given, the first of it
+        self._committed_s: float | None = None
         self._closing = False
         with database.cursor() as cursor:
             self._number = _last_commit(cursor)
@@ -64,6 +68,18 @@ class Writer:
     @property
     def pending_rows(self) -> int:
         return self._pending_rows
+
+    @property
+    def waiting_s(self) -> float:
+        """How long the first of what is not committed yet has waited; 0 when nothing waits."""
+        oldest_s = self._oldest_s
+        return 0.0 if oldest_s is None else time.monotonic() - oldest_s
+
+    @property
+    def last_commit_age_s(self) -> float | None:
+        """Seconds since the last commit; None before the first."""
+        committed_s = self._committed_s
+        return None if committed_s is None else time.monotonic() - committed_s
 
     def on_commit(self, callback: CommitCallback) -> None:
         self._callbacks.append(callback)
@@ -76,6 +92,7 @@ class Writer:
             if self._closing:
                 raise StoreError("The store is closed.")
             self._pending.append(item)
+            self._oldest_s = self._oldest_s or item.given_s
             self._pending_rows += item.rows
             self._changed.notify_all()
         return item.done
@@ -158,6 +175,9 @@ class Writer:
     def _settle(self, batch: Sequence[Pending], error: Exception | None) -> None:
         with self._changed:
             self._pending_rows -= sum(item.rows for item in batch)
+            self._oldest_s = self._pending[0].given_s if self._pending else None
+            if error is None:
+                self._committed_s = time.monotonic()
             self._changed.notify_all()
         for item in batch:
             if error is None:

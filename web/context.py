@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from collectors.loop import Freshness
 from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.sandbox.client import Sandbox
@@ -22,6 +24,7 @@ class Services:
     hub: LiveHub
     shares: ShareBook
     sandbox: Sandbox
+    freshness: Callable[[], Sequence[Freshness]] = tuple  # of the collecting of each live run
 
 
 _provided: list[Services] = []

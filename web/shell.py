@@ -9,8 +9,8 @@ import streamlit as st
 from web import places
 from web.actions import is_operator
 from web.charts import ground
-from web.context import services
 from web.markup import markdown_text
+from web.runs.troubles import troubles
 from web.sharing.share_expiry import watch_share
 
 STATIC = Path(__file__).resolve().parent / "static"
@@ -37,9 +37,9 @@ VIEWER_PAGES = [
     st.Page(places.RUN, title="Run", url_path="run"),
 ]
 
-trouble = services().store.health().detail
-if trouble and is_operator():
-    st.error(f"All is not well with the store, and is tried again until it is. {markdown_text(trouble)}")
+if is_operator():
+    for trouble in troubles():
+        st.error(markdown_text(trouble))
 
 if not is_operator():
     watch_share()

@@ -50,6 +50,12 @@ class FileTail:
         self._offset = 0
         self._head = b""
         self._gone_told = False
+        self._size = 0  # as of the last look
+
+    @property
+    def unread_bytes(self) -> int:
+        """How far the file was ahead of what is read, as of the last look."""
+        return max(0, self._size - self._offset)
 
     def poll(self) -> Iterator[Step]:
         """What has happened to the file since the last poll.
@@ -101,7 +107,7 @@ class FileTail:
     def _overwritten(self) -> Iterator[Step]:
         """A file cut to nothing and written past the old end shows only in its first bytes."""
         assert self._fd is not None
-        size = os.fstat(self._fd).st_size
+        size = self._size = os.fstat(self._fd).st_size
         if size < self._offset or (size > self._offset and os.pread(self._fd, len(self._head), 0) != self._head):
             os.lseek(self._fd, 0, os.SEEK_SET)
             self._offset, self._head = 0, b""

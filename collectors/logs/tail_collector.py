@@ -107,6 +107,10 @@ class FollowCollector(Collector):
         if following is not None:
             following.tail.close()
 
+    def unread_bytes(self, run_id: str) -> int | None:
+        following = self._files.get(run_id)
+        return following.tail.unread_bytes if following else None
+
     def paths(self, run: Run) -> Sequence[Path]:
         path = self._path_of(run)
         return () if path is None else (path,)

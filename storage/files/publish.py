@@ -27,6 +27,8 @@ class Publisher:
     def __init__(self, settings: Settings, database: Database) -> None:
         self.failure: str | None = None
         self.last_ms: float | None = None
+        self._changed_s: float | None = None  # since when the published file lacks something
+        self._published_s: float | None = None
         self._settings = settings
         self._database = database
         self._template = settings.data_dir / ".monitor.template"
@@ -42,7 +44,20 @@ class Publisher:
 
     def changed(self, _run_ids: frozenset[str] = frozenset()) -> None:
         """Something was committed."""
+        self._changed_s = self._changed_s or time.monotonic()
         self._dirty.set()
+
+    @property
+    def behind_s(self) -> float:
+        """Since how many seconds the published file lacks something that was committed."""
+        changed_s = self._changed_s
+        return 0.0 if changed_s is None else time.monotonic() - changed_s
+
+    @property
+    def age_s(self) -> float | None:
+        """Seconds since the published file was written; None when this Pitwall has not written one."""
+        published_s = self._published_s
+        return None if published_s is None else time.monotonic() - published_s
 
     def close(self) -> None:
         """Stop, and publish what there is a last time."""
@@ -73,11 +88,16 @@ class Publisher:
     def publish(self) -> None:
         """Write the published file anew; readers have the old or the new one, never anything between."""
         with self._tick_lock:
-            begun = time.monotonic()
+            begun, changed_s = time.monotonic(), self._changed_s
+            self._changed_s = None
             try:
                 self._write_draft()
                 self._draft.chmod(0o444)
                 self._draft.replace(self._settings.published_path)
+                self._published_s = time.monotonic()
+            except BaseException:
+                self._changed_s = changed_s
+                raise
             finally:
                 _remove(self._draft)
             self.last_ms = (time.monotonic() - begun) * 1e3

@@ -20,7 +20,7 @@ from settings import Settings
 from storage.ask.literals import quoted
 from storage.catalog import define_views
 from storage.database import Database, StoreError
-from storage.files.lost import Look, look_quickly, note_lost_files
+from storage.files.lost import Look, LostFile, look_quickly, note_lost_files, read_lost_files
 from storage.rows import TIME_COLUMNS
 
 EVERY_S = 30.0
@@ -59,6 +59,7 @@ class Sealer:
         self, settings: Settings, database: Database, clock: Callable[[], datetime], sealed: Callable[[], None]
     ) -> None:
         self.failure: str | None = None
+        self.lost: list[LostFile] = []  # the sealed files that are left out now, by run
         self._parquet_dir = settings.parquet_dir.absolute()
         self._database = database
         self._clock = clock
@@ -109,6 +110,7 @@ class Sealer:
                     has_changed = note_lost_files(cursor, self._parquet_dir, look)
                     if has_changed:
                         define_views(cursor, self._parquet_dir)
+                        self.lost = read_lost_files(lambda sql, params=None: cursor.execute(sql).to_arrow_table())
             except (duckdb.Error, StoreError):
                 return False
         if has_changed:

@@ -65,7 +65,7 @@ def test_a_lost_file_costs_its_own_rows_alone_and_is_named(sealed: Settings, dam
     store = Store.open(sealed)
     try:
         assert counts(store) == {"r2": 20}
-        (lost,) = store.lost_files()
+        (lost,) = list(store.health().lost)
         assert (lost.run_id, lost.table_name, lost.rows) == ("r1", "events", 20) and words in lost.reason
         store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
         assert counts(store) == {"r1": 1, "r2": 20}, "it is written on"
@@ -79,7 +79,7 @@ def test_a_file_that_goes_while_pitwall_runs_is_left_out_too(sealed: Settings) -
         assert counts(store) == {"r1": 20, "r2": 20}
         file_of(sealed, "r2").unlink()
         assert counts(store) == {"r1": 20}
-        assert [one.run_id for one in store.lost_files()] == ["r2"]
+        assert [one.run_id for one in list(store.health().lost)] == ["r2"]
         store.publish()
     finally:
         store.close()
@@ -90,7 +90,7 @@ def test_a_file_that_comes_back_is_read_again(sealed: Settings, tmp_path: Path) 
     Store.open(sealed).close()
     away.rename(file_of(sealed, "r1"))
     store = Store.open(sealed)
-    assert (counts(store), store.lost_files()) == ({"r1": 20, "r2": 20}, [])
+    assert (counts(store), list(store.health().lost)) == ({"r1": 20, "r2": 20}, [])
     store.close()
 
 

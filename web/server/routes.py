@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse
@@ -18,15 +19,17 @@ def build_routes(
     version: str,
     base_path: str = "",
     is_well: Callable[[], bool] = lambda: True,
+    health: Callable[[], Mapping[str, Any]] = dict,
 ) -> list[BaseRoute]:
     """The routes for `st.App(routes=...)`; `base_path` is Streamlit's server.baseUrlPath as '/pitwall' or ''.
 
-    `/healthz` is open to all: 503 while something is wrong with the store, but not what, for that names paths.
+    `/healthz` is open to all: 503 while something is wrong with the store or it is behind, with ages and sizes, but not
+    what is wrong, for that names paths.
     """
 
     async def healthz(request: Request) -> JSONResponse:
         ok = is_well()
-        body = {"ok": ok, "version": version, "runs_live": count_live_runs()}
+        body = {"ok": ok, "version": version, "runs_live": count_live_runs(), **health()}
         return JSONResponse(body, status_code=200 if ok else 503)
 
     async def runs(request: Request) -> RedirectResponse:
