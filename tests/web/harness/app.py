@@ -96,7 +96,7 @@ class Scripted:
 
     def line(self, t: int) -> LogLine:
         mark, text, why = LOG[t % len(LOG)]
-        return {"line": t, "t": float(t), "text": text, "mark": mark, "why": why}
+        return {"at": t, "t": float(t), "text": text, "mark": mark, "why": why}
 
     def meta(self) -> LiveMeta:
         absent = {} if os.environ.get("HARNESS_GPU") or self.state == "queued" else dict.fromkeys(GPU, NO_DRIVER)
