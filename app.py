@@ -42,6 +42,7 @@ from web.server.auth import AuthMiddleware, access_for
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook
 from web.server.routes import build_routes
+from web.server.sessions import SessionBook
 from web.server.shares import ShareBook, share_url
 from web.server.signing_key import load_api_token, load_secret
 from web.server.sql_api import sql_route
@@ -61,6 +62,7 @@ KNOWN.add(value for name, value in os.environ.items() if is_secret_name(name, va
 base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
 access = access_for(settings, secret, api_token, base_path)
 shares = ShareBook(access.secret, share_url(settings, base_path))
+sessions = SessionBook(settings.sessions_path)
 hub = LiveHub(StoreReader(lambda: services().store), is_storing=lambda: services().store.health().is_storing)
 sandbox = Sandbox(settings, run_bounded)
 
@@ -103,7 +105,7 @@ def opened() -> Iterator[Services]:
         )
         inbox.start()
         closing.callback(inbox.close, INBOX_TIMEOUT_S)
-        yield Services(settings, store, supervisor, hub, shares, sandbox)
+        yield Services(settings, store, supervisor, hub, shares, sessions, sandbox)
 
 
 def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
@@ -160,7 +162,7 @@ app = st.App(
     lifespan=lifespan,
     routes=[*build_routes(hub, count_live_runs, VERSION, base_path, is_well), sql_route(sandbox.ask, base_path)],
     middleware=[
-        Middleware(AuthMiddleware, access=access, shares=shares),
+        Middleware(AuthMiddleware, access=access, shares=shares, sessions=sessions),
         Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),
     ],
 )

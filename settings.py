@@ -82,6 +82,11 @@ class Settings(BaseSettings):
         return self.data_dir / "signing.key"
 
     @property
+    def sessions_path(self) -> Path:
+        """The browsers that are signed in."""
+        return self.data_dir / "sessions.json"
+
+    @property
     def api_token_path(self) -> Path:
         return self.data_dir / "api.token"
 

@@ -11,7 +11,7 @@ from web.actions import is_operator
 from web.charts import ground
 from web.context import services
 from web.markup import markdown_text
-from web.sharing.share_expiry import watch_share
+from web.sharing.share_expiry import watch_sign_in
 
 STATIC = Path(__file__).resolve().parent / "static"
 
@@ -41,6 +41,5 @@ trouble = services().store.health().detail
 if trouble and is_operator():
     st.error(f"All is not well with the store, and is tried again until it is. {markdown_text(trouble)}")
 
-if not is_operator():
-    watch_share()
+watch_sign_in()
 st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top").run()
