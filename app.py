@@ -26,6 +26,7 @@ from engines import ENGINES
 from engines.definitions import CLIENT
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
+from machine.private_files import close_to_others
 from machine.run_with_timeout import run_bounded
 from redaction import KNOWN, is_secret_name
 from samples import Batch, Event
@@ -131,6 +132,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Start with the process, end with SIGTERM; servers that we launched live on."""
     import_and_freeze()
     try:
+        close_data_folder()
         with opened() as ours:
             async with hub:
                 provide(ours)
@@ -147,6 +149,14 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         sys.stderr.write(f"Pitwall cannot start: {error}\n")
         sys.stderr.flush()
         os._exit(1)
+
+
+def close_data_folder() -> None:
+    """What an older Pitwall, or another umask, left open to other users of this machine is closed, and said."""
+    if changed := close_to_others(settings.data_dir, settings.own_names):
+        sys.stdout.write(f"{changed} files and folders of {settings.data_dir} were open to other users: closed.\n")
+    if settings.data_dir.stat().st_mode & 0o077:
+        sys.stdout.write(f"{settings.data_dir} holds other things too and was left open; Pitwall's own are closed.\n")
 
 
 def count_live_runs() -> int:

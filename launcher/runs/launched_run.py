@@ -35,6 +35,7 @@ from launcher.runs.dependencies import Dependencies
 from launcher.runs.provenance import freeze
 from launcher.runs.teardown import BROKE_OFF, NOTHING_STOPPED, Stopped, how_it_ended, server_words, stop_everything
 from machine.ports import describe_busy_port, is_port_free
+from machine.private_files import private_folder
 from redaction import KNOWN
 
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
@@ -240,7 +241,7 @@ class LaunchedRun:
         assert self.deps.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
         directory = self.workload_directory
         try:
-            directory.mkdir(exist_ok=True)
+            private_folder(directory)
             argv = self.deps.prepare_workload(self.run, directory)
             write_spec(ProcessSpec(argv, str(ROOT), log="workload.log"), directory)
             self._change("workload running", state=RunState.RUNNING)

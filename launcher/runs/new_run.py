@@ -18,9 +18,11 @@ from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, working
 from launcher.checks.readiness import default_base_url, default_ready_path
 from launcher.processes.process import ProcessSpec, write_spec
 from launcher.processes.runtimes import backend_of
+from machine.private_files import FILE_MODE, make_private, private_folder
 from machine.process_start import process_start_s
 from redaction import SERVER_API_KEY
 
+LOGS = ("server.log", "shim.log")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -71,7 +73,11 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     assert run.run_dir
     words = backend_of(request.config, run.id).words(request.config.argv)
     hidden = hide_secrets(words, request.config.env, request.secrets, os.environ)
-    write_spec(ProcessSpec(hidden.argv, str(working_directory(request)), hidden.env), Path(run.run_dir))
+    directory = private_folder(Path(run.run_dir))
+    for name in LOGS:  # before the shim opens them with the user's own umask
+        (directory / name).touch(FILE_MODE)
+    write_spec(ProcessSpec(hidden.argv, str(working_directory(request)), hidden.env), directory)
+    make_private(directory / "spec.json")
     variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
     api_key = find_api_key(hidden)
     return {**variables, **hidden.secrets, **({SERVER_API_KEY: api_key} if api_key else {})}

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from machine.private_files import make_private
 from settings import Settings
 from storage.catalog import attached, define_views, migrate
 from storage.database import Database, StoreError, roll_back
@@ -76,8 +77,10 @@ class Publisher:
             begun = time.monotonic()
             try:
                 self._write_draft()
-                self._draft.chmod(0o444)
+                self._draft.chmod(0o400)  # other processes of the same user read it
                 self._draft.replace(self._settings.published_path)
+                for end in ("", ".wal"):  # DuckDB makes them with the user's own umask, the log anew at each checkpoint
+                    make_private(Path(f"{self._settings.store_path}{end}"))
             finally:
                 _remove(self._draft)
             self.last_ms = (time.monotonic() - begun) * 1e3
@@ -91,6 +94,7 @@ class Publisher:
                     self._write_template(files)
                 _remove(self._draft)
                 shutil.copyfile(self._template, self._draft)
+                make_private(self._draft)
                 rows = _hot_rows(cursor, files)
                 if rows is not None:
                     return _fill(self._draft, rows)
@@ -100,6 +104,7 @@ class Publisher:
         _remove(self._template)
         with duckdb.connect() as blank, attached(blank, self._template, "made", "STORAGE_VERSION 'v1.0.0'"):
             pass
+        make_private(self._template)
         with duckdb.connect(str(self._template)) as made:
             migrate(made)
             made.begin()

@@ -14,12 +14,8 @@ from storage.sandbox.job import Answer
 
 @pytest.mark.parametrize("text", ["=1+1", "+HYPERLINK(1)", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=\n1"])
 def test_a_text_that_reads_as_a_formula_stays_text(text: str) -> None:
-    assert [row[0] for row in cells(pa.table({"a": [text, None, "", "b=c"], "n": [1] * 4}))[1:]] == [
-        "'" + text,
-        "",
-        "",
-        "b=c",
-    ]
+    found = cells(pa.table({"a": [text, None, "", "b=c"], "n": [1] * 4}))
+    assert [row[0] for row in found] == ["a", "'" + text, "", "", "b=c"]
     assert cells(pa.table({text: pa.array([1])}))[0] == ["'" + text]
 
 
