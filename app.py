@@ -27,6 +27,7 @@ from engines import ENGINES
 from engines.definitions import CLIENT
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
+from machine.private_files import close_to_others
 from machine.run_with_timeout import run_bounded
 from redaction import KNOWN, is_secret_name
 from reports.health import health_fields, is_fresh
@@ -44,6 +45,7 @@ from web.server.auth import AuthMiddleware, access_for
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook
 from web.server.routes import build_routes
+from web.server.sessions import SessionBook
 from web.server.shares import ShareBook, share_url
 from web.server.signing_key import load_api_token, load_secret
 from web.server.sql_api import sql_route
@@ -63,6 +65,7 @@ KNOWN.add(value for name, value in os.environ.items() if is_secret_name(name, va
 base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
 access = access_for(settings, secret, api_token, base_path)
 shares = ShareBook(access.secret, share_url(settings, base_path))
+sessions = SessionBook(settings.sessions_path)
 hub = LiveHub(StoreReader(lambda: services().store), is_storing=lambda: services().store.health().is_storing)
 sandbox = Sandbox(settings, run_bounded)
 
@@ -105,7 +108,7 @@ def opened() -> Iterator[Services]:
         )
         inbox.start()
         closing.callback(inbox.close, INBOX_TIMEOUT_S)
-        yield Services(settings, store, supervisor, hub, shares, sandbox, loop.freshness)
+        yield Services(settings, store, supervisor, hub, shares, sessions, sandbox, loop.freshness)
 
 
 def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
@@ -131,6 +134,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Start with the process, end with SIGTERM; servers that we launched live on."""
     import_and_freeze()
     try:
+        close_data_folder()
         with opened() as ours:
             async with hub:
                 provide(ours)
@@ -147,6 +151,14 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         sys.stderr.write(f"Pitwall cannot start: {error}\n")
         sys.stderr.flush()
         os._exit(1)
+
+
+def close_data_folder() -> None:
+    """What an older Pitwall, or another umask, left open to other users of this machine is closed, and said."""
+    if changed := close_to_others(settings.data_dir, settings.own_names):
+        sys.stdout.write(f"{changed} files and folders of {settings.data_dir} were open to other users: closed.\n")
+    if settings.data_dir.stat().st_mode & 0o077:
+        sys.stdout.write(f"{settings.data_dir} holds other things too and was left open; Pitwall's own are closed.\n")
 
 
 def count_live_runs() -> int:
@@ -169,7 +181,7 @@ app = st.App(
         sql_route(sandbox.ask, base_path),
     ],
     middleware=[
-        Middleware(AuthMiddleware, access=access, shares=shares),
+        Middleware(AuthMiddleware, access=access, shares=shares, sessions=sessions),
         Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),
     ],
 )

@@ -82,8 +82,21 @@ class Settings(BaseSettings):
         return self.data_dir / "signing.key"
 
     @property
+    def sessions_path(self) -> Path:
+        """The browsers that are signed in."""
+        return self.data_dir / "sessions.json"
+
+    @property
     def api_token_path(self) -> Path:
         return self.data_dir / "api.token"
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """What Pitwall keeps in the data folder, by name; the folder may hold other things of its user's."""
+        stores = [f"{path.name}{end}" for path in (self.store_path, self.published_path) for end in ("", ".wal")]
+        folders = (self.runs_dir, self.parquet_dir, self.presets_dir, self.queries_dir)
+        files = (self.secret_path, self.api_token_path, self.sessions_path)
+        return (*stores, *(path.name for path in (*folders, *files)), "inbox", "demo")
 
     @property
     def queries_dir(self) -> Path:

@@ -169,7 +169,7 @@ def save_preset(folder: Path, name: str, config: Config) -> Path:
     path = folder / f"{stem}.toml"
     partial = path.with_suffix(".partial")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial.write_text(preset_text(preset_of(name, config)), encoding="utf-8")
         path.hardlink_to(partial)  # there whole or not at all, and never over another
     except FileExistsError as error:

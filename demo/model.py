@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from demo.vocabulary import CHAT_TEMPLATE, SPECIALS, Vocabulary, build_vocabulary
+from machine.private_files import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ def make_model(folder: Path, shape: Shape = DEMO) -> ModelFiles:
     files = model_files(folder, shape)
     if all(path.exists() for path in files):
         return files
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     vocabulary = build_vocabulary()
     weights = random_weights(shape, vocabulary)
     write_gguf(files.target, "Pitwall demo target", weights, shape, shape.layers, vocabulary)

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from domain import AuditEntry, Run, RunState, Share, utc_now
+from machine.private_files import private_folder
 from samples import Batch, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
@@ -90,7 +91,7 @@ class Store:
         Raises StoreError when it is in use, newer, unreadable or cannot be written.
         """
         try:
-            settings.data_dir.mkdir(parents=True, exist_ok=True)
+            private_folder(settings.data_dir)
         except OSError as error:
             raise StoreError(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
         database = _opened(settings)

@@ -11,6 +11,7 @@ from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.store import Store
 from web.live.hub import LiveHub
+from web.server.sessions import SessionBook
 from web.server.shares import ShareBook
 
 
@@ -23,6 +24,7 @@ class Services:
     supervisor: Supervisor
     hub: LiveHub
     shares: ShareBook
+    sessions: SessionBook
     sandbox: Sandbox
     freshness: Callable[[], Sequence[Freshness]] = tuple  # of the collecting of each live run
 

@@ -11,7 +11,7 @@ from web.actions import is_operator
 from web.charts import ground
 from web.markup import markdown_text
 from web.runs.troubles import troubles
-from web.sharing.share_expiry import watch_share
+from web.sharing.share_expiry import watch_sign_in
 
 STATIC = Path(__file__).resolve().parent / "static"
 
@@ -41,6 +41,5 @@ if is_operator():
     for trouble in troubles():
         st.error(markdown_text(trouble))
 
-if not is_operator():
-    watch_share()
+watch_sign_in()
 st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top").run()

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from collectors.imports.log_file import ImportRefusedError, Tell
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from domain import new_run_id
+from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, opened, pinned
 
 LOOK_EVERY_S = 0.5
@@ -63,7 +64,7 @@ class Status(BaseModel):
 
 def drop(folder: Path, job: Job) -> None:
     """Hand a job in; whoever owns the store finds it within a second."""
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     _write(_job_path(folder, job.id), job)
 
 
@@ -186,6 +187,4 @@ def _job_id(path: Path) -> str:
 
 def _write(path: Path, content: BaseModel) -> None:
     """Whole or not at all."""
-    draft = path.with_suffix(".draft")
-    draft.write_text(content.model_dump_json())
-    draft.replace(path)
+    write_private(path, content.model_dump_json().encode())

@@ -26,6 +26,7 @@ from engines.base import Engine, Line, LogGrammar
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
 from engines.parse import recognise
+from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
 
@@ -78,7 +79,7 @@ class LogImporter:
         """
         file_date = wish.dated or datetime.fromtimestamp(source.stat().st_mtime, UTC)
         is_whole = wish.dated is not None or self._clock() - file_date > AT_REST
-        self._runs_dir.mkdir(parents=True, exist_ok=True)
+        private_folder(self._runs_dir)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=self._runs_dir) as folder:
             draft = Path(folder) / "server.log"
             if unpack(source, draft, lambda share: tell(UNPACKING * share)) == 0:
@@ -113,8 +114,9 @@ class LogImporter:
             started_at=plan.began_at,
             note=f"Imported from {wish.shown_name}. {plan.words} {UNKNOWABLE}",
         )
-        log_path.parent.mkdir()
+        private_folder(log_path.parent)
         (log_path.parent / PLAN_NAME).write_text(plan.model_dump_json())
+        make_private(draft)
         draft.rename(log_path)
         self._store.save_run(run)
         return run

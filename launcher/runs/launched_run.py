@@ -49,6 +49,7 @@ from launcher.runs.teardown import (
     stop_everything,
 )
 from machine.ports import describe_busy_port, is_port_free
+from machine.private_files import private_folder
 from redaction import KNOWN
 
 DETACHED = "its script has ended, the server is awaited"
@@ -295,7 +296,7 @@ class LaunchedRun:
         assert self.deps.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
         directory = self.workload_directory
         try:
-            directory.mkdir(exist_ok=True)
+            private_folder(directory)
             argv = self.deps.prepare_workload(self.run, directory)
             write_spec(ProcessSpec(argv, str(ROOT), log="workload.log"), directory)
             self._change("workload running", state=RunState.RUNNING)

@@ -19,9 +19,11 @@ from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, working
 from launcher.checks.readiness import default_base_url, default_ready_path
 from launcher.processes.process import Leftovers, ProcessSpec, write_spec
 from launcher.processes.runtimes import ContainerBackend, backend_of
+from machine.private_files import FILE_MODE, make_private, private_folder
 from machine.process_start import process_start_s
 from redaction import SERVER_API_KEY
 
+LOGS = ("server.log", "shim.log")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -72,8 +74,12 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     assert run.run_dir
     words = backend_of(request.config, run.id).words(request.config.argv)
     hidden = hide_secrets(words, request.config.env, request.secrets, os.environ)
+    directory = private_folder(Path(run.run_dir))
+    for name in LOGS:  # before the shim opens them with the user's own umask
+        (directory / name).touch(FILE_MODE)
     spec = ProcessSpec(hidden.argv, str(working_directory(request)), hidden.env, leftovers=leftovers_of(request.config))
-    write_spec(spec, Path(run.run_dir))
+    write_spec(spec, directory)
+    make_private(directory / "spec.json")
     variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
     api_key = find_api_key(hidden)
     return {**variables, **hidden.secrets, **({SERVER_API_KEY: api_key} if api_key else {})}

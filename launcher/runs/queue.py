@@ -10,6 +10,7 @@ from domain import Run
 from launcher.json_file import write_json
 from launcher.runs.launched_run import LaunchedRun
 from launcher.runs.resource_claims import claim_of
+from machine.private_files import private_folder
 
 FILE = "queue.json"
 
@@ -28,7 +29,7 @@ class RunQueue:
 
     def hold(self, is_on_hold: bool) -> None:
         """Start nothing more from the queue until it is released; what runs goes on."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(self._path.parent)
         write_json(self._path, {"is_on_hold": is_on_hold})
         self.is_on_hold = is_on_hold
 

@@ -8,10 +8,14 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from storage.sandbox.job import Answer, arrow_stream
+
+_FORMULA = r"^[=+\-@\t\r]"  # what a cell of a formula begins with
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def as_json(answer: Answer) -> bytes:
@@ -28,9 +32,13 @@ def as_json(answer: Answer) -> bytes:
 
 
 def as_csv(answer: Answer) -> bytes:
-    """With a head; lists and structs as JSON within their cell, null as nothing, an empty text as ""."""
-    columns = [_flat(column) for column in answer.table.columns]
-    flat = pa.Table.from_arrays(columns, names=answer.table.column_names)
+    """With a head; lists and structs as JSON within their cell, null as nothing, an empty text as "".
+
+    A text that a spreadsheet would take for a formula gets a ' before it; numbers stay what they are.
+    """
+    columns = [_no_formula(_flat(column)) for column in answer.table.columns]
+    names = _no_formula(pa.array(answer.table.column_names, pa.string())).to_pylist()
+    flat = pa.Table.from_arrays(columns, names=names)
     sink = pa.BufferOutputStream()
     pyarrow.csv.write_csv(flat, sink)
     return bytes(sink.getvalue())
@@ -67,6 +75,13 @@ def _flat(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     if pa.types.is_temporal(kind) or pa.types.is_binary(kind) or isinstance(kind, pa.BaseExtensionType):
         return pa.array([None if v is None else _text(v) for v in column.to_pylist()], pa.string())
     return column
+
+
+def _no_formula(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    is_formula = pc.and_not(pc.match_substring_regex(column, _FORMULA), pc.match_substring_regex(column, _NUMBER))
+    return pc.if_else(pc.fill_null(is_formula, False), pc.binary_join_element_wise("'", column, ""), column)
 
 
 def _json(value: Any) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import secrets
 from pathlib import Path
+
+from machine.private_files import write_private
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _-]{0,59}")
 MOST_BYTES = 256 * 1024
@@ -30,10 +31,7 @@ class SavedQueries:
         """Keep the statement in place of what stood under this name; raises ValueError on a name we do not take."""
         if not NAME.fullmatch(name):
             raise ValueError("A name has letters, digits, spaces, - and _, and at most 60 of them.")
-        self._folder.mkdir(parents=True, exist_ok=True)
-        draft = self._folder / f".{secrets.token_hex(8)}.draft"
-        draft.write_text(sql)
-        draft.replace(self._path(name))
+        write_private(self._path(name), sql.encode())
 
     def delete(self, name: str) -> None:
         if NAME.fullmatch(name):

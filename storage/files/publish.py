@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from machine.private_files import make_private
 from settings import Settings
 from storage.catalog import attached, define_views, migrate
 from storage.database import Database, StoreError, roll_back
@@ -92,8 +93,10 @@ class Publisher:
             self._changed_s = None
             try:
                 self._write_draft()
-                self._draft.chmod(0o444)
+                self._draft.chmod(0o400)  # other processes of the same user read it
                 self._draft.replace(self._settings.published_path)
+                for end in ("", ".wal"):  # DuckDB makes them with the user's own umask, the log anew at each checkpoint
+                    make_private(Path(f"{self._settings.store_path}{end}"))
                 self._published_s = time.monotonic()
             except BaseException:
                 self._changed_s = changed_s
@@ -111,6 +114,7 @@ class Publisher:
                     self._write_template(files)
                 _remove(self._draft)
                 shutil.copyfile(self._template, self._draft)
+                make_private(self._draft)
                 rows = _hot_rows(cursor, files)
                 if rows is not None:
                     return _fill(self._draft, rows)
@@ -120,6 +124,7 @@ class Publisher:
         _remove(self._template)
         with duckdb.connect() as blank, attached(blank, self._template, "made", "STORAGE_VERSION 'v1.0.0'"):
             pass
+        make_private(self._template)
         with duckdb.connect(str(self._template)) as made:
             migrate(made)
             made.begin()

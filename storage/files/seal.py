@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from machine.private_files import make_private, private_folder
 from settings import Settings
 from storage.ask.literals import quoted
 from storage.catalog import define_views
@@ -163,7 +164,7 @@ class Sealer:
 def _new_path(cursor: duckdb.DuckDBPyConnection, parquet_dir: Path, table: str, run_id: str | None) -> Path:
     """The next free number; a file of that name was never recorded, so it may be overwritten."""
     folder = parquet_dir / table / f"run_id={run_id or NO_RUN}"
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     sql = "SELECT count(*) FROM raw.sealed_files WHERE table_name = ? AND run_id IS NOT DISTINCT FROM ?"
     found = cursor.execute(sql, [table, run_id]).fetchone()
     assert found is not None
@@ -207,6 +208,7 @@ def _delete(cursor: duckdb.DuckDBPyConnection, portion: Portion) -> None:
 
 def _settle_on_disk(draft: Path, path: Path) -> None:
     """The bytes first, then the name, then the folder that holds the name."""
+    make_private(draft)
     _fsync(draft)
     draft.replace(path)
     _fsync(path.parent)

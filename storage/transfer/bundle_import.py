@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from domain import Run
+from machine.private_files import make_private, private_folder
 from settings import Settings
 from storage.ask.literals import quoted
 from storage.catalog import latest_schema
@@ -189,6 +190,7 @@ def _with_log(run: Run, folder: Path, runs_dir: Path) -> Run:
     if not (folder / LOG).exists():
         return run
     log = runs_dir / run.id / LOG
-    log.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(log.parent)
+    make_private(folder / LOG)
     (folder / LOG).replace(log)
     return run.model_copy(update={"log_path": str(log)})

@@ -25,6 +25,7 @@ from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.e2e.streamlit_client import ByHand, buttons, by_hand, pages
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.browser, pytest.mark.engine]
 POINTS = "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data).reduce((n, d) => n + d.x.length, 0)"
 LIVE, HIDDEN = "20261120-120000-000-live", "20261120-110000-000-hide"
@@ -190,6 +191,7 @@ def test_a_viewer_who_speaks_the_protocol_by_hand_is_refused(
     stop = pressed["Stop watching Seen by Ana"]
     with by_hand(pitwall.url, cookie_of(viewer)) as session:
         assert set(pages(session.rerun())) == {"", "live", "compare", "run"}
+        assert str(ROOT).encode() not in b"".join(one.SerializeToString() for one in session.rerun())
         for name, page_hash in known.items():
             for query in ("", f"run={HIDDEN}", f"run={LIVE}&run={HIDDEN}"):
                 said = b"".join(one.SerializeToString() for one in session.rerun(query, name, page_hash))

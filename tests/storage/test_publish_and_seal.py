@@ -50,7 +50,7 @@ def published(settings: Settings, sql: str) -> list[tuple[object, ...]]:
 
 
 def test_the_published_file_is_there_at_once_and_read_only(settings: Settings, store: Store) -> None:
-    assert stat.S_IMODE(settings.published_path.stat().st_mode) == 0o444
+    assert stat.S_IMODE(settings.published_path.stat().st_mode) == 0o400
     assert published(settings, "SELECT run_id FROM runs") == []
 
 

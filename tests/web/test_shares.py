@@ -24,8 +24,9 @@ from websockets.sync.client import connect
 from domain import Share
 from settings import Settings
 from storage.store import Store
-from web.server.auth import ROLE_KEY, SHARE_KEY, AuthMiddleware, access_for
-from web.server.expiring_socket import REASON, SocketUntil
+from web.server.auth import LINK_IS_OVER, ROLE_KEY, SHARE_KEY, AuthMiddleware, access_for
+from web.server.expiring_socket import SocketUntil
+from web.server.sessions import SessionBook
 from web.server.shares import ShareBook, share_url
 
 SECRET = b"a secret of more than enough length"
@@ -77,11 +78,14 @@ def book(store: Store, clock: Clock) -> ShareBook:
 @pytest.fixture
 def client(serve: Serve, book: ShareBook, tmp_path: Path) -> Iterator[httpx.Client]:
     access = access_for(Settings(data_dir=tmp_path, host="0.0.0.0"), SECRET, api_token="none of theirs")
+    sessions = SessionBook(tmp_path / "sessions.json")
     routes = [
         Route("/{rest:path}", tell, methods=["GET", "POST", "PUT"]),
         *(WebSocketRoute(path, echo) for path in ("/ws/live", "/ws/other")),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(AuthMiddleware, access=access, shares=book)])
+    app = Starlette(
+        routes=routes, middleware=[Middleware(AuthMiddleware, access=access, shares=book, sessions=sessions)]
+    )
     with serve(app) as address, httpx.Client(base_url=f"http://{address}") as client:
         yield client
 
@@ -107,6 +111,7 @@ def test_a_viewer_passes_named_doors_only_and_changes_nothing(client: httpx.Clie
         path: client.get(path).status_code for path in ("/launch", "/runs", "/sql", "/api/sql", "/%2Fapi", "/later")
     }
     assert set(opened.values()) == {200} and set(closed.values()) == {403}
+    assert {client.get(f"/_stcore/{path}").status_code for path in ("metrics", "agent/openapi.json", "x")} == {403}
     assert {client.post("/live").status_code, client.put("/_stcore/upload_file/a/b").status_code} == {403}
     cookie = {"cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
     with (
@@ -143,13 +148,36 @@ def test_whichever_end_notices_first_the_browser_is_told_why_once() -> None:
             sent.append(message)
 
         ended = asyncio.create_task(asyncio.sleep(0))
-        socket = SocketUntil(ended, lambda: True, asyncio.Event().wait, send)  # type: ignore[arg-type]
+        socket = SocketUntil(ended, lambda: True, asyncio.Event().wait, send, LINK_IS_OVER)  # type: ignore[arg-type]
         with pytest.raises(OSError, match="ended"):
             await socket.send({"type": "websocket.send", "text": "too late"})
         await socket.receive()
         return sent
 
-    assert asyncio.run(app_sends_after_the_end()) == [{"type": "websocket.close", "code": 1008, "reason": REASON}]
+    assert asyncio.run(app_sends_after_the_end()) == [{"type": "websocket.close", "code": 1008, "reason": LINK_IS_OVER}]
+
+
+def test_nothing_passes_a_socket_after_its_end_however_late_that_is_told() -> None:
+    async def passes() -> tuple[Message, list[Message]]:
+        sent: list[Message] = []
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        async def receive() -> Message:
+            return {"type": "websocket.receive", "text": "too late"}
+
+        never = asyncio.create_task(asyncio.sleep(3600))
+        socket = SocketUntil(never, lambda: True, receive, send, LINK_IS_OVER)
+        got = await socket.receive()
+        with pytest.raises(OSError, match="ended"):
+            await socket.send({"type": "websocket.send", "text": "too late"})
+        never.cancel()
+        return got, sent
+
+    got, sent = asyncio.run(passes())
+    assert got == {"type": "websocket.disconnect", "code": 1008, "reason": LINK_IS_OVER}
+    assert [message["type"] for message in sent] == ["websocket.close"]
 
 
 def test_a_forged_or_foreign_token_opens_nothing(client: httpx.Client, book: ShareBook, store: Store) -> None:

@@ -28,6 +28,7 @@ from storage.sandbox.client import Sandbox
 from storage.sandbox.job import Fault, Limits, SqlRefusedError
 from storage.store import Store
 from web.server.auth import AuthMiddleware, access_for
+from web.server.sessions import SessionBook
 from web.server.shares import ShareBook
 from web.server.signing_key import load_api_token
 from web.server.sql_api import sql_route
@@ -57,10 +58,11 @@ def token(settings: Settings) -> str:
 @pytest.fixture
 def url(serve, settings: Settings, token: str) -> Iterator[str]:
     access = access_for(settings, SECRET, token)
+    sessions = SessionBook(settings.sessions_path)
     sandbox = Sandbox(settings, run_bounded, Limits(seconds=5.0))
     app = Starlette(
         routes=[sql_route(sandbox.ask)],
-        middleware=[Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""))],
+        middleware=[Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""), sessions=sessions)],
     )
     with serve(app) as address:
         yield f"http://{address}/api/sql"

@@ -13,6 +13,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from collectors.imports.inbox import Job, Status, drop, inbox_folder, new_job_id, status_of
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.timestamps import read_zone
+from machine.private_files import private_folder
 from web import audit, markup
 from web.actions import require_operator
 from web.context import services
@@ -94,7 +95,7 @@ def _hand_in(choices: Choices) -> None:
 
 
 def _upload_job(upload: UploadedFile, choices: Choices, zone: str | None) -> Job:
-    _folder().mkdir(parents=True, exist_ok=True)
+    private_folder(_folder())
     path = _folder() / f"{new_job_id(datetime.now(UTC))}.upload"
     path.touch(mode=0o600)
     path.write_bytes(upload.getbuffer())

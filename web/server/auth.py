@@ -2,25 +2,25 @@
 
 Pure ASGI, so that WebSockets pass through it as HTTP does. Order of the checks: `/healthz` is open;
 a Host that is not ours is DNS rebinding (403); a foreign Origin on a WebSocket or a change is
-cross-site (403); the operator's token or a share's link becomes a signed cookie (303); without a valid cookie, 401.
+cross-site (403); the operator's token or a share's link becomes a cookie (303); without a valid cookie, 401.
 Programs bring the API token as a bearer token instead, which opens `/api/` alone.
-A viewer passes only where VIEWER_DOORS say so, changes nothing, and is put out when the share ends.
+A viewer passes only where VIEWER_DOORS say so, changes nothing, and is put out when the share ends, as an operator is
+whose session ends.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import secrets
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
 import streamlit as st
-from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
@@ -29,8 +29,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from domain import Share
 from settings import Settings
 from web.server.addresses import host_is_ours, origin_is_ours, origin_of
-from web.server.expiring_socket import SocketUntil
+from web.server.expiring_socket import SocketUntil, without_install_path
+from web.server.headers import with_security_headers
 from web.server.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown
+from web.server.sessions import SIGNED_OUT, Session, SessionBook
 from web.server.shares import ShareBook
 
 Role = Literal["operator", "viewer"]
@@ -39,11 +41,15 @@ ROLE_KEY = "pitwall.role"  # in the ASGI scope
 SHARE_KEY = "pitwall.share"  # in the ASGI scope: the share of a viewer
 ROLE_HEADER = "x-pitwall-role"  # how a page script learns it: only the gate can set it
 SHARE_HEADER = "x-pitwall-share"
-SIGN_IN_SECONDS = 30 * 24 * 3600
+SESSION_HEADER = "x-pitwall-session"
+COOKIE_SECONDS = 365 * 24 * 3600  # the session book decides, and needs no new cookie at each use
+LINK_IS_OVER = "This link is over."
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # What a viewer may ask for, by the first part of the path.
-VIEWER_DOORS = {"live", "compare", "run", "_stcore", "static", "assets", "media", "component", "favicon.png"}
+VIEWER_DOORS = {"live", "compare", "run", "static", "assets", "media", "component", "favicon.png"}
+VIEWER_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # of Streamlit's own
+VIEWER_COMPONENTS = "/_stcore/bidi-components/"
 VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
 API_DOORS = "/api/"
 ONLY_LOOK = "A link that was shared is for looking only."
@@ -55,6 +61,7 @@ class Visitor:
 
     role: Role
     share: Share | None = None  # of a viewer, always
+    session: Session | None = None  # of a browser that is signed in
 
 
 @dataclass(frozen=True)
@@ -71,12 +78,9 @@ class Access:
     url: str = ""  # where we are reached, for links
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
-    def signer(self) -> URLSafeTimedSerializer:
-        return URLSafeTimedSerializer(self.secret, salt=f"sign-in {self.cookie_name}")
-
-    @property
-    def share_cookie_name(self) -> str:
-        return f"{self.cookie_name}-share"
+    def cookie(self, kind: str, is_https: bool) -> str:
+        """The name of the cookie of a sign-in ('') or of a share; by TLS it is bound to this very host name."""
+        return ("__Host-" if is_https else "") + self.cookie_name + kind
 
 
 def access_for(settings: Settings, secret: bytes, api_token: str, base_path: str = "") -> Access:
@@ -91,13 +95,18 @@ def access_for(settings: Settings, secret: bytes, api_token: str, base_path: str
     return Access(
         secret=secret,
         api_token=api_token,
-        cookie_name=f"pitwall-{settings.port}",
+        cookie_name=f"pitwall-{folder_id(secret)}",
         hosts=frozenset(hosts),
         any_address=wildcard,
         public_origin=origin_of(str(public)) if public else None,
         base_path=base_path,
         url=settings.url_under(base_path),
     )
+
+
+def folder_id(secret: bytes) -> str:
+    """What tells this data folder from others, so that two Pitwalls of one host name keep their cookies apart."""
+    return hashlib.sha256(b"cookie " + secret).hexdigest()[:12]
 
 
 def current_role() -> Role | None:
@@ -108,6 +117,11 @@ def current_role() -> Role | None:
 def current_share_id() -> str | None:
     """The share that let the browser behind the running page script in; None for the operator."""
     return st.context.headers.get(SHARE_HEADER)
+
+
+def current_session_id() -> str | None:
+    """The session of the browser behind the running page script; None for a viewer."""
+    return st.context.headers.get(SESSION_HEADER)
 
 
 def may_see(scope: Scope, run_ids: Iterable[str]) -> bool:
@@ -123,15 +137,17 @@ def _as_role(said: object) -> Role | None:
 class AuthMiddleware:
     """ASGI middleware that answers whoever may not pass, and tells the others' role to what is behind it."""
 
-    def __init__(self, app: ASGIApp, access: Access, shares: ShareBook) -> None:
+    def __init__(self, app: ASGIApp, access: Access, shares: ShareBook, sessions: SessionBook) -> None:
         self._app = app
         self._access = access
         self._shares = shares
+        self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
+        send = with_security_headers(send)
         headers = Headers(scope=scope)
         visitor = self._visitor(scope, headers)
         answer = None if self._is_open(scope) else self._refusal(scope, headers, visitor)
@@ -143,17 +159,28 @@ class AuthMiddleware:
             await answer(scope, receive, send)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor | None) -> None:
-        """Pass the request on; a viewer's WebSocket lasts no longer than the share."""
-        if scope["type"] == "http" or visitor is None or visitor.share is None:
+        """Pass the request on; a WebSocket lasts no longer than the share or the session that opened it."""
+        until = self._until(visitor) if scope["type"] == "websocket" and visitor else None
+        if until is None:
             await self._app(scope, receive, send)
             return
-        share_id = visitor.share.id
-        end = asyncio.create_task(self._shares.wait_for_end(share_id))
-        socket = SocketUntil(end, lambda: self._shares.find_open(share_id) is None, receive, send)
+        wait, is_over, reason = until
+        send = send if visitor and visitor.role == "operator" else without_install_path(send)
+        end = asyncio.create_task(wait)
+        socket = SocketUntil(end, is_over, receive, send, reason)
         try:
             await self._app(scope, socket.receive, socket.send)
         finally:
             end.cancel()
+
+    def _until(self, visitor: Visitor) -> tuple[Coroutine[None, None, None], Callable[[], bool], str] | None:
+        """What waits for a visitor's end, what asks whether it has come, and the words for it."""
+        share, session, shares, sessions = visitor.share, visitor.session, self._shares, self._sessions
+        if session:
+            return sessions.wait_for_end(session.id), lambda: not sessions.is_open(session.id), SIGNED_OUT
+        if share:
+            return shares.wait_for_end(share.id), lambda: shares.find_open(share.id) is None, LINK_IS_OVER
+        return None
 
     def _is_open(self, scope: Scope) -> bool:
         return scope["type"] == "http" and self._path(scope) == "/healthz"
@@ -185,7 +212,8 @@ class AuthMiddleware:
         path = self._path(scope)
         if scope["type"] == "websocket":
             return path in VIEWER_SOCKETS
-        return scope["method"] in SAFE_METHODS and (path == "/" or path.split("/")[1] in VIEWER_DOORS)
+        is_named = path == "/" or path.split("/")[1] in VIEWER_DOORS or path in VIEWER_CORE
+        return scope["method"] in SAFE_METHODS and (is_named or path.startswith(VIEWER_COMPONENTS))
 
     def _stranger(self, scope: Scope, headers: Headers, query: list[tuple[str, str]]) -> Response:
         """Why nobody is let in here: a program without its token, a wrong token, a share that is over, or nothing."""
@@ -193,7 +221,7 @@ class AuthMiddleware:
             return unknown(headers, query, HOW_PROGRAMS_SIGN_IN)
         if any(name == "token" for name, _ in query):
             return unknown(headers, query, WRONG_TOKEN)
-        if self._access.share_cookie_name in cookie_parser(headers.get("cookie", "")):
+        if self._cookie(scope, headers, "-share"):
             return over(headers, status_code=401)
         return unknown(headers, query, "")
 
@@ -201,20 +229,14 @@ class AuthMiddleware:
         """The operator where a cookie or a program's token proves it, else the viewer of an open share."""
         if self._brings_api_token(scope, headers):
             return Visitor("operator")
-        cookies = cookie_parser(headers.get("cookie", ""))
-        if self._is_signed_in(cookies.get(self._access.cookie_name, "")):
-            return Visitor("operator")
-        share = self._shares.read_token(cookies.get(self._access.share_cookie_name, ""))
+        if session := self._sessions.use(self._cookie(scope, headers, "")):
+            return Visitor("operator", session=session)
+        share = self._shares.read_token(self._cookie(scope, headers, "-share"))
         return Visitor("viewer", share) if share else None
 
-    def _is_signed_in(self, cookie: str) -> bool:
-        """Whether this is an operator's cookie and not too old; one of the future was made before a clock was set."""
-        try:
-            role, signed_at = self._access.signer().loads(cookie, return_timestamp=True)
-        except BadSignature:
-            return False
-        is_old = datetime.now(UTC) - signed_at > timedelta(seconds=SIGN_IN_SECONDS)
-        return bool(role == "operator" and not is_old)
+    def _cookie(self, scope: Scope, headers: Headers, kind: str) -> str:
+        name = self._access.cookie(kind, self._is_https(scope, headers))
+        return cookie_parser(headers.get("cookie", "")).get(name, "")
 
     def _brings_api_token(self, scope: Scope, headers: Headers) -> bool:
         """Whether a program shows its token at a door for programs; elsewhere the token opens nothing."""
@@ -229,8 +251,10 @@ class AuthMiddleware:
         kept = [(name, value) for name, value in query if name != "token"]
         # A path of two leading slashes would be read as another host.
         path = "/" + quote(scope["path"].lstrip("/\\"), safe="/")
-        cookie = (self._access.cookie_name, str(self._access.signer().dumps("operator")))
-        return self._moved(path, kept, cookie, SIGN_IN_SECONDS, self._is_https(scope, headers))
+        token = self._cookie(scope, headers, "")
+        if not self._sessions.use(token):
+            token = self._sessions.make(headers.get("user-agent", ""))
+        return self._moved(path, kept, ("", token), COOKIE_SECONDS, self._is_https(scope, headers))
 
     def _shared(self, scope: Scope, headers: Headers) -> Response:
         """A link that was shared becomes a viewer's cookie and the page it was made on."""
@@ -240,22 +264,26 @@ class AuthMiddleware:
             return over(headers)
         path = f"{self._access.base_path}/{share.page}"
         shown = [("run", run_id) for run_id in share.run_ids]
-        cookie = (self._access.share_cookie_name, token)
-        return self._moved(path, shown, cookie, self._shares.seconds_left(share), self._is_https(scope, headers))
+        return self._moved(
+            path, shown, ("-share", token), self._shares.seconds_left(share), self._is_https(scope, headers)
+        )
 
     def _moved(
         self, path: str, query: Sequence[tuple[str, str]], cookie: tuple[str, str], lasts_s: int, secure: bool
     ) -> Response:
         answer = RedirectResponse(path + (f"?{urlencode(query)}" if query else ""), status_code=303)
-        name, value = cookie
+        kind, value = cookie
+        name = self._access.cookie(kind, secure)
         answer.set_cookie(name, value, max_age=lasts_s, path="/", secure=secure, httponly=True, samesite="lax")
         answer.headers["cache-control"] = "no-store"
-        answer.headers["referrer-policy"] = "no-referrer"
         return answer
 
     def _is_https(self, scope: Scope, headers: Headers) -> bool:
         """Whether the browser came by TLS, which a proxy in front of us may have ended."""
-        return scope["scheme"] == "https" or self._access.public_origin == f"https://{headers.get('host', '').lower()}"
+        return (
+            scope["scheme"] in ("https", "wss")
+            or self._access.public_origin == f"https://{headers.get('host', '').lower()}"
+        )
 
 
 def _with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
@@ -263,6 +291,8 @@ def _with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
     ours = [(name, value) for name, value in scope["headers"] if not name.lower().startswith(b"x-pitwall-")]
     if visitor:
         ours.append((ROLE_HEADER.encode(), visitor.role.encode()))
+    if visitor and visitor.session:
+        ours.append((SESSION_HEADER.encode(), visitor.session.id.encode()))
     if visitor and visitor.share:
         ours.append((SHARE_HEADER.encode(), visitor.share.id.encode()))
     return {

@@ -15,6 +15,7 @@ body {{ margin: 0; min-height: 100vh; display: grid; place-items: center; backgr
   color: var(--text); font: 15px/1.5 Inter, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }}
 main {{ max-width: 26rem; padding: 1.5rem; }}
 h1 {{ font-size: 1.35rem; font-weight: 650; margin: 0 0 .5rem; }}
+form + p {{ margin-top: 1rem; }}
 p {{ margin: 0 0 1rem; color: var(--muted); }}
 label {{ display: block; font-weight: 600; margin-bottom: .25rem; }}
 input, button {{ font: inherit; padding: .5rem .75rem; border: 1px solid var(--muted); border-radius: 6px;
@@ -22,19 +23,29 @@ input, button {{ font: inherit; padding: .5rem .75rem; border: 1px solid var(--m
 input {{ width: 100%; margin-bottom: .75rem; }}
 button {{ background: var(--text); color: var(--ground); font-weight: 600; cursor: pointer; }}
 """
-_FORM = """<form method="get"><label for="token">Token, or the whole URL that was printed</label>
-<input id="token" name="token" type="password" autocomplete="off" required autofocus>{kept}<button>Sign in</button>
-</form>
-<script>document.forms[0].onsubmit = (event) => {{ const input = event.target.elements.token;
-try {{ input.value = new URL(input.value.trim()).searchParams.get("token") ?? input.value; }} catch {{}} }};</script>"""
+_SHARES_COOKIES = (
+    "The sign-in is a cookie, and a browser sends its cookies to every port of a host name: other servers that you "
+    "open under this host name get it too. Open none there that you do not trust, or give Pitwall a host name of its "
+    "own."
+)
+SCRIPT = """document.forms[0].onsubmit = (event) => { const input = event.target.elements.token;
+try { input.value = new URL(input.value.trim()).searchParams.get("token") ?? input.value; } catch {} };"""
+
+
+def _form(kept: list[tuple[str, str]]) -> str:
+    hidden = "".join(f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in kept)
+    return (
+        '<form method="get"><label for="token">Token, or the whole URL that was printed</label>'
+        '<input id="token" name="token" type="password" autocomplete="off" required autofocus>'
+        f"{hidden}<button>Sign in</button></form><p><small>{_SHARES_COOKIES}</small></p><script>{SCRIPT}</script>"
+    )
 
 
 def signin_page(title: str, text: str, form: list[tuple[str, str]] | None) -> str:
     """HTML of the page; `form` holds the query parameters to keep through the sign-in, None means no form."""
-    kept = "".join(f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in form or ())
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pitwall</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1><p>{escape(text)}</p>"
-        f"{'' if form is None else _FORM.format(kept=kept)}</main></body></html>"
+        f"{'' if form is None else _form(form)}</main></body></html>"
     )

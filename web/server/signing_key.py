@@ -6,6 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
+from machine.private_files import private_folder
 from settings import SettingsError
 
 KEY_BYTES = 32
@@ -49,7 +50,7 @@ def _kept(path: Path, fresh: bytes) -> bytes:
 
 def _make(path: Path, fresh: bytes) -> None:
     """Write the key whole and then give it its name, so that nobody ever reads half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""What a viewer's page does when its link is over: it gives way to the gate's page that says so."""
+"""What a page does when its link or its session is over: it gives way to the gate's page that says so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from web.server.assets import STATIC
 _component = st.components.v2.component("pitwall_share_end", js=(STATIC / "share_end.js").read_text())
 
 
-def watch_share() -> None:
+def watch_sign_in() -> None:
     """Look every few seconds whether the gate still lets this browser in; nothing is shown."""
     base = st.get_option("server.baseUrlPath").strip("/")
     with st.container(key="unseen"):  # takes no room: web/static/pitwall.css

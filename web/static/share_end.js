@@ -1,4 +1,4 @@
-// On every page of a viewer: when the share is over, the gate's own page takes this one's place.
+// On every page: when the share or the session is over, the gate's own page takes this one's place.
 
 const LOOK_EVERY_MS = 2000;
 

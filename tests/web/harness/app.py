@@ -23,6 +23,7 @@ from web.live.hub import LiveHub
 from web.live.protocol import LiveMeta, LivePart, LogLine, Series, Tile
 from web.server.auth import AuthMiddleware, access_for
 from web.server.routes import build_routes
+from web.server.sessions import SessionBook
 from web.server.shares import ShareBook
 from web.server.signing_key import load_api_token, load_secret
 
@@ -170,5 +171,12 @@ app = st.App(
     Path(__file__).with_name("page.py"),
     lifespan=lifespan,
     routes=build_routes(hub, count_live_runs=lambda: 9, version="harness"),
-    middleware=[Middleware(AuthMiddleware, access=access, shares=ShareBook(access.secret, access.url))],
+    middleware=[
+        Middleware(
+            AuthMiddleware,
+            access=access,
+            shares=ShareBook(access.secret, access.url),
+            sessions=SessionBook(settings.sessions_path),
+        )
+    ],
 )

@@ -1,0 +1,48 @@
+"""Signing out: the open page gives way to the sign-in page, and other browsers stay or go as was asked."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import signed_in
+from tests.e2e.pitwall_process import Pitwall
+
+pytestmark = pytest.mark.browser
+# Streamlit's protobuf library tries WebAssembly for long integers, and does without where it may not.
+TELLS = """addEventListener('securitypolicyviolation',
+  (e) => e.blockedURI === 'wasm-eval' || console.error('CSP', e.violatedDirective, e.blockedURI))"""
+WHERE = ("", "live", "launch", "compare", "sql")
+
+
+def at_the_list(page: Page, pitwall: Pitwall) -> Page:
+    page.goto(pitwall.url)
+    page.get_by_text("Links and changes").click()
+    return page
+
+
+def test_a_browser_signs_itself_another_and_all_out(browser: Browser, pitwall: Pitwall) -> None:
+    ours, theirs = (signed_in(browser, pitwall).new_page() for _ in range(2))
+    theirs.goto(f"{pitwall.url}/live")
+    at_the_list(ours, pitwall).get_by_role("button", name="Sign out", exact=True).click()
+    expect(theirs.get_by_role("heading", name="Sign in to Pitwall")).to_be_visible()
+    expect(ours.get_by_role("button", name="Sign out", exact=True)).to_have_count(0)
+    ours.get_by_role("button", name="Sign out here").click()
+    expect(ours.get_by_role("heading", name="Sign in to Pitwall")).to_be_visible()
+    ours.get_by_label("Token, or the whole URL that was printed").fill(f"{pitwall.url}/?token={pitwall.token}")
+    ours.get_by_role("button", name="Sign in").click()
+    at_the_list(ours, pitwall).get_by_role("button", name="Sign out everywhere").click()
+    expect(ours.get_by_role("heading", name="Sign in to Pitwall")).to_be_visible()
+    for page in (ours, theirs):
+        page.context.close()
+
+
+def test_no_page_breaks_the_content_security_policy(page: Page, pitwall: Pitwall) -> None:
+    page.add_init_script(TELLS)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(f"{page.url} {message.text}"))
+    for path in WHERE:
+        page.goto(f"{pitwall.url}/{path}")
+        expect(page.locator("[data-testid=stNavSectionHeader], [data-testid=stTopNavLink]").first).to_be_visible()
+        expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+    assert [one for one in said if "CSP" in one or "Content Security Policy" in one] == []

@@ -1,0 +1,89 @@
+"""What Pitwall keeps is its owner's alone; what is not Pitwall's, and what servers write, is left as it is."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from domain import Config, Run, RunState
+from launcher.checks.preflight import LaunchRequest
+from launcher.runs.supervisor import Supervisor
+from machine.private_files import close_to_others, private_folder
+from samples import Batch, HostSample
+from settings import Settings
+from storage.ask.saved_queries import SavedQueries
+from storage.store import Store
+from tests.launcher.servers import DictStore, wait_for_state
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    return [str(path) for path in (folder, *folder.rglob("*")) if mode(path) & 0o077]
+
+
+def test_a_folder_of_an_older_pitwall_is_closed(tmp_path: Path) -> None:
+    settings, elsewhere = Settings(data_dir=tmp_path / "data"), tmp_path / "elsewhere"
+    (settings.runs_dir / "r").mkdir(parents=True)
+    elsewhere.write_text("not ours")
+    for path in (settings.runs_dir / "r" / "server.log", settings.store_path, settings.data_dir / ".monitor.draft"):
+        path.write_text("x")
+    (settings.runs_dir / "link").symlink_to(elsewhere)
+    assert close_to_others(settings.data_dir, settings.own_names) == 5
+    assert {mode(path) for path in (settings.data_dir, settings.runs_dir / "r")} == {0o700}
+    assert mode(settings.store_path) == 0o600 and mode(elsewhere) == 0o644
+    assert close_to_others(settings.data_dir, settings.own_names) == 0
+
+
+def test_a_folder_that_holds_other_things_stays_open(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    tmp_path.chmod(0o755)
+    (tmp_path / "thesis.txt").write_text("not ours")
+    settings.secret_path.write_text("ours")
+    assert close_to_others(tmp_path, settings.own_names) == 1
+    assert (mode(tmp_path), mode(tmp_path / "thesis.txt"), mode(settings.secret_path)) == (0o755, 0o644, 0o600)
+
+
+def test_the_store_and_all_that_it_writes_is_closed(tmp_path: Path) -> None:
+    settings = Settings(data_dir=private_folder(tmp_path / "made" / "data"))
+    store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+    run = Run(id="r", name="r", color=0, machine_id="m", config=Config(), created_at=NOW, ended_at=NOW)
+    store.save_run(run.model_copy(update={"state": RunState.FINISHED}))
+    store.write(Batch((HostSample("r", NOW, 1.0, "m"),))).result()
+    SavedQueries(settings.queries_dir).save("one", "SELECT 1")
+    assert store.seal() > 0
+    store.publish()
+    names = {path.suffix for path in settings.data_dir.rglob("*")}
+    store.close()
+    assert names >= {".duckdb", ".parquet", ".sql"}
+    assert open_to_others(settings.data_dir) == [] and mode(settings.published_path) == 0o400
+
+
+def test_a_launched_server_keeps_the_umask_and_its_log_is_closed(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path
+) -> None:
+    script = "import pathlib; pathlib.Path('cached').touch(); print('a secret, perhaps')"
+    request = LaunchRequest(Config(argv=(sys.executable, "-c", script), port=9), cwd=tmp_path)
+    run = supervisor.launch(request)
+    wait_for_state(store, run.id, RunState.FINISHED, RunState.FAILED)
+    folder = tmp_path / "runs" / run.id
+    assert mode(folder) == 0o700 and mode(tmp_path / "cached") == 0o644
+    assert {mode(folder / name) for name in ("server.log", "shim.log", "spec.json")} == {0o600}
+    assert "perhaps" in (folder / "server.log").read_text()

@@ -1,0 +1,188 @@
+"""Sign-ins: how long they last, what ends them, what of them is kept."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from settings import Settings
+from web.server.auth import ROLE_KEY, SESSION_HEADER, Access, AuthMiddleware, access_for
+from web.server.sessions import NOTE_USE_EVERY, UNUSED_FOR, SessionBook, browser_of
+from web.server.shares import ShareBook
+
+SECRET = b"a secret of more than enough length"
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+Serve = Callable[[Any], AbstractContextManager[str]]
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 20, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+async def tell(request: Request) -> JSONResponse:
+    return JSONResponse({"role": request.scope[ROLE_KEY], "session": request.headers.get(SESSION_HEADER)})
+
+
+async def echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    async for text in websocket.iter_text():
+        await websocket.send_text(text)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def book(tmp_path: Path, clock: Clock) -> SessionBook:
+    return SessionBook(tmp_path / "sessions.json", clock)
+
+
+@pytest.fixture
+def access(tmp_path: Path) -> Access:
+    return access_for(Settings(data_dir=tmp_path), SECRET, api_token="none of theirs")
+
+
+@pytest.fixture
+def client(serve: Serve, access: Access, book: SessionBook) -> Iterator[httpx.Client]:
+    gate = Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""), sessions=book)
+    routes = [Route("/{rest:path}", tell), WebSocketRoute("/ws/live", echo)]
+    app, said = Starlette(routes=routes, middleware=[gate]), {"user-agent": FIREFOX}
+    with serve(app) as address, httpx.Client(base_url=f"http://{address}", headers=said) as client:
+        yield client
+
+
+def sign_in(client: httpx.Client, access: Access) -> str:
+    """The cookie header that signs this client in."""
+    assert client.get("/", params={"token": access.token}).status_code == 303
+    return f"{access.cookie_name}={client.cookies[access.cookie_name]}"
+
+
+def test_a_sign_in_lasts_a_week_after_its_last_use(
+    client: httpx.Client, access: Access, clock: Clock, book: SessionBook
+) -> None:
+    sign_in(client, access)
+    for _ in range(3):
+        clock.now += UNUSED_FOR - timedelta(seconds=1)
+        assert client.get("/").status_code == 200
+    assert [(one.browser, one.last_used_at) for one in book.all()] == [("Firefox on Linux", clock.now)]
+    clock.now += UNUSED_FOR
+    assert client.get("/").status_code == 401 and book.all() == []
+
+
+def test_a_browser_that_is_signed_in_stays_the_one_session(
+    client: httpx.Client, access: Access, book: SessionBook
+) -> None:
+    sign_in(client, access)
+    sign_in(client, access)
+    [session] = book.all()
+    assert client.get("/", headers={SESSION_HEADER: "claimed"}).json() == {"role": "operator", "session": session.id}
+
+
+def test_what_is_kept_signs_nobody_in(client: httpx.Client, access: Access, tmp_path: Path, clock: Clock) -> None:
+    sign_in(client, access)
+    token, kept = client.cookies[access.cookie_name], tmp_path / "sessions.json"
+    [session] = SessionBook(kept, clock).all()
+    assert token not in kept.read_text() and stat.S_IMODE(kept.stat().st_mode) == 0o600
+    for value in (session.id, token[:-1], token + "x", "operator", ""):
+        answer = client.get("/", headers={"cookie": f'other="x; {access.cookie_name}={value}'})
+        assert answer.status_code == 401, value
+
+
+def test_use_is_kept_over_a_restart_and_a_torn_file_signs_everybody_out(tmp_path: Path, clock: Clock) -> None:
+    kept = tmp_path / "sessions.json"
+    book = SessionBook(kept, clock)
+    token = book.make(FIREFOX)
+    clock.now += NOTE_USE_EVERY * 2
+    assert book.use(token)
+    assert SessionBook(kept, clock).all() == book.all()
+    kept.write_text(kept.read_text()[:-5])
+    assert SessionBook(kept, clock).all() == []
+
+
+@pytest.mark.parametrize("how", ["this browser", "everywhere", "unused"])
+def test_a_session_that_ends_closes_its_sockets(
+    client: httpx.Client, access: Access, book: SessionBook, clock: Clock, how: str
+) -> None:
+    address = f"ws://{client.base_url.netloc.decode()}/ws/live"
+    with connect(address, additional_headers={"cookie": sign_in(client, access)}) as socket:
+        socket.send("still here")
+        assert socket.recv(timeout=20) == "still here"
+        if how == "this browser":
+            book.end(book.all()[0].id)
+        elif how == "everywhere":
+            book.end_all()
+        else:
+            clock.now += UNUSED_FOR
+        with pytest.raises(ConnectionClosed, match="signed out"):
+            socket.recv(timeout=20)
+    assert client.get("/").status_code == 401
+    assert SessionBook(book._path, clock).all() == []
+
+
+def test_others_stay_when_one_is_signed_out(book: SessionBook) -> None:
+    first, second = book.make("curl/8"), book.make(FIREFOX)
+    ended = book.use(first)
+    assert ended
+    book.end(ended.id)
+    assert book.use(first) is None and book.use(second)
+
+
+def test_a_full_disk_brings_no_sign_in_back(book: SessionBook, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.make(FIREFOX)
+
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("web.server.sessions.write_private", full)
+    book.end_all()
+    assert SessionBook(book._path, clock).all() == []
+
+
+def test_cookies_of_two_data_folders_and_of_tls_are_apart(tmp_path: Path) -> None:
+    one, other = (access_for(Settings(data_dir=tmp_path), key * 32, "t") for key in (b"a", b"b"))
+    assert one.cookie_name != other.cookie_name
+    assert one.cookie("-share", is_https=True) == f"__Host-{one.cookie_name}-share"
+
+
+def test_browsers_are_named_as_they_name_themselves() -> None:
+    chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML) Chrome/140.0 Safari/537.36"
+    assert browser_of(chrome) == "Chrome on Windows"
+    assert browser_of("curl/8.5.0 x") == "curl/8.5.0" and browser_of("") == "unknown"
+
+
+def test_every_answer_forbids_framing_and_guessing(client: httpx.Client, access: Access) -> None:
+    for answer in (client.get("/"), client.get("/live", params={"token": access.token}), client.get("/share/x")):
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "same-origin"
+
+
+def test_the_sign_in_page_says_who_shares_its_cookies(client: httpx.Client) -> None:
+    page = client.get("/", headers={"accept": "text/html"})
+    assert (
+        "other servers" in page.text
+        and "'unsafe-inline'" not in page.headers["content-security-policy"].split("style")[0]
+    )

@@ -1,0 +1,44 @@
+"""The browsers that are signed in, and how each is signed out."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from web import audit
+from web.actions import require_operator
+from web.context import services
+from web.markup import markdown_text
+from web.server.auth import current_session_id
+from web.server.sessions import Session
+from web.sharing.share_dialog import moment
+
+
+def session_list() -> None:
+    """Each open session with its browser and times, a button that ends it, and one that ends all."""
+    st.markdown("**Browsers that are signed in**")
+    ours = current_session_id()
+    for session in services().sessions.all():
+        is_ours = session.id == ours
+        with st.container(horizontal=True, vertical_alignment="center", key=f"session-{session.id[:12]}"):
+            st.markdown(_described(session, is_ours))
+            label = "Sign out here" if is_ours else "Sign out"
+            st.button(label, key=f"sign-out-{session.id[:12]}", on_click=_end, args=(session,))
+    st.button("Sign out everywhere", on_click=_end_all, help="This browser too; the links above stay open.")
+
+
+def _end(session: Session) -> None:
+    require_operator()
+    audit.record("sign out", detail=session.browser)
+    services().sessions.end(session.id)
+
+
+def _end_all() -> None:
+    require_operator()
+    audit.record("sign out", detail="every browser")
+    services().sessions.end_all()
+
+
+def _described(session: Session, is_ours: bool) -> str:
+    here = " (this one)" if is_ours else ""
+    times = f"since {moment(session.created_at)}, last used {moment(session.last_used_at)}"
+    return f"{markdown_text(session.browser)}{here}: {times}"
