@@ -12,7 +12,8 @@ JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/esl
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt -r requirements-demo.txt
+	@echo "Installing Pitwall's packages into $(VENV): a minute or two."
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -r requirements-demo.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements-dev.txt

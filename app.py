@@ -37,17 +37,17 @@ from storage.database import StoreError
 from storage.sandbox.client import Sandbox
 from storage.store import Store
 from storage.transfer.bundle_import import import_bundle
+from web.access.auth import AuthMiddleware, access_for
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook, share_url
+from web.access.signing_key import load_api_token, load_secret
 from web.context import Services, provide, services
 from web.live.hub import LiveHub
 from web.live.reader import StoreReader
 from web.runs.run_cards import first_cards
-from web.server.auth import AuthMiddleware, access_for
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook
 from web.server.routes import build_routes
-from web.server.sessions import SessionBook
-from web.server.shares import ShareBook, share_url
-from web.server.signing_key import load_api_token, load_secret
 from web.server.sql_api import sql_route
 from web.server.warm_up import import_and_freeze
 from workloads.prepare import prepare_workload

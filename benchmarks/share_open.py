@@ -37,8 +37,8 @@ from settings import Settings
 from storage.store import Store
 from tests.demo_engine import running_demo
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
-from web.server.shares import ShareBook
-from web.server.signing_key import load_secret
+from web.access.shares import ShareBook
+from web.access.signing_key import load_secret
 
 IS_LIVE = "/[0-9]/.test(document.querySelector('.lv-speed')?.textContent ?? '')"
 IS_PAINTED = "document.querySelector('.pw-first .pw-big') && performance.getEntriesByType('paint').length > 1"

@@ -10,9 +10,9 @@ from demo.presets import demo_configs
 from domain import Run
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from web import audit, places
+from web.access.auth import current_role
 from web.context import services
 from web.markup import markdown_text
-from web.server.auth import current_role
 from workloads import spec_for
 
 DEMO_WORKLOAD = "demo-stream"

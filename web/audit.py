@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from domain import AuditEntry
+from web.access.auth import current_role
 from web.context import services
-from web.server.auth import current_role
 
 
 def record(action: str, run_ids: Sequence[str] = (), detail: str = "") -> None:

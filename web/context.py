@@ -10,9 +10,9 @@ from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.store import Store
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook
 from web.live.hub import LiveHub
-from web.server.sessions import SessionBook
-from web.server.shares import ShareBook
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from domain import Run, Share
+from web.access.auth import current_role, current_share_id
 from web.context import services
-from web.server.auth import current_role, current_share_id
 
 
 def visible_runs(newest: int) -> list[Run]:

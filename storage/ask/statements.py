@@ -1,11 +1,11 @@
-"""The questions as SQL: one file each beside this module, named as the function that asks it."""
+"""The questions as SQL: one file each in questions/, named as the function that asks it."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "questions"
 
 
 @cache

@@ -19,10 +19,10 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from settings import Settings, SettingsError
-from web.server.auth import ROLE_KEY, Access, AuthMiddleware, access_for
-from web.server.sessions import SessionBook
-from web.server.shares import ShareBook
-from web.server.signing_key import load_api_token, load_secret
+from web.access.auth import ROLE_KEY, Access, AuthMiddleware, access_for
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook
+from web.access.signing_key import load_api_token, load_secret
 
 
 async def tell(request: Request) -> JSONResponse:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import Share
 from tests.web.conftest import Serve
-from web.server.auth import ROLE_KEY, SHARE_KEY
+from web.access.auth import ROLE_KEY, SHARE_KEY
 from web.server.first_look import MOST_RUNS, FirstLook
 
 PAGE = "<html><body><div id='root'></div></body></html>"

@@ -19,10 +19,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from domain import Share
+from web.access.auth import ROLE_KEY, SHARE_KEY
 from web.live.decimation import decimate
 from web.live.hub import RUNS_PER_BROWSER, WAITING_MESSAGES, LiveHub
 from web.live.protocol import LivePart, Series, is_empty
-from web.server.auth import ROLE_KEY, SHARE_KEY
 from web.server.routes import build_routes
 
 

@@ -21,9 +21,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from settings import Settings
-from web.server.auth import ROLE_KEY, SESSION_HEADER, Access, AuthMiddleware, access_for
-from web.server.sessions import NOTE_USE_EVERY, UNUSED_FOR, SessionBook, browser_of
-from web.server.shares import ShareBook
+from web.access.auth import ROLE_KEY, SESSION_HEADER, Access, AuthMiddleware, access_for
+from web.access.sessions import NOTE_USE_EVERY, UNUSED_FOR, SessionBook, browser_of
+from web.access.shares import ShareBook
 
 SECRET = b"a secret of more than enough length"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -156,7 +156,7 @@ def test_a_full_disk_brings_no_sign_in_back(book: SessionBook, clock: Clock, mon
     def full(path: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("web.server.sessions.write_private", full)
+    monkeypatch.setattr("web.access.sessions.write_private", full)
     book.end_all()
     assert SessionBook(book._path, clock).all() == []
 

@@ -24,10 +24,10 @@ from websockets.sync.client import connect
 from domain import Share
 from settings import Settings
 from storage.store import Store
-from web.server.auth import LINK_IS_OVER, ROLE_KEY, SHARE_KEY, AuthMiddleware, access_for
-from web.server.expiring_socket import SocketUntil
-from web.server.sessions import SessionBook
-from web.server.shares import ShareBook, share_url
+from web.access.auth import LINK_IS_OVER, ROLE_KEY, SHARE_KEY, AuthMiddleware, access_for
+from web.access.expiring_socket import SocketUntil
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook, share_url
 
 SECRET = b"a secret of more than enough length"
 WEEK = timedelta(days=7)

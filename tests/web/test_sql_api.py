@@ -27,10 +27,10 @@ from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.sandbox.job import Fault, Limits, SqlRefusedError
 from storage.store import Store
-from web.server.auth import AuthMiddleware, access_for
-from web.server.sessions import SessionBook
-from web.server.shares import ShareBook
-from web.server.signing_key import load_api_token
+from web.access.auth import AuthMiddleware, access_for
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook
+from web.access.signing_key import load_api_token
 from web.server.sql_api import sql_route
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

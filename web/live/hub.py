@@ -20,9 +20,9 @@ from typing import Self, TypeVar, TypeVarTuple
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from web.access.auth import may_see
 from web.live.decimation import decimate_part
 from web.live.protocol import LivePart, LiveReader, encode, is_empty
-from web.server.auth import may_see
 
 POINTS_PER_SERIES = 600  # of a snapshot: what a chart of our width can tell apart
 BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer

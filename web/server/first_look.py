@@ -15,8 +15,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from web import markup
+from web.access.auth import may_see
 from web.server.assets import STATIC, assets_url
-from web.server.auth import may_see
 
 _log = logging.getLogger(__name__)
 Look = Callable[[Sequence[str]], str]  # the cards of those of these runs that exist, as HTML; called in a thread

@@ -10,7 +10,7 @@ from importlib.resources import files
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
-from web.server.signin_page import SCRIPT
+from web.access.signin_page import SCRIPT
 
 _INLINE_SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from web import audit
+from web.access.auth import current_session_id
+from web.access.sessions import Session
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.server.auth import current_session_id
-from web.server.sessions import Session
 from web.sharing.share_dialog import moment
 
 

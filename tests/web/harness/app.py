@@ -19,13 +19,13 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from settings import load_settings
+from web.access.auth import AuthMiddleware, access_for
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook
+from web.access.signing_key import load_api_token, load_secret
 from web.live.hub import LiveHub
 from web.live.protocol import LiveMeta, LivePart, LogLine, Series, Tile
-from web.server.auth import AuthMiddleware, access_for
 from web.server.routes import build_routes
-from web.server.sessions import SessionBook
-from web.server.shares import ShareBook
-from web.server.signing_key import load_api_token, load_secret
 
 T0 = float(os.environ.get("HARNESS_T0") or time.time())
 LOG = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from web.access.auth import current_role
 from web.live.component import live_plot
-from web.server.auth import current_role
 
 st.set_page_config(layout="wide", page_title="Live harness")
 st.caption(f"role: {current_role()}")

@@ -28,12 +28,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import Share
 from settings import Settings
-from web.server.addresses import host_is_ours, origin_is_ours, origin_of
-from web.server.expiring_socket import SocketUntil, without_install_path
+from web.access.addresses import host_is_ours, origin_is_ours, origin_of
+from web.access.expiring_socket import SocketUntil, without_install_path
+from web.access.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown
+from web.access.sessions import SIGNED_OUT, Session, SessionBook
+from web.access.shares import ShareBook
 from web.server.headers import with_security_headers
-from web.server.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown
-from web.server.sessions import SIGNED_OUT, Session, SessionBook
-from web.server.shares import ShareBook
 
 Role = Literal["operator", "viewer"]
 ROLES: tuple[Role, ...] = ("operator", "viewer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from web.server.signin_page import signin_page
+from web.access.signin_page import signin_page
 
 LINK_IS_OVER = "This link has been revoked, is past its end, or was cut short: ask whoever sent it for a new one."
 WRONG_TOKEN = "This token is not the one of this start."
