@@ -25,6 +25,9 @@ if kind == "exits":
     sys.exit(3)
 if kind == "never-ready":
     time.sleep(600)
+if kind.startswith("gated:"):  # listens once that file is there
+    while not os.path.exists(kind.removeprefix("gated:")):
+        time.sleep(0.02)
 if kind == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if kind == "engine-core":  # as vLLM: an engine process with workers of its own, deaf to the death of the API server

@@ -111,9 +111,11 @@ def test_a_step_while_a_server_starts_is_no_part_of_its_time_to_ready(
     supervisor = Supervisor(
         store, tmp_path / "runs", events=store.take, clock=lambda: utc_now() + offset[0], stop_grace_s=5.0
     )
-    run = supervisor.launch(request_for(ready_timeout_s=600.0))
+    gate = tmp_path / "gate"  # or a fast server would be ready before the step
+    run = supervisor.launch(request_for(f"gated:{gate}", ready_timeout_s=600.0))
     wait_for(lambda: supervisor.tick() or store.run(run.id).pid, 120)
     offset[0] = step
+    gate.touch()
     wait_for(lambda: supervisor.tick() or store.run(run.id).state is not RunState.STARTING, 120)
     ready = store.run(run.id)
     supervisor.close(stop_servers=True)
