@@ -6,6 +6,7 @@ Modes are set on our own files, and the umask is left alone: the servers that we
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -18,9 +19,12 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 def private_folder(path: Path) -> Path:
     """The folder, made where there is none; those that are missing above it are made likewise. Raises OSError."""
-    if not path.is_dir():
-        private_folder(path.parent)
-        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    if path.is_dir():
+        return path
+    if path.exists():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    private_folder(path.parent)
+    path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     return path
 
 

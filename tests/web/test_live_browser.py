@@ -96,7 +96,7 @@ def open_live(page: Page, harness: Harness, *run_ids: str) -> None:
 def wait_for_ticks(page: Page) -> None:
     """Until the decode chart has three more points than now."""
     count = page.evaluate(f"{DECODE}.data[0].x.length")
-    page.wait_for_function(f"{DECODE}.data[0].x.length >= {count} + 3")
+    page.wait_for_function(f"() => {DECODE}.data[0].x.length >= {count} + 3")
 
 
 def ranges(page: Page) -> list[list[float]]:
@@ -130,7 +130,7 @@ def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -
     assert ranges(page)[0] == chosen[0]
     assert page.evaluate(f"plotBefore === {DECODE} && svgBefore === {DECODE}.querySelector('.main-svg')")
     page.get_by_role("button", name="Follow again").click()
-    page.wait_for_function(f"{DECODE}._fullLayout.xaxis.range[0] !== {chosen[0][0]}")
+    page.wait_for_function(f"() => {DECODE}._fullLayout.xaxis.range[0] !== {chosen[0][0]}")
 
 
 def test_a_restarted_server_leaves_neither_hole_nor_duplicate(page: Page, harness: Harness) -> None:
@@ -183,14 +183,14 @@ def test_log_lines_are_only_ever_text(page: Page, harness: Harness) -> None:
 def test_one_moment_is_marked_on_all_charts_and_in_the_log(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1", "ghost-0")
     page.locator(".lv-wide .nsewdrag").hover()
-    page.wait_for_function("document.querySelectorAll('.lv-moment:not([hidden])').length >= 3")
+    page.wait_for_function("() => document.querySelectorAll('.lv-moment:not([hidden])').length >= 3")
     expect(page.locator(".lv-at")).to_contain_text("at ")
     expect(page.locator(".lv-at-moment")).to_have_count(2)
     page.locator(".lv-wide .lv-plot").focus()
     page.keyboard.press("Escape")
     expect(page.locator(".lv-moment:not([hidden])")).to_have_count(0)
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("document.querySelectorAll('.lv-moment:not([hidden])').length >= 3")
+    page.wait_for_function("() => document.querySelectorAll('.lv-moment:not([hidden])').length >= 3")
 
 
 def test_what_is_unknown_says_why(page: Page, harness: Harness) -> None:
@@ -227,7 +227,7 @@ def test_the_theme_changes_in_place(page: Page, harness: Harness) -> None:
     light = page.evaluate(f"[{DECODE}._fullLayout.font.color, {DECODE}.data[1].line.color]")
     page.evaluate(f"window.plotBefore = {DECODE}")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"{DECODE}._fullLayout.font.color !== '{light[0]}'")
+    page.wait_for_function(f"() => {DECODE}._fullLayout.font.color !== '{light[0]}'")
     assert page.evaluate(f"{DECODE}.data[1].line.color") != light[1]
     assert page.evaluate(f"plotBefore === {DECODE}")
 

@@ -58,7 +58,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     page = context.new_page()
     page.goto(address)
     expect(page.get_by_text("The page is whole.")).to_be_visible()
-    page.wait_for_function("getComputedStyle(document.documentElement).getPropertyValue('--pw-accent') !== ''")
+    page.wait_for_function("() => getComputedStyle(document.documentElement).getPropertyValue('--pw-accent') !== ''")
     yield page
     context.close()
 
