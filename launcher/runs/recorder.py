@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from samples import Batch, Event
 
 LOG = logging.getLogger(__name__)
 PATIENCE_S = 2.0  # for one save of a store that is well
+DURABLE_PATIENCE_S = 4.0  # for what must be stored before a server may start: a busy machine is no full disk
 STUCK_PATIENCE_S = 0.1  # for those that come soon after one that was not taken in time
 STUCK_FOR_S = 10.0
 
@@ -47,25 +47,29 @@ class RunRecorder:
     events: Callable[[Batch], Any]
     clock: Callable[[], datetime]
     _stuck_until_s: float = 0.0
+    _refuses_until_s: float = 0.0
 
     def save(self, run: Run, text: str, **data: JsonValue) -> Run:
         """Save a run and say what happened to it; a full disk does not hold up who stops a server."""
         told = {name: mask_text(said) for name in TOLD if (said := getattr(run, name))}
         run = run.model_copy(update=told)
-        with suppress(TimeoutError):
-            self.save_durably(run)
+        try:
+            self.store.save_run(run, STUCK_PATIENCE_S if time.monotonic() < self._stuck_until_s else PATIENCE_S)
+            self._stuck_until_s = 0.0
+        except TimeoutError:
+            self._stuck_until_s = time.monotonic() + STUCK_FOR_S
         self.tell(run.id, "state", text, state=run.state.value, **data)
         return run
 
     def save_durably(self, run: Run) -> None:
         """Raises TimeoutError when the store does not take it now; it stays queued there."""
-        now_s = time.monotonic()
+        is_refusing = time.monotonic() < self._refuses_until_s
         try:
-            self.store.save_run(run, STUCK_PATIENCE_S if now_s < self._stuck_until_s else PATIENCE_S)
+            self.store.save_run(run, STUCK_PATIENCE_S if is_refusing else DURABLE_PATIENCE_S)
         except TimeoutError:
-            self._stuck_until_s = time.monotonic() + STUCK_FOR_S
+            self._refuses_until_s = time.monotonic() + STUCK_FOR_S
             raise
-        self._stuck_until_s = 0.0
+        self._refuses_until_s = 0.0
 
     def tell(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
         """Send one event on its way."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from domain import Config, Run
-from launcher.runs.recorder import PATIENCE_S, STUCK_PATIENCE_S, RunRecorder
+from launcher.runs.recorder import DURABLE_PATIENCE_S, PATIENCE_S, STUCK_PATIENCE_S, RunRecorder
 from samples import Batch
 
 
@@ -43,3 +45,18 @@ def test_only_the_first_save_waits_and_one_that_is_taken_ends_that() -> None:
     recorder.save(a_run(), "queued")
     recorder.save(a_run(), "queued")
     assert store.waits_s[4:] == [STUCK_PATIENCE_S, PATIENCE_S]
+
+
+def test_one_slow_save_does_not_shorten_the_wait_before_a_start() -> None:
+    """On a busy machine a commit may take seconds; a launch is refused only when the store takes nothing."""
+    store = StuckStore()
+    recorder = RunRecorder(store, lambda batch: None, lambda: datetime.now(UTC))
+    recorder.save(a_run(), "queued")
+    store.is_stuck = False
+    recorder.save_durably(a_run())
+    assert store.waits_s == [PATIENCE_S, DURABLE_PATIENCE_S]
+    store.is_stuck = True
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            recorder.save_durably(a_run())
+    assert store.waits_s[2:] == [DURABLE_PATIENCE_S, STUCK_PATIENCE_S]
