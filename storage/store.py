@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from samples import Batch, TailPosition
 from settings import Settings
 from storage.catalog import define_views, migrate
 from storage.database import Database, StoreError, StoreInUseError
-from storage.files.damage import damaged, first_line, look_for_damage
+from storage.files.damage import damaged, first_line, is_of_damage, look_for_damage
 from storage.files.lost import LostFile, look_deeply, look_quickly, note_lost_files, read_lost_files
 from storage.files.publish import Publisher
 from storage.files.seal import SealedDraft, Sealer
@@ -62,13 +61,12 @@ class StoreHealth:
 
 def _opened(settings: Settings) -> Database:
     """The store's file; raises DamagedStoreError where DuckDB cannot read it, StoreError where nobody may."""
-    is_there = settings.store_path.exists()
     try:
         return Database(settings.store_path)
     except StoreInUseError:
         raise
     except StoreError as error:
-        if is_there and os.access(settings.store_path, os.R_OK | os.W_OK):
+        if is_of_damage(error.__cause__ or error):
             raise damaged(settings, first_line(error.__cause__ or error)) from error
         raise
 

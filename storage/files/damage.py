@@ -5,6 +5,7 @@ DuckDB opens a file whose blocks are damaged, and one whose write-ahead log is g
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,11 +15,20 @@ from settings import Settings
 from storage.ask.literals import quoted
 from storage.database import StoreError
 
+# How DuckDB words it that the bytes of a file are wrong; a full disk or a newer format is no damage.
+_WRONG_BYTES = re.compile(
+    r"corrupt|checksum|not a valid DuckDB|could not read enough bytes|deseriali[sz]", re.IGNORECASE
+)
 NO_COPY = "There is no published copy: restore a backup into another folder (`./pitwall restore FILE`)."
 
 
 class DamagedStoreError(StoreError):
     """The store's file cannot be read, or has lost commits; the sentence has the way out."""
+
+
+def is_of_damage(error: BaseException) -> bool:
+    """Whether this is DuckDB's word for a file whose bytes are wrong."""
+    return bool(_WRONG_BYTES.search(str(error)))
 
 
 def damaged(settings: Settings, what: str) -> DamagedStoreError:
@@ -63,10 +73,12 @@ def look_for_damage(cursor: duckdb.DuckDBPyConnection, settings: Settings) -> No
         _read_all(cursor)
         number = _commit(cursor)
     except duckdb.Error as error:
-        raise damaged(settings, first_line(error)) from error
+        if is_of_damage(error):
+            raise damaged(settings, first_line(error)) from error
+        raise
     published = published_commit(settings.published_path)
     if published is not None and published > number:
-        raise damaged(settings, f"its last {published - number:,} commits are gone with its write-ahead log.")
+        raise damaged(settings, f"its last {published - number:,} commits are gone, and the published copy has them.")
 
 
 def first_line(error: BaseException) -> str:

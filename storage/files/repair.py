@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from settings import Settings
-from storage.database import StoreError, StoreInUseError
-from storage.files.damage import NO_COPY, count_published
+from storage.database import StoreError
+from storage.files.damage import NO_COPY, DamagedStoreError, count_published
 from storage.files.lost import LostFile
 from storage.store import Store
 
@@ -38,13 +38,12 @@ class Repair:
 def repair(settings: Settings, now: datetime) -> Repair:
     """Mend what can be mended; nothing is deleted.
 
-    Raises StoreInUseError while a Pitwall runs there, StoreError where there is no copy to mend it from.
+    Raises StoreError where there is no copy to mend it from, and for a whole store that cannot be opened: it is in use,
+    a newer Pitwall's, or on a full disk.
     """
     try:
         return Repair(None, None, None, _look_at_sealed(settings))
-    except StoreInUseError:
-        raise
-    except StoreError as error:
+    except DamagedStoreError as error:
         damage = str(error).split(" `./pitwall check")[0]
     rows = count_published(settings.published_path)
     if rows is None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from cli.main import main
@@ -193,3 +194,15 @@ def test_without_a_copy_a_backup_is_named(tmp_path: Path) -> None:
     settings.published_path.unlink()
     with pytest.raises(DamagedStoreError, match="There is no published copy: restore a backup"):
         Store.open(settings)
+
+
+def test_a_store_of_a_newer_pitwall_is_not_repaired_away(
+    sealed: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with duckdb.connect(str(sealed.store_path)) as newer:
+        newer.execute("INSERT INTO raw.migrations VALUES (9999, 'later.sql', now())")
+    before = sealed.store_path.read_bytes()
+    monkeypatch.setenv("PITWALL_DATA", str(sealed.data_dir))
+    assert main(["check", "--repair"]) == 1
+    assert "newer Pitwall" in capsys.readouterr().err
+    assert sealed.store_path.read_bytes() == before and not (sealed.data_dir / "set-aside").exists()
