@@ -150,7 +150,7 @@ class RequestRecord:
     concurrency: int
     sent_at: datetime
     ttft_ms: float | None = None  # sent -> first token
-    decode_ms: float | None = None  # first token -> last token
+    decode_ms: float | None = None  # first token -> the event that ends the answer, whether it shows text or not
     total_ms: float | None = None  # sent -> end of stream
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -165,6 +165,69 @@ class RequestRecord:
     prompt_hash: str | None = None
     sampling: dict[str, JsonValue] = field(default_factory=dict)
     extra: dict[str, JsonValue] = field(default_factory=dict)
+    load_id: str | None = None
+    phase_index: int | None = None  # of the plan, from 0, the warm-up among them
+    sequence: int | None = None  # its place among the requests of its phase, from 0
+    since_phase_s: float | None = None  # from the beginning of its phase to its sending, monotonic
+    segment: int | None = None  # the stretch between two looks at the counters that it lies in: LoadCounters
+    chunk_us: list[int] | None = None  # microseconds from one piece of the answer to the next; the first from sending
+    chunk_tokens: list[int] | None = None  # tokens of each piece by the server's own count; None where it gives none
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a load was asked to do, written when it begins; what came of it are its phases and requests."""
+
+    run_id: str
+    load_id: str
+    ts: datetime  # when it began; of a declared one, when it was declared
+    tool: str  # 'pitwall'; 'declared': an owner's word about a run that was measured elsewhere
+    workload: str
+    tool_version: str | None = None
+    prompt_set_hash: str | None = None
+    params: dict[str, JsonValue] = field(default_factory=dict)
+    planned_requests: int | None = None  # that are measured
+    planned_phases: int | None = None  # the warm-up among them
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPhase:
+    """One phase of a load as it went, written at its end; one that was broken off is not complete."""
+
+    run_id: str
+    load_id: str
+    ts: datetime  # its end
+    phase_index: int
+    title: str
+    kind: str  # 'warmup' | 'measure'
+    concurrency: int
+    began_at: datetime
+    duration_s: float  # by the load generator's monotonic clock
+    paused_s: float
+    planned_requests: int
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCounters:
+    """The engine's counters as the load generator read them while none of its requests was in flight.
+
+    Those numbered n stand before the requests of segment n and after those of segment n - 1.
+    """
+
+    run_id: str
+    load_id: str
+    ts: datetime
+    segment: int
+    definition: str
+    engine_index: int = 0
+    generation_tokens_total: float | None = None
+    first_tokens_total: float | None = None
+    inter_token_count_total: float | None = None
+    drafts_total: float | None = None
+    draft_tokens_total: float | None = None
+    accepted_tokens_total: float | None = None
+    requests_running: float | None = None  # whoever else's
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +255,19 @@ class CollectorHealth:
     error: str | None = None
 
 
-Sample = CounterSample | SlotSample | LogSample | GpuSample | HostSample | RequestRecord | Event | CollectorHealth
+Sample = (
+    CounterSample
+    | SlotSample
+    | LogSample
+    | GpuSample
+    | HostSample
+    | RequestRecord
+    | Load
+    | LoadPhase
+    | LoadCounters
+    | Event
+    | CollectorHealth
+)
 
 
 @dataclass(frozen=True, slots=True)

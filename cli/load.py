@@ -41,12 +41,15 @@ def start(spec: Path) -> int:
     """Go through the load; REFUSED with a sentence where the spec cannot be used; raises OSError."""
     from pydantic import ValidationError
 
+    from collectors.counter_look import counter_look
     from workloads.job import Job
     from workloads.start import UnknownWorkloadError, run_job
 
     try:
         job = Job.model_validate_json(spec.read_bytes())
-        return asyncio.run(run_job(job, os.environ.get(job.api_key_env)))
+        api_key = os.environ.get(job.api_key_env)
+        look = counter_look(job.run_id, job.engine, job.base_url, api_key)
+        return asyncio.run(run_job(job, api_key, look))
     except ValidationError as error:
         first = error.errors()[0]
         print(f"{spec}: {'.'.join(map(str, first['loc']))}: {first['msg']}", file=sys.stderr)
@@ -64,7 +67,7 @@ def report(requests: Path) -> int:
 
     try:
         print(summary(list(read_records(requests.read_text().splitlines()))))
-    except ValidationError:
+    except (ValidationError, KeyError):
         print(f"{requests} holds a line that is not a request record.", file=sys.stderr)
         return REFUSED
     return DONE

@@ -18,6 +18,9 @@ from samples import (
     Event,
     GpuSample,
     HostSample,
+    Load,
+    LoadCounters,
+    LoadPhase,
     LogSample,
     RequestRecord,
     Sample,
@@ -32,6 +35,9 @@ SAMPLE_TABLES: Mapping[type[Sample], str] = {
     GpuSample: "gpu_samples",
     HostSample: "host_samples",
     RequestRecord: "requests",
+    Load: "loads",
+    LoadPhase: "load_phases",
+    LoadCounters: "load_counters",
     Event: "events",
     CollectorHealth: "collector_health",
 }
@@ -44,14 +50,16 @@ ARROW_TYPES: Mapping[type, pa.DataType] = {
     bool: pa.bool_(),
     datetime: pa.timestamp("us", tz="UTC"),
 }
+LISTS: Mapping[Any, pa.DataType] = {list[float]: pa.list_(pa.float64()), list[int]: pa.list_(pa.int32())}
 UNSIGNED: Mapping[str, pa.DataType] = {"inode": pa.uint64()}  # overlay file systems use the highest bits
 
 
 def _arrow_type(hint: Any) -> pa.DataType:
     """The Arrow type of a field; dicts become JSON text, `X | None` is X (every column may be null)."""
     known = [arm for arm in (get_args(hint) or (hint,)) if arm is not type(None)]
-    if hint == list[float] or list[float] in known:
-        return pa.list_(pa.float64())
+    lists = [LISTS[arm] for arm in known if arm in LISTS]
+    if lists:
+        return lists[0]
     return ARROW_TYPES.get(known[0], pa.string())
 
 

@@ -43,10 +43,15 @@ class Place:
     """Which request of the plan this is, and how many run beside it."""
 
     request_id: str
+    load_id: str
     phase: PhaseKind
     phase_title: str
+    phase_index: int
+    sequence: int
+    segment: int
     stream: int
     concurrency: int
+    phase_began_s: float  # of the target's monotonic clock
 
 
 def request_body(target: Target, request: PlannedRequest) -> dict[str, JsonValue]:
@@ -129,6 +134,13 @@ def record_of(target: Target, request: PlannedRequest, place: Place, went: Excha
             "first_chunk_tokens": reading.first_chunk_tokens,
             "collapse": find_collapse("".join(reading.text)).as_json(reading.completion_tokens),
         },
+        load_id=place.load_id,
+        phase_index=place.phase_index,
+        sequence=place.sequence,
+        since_phase_s=round(sent_s - place.phase_began_s, 6),
+        segment=place.segment,
+        chunk_us=reading.chunk_us(sent_s),
+        chunk_tokens=reading.chunk_tokens(),
     )
 
 

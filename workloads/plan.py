@@ -6,12 +6,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from domain import JsonValue, WorkloadSpec
 
+MOST_SEGMENTS = 64  # of a phase: each costs a look at the counters
 Endpoint = Literal["chat", "completions"]
 PhaseKind = Literal["warmup", "measure"]
 
@@ -49,6 +51,16 @@ class Phase:
     kind: PhaseKind
     concurrency: int
     requests: tuple[PlannedRequest, ...]
+
+    def segments(self) -> list[tuple[PlannedRequest, ...]]:
+        """The stretches between which nothing is in flight, so that counters can be read for each alone.
+
+        One after the other, requests of one class in a row are a stretch; side by side, the whole phase is.
+        """
+        if self.concurrency > 1:
+            return [self.requests]
+        by_class = [tuple(group) for _, group in groupby(self.requests, key=lambda request: request.prompt_class)]
+        return by_class if len(by_class) <= MOST_SEGMENTS else [self.requests]
 
 
 Plan = list[Phase]

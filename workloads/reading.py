@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pydantic import BaseModel, ValidationError
 
@@ -89,6 +90,7 @@ class StreamReading:
     first_at_s: float | None = None
     last_at_s: float | None = None
     first_chunk_tokens: int | None = None
+    pieces: list[tuple[float, int | None]] = field(default_factory=list)  # (when, tokens by then) of each piece
     prompt_tokens: int | None = None
     cached_prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -122,16 +124,30 @@ class StreamReading:
         return True
 
     def _take_choice(self, choice: Choice, now_s: float) -> None:
+        """Note a piece; the last one may show no text, for parsers of tools and reasoning hold tokens back."""
         self.finish_reason = choice.finish_reason or self.finish_reason
         pieces = choice.delta.pieces() + ([choice.text] if choice.text else [])
-        if not pieces:
-            return
-        self.text += pieces
-        self.chunks += 1
-        self.last_at_s = now_s
-        if self.first_at_s is None:
-            self.first_at_s = now_s
-            self.first_chunk_tokens = self.completion_tokens
+        if pieces:
+            self.text += pieces
+            self.chunks += 1
+            if self.first_at_s is None:
+                self.first_at_s = now_s
+                self.first_chunk_tokens = self.completion_tokens
+        if self.first_at_s is not None and (pieces or choice.finish_reason):
+            self.last_at_s = now_s
+            self.pieces.append((now_s, self.completion_tokens))
+
+    def chunk_us(self, sent_s: float) -> list[int]:
+        """Microseconds from one piece to the next, the first from sending."""
+        times = [sent_s, *(at_s for at_s, _ in self.pieces)]
+        return [round((later - earlier) * 1e6) for earlier, later in pairwise(times)]
+
+    def chunk_tokens(self) -> list[int] | None:
+        """Tokens of each piece; None where the server did not count them as they came."""
+        counts = [tokens for _, tokens in self.pieces]
+        if not counts or any(tokens is None for tokens in counts):
+            return None
+        return [later - earlier for earlier, later in pairwise([0, *(tokens or 0 for tokens in counts)])]
 
     def _take_counts(self, event: StreamEvent) -> None:
         """Take over the server's cumulative counts; `usage` wins over `timings` where an event has both."""

@@ -1,4 +1,7 @@
-"""The lines of requests.jsonl: one RequestRecord each, its fields by name, times in ISO 8601 UTC."""
+"""The lines of requests.jsonl: what a load generator writes, one JSON object each, times in ISO 8601 UTC.
+
+A line is a request unless its 'record' says that it is the load, a phase of it or the counters between its stretches.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,35 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
-from samples import RequestRecord
+from samples import Load, LoadCounters, LoadPhase, RequestRecord
 
-RECORD = TypeAdapter(RequestRecord)
+Line = RequestRecord | Load | LoadPhase | LoadCounters
+KINDS: dict[str, type[Load | LoadPhase | LoadCounters]] = {
+    "load": Load,
+    "load_phase": LoadPhase,
+    "load_counters": LoadCounters,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+ADAPTERS: dict[type[Line], TypeAdapter[Line]] = {kind: TypeAdapter(kind) for kind in (RequestRecord, *KINDS.values())}
 
 
-def append_record(path: Path, record: RequestRecord) -> None:
+class Labelled(BaseModel):
+    record: str | None = None
+
+
+def append_record(path: Path, record: Line) -> None:
     """Append the record's line with a single write, so that it is there whole or not at all.
 
     Raises OSError, also where a full disk took only a part of the line.
     """
-    line = (json.dumps(asdict(record) | {"sent_at": record.sent_at.isoformat()}) + "\n").encode()
+    name = NAMES.get(type(record))  # type: ignore[arg-type]  # a request has none
+    labelled = ({"record": name} if name else {}) | asdict(record)
+    line = (json.dumps(labelled, default=_moment) + "\n").encode()
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         if os.write(handle, line) < len(line):
@@ -30,6 +47,18 @@ def append_record(path: Path, record: RequestRecord) -> None:
         os.close(handle)
 
 
+def parse_line(line: str | bytes) -> Line:
+    """The record of a line; raises pydantic's ValidationError, or KeyError for a kind that is not known."""
+    name = Labelled.model_validate_json(line).record
+    return ADAPTERS[KINDS[name] if name else RequestRecord].validate_json(line)
+
+
 def read_records(lines: Iterable[str]) -> Iterator[RequestRecord]:
-    """The records of these lines, blank ones passed over; raises pydantic's ValidationError on any other text."""
-    return (RECORD.validate_json(line) for line in lines if line.strip())
+    """The requests of these lines; raises pydantic's ValidationError, or KeyError, on any other text."""
+    parsed = (parse_line(line) for line in lines if line.strip())
+    return (record for record in parsed if isinstance(record, RequestRecord))
+
+
+def _moment(value: object) -> str:
+    assert isinstance(value, datetime)
+    return value.isoformat()

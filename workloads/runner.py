@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import itertools
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,11 +14,36 @@ import httpx
 from samples import RequestRecord
 from workloads.client import Exchange, Place, Target, exchange, open_client, record_of
 from workloads.job import Job, Progress, write_progress
+from workloads.load_book import LoadBook
 from workloads.plan import Phase, Plan, PlannedRequest
 from workloads.records import append_record
 
 EXIT_DONE = 0
 EXIT_UNREACHABLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where in the plan requests are sent."""
+
+    phase_index: int
+    phase: Phase
+    segment: int
+    phase_began_s: float
+
+    def place(self, request_id: str, load_id: str, sequence: int, stream: int) -> Place:
+        return Place(
+            request_id=request_id,
+            load_id=load_id,
+            phase=self.phase.kind,
+            phase_title=self.phase.title,
+            phase_index=self.phase_index,
+            sequence=sequence,
+            segment=self.segment,
+            stream=stream,
+            concurrency=self.phase.concurrency,
+            phase_began_s=self.phase_began_s,
+        )
 
 
 @dataclass
@@ -31,6 +56,7 @@ class Runner:
     job: Job
     plan: Plan
     target: Target
+    book: LoadBook
     records: list[RequestRecord] = field(default_factory=list)
     phase: Phase | None = None
     is_cancelled: bool = False
@@ -44,38 +70,48 @@ class Runner:
         self.paused_s = 0.0
         self.paused_at_s = self.started_s
         self.tokens_ended = 0  # of the plan, by the limits of the requests that have ended
-        token = secrets.token_hex(4)  # a run may have several workloads: their requests are told apart
-        self.names: Iterator[str] = (f"{token}-{number:04d}" for number in range(self.requests_total))
+        self.names: Iterator[str] = (f"{self.book.load_id}-{number:04d}" for number in range(self.requests_total))
 
     async def run(self) -> int:
         """Send everything planned; returns the exit code. Raises OSError where results cannot be written."""
         self._obey_signals()
         self.may_send.set()
+        self.book.begin(self.plan)
         async with open_client() as client:
-            for phase in self.plan:
+            for index, phase in enumerate(self.plan):
                 self.phase = phase
                 self.tell("running")
-                await self._run_phase(client, phase)
+                await self._run_phase(client, index, phase)
+        await self.book.look()
         self.phase = None
         self.tell("cancelled" if self.is_cancelled else "done")
         was_reached = self.is_cancelled or any(record.http_status for record in self.records)
         return EXIT_DONE if was_reached else EXIT_UNREACHABLE
 
-    async def _run_phase(self, client: httpx.AsyncClient, phase: Phase) -> None:
-        waiting = iter(phase.requests)
-        streams = range(phase.concurrency)
-        await asyncio.gather(*(self._run_stream(client, phase, waiting, stream) for stream in streams))
+    async def _run_phase(self, client: httpx.AsyncClient, index: int, phase: Phase) -> None:
+        """Its segments one after the other, the counters read before each while nothing is in flight."""
+        began_at, began_s, paused_s = self.target.utc_now(), self.target.mono_s(), self.paused_s
+        sequence = itertools.count()
+        for segment in phase.segments():
+            await self.book.look()
+            spot = Spot(index, phase, self.book.segment, began_s)
+            waiting = zip(sequence, segment, strict=False)
+            streams = range(phase.concurrency)
+            await asyncio.gather(*(self._run_stream(client, spot, waiting, stream) for stream in streams))
+        duration_s = self.target.mono_s() - began_s
+        self.book.end_phase(index, phase, began_at, duration_s, self.paused_s - paused_s, not self.is_cancelled)
 
     async def _run_stream(
-        self, client: httpx.AsyncClient, phase: Phase, waiting: Iterator[PlannedRequest], stream: int
+        self, client: httpx.AsyncClient, spot: Spot, waiting: Iterator[tuple[int, PlannedRequest]], stream: int
     ) -> None:
         """Send one waiting request after the other until none is left or the job is cancelled."""
         while True:
             await self.may_send.wait()
-            request = None if self.is_cancelled else next(waiting, None)
-            if request is None:
+            found = None if self.is_cancelled else next(waiting, None)
+            if found is None:
                 return
-            place = Place(next(self.names), phase.kind, phase.title, stream, phase.concurrency)
+            sequence, request = found
+            place = spot.place(next(self.names), self.book.load_id, sequence, stream)
             task = asyncio.create_task(exchange(client, self.target, request))
             self.in_flight.add(task)
             with suppress(asyncio.CancelledError):  # cancelled before it was sent: there is nothing to record

@@ -11,6 +11,7 @@ from errors import PitwallError
 from workloads import REGISTRY
 from workloads.client import Target, open_client
 from workloads.job import Job
+from workloads.load_book import CounterLook, LoadBook, no_counters
 from workloads.runner import Runner
 
 MODELS_TIMEOUT_S = 30.0
@@ -40,8 +41,8 @@ async def first_model(base_url: str, api_key: str | None) -> str:
     return cards[0].id if cards else "default"
 
 
-async def run_job(job: Job, api_key: str | None) -> int:
-    """Send the job's requests; the exit status.
+async def run_job(job: Job, api_key: str | None, look: CounterLook = no_counters) -> int:
+    """Send the job's requests; the exit status. `look()` reads the server's counters, in a thread.
 
     Raises UnknownWorkloadError, or pydantic's ValidationError on wrong parameters.
     """
@@ -60,4 +61,5 @@ async def run_job(job: Job, api_key: str | None) -> int:
         stall_timeout_s=job.stall_timeout_s,
         request_timeout_s=job.request_timeout_s,
     )
-    return await Runner(job, workload.plan(job.params), target).run()
+    book = LoadBook(job, workload.prompt_set_hash(job.params), params, look, target.utc_now)
+    return await Runner(job, workload.plan(job.params), target, book).run()

@@ -1,4 +1,4 @@
-"""The requests of a run's own workload: its process appends one JSON object a line, taken in exactly once."""
+"""What a run's own load writes: its process appends one JSON object a line, taken in exactly once."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from collectors.base import Clock, Positions
 from collectors.logs.tail_collector import FollowCollector, Placed, Reader
 from domain import Run
-from samples import Event, RequestRecord
-
-RECORD = TypeAdapter(RequestRecord)
+from samples import Event
+from workloads.records import parse_line
 
 
 def requests_path(run: Run) -> Path | None:
@@ -61,12 +60,14 @@ class RequestReader:
         if not line.strip():
             return []
         try:
-            record = RECORD.validate_json(line)
+            record = parse_line(line)
             if record.run_id == run.id:
                 return [Placed(self._offset, record)]
             why = f"it belongs to run {record.run_id}"
         except ValidationError as problem:
             first = problem.errors(include_url=False)[0]
             why = f"{'.'.join(map(str, first['loc'])) or 'the line'}: {first['msg']}"
+        except KeyError as kind:
+            why = f"there is no record {kind}"
         text = f"line {self._line} of the workload's requests was not understood: {why}"
         return [Placed(self._offset, Event(run.id, now, "warning", text, self._line, self._offset))]

@@ -62,6 +62,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(settings: Settings, tmp_pa
     store.close()
 
 
+LATER = {"loads", "load_phases", "load_counters"}  # tables that the first schema did not have
 NUMBERS = sorted(int(path.name[:4]) for path in (HERE / "migrations").glob("[0-9]*.sql"))
 
 
@@ -76,10 +77,9 @@ def test_a_store_of_each_earlier_schema_opens_with_its_data(settings: Settings, 
     assert run and run.config.model == "org/m"
     store.save_run(run.model_copy(update={"id": "new"}))
     for table in TIME_COLUMNS:
-        assert store.query(f"SELECT run_id FROM {table} ORDER BY ALL")["run_id"].to_pylist() == (
-            ["old", "old"] if table == "events" else ["old"]
-        )
-    assert {"runs", "tail_positions", *TIME_COLUMNS} <= tables
+        rows = store.query(f"SELECT run_id FROM {table} ORDER BY ALL")["run_id"].to_pylist()
+        assert rows == (["old", "old"] if table == "events" else ["old"] * (table in tables))
+    assert {"runs", "tail_positions", *TIME_COLUMNS} - tables <= LATER
     store.seal()
     views = store.query("SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'")
     for view in views["view_name"].to_pylist():
@@ -100,7 +100,8 @@ def store_of_schema(settings: Settings, tmp_path: Path, number: int) -> set[str]
         migrate(connection, folder)
         names = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
         for table, column in TIME_COLUMNS.items():
-            connection.execute(f"INSERT INTO raw.{table} (run_id, {column}) VALUES ('old', ?)", [NOW])
+            if table in names:
+                connection.execute(f"INSERT INTO raw.{table} (run_id, {column}) VALUES ('old', ?)", [NOW])
         connection.execute(f"COPY raw.events TO '{sealed}' (FORMAT parquet)")
         schema = ", schema_number" if number >= 2 else ""
         value = f", {number}" if number >= 2 else ""

@@ -19,7 +19,7 @@ from workloads.reading import StreamReading
 
 REQUEST = PlannedRequest("Code", "Write.", {"max_tokens": 60, "temperature": 0.0, "seed": 7, "ignore_eos": True})
 SILENCE_S = 2.0
-PLACE = Place("r-0", "measure", "Run 1/1", 0, 1)
+PLACE = Place("r-0", "load-1", "measure", "Run 1/1", 1, 0, 1, 0, 1, 0.0)
 
 
 def target_at(base_url: str, **fields: object) -> Target:

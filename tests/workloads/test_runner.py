@@ -188,9 +188,11 @@ def test_a_server_that_is_not_there_is_exit_code_3(tmp_path: Path) -> None:
 def test_rows_are_the_fields_of_a_record_and_nothing_else(broken_server: str, tmp_path: Path) -> None:
     job = Job(tmp_path, broken_server)
     job.run()
-    line = json.loads(job.out.read_text().splitlines()[0])
-    assert set(line) == set(RequestRecord.__dataclass_fields__)
-    assert line["sent_at"].endswith("+00:00")
+    lines = [json.loads(line) for line in job.out.read_text().splitlines()]
+    sent = [line for line in lines if "record" not in line]
+    assert set(sent[0]) == set(RequestRecord.__dataclass_fields__)
+    assert sent[0]["sent_at"].endswith("+00:00")
+    assert [line["record"] for line in lines if "record" in line] == ["load", "load_phase", "load_phase"]
 
 
 @pytest.mark.parametrize(
