@@ -26,6 +26,18 @@ class Code(StrEnum):
     NO_DRAFT_TOLD = "no_draft_told"
     DRAFTS_NOT_COUNTED = "drafts_not_counted"
     DRAFTS_NOT_LOGGED = "drafts_not_logged"
+    # about a speed's factors
+    REQUESTS_LEFT_OUT = "requests_left_out"
+    PHASE_NOT_ENDED = "phase_not_ended"
+    NO_COUNTERS_BETWEEN = "no_counters_between"
+    COUNTERS_DISAGREE = "counters_disagree"  # client, counters: tokens
+    # about one load's value of an objective
+    NO_REQUEST_OF_KIND = "no_request_of_kind"  # concurrency
+    NO_STEADY_PART = "no_steady_part"  # concurrency
+    TOO_FEW_REQUESTS = "too_few_requests"  # requests, fewest
+    TOKENS_DIFFER = "tokens_differ"
+    NO_ENERGY = "no_energy"
+    NOT_STARTED_BY_US = "not_started_by_us"
     # why two runs are not ranked
     FAILED = "failed"  # [run] why: a Reason
     NO_SPEED = "no_speed"  # [run] why: a Reason

@@ -1,0 +1,141 @@
+"""One load's value of an objective, over the requests that all compared loads share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from analysis.evidence.factors import Factors, geometric_mean, phase_factors, stream_factors
+from analysis.evidence.loads import LoadRecord, RequestKey, decode_tokens, has_decoding, matched
+from analysis.evidence.objectives import FEWEST_FOR_P95, Kind, Objective
+from analysis.evidence.steady import steady_part
+from analysis.reasons import Code, Reason
+from samples import RequestRecord
+
+Keys = frozenset[RequestKey]
+P95 = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A value with the parts it is made of; None with the reason where the load does not tell it."""
+
+    value: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)  # class of prompts -> its own value
+    factors: Factors | None = None
+    part_factors: Mapping[str, Factors] = field(default_factory=dict)
+    reason: Reason | None = None  # why the value is unknown
+    no_factors: Reason | None = None
+    steady_s: float | None = None  # seconds that an output rate is taken over
+    prefill_share: float | None = None  # of the requests' time meanwhile
+
+
+def measure(load: LoadRecord, objective: Objective, keys: Keys, speculates: bool | None) -> Measured:
+    """The load's value of an objective that requests tell; the others are facts of the run."""
+    concurrency = objective.concurrency or 1
+    if objective.kind is Kind.DECODE_TPS:
+        return _decode(load, keys, speculates)
+    if objective.kind is Kind.OUTPUT_TPS:
+        return _output(load, concurrency, speculates)
+    if objective.kind is Kind.WORK_S:
+        return _work(load, concurrency)
+    return _latency(matched(load, keys, concurrency), objective, concurrency)
+
+
+def _decode(load: LoadRecord, keys: Keys, speculates: bool | None) -> Measured:
+    by_class: dict[str, list[RequestRecord]] = {}
+    for request in matched(load, keys, 1):
+        if has_decoding(request):
+            by_class.setdefault(request.prompt_class, []).append(request)
+    if not by_class:
+        return Measured(reason=Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1}))
+    parts = {name: _class_tps(requests) for name, requests in by_class.items()}
+    told = {name: stream_factors(load, name, speculates, requests) for name, requests in by_class.items()}
+    known = {name: one for name, one in told.items() if isinstance(one, Factors)}
+    return Measured(
+        geometric_mean(list(parts.values())),
+        parts,
+        _mean_factors(list(known.values())) if len(known) == len(parts) else None,
+        known,
+        no_factors=next((one for one in told.values() if isinstance(one, Reason)), None),
+    )
+
+
+def _class_tps(requests: Sequence[RequestRecord]) -> float:
+    seconds = sum(request.decode_ms or 0.0 for request in requests) / 1000
+    return sum(map(decode_tokens, requests)) / seconds
+
+
+def _mean_factors(known: Sequence[Factors]) -> Factors:
+    """Factors of the geometric mean of classes: the geometric means of the factors."""
+    return Factors(
+        geometric_mean([one.tokens_per_step for one in known]), geometric_mean([one.steps_per_s for one in known])
+    )
+
+
+def _output(load: LoadRecord, concurrency: int, speculates: bool | None) -> Measured:
+    """Over the steady parts of all its phases of this concurrency."""
+    phases = dict.fromkeys(r.phase_index for r in load.measured if r.concurrency == concurrency)
+    parts = [
+        part
+        for index in phases
+        if (part := steady_part([r for r in load.measured if r.phase_index == index], concurrency))
+    ]
+    if not parts:
+        return Measured(reason=Reason(Code.NO_STEADY_PART, values={"concurrency": concurrency}))
+    seconds = sum(part.seconds for part in parts)
+    told = phase_factors(load, concurrency, speculates)
+    is_told = isinstance(told, Factors)
+    return Measured(
+        sum(part.tokens for part in parts) / seconds,
+        factors=told if isinstance(told, Factors) else None,
+        no_factors=None if is_told else told,  # type: ignore[arg-type]
+        steady_s=seconds,
+        prefill_share=sum(part.prefill_share * part.seconds for part in parts) / seconds,
+    )
+
+
+def _latency(requests: Sequence[RequestRecord], objective: Objective, concurrency: int) -> Measured:
+    kind = objective.kind
+    values = [value for request in requests if (value := LATENCIES[kind](request)) is not None and value > 0]
+    if not values:
+        return Measured(reason=Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": concurrency}))
+    if kind not in TAILS:
+        return Measured(median(values))
+    if len(values) < FEWEST_FOR_P95:
+        counts = {"requests": len(values), "fewest": FEWEST_FOR_P95}
+        return Measured(reason=Reason(Code.TOO_FEW_REQUESTS, values=counts))
+    return Measured(quantile(values, P95))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Between the two nearest values, in proportion (as NumPy's default)."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low, high = math.floor(place), math.ceil(place)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def _per_token_ms(request: RequestRecord) -> float | None:
+    return (request.decode_ms or 0.0) / decode_tokens(request) if has_decoding(request) else None
+
+
+LATENCIES: Mapping[Kind, Callable[[RequestRecord], float | None]] = {
+    Kind.TTFT_MS: lambda request: request.ttft_ms,
+    Kind.TTFT_P95_MS: lambda request: request.ttft_ms,
+    Kind.TPOT_MS: _per_token_ms,
+    Kind.TPOT_P95_MS: _per_token_ms,
+    Kind.E2E_MS: lambda request: request.total_ms,
+    Kind.E2E_P95_MS: lambda request: request.total_ms,
+}
+TAILS = (Kind.TTFT_P95_MS, Kind.TPOT_P95_MS, Kind.E2E_P95_MS)
+
+
+def _work(load: LoadRecord, concurrency: int) -> Measured:
+    """Of the phases with this concurrency; whether their answers are as long everywhere is the comparison's to see."""
+    phases = [p for p in load.phases if p.kind == "measure" and p.concurrency == concurrency]
+    if not phases or not all(p.is_complete for p in phases):
+        return Measured(reason=Reason(Code.PHASE_NOT_ENDED))
+    return Measured(sum(p.duration_s - p.paused_s for p in phases))

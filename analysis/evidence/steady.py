@@ -1,0 +1,121 @@
+"""The steady part of a phase: while at least nine tenths of its target are in flight, by the client's own times.
+
+Ramps, pauses and tails fall out by themselves. Prefill belongs to it: at more than one stream it never stops.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from samples import RequestRecord
+
+FULL = 0.9  # of the target concurrency
+
+
+class Stretch(NamedTuple):
+    """Seconds since the phase began."""
+
+    from_s: float
+    to_s: float
+
+
+class Steady(NamedTuple):
+    """What came out during the steady part of a phase."""
+
+    tokens: float
+    seconds: float
+    running: float  # mean requests in flight
+    prefill_share: float  # of the requests' time in it, before their first token
+
+    @property
+    def output_tps(self) -> float:
+        return self.tokens / self.seconds
+
+
+def steady_part(requests: Sequence[RequestRecord], concurrency: int) -> Steady | None:
+    """Of the requests of one phase; None where it never was under full load, or no token came meanwhile."""
+    stretches = full_stretches(requests, concurrency)
+    seconds = sum(one.to_s - one.from_s for one in stretches)
+    begins = [one.from_s for one in stretches]
+    tokens = sum(count for r in requests for at_s, count in token_times(r) if _holds(stretches, begins, at_s))
+    if seconds <= 0 or tokens <= 0:
+        return None
+    spans = [span for r in requests if (span := _span(r))]
+    in_flight_s = sum(_overlap(stretches, span) for span in spans)
+    prefill_s = sum(_overlap(stretches, span) for r in requests if (span := _prefill(r)))
+    return Steady(tokens, seconds, in_flight_s / seconds, prefill_s / in_flight_s)
+
+
+def full_stretches(requests: Sequence[RequestRecord], concurrency: int) -> list[Stretch]:
+    """When at least FULL of `concurrency` requests were in flight; failed ones count while they lasted."""
+    steps: dict[float, int] = {}
+    for span in filter(None, map(_span, requests)):
+        steps[span.from_s] = steps.get(span.from_s, 0) + 1
+        steps[span.to_s] = steps.get(span.to_s, 0) - 1
+    times = sorted(steps)
+    running = accumulate(steps[at_s] for at_s in times)
+    full = [
+        Stretch(a, b) for (a, b), count in zip(pairwise(times), running, strict=False) if count >= FULL * concurrency
+    ]
+    return list(_joined(full))
+
+
+def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
+    """(seconds since the phase began, tokens) of each piece; its tokens evenly where the server counted none."""
+    tokens = request.completion_tokens
+    span = _span(request)
+    if not tokens or span is None or request.error_kind:
+        return
+    distances_us: Sequence[float] = request.chunk_us or [(request.ttft_ms or 0.0) * 1000, *_even(request, tokens)]
+    counts: Sequence[float] = request.chunk_tokens or [tokens / len(distances_us)] * len(distances_us)
+    at_us = 0.0
+    for distance_us, count in zip(distances_us, counts, strict=True):
+        at_us += distance_us
+        yield span.from_s + at_us / 1e6, count
+
+
+def in_flight_s(requests: Sequence[RequestRecord]) -> float:
+    """Seconds of all requests together: over the phase's length the mean number in flight."""
+    return sum(span.to_s - span.from_s for span in map(_span, requests) if span)
+
+
+def _even(request: RequestRecord, tokens: int) -> list[float]:
+    """Distances of the tokens after the first, for a record without the times of its pieces."""
+    return [(request.decode_ms or 0.0) * 1000 / (tokens - 1)] * (tokens - 1) if tokens > 1 else []
+
+
+def _span(request: RequestRecord) -> Stretch | None:
+    if request.since_phase_s is None or request.total_ms is None:
+        return None
+    return Stretch(request.since_phase_s, request.since_phase_s + request.total_ms / 1000)
+
+
+def _prefill(request: RequestRecord) -> Stretch | None:
+    span = _span(request)
+    return span and Stretch(span.from_s, span.from_s + (request.ttft_ms or 0.0) / 1000)
+
+
+def _joined(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
+    open_one: Stretch | None = None
+    for one in stretches:
+        if open_one and one.from_s == open_one.to_s:
+            open_one = Stretch(open_one.from_s, one.to_s)
+            continue
+        if open_one:
+            yield open_one
+        open_one = one
+    if open_one:
+        yield open_one
+
+
+def _holds(stretches: Sequence[Stretch], begins: Sequence[float], at_s: float) -> bool:
+    """Whether the last stretch that begins before this moment has not ended; they are in order."""
+    place = bisect_left(begins, at_s)
+    return place > 0 and at_s <= stretches[place - 1].to_s
+
+
+def _overlap(stretches: Sequence[Stretch], span: Stretch) -> float:
+    return sum(max(0.0, min(one.to_s, span.to_s) - max(one.from_s, span.from_s)) for one in stretches)
