@@ -1,0 +1,18 @@
+"""The statistics of a verdict: pure functions from replicates to an answer. docs/statistics.md explains them."""
+
+from analysis.verdict.difference import interval_of_ratio
+from analysis.verdict.judgement import Answer, Judgement, judge, judge_arms
+from analysis.verdict.repeats import half_width, repeats_for_same
+from analysis.verdict.replicates import Earlier, earlier_of
+
+__all__ = [
+    "Answer",
+    "Earlier",
+    "Judgement",
+    "earlier_of",
+    "half_width",
+    "interval_of_ratio",
+    "judge",
+    "judge_arms",
+    "repeats_for_same",
+]

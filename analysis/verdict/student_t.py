@@ -1,0 +1,78 @@
+"""Student's t distribution for any positive degrees of freedom, in plain Python: its tail and its quantile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import count
+from statistics import NormalDist
+
+CONVERGED = 1e-15  # of the continued fraction: two neighbours agree to this
+CLOSE_ENOUGH = 1e-13  # of the quantile: the next step is shorter than this share of it
+
+
+def cdf(t: float, df: float) -> float:
+    """P(T <= t)."""
+    return 1.0 - upper_tail(t, df) if t > 0 else upper_tail(-t, df)
+
+
+def upper_tail(t: float, df: float) -> float:
+    """P(T > t) for t >= 0: half of the regularised incomplete beta function, DLMF 8.17."""
+    square = t * t
+    return 0.5 * _incomplete_beta(df / (df + square), square / (df + square), df / 2, 0.5)
+
+
+@lru_cache(maxsize=4096)
+def quantile(p: float, df: float) -> float:
+    """The t with P(T <= t) = p. ValueError unless 0 < p < 1 and df > 0."""
+    if not (0 < p < 1 and df > 0):
+        raise ValueError(f"Student's t needs 0 < p < 1 and df > 0, not p = {p} and df = {df}.")
+    return _upper_quantile(1 - p, df) if p >= 0.5 else -_upper_quantile(p, df)
+
+
+def _upper_quantile(tail: float, df: float) -> float:
+    """Newton's way from the normal quantile, which is always too low: the tail is convex, so no step goes too far."""
+    t = -NormalDist().inv_cdf(tail)
+    while (step := (upper_tail(t, df) - tail) / _density(t, df)) > CLOSE_ENOUGH * t:
+        t += step
+    return t
+
+
+def _density(t: float, df: float) -> float:
+    log_scale = -_log_beta(df / 2, 0.5) - 0.5 * math.log(df)
+    return math.exp(log_scale - (df + 1) / 2 * math.log1p(t * t / df))
+
+
+def _incomplete_beta(x: float, y: float, a: float, b: float) -> float:
+    """I_x(a, b) with y = 1 - x, given apart because their difference would lose digits."""
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side
+        return 1.0 - _incomplete_beta(y, x, b, a)
+    if x == 0:
+        return 0.0
+    log_front = a * math.log(x) + b * math.log(y) - math.log(a) - _log_beta(a, b)
+    return math.exp(log_front) * _continued_fraction(x, a, b)
+
+
+def _continued_fraction(x: float, a: float, b: float) -> float:
+    """1/(1 + d1/(1 + d2/(1 + ...))) of DLMF 8.17.22, by Lentz's method."""
+    c, d, whole = 1.0, 0.0, 1.0
+    for term in _terms(x, a, b):
+        d = 1.0 / (1.0 + term * d)
+        c = 1.0 + term / c
+        whole *= c * d
+        if abs(c * d - 1.0) < CONVERGED:
+            break
+    return 1.0 / whole
+
+
+def _terms(x: float, a: float, b: float) -> Iterator[float]:
+    """d1, d2, d3 ... of DLMF 8.17.23."""
+    yield -(a + b) * x / (a + 1)
+    for m in count(1):
+        yield m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        yield -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
