@@ -38,19 +38,8 @@ class Code(StrEnum):
     TOKENS_DIFFER = "tokens_differ"
     NO_ENERGY = "no_energy"
     NOT_STARTED_BY_US = "not_started_by_us"
-    # why two runs are not ranked
-    FAILED = "failed"  # [run] why: a Reason
-    NO_SPEED = "no_speed"  # [run] why: a Reason
-    OVERLAP = "overlap"  # [a, b]
-    SHARED_MACHINE = "shared_machine"  # [run] others
-    NO_WORKLOAD = "no_workload"  # [run, ...]
-    OTHER_WORKLOAD = "other_workload"  # [a, b] workloads
-    OTHER_PROMPTS = "other_prompts"  # [a, b]
-    OTHER_WORKLOAD_PARAMS = "other_workload_params"  # [a, b] params
-    UNFINISHED_LOAD = "unfinished_load"  # [run] unsent
-    OTHER_WINDOWS = "other_windows"  # [a, b] window_s, each None where every log line has its own
-    OTHER_DEFINITION = "other_definition"  # [a, b] definitions
-    OTHER_CONCURRENCY = "other_concurrency"  # [a, b] requests
+    NO_LOAD = "no_load"
+    NO_LOG_SPEED = "no_log_speed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,12 +113,6 @@ def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTot
     return dict.fromkeys(run_ids, RequestTotals()) | {row.pop("run_id"): RequestTotals(**row) for row in rows}
 
 
-def neighbours(store: Asked, run_ids: Sequence[str]) -> dict[str, int]:
-    """How many other runs had a server up on the machine of each run while its own was."""
-    rows = _rows(store, "neighbours", run_ids=run_ids)
-    return dict.fromkeys(run_ids, 0) | {row["run_id"]: row["others"] for row in rows}
-
-
 def requests(store: Asked, run_id: str) -> pa.Table:
     """The requests of one run, oldest first."""
     return store.query(statement("requests"), {"run_ids": [run_id]})
@@ -129,10 +123,12 @@ def events(store: Asked, run_id: str, most: int = 500) -> list[EventRow]:
     return [EventRow(**row) for row in _rows(store, "events", run_ids=[run_id], most=most)]
 
 
-def startup_facts(store: Asked, run_id: str) -> list[StartupRow]:
-    """What the log said once while the server started, in its order; a later row of a key is the truer one."""
-    rows = _rows(store, "startup_facts", run_ids=[run_id])
-    return [StartupRow(row["key"], json.loads(row["value"]), row["line"]) for row in rows]
+def startup_facts(store: Asked, run_ids: Sequence[str]) -> dict[str, list[StartupRow]]:
+    """What each log said once while the server started, in its order; a later row of a key is the truer one."""
+    found: dict[str, list[StartupRow]] = {run_id: [] for run_id in run_ids}
+    for row in _rows(store, "startup_facts", run_ids=run_ids):
+        found[row["run_id"]].append(StartupRow(row["key"], json.loads(row["value"]), row["line"]))
+    return found
 
 
 def recent_speed(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[str, list[float | None]]:

@@ -59,7 +59,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "neighbours": lambda store: queries.neighbours(store, ASKED),
     "requests": lambda store: [queries.requests(store, run_id) for run_id in ASKED],
     "events": lambda store: [queries.events(store, run_id) for run_id in ASKED],
-    "startup_facts": lambda store: [queries.startup_facts(store, run_id) for run_id in ASKED],
+    "startup_facts": lambda store: queries.startup_facts(store, ASKED),
     "recent_speed": lambda store: queries.recent_speed(store, ASKED, 1e9),
     "engine_points": lambda store: live_queries.engine_points(store, SINCE),
     "host_points": lambda store: live_queries.host_points(store, SINCE),

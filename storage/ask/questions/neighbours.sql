@@ -1,11 +1,15 @@
--- How many other runs had a server up on the machine of each run while its own was. A server that is watched only was up
+-- Which other runs had a server up on the machine of a run during a stretch of it. A server that is watched only was up
 -- when it was first met. What has no end yet is up, whatever the clock says.
-WITH up AS (
+WITH stretch AS (
+    SELECT unnest($runs::VARCHAR[]) AS run_id, unnest($began::TIMESTAMPTZ[]) AS began_at,
+        unnest($ended::TIMESTAMPTZ[]) AS ended_at
+), up AS (
     SELECT run_id, machine_id, coalesce(ended_at, 'infinity') AS ended_at,
         coalesce(started_at, CASE WHEN kind = 'attached' THEN created_at END) AS started_at
-    FROM runs
+    FROM runs WHERE kind <> 'imported'
 )
-SELECT mine.run_id, count(*) AS others FROM up mine JOIN up other
-    ON other.machine_id = mine.machine_id AND other.run_id <> mine.run_id
-    AND other.started_at < mine.ended_at AND mine.started_at < other.ended_at
-WHERE list_contains($run_ids, mine.run_id) GROUP BY mine.run_id
+SELECT s.run_id, s.began_at, s.ended_at, other.run_id AS other
+FROM stretch s JOIN up mine USING (run_id) JOIN up other
+    ON other.machine_id = mine.machine_id AND other.run_id <> s.run_id
+    AND other.started_at < s.ended_at AND s.began_at < other.ended_at
+ORDER BY s.run_id, s.began_at, other

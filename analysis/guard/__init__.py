@@ -1,0 +1,46 @@
+"""Whether two arms may be ranked. docs/comparability.md has the table; each row is a pure function of the pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analysis.guard import answers, configuration, load, machine
+from analysis.guard.rows import DECLARABLE, Check, Pair, Row, RowCode, Standing
+
+CHECKS: Mapping[RowCode, Check] = {
+    RowCode.MODEL: configuration.model,
+    RowCode.ENGINE: configuration.engine,
+    RowCode.QUANTIZATION: configuration.quantization,
+    RowCode.KV_DTYPE: configuration.kv_dtype,
+    RowCode.SETTINGS: configuration.settings,
+    RowCode.SAMPLING: configuration.sampling,
+    RowCode.HARDWARE: configuration.hardware,
+    RowCode.WORKLOAD: load.workload,
+    RowCode.PROMPTS: load.prompts,
+    RowCode.CONCURRENCY: load.concurrency,
+    RowCode.CONTEXT: load.context,
+    RowCode.PREFIX_CACHE: load.prefix_cache,
+    RowCode.WARMUP: load.warmup,
+    RowCode.UNFINISHED: load.unfinished,
+    RowCode.FAILED: load.failed,
+    RowCode.LENGTHS: answers.lengths,
+    RowCode.LOOPS: answers.loops,
+    RowCode.THROTTLING: machine.throttling,
+    RowCode.STARVATION: machine.starvation,
+    RowCode.GPU_SHARED: machine.gpu_shared,
+    RowCode.NEIGHBOURS: machine.neighbours,
+    RowCode.DEFINITION: load.definition,
+}
+
+
+def guard(pair: Pair) -> list[Row]:
+    """All rows of the table for this pair, in the order in which they are shown."""
+    return [CHECKS[code](pair) for code in RowCode]
+
+
+def refusals(rows: Sequence[Row]) -> list[Row]:
+    """Those that forbid a ranking."""
+    return [row for row in rows if row.standing is Standing.MATTERS]
+
+
+__all__ = ["CHECKS", "DECLARABLE", "Pair", "Row", "RowCode", "Standing", "guard", "refusals"]

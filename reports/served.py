@@ -1,0 +1,105 @@
+"""What a run served, in the terms by which repeats are found: settings in effect, model files, version, GPUs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.conditions import Conditions
+from analysis.config_diff import flatten
+from analysis.effective import Row
+from analysis.facts import Served
+from domain import Config, JsonValue, Run
+
+# Where a server listens, how its command is spelled and what stands in a column of its own make no other configuration.
+NOT_SETTINGS = frozenset(
+    {"argv", "host", "port", "served_model_name", "engine", "engine_version", "model", "image", "executable"}
+    | {"launcher", "gpus", "env", "volumes", "unknown_flags"}
+)
+# Told by a log and decided by the configuration, though Config has no field of it.
+ALSO_SETTINGS = ("attention_backend",)
+INDEX_ONLY = re.compile(r"(CUDA|HIP|ROCR|NVIDIA)_VISIBLE_DEVICES|.*PORT")
+ADDRESS_FLAG = re.compile(r"--?(?:[a-z-]*port|host|name|cidfile)(?P<value>=.*)?$")
+CACHE = re.compile(r"cache|/tmp(?:/|$)|/dev/", re.IGNORECASE)
+FIELDS = frozenset(Config.model_fields)
+
+
+def served_by(run: Run, effective: Sequence[Row], conditions: Sequence[Conditions]) -> Served:
+    """What is known of it; `effective` is what was asked beside what the server's log says."""
+    config, provenance = run.config, run.provenance or {}
+    told = {row.field: row.effective for row in effective if row.effective is not None}
+    return Served(
+        engine=config.engine,
+        machine_id=run.machine_id,
+        model=config.model or told.get("model"),
+        model_files=model_files(provenance),
+        engine_version=engine_version(run, told),
+        image=config.image,
+        gpus=gpus_of(provenance, conditions),
+        settings=settings_of(config, effective),
+        command=command_of(config.argv),
+        is_configuration_known=bool(config.argv or told),
+    )
+
+
+def speculates(run: Run, effective: Sequence[Row]) -> bool | None:
+    """Whether its server drafts; None where neither a command nor a log can tell."""
+    told = [row.effective for row in effective if row.field.startswith("speculative.") and row.effective is not None]
+    if run.config.speculative is not None or any(told):
+        return True
+    return False if run.config.argv and run.config.engine != "other" else None
+
+
+def settings_of(config: Config, effective: Sequence[Row]) -> dict[str, JsonValue]:
+    """Dotted settings, in effect where the log says so and as asked where not; what only names a place is left out."""
+    asked = flatten(config.model_dump(mode="json", exclude=set(NOT_SETTINGS)))
+    told = {row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)}
+    env = {f"env.{k}": v for k, v in config.env.items() if not INDEX_ONLY.fullmatch(k)}
+    mounts = sorted(volume for volume in config.volumes if not CACHE.search(volume))
+    lists = {"volumes": mounts, "flags": sorted(config.unknown_flags)}
+    return asked | told | env | {name: " ".join(words) for name, words in lists.items() if words}
+
+
+def _is_setting(field: str) -> bool:
+    name = field.partition(".")[0]
+    return (name in FIELDS and name not in NOT_SETTINGS) or name in ALSO_SETTINGS
+
+
+def command_of(argv: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command without the address that the server was given."""
+    kept: list[str] = []
+    is_value = False
+    for word in argv:
+        found = ADDRESS_FLAG.match(word)
+        if found is None and not is_value:
+            kept.append(word)
+        is_value = found is not None and found["value"] is None
+    return tuple(kept)
+
+
+def model_files(provenance: Mapping[str, Any]) -> str | None:
+    """One hash over those of the files that name shape and weights; None where one of them is not known."""
+    files = (provenance.get("model") or {}).get("files") or {}
+    hashes = {name: told.get("sha256") or told.get("sha256_of_first_mib") for name, told in files.items()}
+    if not hashes or None in hashes.values():
+        return None
+    return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def engine_version(run: Run, told: Mapping[str, Any]) -> str | None:
+    """As the configuration, the log or the package beside the executable says it."""
+    said = run.config.engine_version or told.get("engine_version") or told.get("version")
+    return str(said) if said else (run.provenance or {}).get("package")
+
+
+def gpus_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions]) -> tuple[str, ...] | None:
+    """Names of its GPUs as they were sampled, else as frozen at its start; empty: the machine has none."""
+    sampled = next((one.gpu_names for one in conditions if one.gpu_names), None)
+    if sampled:
+        return tuple(sorted(sampled))
+    if "gpus" not in provenance:
+        return None
+    return tuple(sorted(str(gpu.get("name")) for gpu in provenance["gpus"]))
