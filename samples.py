@@ -112,12 +112,12 @@ class GpuSample:
     memory_total_bytes: int | None = None
     memory_kind: str | None = None  # 'dedicated' | 'unified'
     process_memory_bytes: int | None = None  # of the run's own processes
-    other_memory_bytes: int | None = None  # of all other processes that compute on this GPU
-    other_utilization_ratio: float | None = None  # 0..1, share of time the others' kernels ran
     temperature_c: float | None = None
     memory_temperature_c: float | None = None
     throttle_reasons: int | None = None  # NVML clocks event reasons, the raw bits
     unknown: dict[str, str] = field(default_factory=dict)
+    other_memory_bytes: int | None = None  # of all other processes that compute on this GPU
+    other_utilization_ratio: float | None = None  # 0..1, share of time the others' kernels ran
 
 
 @dataclass(frozen=True, slots=True)
