@@ -131,6 +131,8 @@ class Run(BaseModel):
     config: Config
     workload: WorkloadSpec | None = None
     batch_id: str | None = None  # runs launched together
+    round: int | None = None  # which repeat of its configuration within the batch it is, from 1
+    round_seed: int | None = None  # what the order of the batch's rounds was drawn from; see launcher.runs.rounds
     queue_position: float | None = None  # order within the queue; None: starts at once
     stop_when_done: bool = True  # stop the server when its workload has ended
     machine_id: str  # runs of one machine compete; see the guard

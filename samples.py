@@ -116,11 +116,16 @@ class GpuSample:
     memory_temperature_c: float | None = None
     throttle_reasons: int | None = None  # NVML clocks event reasons, the raw bits
     unknown: dict[str, str] = field(default_factory=dict)
+    other_memory_bytes: int | None = None  # of all other processes that compute on this GPU
+    other_utilization_ratio: float | None = None  # 0..1, share of time the others' kernels ran
 
 
 @dataclass(frozen=True, slots=True)
 class HostSample:
-    """CPU and memory of a run's process tree and of the machine it is on."""
+    """CPU and memory of a run's process tree and of the machine it is on.
+
+    What is not told is None; where that is the kernel's doing, `unknown` names it with its reason.
+    """
 
     run_id: str
     ts: datetime
@@ -135,6 +140,15 @@ class HostSample:
     host_cores: int | None = None
     host_memory_used_bytes: int | None = None
     host_memory_total_bytes: int | None = None
+    # Cumulative: what the machine gave the tree, and what it gave everybody. Only their increments mean something.
+    scheduled_seconds_total: float | None = None  # of all threads of the tree, on a CPU
+    runnable_wait_seconds_total: float | None = None  # of all threads of the tree, ready to run and waiting for a CPU
+    throttled_seconds_total: float | None = None  # its control groups held back by their CPU limits, a CPU each
+    throttled_periods_total: int | None = None
+    host_cpu_seconds_total: float | None = None  # of all cores: busy, idle and stolen
+    host_busy_seconds_total: float | None = None  # used by anybody here, the tree included
+    host_steal_seconds_total: float | None = None  # wanted here, and given to another machine by the hypervisor
+    unknown: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,10 @@ class Unreadable(CollectorError):
     """It answers, with something that is not what was asked for."""
 
 
+class Incomplete(CollectorError):
+    """What there is was collected, and a part of it is not told here."""
+
+
 @dataclass(frozen=True)
 class Clock:
     """Wall time and CLOCK_MONOTONIC, given so that a test can set them."""

@@ -23,6 +23,8 @@ class GpuReading:
     unknown: dict[str, str] = field(default_factory=dict)
     processes: dict[int, int | None] | None = None  # pid -> bytes, None where the driver does not tell
     processes_unknown: str | None = None
+    shares: dict[int, float] | None = None  # pid -> share of the last moments that its kernels ran; none: it ran none
+    shares_unknown: str | None = None
 
     def put(self, name: str, value: Any, why: str | None, scale: Callable[[Any], Any]) -> None:
         """A value in the sample's unit, or the reason why it is unknown."""
@@ -111,27 +113,52 @@ class GpuCollector(Collector):
         return [r for r in readings if r.index in used] or named or readings
 
     def _sample(self, run: Run, reading: GpuReading, pids: set[int], mono_s: float) -> GpuSample:
-        own, why = _own_memory(reading, pids)
+        own, unknown = _memory_by_owner(reading, pids)
+        told, why = _others_share(reading, pids)
         return GpuSample(
             run_id=run.id,
             ts=self._clock.utc(),
             mono_s=mono_s,
             machine_id=self._machine_id,
             gpu_index=reading.index,
-            process_memory_bytes=own,
-            unknown=reading.unknown | ({"process_memory_bytes": why} if why else {}),
+            other_utilization_ratio=told,
+            unknown=reading.unknown | unknown | ({"other_utilization_ratio": why} if why else {}),
+            **own,
             **reading.values,
         )
 
 
-def _own_memory(reading: GpuReading, pids: set[int]) -> tuple[int | None, str | None]:
-    """What the run's processes hold on this GPU, or why that is not known."""
+NOT_SEEN = "none of the run's processes is seen on this GPU"
+
+
+def _memory_by_owner(reading: GpuReading, pids: set[int]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the run's processes and all others hold on this GPU under the names of `GpuSample`; and why not, by name."""
+    names = ("process_memory_bytes", "other_memory_bytes")
+    if why := _cannot_tell_owners(reading, pids):
+        return {}, dict.fromkeys(names, why)
+    assert reading.processes is not None
+    told: dict[str, Any] = {}
+    for name, is_own in zip(names, (True, False), strict=True):
+        held = [size for pid, size in reading.processes.items() if (pid in pids) is is_own]
+        known = [size for size in held if size is not None]
+        if len(known) == len(held):
+            told[name] = sum(known)
+    return told, {name: "the driver does not tell it by process" for name in names if name not in told}
+
+
+def _cannot_tell_owners(reading: GpuReading, pids: set[int]) -> str | None:
+    """Why the run's processes are not told from others; a driver may list the process numbers of another namespace."""
     if reading.processes is None:
-        return None, reading.processes_unknown or "the driver does not list processes"
+        return reading.processes_unknown or "the driver does not list processes"
     if not pids:
-        return None, "the run's processes are not known"
-    own = [held for pid, held in reading.processes.items() if pid in pids]
-    if not own:
-        return None, "none of the run's processes is seen on this GPU"
-    known = [held for held in own if held is not None]
-    return (sum(known), None) if len(known) == len(own) else (None, "the driver does not tell it by process")
+        return "the run's processes are not known"
+    return None if pids & reading.processes.keys() else NOT_SEEN
+
+
+def _others_share(reading: GpuReading, pids: set[int]) -> tuple[float | None, str | None]:
+    """Share of time that other processes' kernels ran, or why that is not known."""
+    if why := _cannot_tell_owners(reading, pids):
+        return None, why
+    if reading.shares is None:
+        return None, reading.shares_unknown or "the driver does not tell it by process"
+    return min(sum(share for pid, share in reading.shares.items() if pid not in pids), 1.0), None

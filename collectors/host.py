@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 
-from collectors.base import Clock, Collector, Unavailable
+from collectors.base import Clock, Collector, Incomplete, Unavailable
+from collectors.cpu_limit import GroupTimes
 from collectors.processes import ProcessTable
+from collectors.run_queue import NotTold, ThreadTimes
 from domain import Run
 from samples import Batch, HostSample
 
@@ -20,6 +22,22 @@ class _Tree(NamedTuple):
     threads: int
 
 
+class _MachineTimes(NamedTuple):
+    """Seconds of all cores together since the boot."""
+
+    all_s: float
+    idle_s: float
+    steal_s: float
+
+    def fields(self) -> dict[str, Any]:
+        """Under the names of `HostSample`."""
+        return {
+            "host_cpu_seconds_total": self.all_s,
+            "host_busy_seconds_total": max(self.all_s - self.idle_s - self.steal_s, 0.0),
+            "host_steal_seconds_total": self.steal_s,
+        }
+
+
 @dataclass(slots=True)
 class _Counted:
     """What the last tick saw, for the next one's rates."""
@@ -27,22 +45,21 @@ class _Counted:
     # By process. One that has ended between two ticks counts with the last value seen: the tree's sum never falls.
     cpu_seconds: dict[psutil.Process, float] = field(default_factory=dict)
     tree: tuple[float, float] | None = None  # (CPU seconds, monotonic seconds)
-    machine: tuple[float, float] | None = None  # (idle, all) CPU seconds
+    machine: _MachineTimes | None = None
+    threads: ThreadTimes = field(default_factory=ThreadTimes)
+    groups: GroupTimes = field(default_factory=GroupTimes)
 
     def cpu_ratio(self, total_s: float, mono_s: float) -> float | None:
         """Cores in use since the last tick; None on the first."""
         before, self.tree = self.tree, (total_s, mono_s)
         return None if before is None or mono_s <= before[1] else (total_s - before[0]) / (mono_s - before[1])
 
-    def machine_cpu_ratio(self) -> float | None:
+    def machine_cpu_ratio(self, now: _MachineTimes) -> float | None:
         """Share of all cores in use since the last tick; None on the first."""
-        times = psutil.cpu_times()
-        idle = times.idle + getattr(times, "iowait", 0.0)
-        everything = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-        before, self.machine = self.machine, (idle, everything)
-        if before is None or everything <= before[1]:
+        before, self.machine = self.machine, now
+        if before is None or now.all_s <= before.all_s:
             return None
-        busy_ratio: float = 1.0 - (idle - before[0]) / (everything - before[1])
+        busy_ratio: float = 1.0 - (now.idle_s - before.idle_s) / (now.all_s - before.all_s)
         return min(max(busy_ratio, 0.0), 1.0)
 
 
@@ -60,10 +77,11 @@ class HostCollector(Collector):
         self._clock = clock or Clock()
         self._counted: dict[str, _Counted] = {}
 
-    def collect(self, run: Run) -> Iterable[Batch]:
+    def collect(self, run: Run) -> Iterator[Batch]:
         """One sample; none before the server has a process and after it has ended.
 
-        Raises Unavailable for a server elsewhere, one without a known process, or one that may not be looked at.
+        Raises Unavailable for a server elsewhere, one without a known process, or one that may not be looked at;
+        Incomplete, behind the sample, where the kernel does not tell how long its threads wait.
         """
         if run.machine_id != self._machine_id:
             raise Unavailable("the server runs on another machine: its CPU and memory are not seen from here")
@@ -72,7 +90,10 @@ class HostCollector(Collector):
         mono_s = self._clock.mono_s()
         tree = self._table.tree(run.pid, run.pid_birth_s, mono_s) if run.pid is not None else []
         sample = self._sample(run, tree, mono_s) if tree else None
-        return [Batch((sample,))] if sample and sample.process_count else []
+        if sample and sample.process_count:
+            yield Batch((sample,))
+            if why := sample.unknown.get("runnable_wait_seconds_total"):
+                raise Incomplete(why)
 
     def forget(self, run_id: str) -> None:
         self._counted.pop(run_id, None)
@@ -81,7 +102,8 @@ class HostCollector(Collector):
         counted = self._counted.setdefault(run.id, _Counted())
         tree = _look_at(processes, counted.cpu_seconds)
         total_s = sum(counted.cpu_seconds.values())
-        memory = psutil.virtual_memory()
+        memory, machine = psutil.virtual_memory(), _machine_times()
+        told, unknown = _given_by_kernel(counted, [process.pid for process in processes], total_s)
         return HostSample(
             run_id=run.id,
             ts=self._clock.utc(),
@@ -92,11 +114,39 @@ class HostCollector(Collector):
             cpu_ratio=counted.cpu_ratio(total_s, mono_s),
             rss_bytes=tree.rss_bytes,
             threads=tree.threads,
-            host_cpu_ratio=counted.machine_cpu_ratio(),
+            host_cpu_ratio=counted.machine_cpu_ratio(machine),
             host_cores=psutil.cpu_count(),
             host_memory_used_bytes=memory.total - memory.available,
             host_memory_total_bytes=memory.total,
+            **machine.fields(),
+            **told,
+            unknown=unknown,
         )
+
+
+def _machine_times() -> _MachineTimes:
+    times = psutil.cpu_times()
+    guests = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)  # counted as user time too
+    return _MachineTimes(
+        all_s=sum(times) - guests,
+        idle_s=times.idle + getattr(times, "iowait", 0.0),
+        steal_s=getattr(times, "steal", 0.0),
+    )
+
+
+def _given_by_kernel(counted: _Counted, pids: list[int], cpu_s: float) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the tree ran, waited and was held back, under the names of `HostSample`; and why not, by name."""
+    told: dict[str, Any] = {}
+    unknown: dict[str, str] = {}
+    for look, names in (
+        (lambda: counted.threads.look(pids, cpu_s), ("scheduled_seconds_total", "runnable_wait_seconds_total")),
+        (lambda: counted.groups.look(pids), ("throttled_seconds_total", "throttled_periods_total")),
+    ):
+        try:
+            told |= zip(names, look(), strict=True)
+        except NotTold as refusal:
+            unknown |= dict.fromkeys(names, str(refusal))
+    return told, unknown
 
 
 def _look_at(processes: list[psutil.Process], cpu_seconds: dict[psutil.Process, float]) -> _Tree:

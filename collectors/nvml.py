@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from statistics import fmean
 from typing import Any
 
 import psutil
@@ -39,6 +40,7 @@ class NvmlProvider:
 
     def __init__(self) -> None:
         self._handles: list[Any] = []
+        self._seen_us: dict[int, int] = {}  # GPU -> the newest sample of its processes that was read
 
     def probe(self) -> Capabilities:
         """What there is, and how its power is measured; raises Unavailable without a driver or a GPU, else Outage."""
@@ -52,7 +54,23 @@ class NvmlProvider:
     def sample(self) -> list[GpuReading]:
         """One reading per GPU; raises Outage when the driver is lost, and opens it anew with the next call."""
         with self._driver():
-            return [_read(index, handle) for index, handle in enumerate(self._handles)]
+            readings = [_read(index, handle) for index, handle in enumerate(self._handles)]
+            for reading, handle in zip(readings, self._handles, strict=True):
+                self._read_shares(reading, handle)
+            return readings
+
+    def _read_shares(self, reading: GpuReading, handle: Any) -> None:
+        """Each process's share of the GPU's time since the last reading: the mean of the driver's own samples."""
+        since_us = self._seen_us.get(reading.index, 0)
+        samples, why = _asked(_process_samples, handle, since_us)
+        if samples is None:
+            reading.shares_unknown = why
+            return
+        self._seen_us[reading.index] = max((one.timeStamp for one in samples), default=since_us)
+        by_pid: dict[int, list[float]] = {}
+        for one in samples:
+            by_pid.setdefault(one.pid, []).append(_hundredth(one.smUtil))
+        reading.shares = {pid: fmean(ratios) for pid, ratios in by_pid.items()}
 
     def close(self) -> None:
         """Let go of the driver."""
@@ -91,6 +109,17 @@ def _asked(call: Callable[..., Any], *args: Any, lost: tuple[int, ...] = LOST) -
         if problem.value in lost:
             raise
         return None, REASONS.get(problem.value, str(problem))
+
+
+def _process_samples(handle: Any, since_us: int) -> Sequence[Any]:
+    """The driver's samples of processes that ran something since then; it calls their absence 'not found'."""
+    try:
+        found: Sequence[Any] = pynvml.nvmlDeviceGetProcessUtilization(handle, since_us)
+    except pynvml.NVMLError as problem:
+        if problem.value != pynvml.NVML_ERROR_NOT_FOUND:
+            raise
+        return ()
+    return found
 
 
 def _read(index: int, handle: Any) -> GpuReading:

@@ -82,6 +82,8 @@ COMMENT ON COLUMN gpu_samples.memory_used_bytes IS 'bytes, of all processes';
 COMMENT ON COLUMN gpu_samples.memory_total_bytes IS 'bytes';
 COMMENT ON COLUMN gpu_samples.memory_kind IS 'dedicated or unified';
 COMMENT ON COLUMN gpu_samples.process_memory_bytes IS 'bytes of the run''s own processes';
+COMMENT ON COLUMN gpu_samples.other_memory_bytes IS 'bytes of all other processes that compute on it';
+COMMENT ON COLUMN gpu_samples.other_utilization_ratio IS 'share of time the others'' kernels ran, 0..1';
 COMMENT ON COLUMN gpu_samples.temperature_c IS 'degrees Celsius';
 COMMENT ON COLUMN gpu_samples.memory_temperature_c IS 'degrees Celsius';
 COMMENT ON COLUMN gpu_samples.throttle_reasons IS 'NVML clocks event reasons, the raw bits';
@@ -101,6 +103,14 @@ COMMENT ON COLUMN host_samples.host_cpu_ratio IS 'share of all cores in use, 0..
 COMMENT ON COLUMN host_samples.host_cores IS 'cores of the machine';
 COMMENT ON COLUMN host_samples.host_memory_used_bytes IS 'bytes';
 COMMENT ON COLUMN host_samples.host_memory_total_bytes IS 'bytes';
+COMMENT ON COLUMN host_samples.scheduled_seconds_total IS 'seconds that all threads of the tree were on a CPU, cumulative';
+COMMENT ON COLUMN host_samples.runnable_wait_seconds_total IS 'seconds that all threads of the tree were ready to run and waited for a CPU, cumulative';
+COMMENT ON COLUMN host_samples.throttled_seconds_total IS 'seconds that CPU limits held back the tree''s control groups, summed over groups and CPUs, cumulative';
+COMMENT ON COLUMN host_samples.throttled_periods_total IS 'periods in which they did, cumulative';
+COMMENT ON COLUMN host_samples.host_cpu_seconds_total IS 'seconds of all cores: busy, idle and stolen, cumulative';
+COMMENT ON COLUMN host_samples.host_busy_seconds_total IS 'of them used on this machine by anybody, cumulative; less the tree''s own cpu_seconds_total, by everybody else';
+COMMENT ON COLUMN host_samples.host_steal_seconds_total IS 'of them wanted here and given to another machine by the hypervisor, cumulative';
+COMMENT ON COLUMN host_samples.unknown IS 'JSON: column -> why it is null';
 
 COMMENT ON VIEW requests IS 'One request of our own workload, measured in the load generator; tokens counted, not chunks.';
 COMMENT ON COLUMN requests.run_id IS 'the run''s id';

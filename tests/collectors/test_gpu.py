@@ -85,6 +85,31 @@ def test_unknown_memory_of_processes_has_its_reason(make_run: Callable[..., Run]
     assert why(reading(0, None), own(make_run)) == "the driver does not list processes"
 
 
+def test_what_other_processes_hold_and_run_is_told_from_the_runs_own(make_run: Callable[..., Run]) -> None:
+    me = os.getpid()
+
+    def only(given: GpuReading) -> GpuSample:
+        (sample,) = samples(GpuCollector("here", RecordedProvider([[given]])), own(make_run))
+        return sample
+
+    both = reading(0, {me: 7, 1: 5, 2: 6})
+    both.shares = {me: 0.5, 1: 0.3, 2: 0.1}
+    shared = only(both)
+    assert (shared.process_memory_bytes, shared.other_memory_bytes, shared.other_utilization_ratio) == (7, 11, 0.4)
+    both.processes, both.shares, both.shares_unknown = {me: 7}, None, "this GPU does not tell it"
+    alone = only(both)
+    assert (alone.other_memory_bytes, alone.other_utilization_ratio) == (0, None)
+    assert alone.unknown == {"other_utilization_ratio": "this GPU does not tell it"}
+    both.processes, both.shares = {me: 7, 1: None}, {}
+    hidden = only(both)
+    assert (hidden.process_memory_bytes, hidden.other_memory_bytes, hidden.other_utilization_ratio) == (7, None, 0)
+    assert hidden.unknown == {"other_memory_bytes": "the driver does not tell it by process"}
+    both.processes = {1: 5}
+    unseen = only(both)  # as in a container, where the driver lists the numbers of another namespace
+    assert (unseen.other_memory_bytes, unseen.other_utilization_ratio) == (None, None)
+    assert unseen.unknown["other_memory_bytes"] == "none of the run's processes is seen on this GPU"
+
+
 def test_runs_of_one_turn_share_one_look(make_run: Callable[..., Run]) -> None:
     provider, seconds = RecordedProvider([[reading(0)], [reading(0)]]), [0.0]
     collector = GpuCollector("here", provider, clock=Clock(mono_s=lambda: seconds[0]))
@@ -141,6 +166,7 @@ class FakeDriver:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.refused: dict[str, int] = {}
         self.opened = 0
+        self.asked: dict[str, tuple[Any, ...]] = {}  # function -> what it was last given
         self.fields = {186: (0, 251_000), 82: (0, 71)}
         answers: dict[str, Any] = {
             "nvmlInit": None,
@@ -161,6 +187,11 @@ class FakeDriver:
             "nvmlDeviceGetMemoryInfo": SimpleNamespace(total=100, used=40, free=60),
             "nvmlDeviceGetTemperature": 45,
             "nvmlDeviceGetComputeRunningProcesses": [SimpleNamespace(pid=7, usedGpuMemory=30)],
+            "nvmlDeviceGetProcessUtilization": [
+                SimpleNamespace(pid=7, timeStamp=5_000, smUtil=60, memUtil=1),
+                SimpleNamespace(pid=8, timeStamp=4_000, smUtil=10, memUtil=1),
+                SimpleNamespace(pid=8, timeStamp=6_000, smUtil=30, memUtil=1),
+            ],
             "nvmlDeviceGetCudaComputeCapability": (9, 0),
             "nvmlDeviceGetVbiosVersion": "96.00",
             "nvmlDeviceGetPciInfo": SimpleNamespace(busId=b"0000:01:00.0"),
@@ -173,7 +204,8 @@ class FakeDriver:
         monkeypatch.setattr(pynvml, "nvmlDeviceGetFieldValues", self._fields)
 
     def _call(self, name: str, answer: Any) -> Callable[..., Any]:
-        def call(*_: Any, **__: Any) -> Any:
+        def call(*given: Any, **__: Any) -> Any:
+            self.asked[name] = given
             self.opened += name == "nvmlInit"
             if name in self.refused:
                 raise pynvml.NVMLError(self.refused[name])
@@ -212,6 +244,24 @@ def test_values_come_in_their_units(driver: FakeDriver) -> None:
         "throttle_reasons": 4,
     }
     assert (got.unknown, got.processes) == ({}, {7: 30})
+    assert got.shares == {7: 0.6, 8: 0.2}
+
+
+def test_each_reading_asks_for_what_processes_did_since_the_last(driver: FakeDriver) -> None:
+    provider = NvmlProvider()
+    provider.sample()
+    assert driver.asked["nvmlDeviceGetProcessUtilization"] == ("handle", 0)
+    provider.sample()
+    assert driver.asked["nvmlDeviceGetProcessUtilization"] == ("handle", 6_000)
+
+
+def test_no_process_that_ran_anything_is_told_from_a_gpu_that_does_not_tell(driver: FakeDriver) -> None:
+    driver.refused = {"nvmlDeviceGetProcessUtilization": pynvml.NVML_ERROR_NOT_FOUND}
+    (idle,) = NvmlProvider().sample()
+    assert (idle.shares, idle.shares_unknown) == ({}, None)
+    driver.refused = {"nvmlDeviceGetProcessUtilization": pynvml.NVML_ERROR_NOT_SUPPORTED}
+    (silent,) = NvmlProvider().sample()
+    assert (silent.shares, silent.shares_unknown) == (None, "this GPU does not tell it")
 
 
 def test_what_a_gpu_does_not_tell_is_unknown_with_its_reason(driver: FakeDriver) -> None:

@@ -1,0 +1,147 @@
+"""What a run's machine did to it while it was measured: starved, throttled or shared with others. Pure values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import chain
+from typing import Any, Literal, NamedTuple
+
+# NVML's clocks event reasons, the bits of `throttle_bits`.
+SW_POWER_CAP = 0x04
+HW_SLOWDOWN = 0x08
+SW_THERMAL = 0x20
+HW_THERMAL = 0x40
+HW_POWER_BRAKE = 0x80
+HARDWARE = HW_SLOWDOWN | SW_THERMAL | HW_THERMAL | HW_POWER_BRAKE
+# Measured with benchmarks/starvation.py, see docs/starvation.md.
+UNLIKE_STARVATION = 0.10  # of two runs, in shares of the time their threads wanted a CPU
+HIGH_STARVATION = 0.20
+UNLIKE_CLOCK = 0.03  # of two runs' median clocks, as a share of the higher one
+FOREIGN_MEMORY_BYTES = 1 << 30  # a display server and a monitor hold less
+FOREIGN_UTILIZATION = 0.02
+
+
+class Span(NamedTuple):
+    """A stretch of a run in which it was measured, such as its load without the warm-up."""
+
+    run_id: str
+    began_at: datetime
+    ended_at: datetime
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended_at - self.began_at).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """One stretch of one run; what is not known is None and has its reason in `reasons` under the field's name."""
+
+    run_id: str
+    starvation_ratio: float | None = None  # of the time its threads wanted a CPU, the share they waited for one
+    throttled_ratio: float | None = None  # seconds held back by CPU limits / seconds; above 1 where several CPUs were
+    steal_ratio: float | None = None  # of all cores' time, the share that the hypervisor gave to other machines
+    host_busy_ratio: float | None = None  # mean share of all cores in use by anybody
+    own_cores: float | None = None  # mean cores in use by the server
+    other_cores: float | None = None  # mean cores in use by everybody else
+    throttle_bits: int | None = None  # NVML clocks event reasons of all its GPUs at any moment, or-ed
+    hardware_throttled: bool | None = None  # slowdown, thermal or power brake, at any moment
+    power_capped: bool | None = None  # held at the power limit by software, and nothing worse
+    sm_clock_mhz_median: float | None = None  # while a kernel ran; of its slowest GPU
+    sm_clock_ratio: float | None = None  # of the highest clock; of its slowest GPU
+    other_gpu_memory_bytes: int | None = None  # most that other processes held on its GPUs, summed over them
+    other_gpu_utilization: float | None = None  # mean share of time others' kernels ran; of the GPU with the most
+    gpu_names: tuple[str, ...] = ()
+    gpu_uuids: tuple[str, ...] = ()
+    energy_j: float | None = None  # of all its GPUs over the stretch
+    samples: int = 0  # looks at the host
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the runs of two arms stand in one respect.
+
+    same: low or alike in all; warns: alike, and to be told beside the result; matters: two of the runs are unlike, so
+    the arms are not to be ranked; unknown: it was not measured in each. `fields` decided, `values` are those of runs.
+    """
+
+    word: Literal["same", "warns", "matters", "unknown"]
+    fields: tuple[str, ...] = ()
+    values: Mapping[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = field(default_factory=dict)  # of a's, of b's runs
+    reasons: tuple[str, ...] = ()  # why it is unknown
+
+
+def starvation(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
+    """Whether the servers were kept from the CPU: by other work, by a CPU limit, by other machines on the same host.
+
+    It matters when two of the runs are unlike, and is told when all are held back alike.
+    """
+    names = ("starvation_ratio", "throttled_ratio", "steal_ratio")
+    unlike = tuple(name for name in names if _spread(a, b, name) > UNLIKE_STARVATION)
+    if unlike:
+        return _standing("matters", unlike, a, b)
+    if unknown := _unknown(("starvation_ratio",), a, b):
+        return unknown
+    high = tuple(name for name in names if max(_known(a, b, name), default=0.0) > HIGH_STARVATION)
+    return _standing("warns" if high else "same", high or names, a, b)
+
+
+def clocks(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
+    """Whether the GPUs ran as fast as they can, and alike; on machines without a GPU it is unknown.
+
+    A slowdown by the hardware or by heat matters in any run, as do unlike clocks; the power limit alone is told.
+    """
+    if any(_known(a, b, "hardware_throttled")):
+        return _standing("matters", ("hardware_throttled", "throttle_bits"), a, b)
+    median = "sm_clock_mhz_median"
+    if _spread(a, b, median) > UNLIKE_CLOCK * max(_known(a, b, median), default=0.0):
+        return _standing("matters", (median,), a, b)
+    if unknown := _unknown(("hardware_throttled", median), a, b):
+        return unknown
+    if any(_known(a, b, "power_capped")):
+        return _standing("warns", ("power_capped", median), a, b)
+    return _standing("same", (median,), a, b)
+
+
+def foreign_gpu_load(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
+    """Whether other processes used the runs' GPUs: time that they took matters, memory that they held is told."""
+    time, memory = "other_gpu_utilization", "other_gpu_memory_bytes"
+    if max(_known(a, b, time), default=0.0) > FOREIGN_UTILIZATION:
+        return _standing("matters", (time,), a, b)
+    if max(_known(a, b, memory), default=0) > FOREIGN_MEMORY_BYTES:
+        return _standing("warns", (memory,), a, b)
+    return _unknown((time, memory), a, b) or _standing("same", (time, memory), a, b)
+
+
+def _standing(
+    word: Literal["same", "warns", "matters"], names: tuple[str, ...], a: Sequence[Conditions], b: Sequence[Conditions]
+) -> Standing:
+    return Standing(word, names, _values(names, a, b))
+
+
+def _unknown(names: tuple[str, ...], a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing | None:
+    """That one of these fields is not known of a run, or of an arm without runs."""
+    missing = tuple(name for name in names if any(getattr(one, name) is None for one in chain(a, b)))
+    if a and b and not missing:
+        return None
+    reasons = dict.fromkeys(one.reasons[name] for name in missing for one in chain(a, b) if name in one.reasons)
+    return Standing("unknown", missing, _values(missing, a, b), tuple(reasons))
+
+
+def _values(
+    names: tuple[str, ...], a: Sequence[Conditions], b: Sequence[Conditions]
+) -> dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    return {name: (tuple(getattr(one, name) for one in a), tuple(getattr(one, name) for one in b)) for name in names}
+
+
+def _known(a: Sequence[Conditions], b: Sequence[Conditions], name: str) -> list[Any]:
+    return [value for one in chain(a, b) if (value := getattr(one, name)) is not None]
+
+
+def _spread(a: Sequence[Conditions], b: Sequence[Conditions], name: str) -> float:
+    """How far two runs are apart in it at most; 0 where fewer than two tell."""
+    known = _known(a, b, name)
+    return max(known) - min(known) if known else 0.0

@@ -1,0 +1,38 @@
+"""What the machine did to given stretches of runs, asked of the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.condition_sums import GpuSums, HostSums, conditions_of
+from analysis.conditions import Conditions, Span
+from storage.ask.live_queries import collector_errors
+from storage.ask.queries import Asked
+from storage.ask.statements import statement
+
+EDGE_S = 2.0  # how far outside of a stretch a sample may stand for its end
+
+
+def conditions(store: Asked, spans: Sequence[Span]) -> list[Conditions]:
+    """The conditions of each stretch, in the order given; several may be of one run."""
+    if not spans:
+        return []
+    hosts = {row.pop("stretch"): HostSums(**row) for row in _rows(store, "conditions", spans)}
+    gpus: dict[int, list[GpuSums]] = {}
+    for row in _rows(store, "gpu_conditions", spans):
+        gpus.setdefault(row.pop("stretch"), []).append(GpuSums(**row))
+    silent = collector_errors(store, [span.run_id for span in spans])
+    return [conditions_of(span, hosts.get(n), gpus.get(n, []), silent[span.run_id]) for n, span in enumerate(spans)]
+
+
+def _rows(store: Asked, question: str, spans: Sequence[Span]) -> list[dict[str, Any]]:
+    given = {
+        "run_ids": [span.run_id for span in spans],
+        "began_at": [span.began_at for span in spans],
+        "ended_at": [span.ended_at for span in spans],
+        "edge_s": EDGE_S,
+    }
+    rows: list[dict[str, Any]] = store.query(statement(question), given).to_pylist()
+    return [row | {"unknown": json.loads(row["unknown"] or "{}")} for row in rows]
