@@ -20,7 +20,6 @@ class Code(StrEnum):
     NO_STEP_COUNTED = "no_step_counted"
     NO_STEP_COUNTER = "no_step_counter"
     STEPS_MISSING = "steps_missing"  # missing, active
-    NO_TOKENS_COUNTED = "no_tokens_counted"
     # about one run's acceptance
     NO_DRAFT_MADE = "no_draft_made"
     NO_DRAFT_TOLD = "no_draft_told"

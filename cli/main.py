@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from cli import explain, hardware, imports, load, parse, serve, store
+from cli import compare, explain, hardware, imports, load, parse, serve, store
 from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
 from errors import PitwallError
 
-GROUPS = (serve, parse, explain, imports, load, store, hardware)
+GROUPS = (serve, parse, explain, imports, load, compare, store, hardware)
 INTERRUPTED = 130  # as a shell says it of SIGINT
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.run_report import not_comparable
+from reports.comparison import not_comparable
 from web.actions import is_operator, stop_buttons
+from web.compare.sentence import refusal_words
 from web.context import services
 from web.live.component import live_plot
 from web.picker import nothing_yet, pick_runs, tell_unknown
 from web.runs.workload_panel import workload_progress
 from web.sharing.share_dialog import share_button
 from web.visible import visible_runs
-from web.words import why_not_ranked
 
 NEWEST = 200
 GHOSTS_BY_DEFAULT = 3
@@ -29,7 +29,7 @@ if picked.runs:
     workload_progress(picked.runs)
     names = {run.id: run.name for run in picked.runs}
     found = not_comparable(services().store, picked.runs)
-    reasons = {run_id: why_not_ranked(reason, names, stands_beside=run_id) for run_id, reason in found.items()}
+    reasons = {run_id: refusal_words(row, names) for run_id, row in found.items()}
     live_plot({run.id: run.color for run in picked.runs}, not_comparable=reasons)
 elif not runs and is_operator():
     nothing_yet()

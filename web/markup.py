@@ -77,14 +77,15 @@ def tiles(cells: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="pw-tiles">{boxes}</dl>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = False) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = False, is_numeric: bool = False) -> str:
     """A table of heads and cells that are markup already, its first column a row's name.
 
-    Numbers stand on one line and it scrolls sideways where it is too wide; texts wrap with `wraps`.
+    Numbers stand on one line, to the right with `is_numeric`, and it scrolls sideways where it is too wide; texts wrap
+    with `wraps`.
     """
     heads = "".join(f'<th scope="col">{one}</th>' for one in head)
     body = "".join(_row(*row) for row in rows)
-    kind = "pw-table pw-wraps" if wraps else "pw-table"
+    kind = "pw-table" + " pw-wraps" * wraps + " pw-numeric" * is_numeric
     inner = f'<table class="{kind}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
     return f'<div class="pw-table-wrap" tabindex="0" role="region" aria-label="table">{inner}</div>'
 

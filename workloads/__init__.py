@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import ValidationError
-
 from domain import WATCH, JsonValue, WorkloadSpec
 from workloads.five_prompts import FIVE_PROMPTS
 from workloads.ladder import LADDER
@@ -21,14 +19,3 @@ def spec_for(name: str, params: Mapping[str, JsonValue] | None = None) -> Worklo
     Raises KeyError for an unknown name and pydantic's ValidationError for a wrong parameter.
     """
     return WATCH if name == WATCH.name else REGISTRY[name].spec(params or {})
-
-
-def unsent_requests(spec: WorkloadSpec, sent: int) -> int:
-    """How many measured requests of this load were left when `sent` had been sent; 0 where nobody can tell.
-
-    That is where none was sent at all, and where the workload is not one of this version.
-    """
-    try:
-        return max(0, REGISTRY[spec.name].measured_requests(spec.params) - sent) if sent else 0
-    except (KeyError, ValidationError):
-        return 0

@@ -39,7 +39,9 @@ def workload(pair: Pair) -> Row:
 
 def _asked(run: RunFacts) -> str:
     """Name and parameters of a run's loads, as text; '[]' without a load of ours."""
-    loads = [[load.asked.workload, dict(load.asked.params)] if load.asked else [run.workload, {}] for load in run.loads]
+    loads: list[list[Any]] = [
+        [load.asked.workload, dict(load.asked.params)] if load.asked else [run.workload, {}] for load in run.loads
+    ]
     return json.dumps(sorted({json.dumps(one, sort_keys=True) for one in loads}))
 
 

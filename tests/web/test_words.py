@@ -1,4 +1,4 @@
-"""Every reason has words, and a run's name is left out where it stands already."""
+"""Every reason and every row of the guard has words."""
 
 from __future__ import annotations
 
@@ -6,36 +6,28 @@ from typing import Any
 
 import pytest
 
+from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
-from web.words import OF_BOTH, OF_ONE, UNKNOWN, why, why_not_ranked
+from web.compare.guard_words import STANDINGS, TITLES, WORDS
+from web.words import UNKNOWN, why
 
-NAMES = {"a": "Run", "b": "Run 2"}
 VALUES: dict[Code, dict[str, Any]] = {
     Code.TOO_FEW_WINDOWS: {"active": 1, "windows": 4, "fewest": 3},
     Code.STEPS_MISSING: {"missing": 1, "active": 4},
-    Code.FAILED: {"why": None},
-    Code.NO_SPEED: {"why": Reason(Code.NO_WINDOW)},
-    Code.SHARED_MACHINE: {"others": 1},
-    Code.OTHER_WORKLOAD: {"workloads": ("demo", "ladder")},
-    Code.OTHER_WORKLOAD_PARAMS: {"params": ["concurrency"]},
-    Code.UNFINISHED_LOAD: {"unsent": 2},
-    Code.OTHER_WINDOWS: {"window_s": (2.0, None)},
-    Code.OTHER_DEFINITION: {"definitions": ("vllm.log", "vllm.counter")},
-    Code.OTHER_CONCURRENCY: {"requests": (1.0, 4.0)},
+    Code.COUNTERS_DISAGREE: {"client": 100, "counters": 120.0},
+    Code.NO_REQUEST_OF_KIND: {"concurrency": 4},
+    Code.NO_STEADY_PART: {"concurrency": 8},
+    Code.TOO_FEW_REQUESTS: {"requests": 12, "fewest": 100},
 }
 
 
 @pytest.mark.parametrize("code", list(Code))
-def test_every_code_has_words(code: Code) -> None:
-    reason = Reason(code, ("a", "b") if code in OF_BOTH or code is Code.OVERLAP else ("b",), VALUES.get(code, {}))
-    said = why(reason) if code in UNKNOWN else why_not_ranked(reason, NAMES)
+def test_every_reason_has_words(code: Code) -> None:
+    said = why(Reason(code, ("b",), VALUES.get(code, {})))
     assert said and "{" not in said and "None" not in said
 
 
-@pytest.mark.parametrize("code", list(OF_ONE))
-def test_the_name_beside_which_it_stands_is_not_said_again(code: Code) -> None:
-    """Names of which one begins another are told apart: the run is known by its id."""
-    reason = Reason(code, ("b",), VALUES.get(code, {}))
-    assert why_not_ranked(reason, NAMES).startswith("Run 2 ")
-    assert why_not_ranked(reason, NAMES, stands_beside="a").startswith("Run 2 ")
-    assert not why_not_ranked(reason, NAMES, stands_beside="b").startswith("Run")
+def test_no_words_are_kept_for_a_reason_that_is_gone() -> None:
+    assert set(UNKNOWN) == set(Code)
+    assert set(TITLES) == set(WORDS) == set(RowCode)
+    assert set(STANDINGS) == set(Standing)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from domain import WATCH
-from workloads import REGISTRY, spec_for, unsent_requests
+from workloads import REGISTRY, spec_for
 
 
 def test_five_prompts_are_the_five_of_the_source() -> None:
@@ -55,13 +55,6 @@ def test_a_plan_is_counted_in_requests_and_holds_to_its_limits() -> None:
     params = {"requests": 3, "tokens": 100, "warmup_tokens": 20}
     assert workload.measured_requests(params) == 3
     assert [r.max_tokens for phase in workload.plan(params) for r in phase.requests] == [20, 100, 100, 100]
-
-
-def test_what_a_load_left_unsent_is_counted_where_it_can_be() -> None:
-    spec = spec_for("five-prompts")
-    assert [unsent_requests(spec, sent) for sent in (14, 4, 0)] == [0, 10, 0]
-    assert unsent_requests(WATCH, 3) == 0
-    assert unsent_requests(spec.model_copy(update={"params": {"of": "another version"}}), 3) == 0
 
 
 def test_watching_sends_nothing() -> None:

@@ -1,8 +1,8 @@
-"""The numbers of runs and how they are written: as columns beside each other on Compare, as tiles on Run."""
+"""The numbers of a run as tiles, and what stands beside them: evidence, and what differs in the configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from analysis.config_diff import differing_fields
@@ -85,14 +85,11 @@ METRICS = (
 )
 
 
-def number_table(reports: Sequence[RunReport], ranked: Collection[str], evidence: Sequence[Evidence]) -> str:
-    """One column a run, one row a number; beside it the ratio to the first run where that may be told (`ranked`)."""
+def evidence_table(reports: Sequence[RunReport], evidence: Sequence[Evidence]) -> str:
+    """What each run's numbers rest on: windows, requests, and whether its log and its counters agree."""
     head = ["", *(markup.named(f.run.name, f.run.color) for f in reports)]
-    body = [[markup.hint(m.title, m.meaning), *_cells(m.cell, reports, ranked)] for m in METRICS]
-    body.append(["Time to ready", *(markup.number(duration(f.time_to_ready_s)) for f in reports)])
-    body.append([markup.hint("Active windows", ACTIVE), *(_windows(f) for f in reports)])
+    body = [[markup.hint("Active windows", ACTIVE), *(_windows(f) for f in reports)]]
     body.append(["Requests", *(requests_words(f) for f in reports)])
-    body.append(["Workload", *(markup.text(f.subject.workload or DASH) for f in reports)])
     body.append(["Log and counters", *(standing_cell(one) for one in evidence)])
     return markup.table(head, body)
 
@@ -121,17 +118,9 @@ def _unknown(missing: Sequence[tuple[str, str | None]]) -> str:
     return f'<p class="pw-muted">Not known: {markup.text(told)}.</p>' if told else ""
 
 
-def _cells(cell: Callable[[RunReport], Cell], reports: Sequence[RunReport], ranked: Collection[str]) -> list[str]:
-    base = cell(reports[0]).value
-    return [_cell(cell(f), base if f.run.id in ranked else None) for f in reports]
-
-
-def _cell(cell: Cell, base: float | None = None) -> str:
+def _cell(cell: Cell) -> str:
     shown = markup.number(three_digits(cell.value), cell.unit, cell.why or "not known")
-    if cell.value is None:
-        return shown
-    ratio = f" <small>{cell.value / base:.2f}×</small>" if base else ""
-    return shown + ratio + (f" <small>{cell.range}</small>" if cell.range else "")
+    return shown + (f" <small>{cell.range}</small>" if cell.range and cell.value is not None else "")
 
 
 def _factor(report: RunReport, name: str, unit: str) -> Cell:

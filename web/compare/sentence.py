@@ -1,70 +1,167 @@
-"""The answer of a comparison in one sentence, and below it the speeds and how sure the ratio is."""
+"""The answer of a comparison in one sentence, and below it the values and how sure the ratio is."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from analysis.compare import FEWEST_SURE, Verdict
-from web.words import Names, why, why_not_ranked
+from analysis.compare import Comparison
+from analysis.evidence.objectives import Objective
+from analysis.guard import Row, RowCode, Standing
+from analysis.replicates import Ratio
+from analysis.verdict import Answer, Judgement
+from web.compare.guard_words import TITLES, row_words
+from web.theme import three_digits
+from web.words import Names, why
 
 SAME_FACTOR = 0.02  # a factor within 2 % of 1 is told as unchanged
-FEW = f"fewer than {FEWEST_SURE} active windows a side: no interval can be told"
+FACTOR_TITLES = {"tokens_per_step": "tokens per step", "steps_per_s": "steps/s", "running": "requests in flight"}
 
 
-def sentence(answer: Verdict, names: Names) -> str:
-    """What to say of B against A: the ratio with its cause, no difference, or why they are not ranked."""
-    if answer.ratio is None:
-        return f"not ranked: {why_not_ranked(answer.reasons[0], names)}"
-    said = _ranked(answer, answer.ratio, names[answer.baseline], names[answer.other])
-    if answer.other_machine:
-        said += " They ran on different machines, so the hardware is part of the cause."
+def sentence(answer: Comparison, names: Names) -> str:
+    """What to say of the other arm against the baseline: the ratio with its cause, or what is not known and why."""
+    a, b = names[answer.pair.baseline.id], names[answer.pair.other.id]
+    if answer.refused:
+        said = "; ".join(refusal_words(row, names) for row in answer.refused)
+        return f"{b} is not ranked against {a}: {said}."
+    if answer.judgement is None:
+        return f"{b} cannot be held against {a}: {why(answer.no_value) or 'a value is not known'}."
+    claim = CLAIMS[answer.judgement.answer](answer, answer.judgement, a, b)
+    return " ".join([claim, *remarks(answer, names)])
+
+
+def refusal_words(row: Row, names: Names) -> str:
+    return f"{TITLES[row.code].lower()} ({row_words(row, names)})"
+
+
+def remarks(answer: Comparison, names: Names) -> list[str]:
+    """What belongs to the answer and would be missed: loops of both, what a person declared as compared."""
+    said = [
+        f"{TITLES[row.code]}: {row_words(row, names)}, which is what is compared."
+        for row in answer.rows
+        if row.code in answer.pair.declared and row.standing is Standing.COMPARED
+    ]
+    loops = next((row for row in answer.rows if row.code is RowCode.LOOPS), None)
+    if loops and loops.standing is Standing.TOLD:
+        said.append(f"Both are told with what repeats itself: {row_words(loops, names)}.")
     return said
 
 
-def detail(answer: Verdict) -> str | None:
-    """The speeds and the interval; None for a pair that is not ranked."""
-    if answer.speeds_tps is None:
+def _better_or_worse(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
+    return f"{_is_as(answer.pair.objective, judged.ratio, a, b)}{_because(judged.ratio, answer)}."
+
+
+def _same(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
+    low, high = judged.equivalence or (judged.ratio, judged.ratio)
+    return f"{b} and {a} are the same in {answer.pair.objective.title}, within {low:.3f}× to {high:.3f}×."
+
+
+def _different(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
+    faster = "better" if (judged.ratio > 1) == answer.pair.objective.terms.higher_is_better else "worse"
+    said = f"{b} is {faster} than {a} in {answer.pair.objective.title}, by how much is not clear: "
+    return said + f"{_between(judged)}{_more(judged)}."
+
+
+def _unknown(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
+    seen = f"{judged.ratio:.2f}× seen"
+    return f"Not known yet whether {b} differs from {a}: {seen}, {_between(judged)}{_more(judged)}."
+
+
+def _seen_once(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
+    first, second = judged.replicates
+    starts = "one start each" if first == second == 1 else f"{_starts(second)} against {_starts(first)}"
+    return f"{_is_as(answer.pair.objective, judged.ratio, a, b, 'was seen at')}: {starts}, which shows no difference."
+
+
+CLAIMS: Mapping[Answer, Callable[[Comparison, Judgement, str, str], str]] = {
+    Answer.BETTER: _better_or_worse,
+    Answer.WORSE: _better_or_worse,
+    Answer.SAME: _same,
+    Answer.DIFFERENT: _different,
+    Answer.UNKNOWN: _unknown,
+    Answer.SEEN_ONCE: _seen_once,
+}
+
+
+def _is_as(objective: Objective, ratio: float, a: str, b: str, verb: str = "is") -> str:
+    """'B is 1.30x as fast as A', or of what is better when small: 'B takes 0.80x the time to first token of A'."""
+    unit = objective.terms.unit
+    if unit == "tok/s":
+        return f"{b} {verb} {ratio:.2f}× {'as fast as' if verb == 'is' else 'the speed of'} {a}"
+    return f"{b} {verb} {ratio:.2f}× the {objective.title} of {a}"
+
+
+def detail(answer: Comparison) -> str | None:
+    """The values and the interval; None where there is no value."""
+    judged = answer.judgement
+    if judged is None or answer.refused:
         return None
-    a_tps, b_tps = answer.speeds_tps
-    speeds = f"{_three_digits(b_tps)} against {_three_digits(a_tps)} tok/s"
-    low_high = answer.interval
-    sure = f"95 % of resampled windows: {low_high[0]:.2f}× to {low_high[1]:.2f}×" if low_high else FEW
-    return f"{speeds} · {sure}"
+    unit = answer.pair.objective.terms.unit
+    a, b = (_mean(side) for side in values_of(answer))
+    said = [f"{three_digits(b)} against {three_digits(a)} {unit}", f"{_starts(judged.replicates[1])} against "]
+    said[1] += _starts(judged.replicates[0])
+    if judged.interval:
+        said.append(f"95 %: {_between(judged)}")
+    if judged.sd_source == "earlier":
+        said.append("the spread between starts is that of earlier repeats")
+    return " · ".join(said)
 
 
-def _ranked(answer: Verdict, ratio: float, a: str, b: str) -> str:
-    factors = {"tokens per step": answer.tokens_ratio, "steps/s": answer.steps_ratio}
-    known = {name: one for name, one in factors.items() if one is not None}
-    moved = " and ".join(_moved(*one) for one in known.items())
-    if not answer.is_difference_shown:
-        return f"No difference shown between {b} and {a}{f': {moved}' if known else ''}."
-    faster = f"{b} is {ratio:.2f}× as fast as {a}"
-    if len(known) == 2:
-        return f"{faster}, {_because(ratio, known)}."
-    missing = why(answer.no_factor) or "a factor is missing"
-    rest = f"{moved}, the rest is not known: {missing}." if known else ""
-    return f"{faster}; {rest}" if known else f"{faster}, cause not known: {missing}."
+def values_of(answer: Comparison) -> tuple[list[float], list[float]]:
+    """The value of each start of both arms, those without one left out."""
+    first, second = ([one.value for one in side if one.value is not None] for side in answer.replicates)
+    return first, second
 
 
-def _because(ratio: float, factors: Mapping[str, float]) -> str:
+def left_out_words(answer: Comparison) -> str | None:
+    """'12 warm-up requests, 1 failed one do not count'."""
+    words = {"warmup": "of the warm-up", "failed": "that failed", "unmatched": "that not all runs ended"}
+    told = [f"{count} {words[name]}" for name, count in answer.left_out.items()]
+    return f"Requests that do not count: {', '.join(told)}." if told else None
+
+
+def factor_words(factor: Ratio) -> str:
+    title = FACTOR_TITLES[factor.name]
+    if abs(factor.ratio - 1.0) <= SAME_FACTOR:
+        return f"{title} stayed the same ({factor.ratio:.2f}×)"
+    return f"{title} {'rose' if factor.ratio > 1 else 'fell'} to {factor.ratio:.2f}×"
+
+
+def _because(ratio: float, answer: Comparison) -> str:
     """The factors that went the way of the ratio, the larger first; then what went the other way or nowhere."""
-    by_size = sorted(factors.items(), key=lambda one: -abs(math.log(one[1])))
-    causes = [one for one in by_size if (one[1] > 1) == (ratio > 1) and not _is_same(one[1])] or by_size
+    if not answer.factors:
+        reason = why(answer.no_factors)
+        return f"; the cause is not known{f' ({reason})' if reason else ''}" if _has_factors(answer) else ""
+    by_size = sorted(answer.factors, key=lambda one: -abs(math.log(one.ratio)))
+    causes = [one for one in by_size if (one.ratio > 1) == (ratio > 1) and not _is_same(one)] or by_size[:1]
     others = [one for one in by_size if one not in causes]
-    told = "because " + " and ".join(_moved(*one) for one in causes)
-    return told + "".join(f", {'while' if _is_same(one[1]) else 'although'} {_moved(*one)}" for one in others)
+    told = ", because " + " and ".join(map(factor_words, causes))
+    return told + "".join(f", {'while' if _is_same(one) else 'although'} {factor_words(one)}" for one in others)
 
 
-def _moved(what: str, ratio: float) -> str:
-    if _is_same(ratio):
-        return f"{what} stayed the same ({ratio:.2f}×)"
-    return f"{what} {'rose' if ratio > 1 else 'fell'} to {ratio:.2f}×"
+def _has_factors(answer: Comparison) -> bool:
+    return answer.pair.objective.terms.unit == "tok/s"
 
 
-def _is_same(ratio: float) -> bool:
-    return abs(ratio - 1.0) <= SAME_FACTOR
+def _is_same(factor: Ratio) -> bool:
+    return abs(factor.ratio - 1.0) <= SAME_FACTOR
 
 
-def _three_digits(tps: float) -> str:
-    return f"{tps:,.0f}" if tps >= 100 else f"{tps:#.3g}"
+def _between(judged: Judgement) -> str:
+    if judged.interval is None:
+        return "no interval can be told"
+    return f"{judged.interval[0]:.2f}× to {judged.interval[1]:.2f}×"
+
+
+def _more(judged: Judgement) -> str:
+    if judged.more_repeats is None:
+        return ""
+    return f"; about {judged.more_repeats} more start{'s' if judged.more_repeats > 1 else ''} each would settle it"
+
+
+def _starts(count: int) -> str:
+    return "1 start" if count == 1 else f"{count} starts"
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))

@@ -1,0 +1,151 @@
+"""The numbers by which runs stand beside each other: speed, latency, speculation, capacity, memory, start-up, power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from analysis.evidence.loads import LoadRecord, common_keys, decode_tokens, has_decoding, is_whole
+from analysis.evidence.measure import measure, quantile
+from analysis.evidence.objectives import Kind, Objective
+from analysis.facts import RunFacts
+from reports.run_report import RunReport
+from samples import RequestRecord
+
+
+class Section(StrEnum):
+    """The sections of the table, in their order."""
+
+    SPEED = "Speed"
+    LATENCY = "Latency"
+    SPECULATION = "Speculation"
+    CAPACITY = "KV capacity"
+    STARTUP = "Start-up"
+    POWER = "Power and machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What one number is; `higher_is_better` is None where neither is."""
+
+    section: Section
+    title: str
+    unit: str
+    meaning: str
+    higher_is_better: bool | None = None
+
+
+Values = dict[Named, float | None]
+QUANTILES = (50, 95, 99)
+LATENCIES = (
+    ("Time to first token", "sent to first token", lambda r: r.ttft_ms),
+    ("Time per output token", "after the first token", lambda r: _per_token_ms(r)),
+    ("End-to-end latency", "sent to ended", lambda r: r.total_ms),
+)
+STARTUP = (
+    ("weights_load_s", "Weights", "reading the weights"),
+    ("compile_s", "Compilation", "compiling"),
+    ("graph_capture_s", "Graph capture", "capturing graphs"),
+    ("engine_init_s", "Engine", "from the weights to readiness, all of it"),
+)
+
+
+def metrics_of(report: RunReport, facts: RunFacts, started: Mapping[str, Any]) -> Values:
+    """Every number of one run; None where it is not known. `started`: what its log said once while it started."""
+    told: Values = {}
+    for part in (_speed(report, facts), _latency(facts), _speculation(report), _capacity(started)):
+        told |= dict(part)
+    return told | dict(_startup(report, started)) | dict(_power(facts))
+
+
+def _speed(report: RunReport, facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
+    for load in facts.loads[-1:]:
+        for objective in _speeds(load):
+            value = measure(load, objective, common_keys([load]), facts.speculates).value
+            named = Named(Section.SPEED, objective.title.capitalize(), "tok/s", objective.terms.meaning, True)
+            yield named, value
+    for title, value, meaning in (
+        ("Decode speed, typical", report.summary.typical_tps, "median of the windows that hold decoding alone"),
+        ("Decode speed, peak", report.summary.peak_tps, "99th percentile of these windows"),
+        ("Decode speed, floor", report.summary.floor_tps, "10th percentile of these windows"),
+    ):
+        yield Named(Section.SPEED, title, "tok/s", meaning, True), value
+
+
+def _speeds(load: LoadRecord) -> list[Objective]:
+    several = [Objective(Kind.OUTPUT_TPS, c) for c in load.concurrencies if c > 1]
+    return [Objective(Kind.DECODE_TPS)] * (1 in load.concurrencies) + several
+
+
+def _latency(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
+    for load in facts.loads[-1:]:
+        for concurrency in load.concurrencies:
+            inside = [r for r in load.measured if r.concurrency == concurrency and is_whole(r)]
+            for title, meaning, of in LATENCIES:
+                values = [value for r in inside if (value := of(r))]
+                yield from _quantiles(title, meaning, concurrency, values)
+
+
+def _quantiles(
+    title: str, meaning: str, concurrency: int, values: Sequence[float]
+) -> Iterator[tuple[Named, float | None]]:
+    """A high percentile of few requests is their maximum: it is told from as many on as it needs."""
+    for share in QUANTILES:
+        where = "alone" if concurrency == 1 else f"{concurrency} at once"
+        named = Named(Section.LATENCY, f"{title}, {where}, p{share}", "ms", meaning, False)
+        yield named, quantile(values, share / 100) if len(values) * (100 - share) >= 100 else None
+
+
+def _per_token_ms(request: RequestRecord) -> float | None:
+    return (request.decode_ms or 0.0) / decode_tokens(request) if has_decoding(request) else None
+
+
+def _speculation(report: RunReport) -> Iterator[tuple[Named, float | None]]:
+    told = report.acceptance
+    length = "tokens per verified draft, its own token included: at most the draft tokens + 1"
+    yield Named(Section.SPECULATION, "Mean acceptance length", "tok/step", length, True), told.length
+    rate = None if told.rate is None else 100.0 * told.rate
+    yield Named(Section.SPECULATION, "Acceptance rate", "%", "accepted of the drafted tokens"), rate
+    for place, share in enumerate(told.per_position or (), start=1):
+        title = f"Accepted up to position {place}"
+        yield Named(Section.SPECULATION, title, "%", "of all drafts; never multiplied"), 100.0 * share
+
+
+def _capacity(started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]]:
+    tokens = "as the engine counts it at its start: tokens of all requests together, one engine rank"
+    yield Named(Section.CAPACITY, "KV cache", "tokens", tokens, True), _number(started.get("kv_cache_tokens"))
+    full = "requests of the full context length that fit at once, as the engine says"
+    yield Named(Section.CAPACITY, "Full-length requests", "", full, True), _number(started.get("max_concurrency"))
+    memory = "held by the weights, as the engine says"
+    loaded = _number(started.get("model_load_gib"))
+    yield Named(Section.CAPACITY, "Weights in memory", "GiB", memory, False), loaded
+
+
+def _startup(report: RunReport, started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]]:
+    ready = report.time_to_ready_s if report.run.kind == "launched" else None
+    yield Named(Section.STARTUP, "Time to ready", "s", "from the start of the process", False), ready
+    for key, title, meaning in STARTUP:
+        yield Named(Section.STARTUP, title, "s", meaning, False), _number(started.get(key))
+
+
+def _power(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
+    last = facts.conditions[-1] if facts.conditions else None
+    tokens = sum(r.completion_tokens or 0 for load in facts.loads for r in load.measured)
+    energies = [one.energy_j for one in facts.conditions if one.energy_j]
+    energy_j = sum(energies) if energies and len(energies) == len(facts.loads) else None
+    per_joule = "output tokens over the energy of its GPUs while it was measured"
+    yield Named(Section.POWER, "Tokens per joule", "tok/J", per_joule, True), tokens / energy_j if energy_j else None
+    clock = last.sm_clock_mhz_median if last else None
+    yield Named(Section.POWER, "SM clock", "MHz", "median while a kernel ran"), clock
+    cores = last.own_cores if last else None
+    yield Named(Section.POWER, "CPU of the server", "cores", "mean while it was measured"), cores
+    waited = 100.0 * last.starvation_ratio if last and last.starvation_ratio is not None else None
+    yield Named(Section.POWER, "CPU starvation", "%", "of the time its threads wanted a CPU they waited", False), waited
+
+
+def _number(value: Any) -> float | None:
+    """A fact that is a number; of a list the last, which is the truest."""
+    last = value[-1] if isinstance(value, list) and value else value
+    return float(last) if isinstance(last, int | float) and not isinstance(last, bool) else None

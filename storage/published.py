@@ -1,0 +1,20 @@
+"""The published file as something that answers questions, as the store does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from storage.reading import Query
+
+
+class Published:
+    """Answers `storage.ask`'s questions from an open published file."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+
+    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
+        return self._query(sql, params)

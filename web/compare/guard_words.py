@@ -1,0 +1,215 @@
+"""The guard's rows in words: what the row is called, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from analysis.guard import Row, RowCode, Standing
+from web.words import Names
+
+Values = Mapping[str, Any]
+
+TITLES: Mapping[RowCode, str] = {
+    RowCode.MODEL: "Model",
+    RowCode.ENGINE: "Engine and version",
+    RowCode.QUANTIZATION: "Quantization",
+    RowCode.KV_DTYPE: "KV cache dtype",
+    RowCode.SETTINGS: "Other settings",
+    RowCode.SAMPLING: "Sampling on the server",
+    RowCode.HARDWARE: "Machine and GPUs",
+    RowCode.WORKLOAD: "Workload",
+    RowCode.PROMPTS: "Prompts",
+    RowCode.CONCURRENCY: "Concurrency",
+    RowCode.CONTEXT: "Context depth",
+    RowCode.PREFIX_CACHE: "Prefix cache",
+    RowCode.WARMUP: "Warm-up",
+    RowCode.UNFINISHED: "Whole load",
+    RowCode.FAILED: "Failed requests",
+    RowCode.LENGTHS: "Output lengths",
+    RowCode.LOOPS: "Looping answers",
+    RowCode.THROTTLING: "GPU clocks",
+    RowCode.STARVATION: "CPU starvation",
+    RowCode.GPU_SHARED: "Others on the GPUs",
+    RowCode.NEIGHBOURS: "Other runs meanwhile",
+    RowCode.DEFINITION: "Definition of speed",
+}
+STANDINGS: Mapping[Standing, str] = {
+    Standing.SAME: "same",
+    Standing.COMPARED: "compared",
+    Standing.TOLD: "note",
+    Standing.MATTERS: "not comparable",
+    Standing.UNKNOWN: "not known",
+}
+
+
+def row_words(row: Row, names: Names) -> str:
+    """What a row found, without its title and without a stop: 'Qwen3-32B and Llama-3.2-1B'."""
+    if row.values.get("not_needed"):
+        return "not needed for this"
+    if row.values.get("no_gpu"):
+        return "these machines have no GPU"
+    return WORDS[row.code](row.values, names)
+
+
+def pair_words(pair: Sequence[Any], form: Callable[[Any], str] = str) -> str:
+    first, second = ("not known" if one is None else form(one) for one in pair)
+    return first if first == second else f"{first} and {second}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _fields(values: Values, names: Names) -> str:
+    fields = values.get("fields")
+    if fields is None:
+        return "the configuration of an arm is not known"
+    told = [f"{name} {pair_words([v or 'not stated' for v in pair])}" for name, pair in fields.items()]
+    return "; ".join(told) or "alike"
+
+
+def _model(values: Values, names: Names) -> str:
+    return pair_words(values["models"]) + (": their files differ" if values.get("files_differ") else "")
+
+
+def _engine(values: Values, names: Names) -> str:
+    return f"{pair_words(values['engines'])}, version {pair_words(values['versions'])}"
+
+
+def _hardware(values: Values, names: Names) -> str:
+    machines = [", ".join(one) for one in values["machines"]]
+    gpus = [gpu and (", ".join(gpu) or "no GPU") for gpu in values["gpus"]]
+    same = "one machine" if machines[0] == machines[1] else f"machines {pair_words(machines)}"
+    return f"{same}, {pair_words(gpus)}" if any(gpu is not None for gpu in gpus) else same
+
+
+def _workload(values: Values, names: Names) -> str:
+    if values.get("missing"):
+        return "an arm had no load of ours: what was asked of it is not known"
+    told = [", ".join(filter(None, one)) or "none" for one in values["workloads"]]
+    if values.get("params"):
+        return f"{pair_words(told)}: set differently in {', '.join(values['params'])}"
+    return pair_words(told) + (", as their owner declared" if values.get("declared") else "")
+
+
+def _prompts(values: Values, names: Names) -> str:
+    if not values["measured"]:
+        return "no request of ours"
+    return f"{values['matched']} of {values['measured']} requests are shared by all runs"
+
+
+def _concurrency(values: Values, names: Names) -> str:
+    if values["wanted"] is None:
+        return "not needed for this"
+    targets = [" and ".join(map(str, one)) or "none" for one in values["targets"]]
+    return f"{values['wanted']} at once; the loads aimed at {pair_words(targets)}"
+
+
+def _context(values: Values, names: Names) -> str:
+    return f"{pair_words(values['prompt_tokens'], '{:.0f}'.format)} prompt tokens (median)"
+
+
+def _prefix(values: Values, names: Names) -> str:
+    return f"{pair_words(values['cached_share'], percent)} of the prompt tokens came from the cache"
+
+
+def _warmup(values: Values, names: Names) -> str:
+    warm = [" and ".join("warm" if one else "cold" for one in each) or "not known" for each in values["warm"]]
+    return {"warm": "each load began with requests that do not count", "cold": "no load was warmed up"}.get(
+        pair_words(warm), pair_words(warm)
+    )
+
+
+def _unfinished(values: Values, names: Names) -> str:
+    if not values.get("unsent"):
+        return "all of it was sent and ended"
+    told = [
+        f"{names[run_id]} {'goes on' if run_id in values['live'] else 'was broken off'}"
+        + (f": {unsent} requests are missing" if unsent else "")
+        for run_id, unsent in values["unsent"].items()
+    ]
+    return "; ".join(told)
+
+
+def _failed(values: Values, names: Names) -> str:
+    if not any(failures for failures, _ in values["failed"]):
+        return "none"
+    return pair_words(values["failed"], lambda one: f"{one[0]} of {one[1]}")
+
+
+def _lengths(values: Values, names: Names) -> str:
+    if not values:
+        return "no answer is shared"
+    tokens = pair_words(values["tokens"], "{:.0f}".format)
+    return f"{tokens} tokens (median of {values['prompt_class']}): {values['ratio']:.2f}×"
+
+
+def _loops(values: Values, names: Names) -> str:
+    if not values:
+        return "the answers were not judged"
+    past = ", in text that was asked to go on past the answer's end" if values["past_the_end"] else ""
+    return f"{pair_words(values['looped'], percent)} of the text repeats itself{past}"
+
+
+MEASURES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "starvation_ratio": ("of the time that its threads wanted a CPU they waited for one", percent),
+    "throttled_ratio": ("of the time held back by its CPU limit", percent),
+    "steal_ratio": ("of the CPU time taken by other machines on the host", percent),
+    "hardware_throttled": ("slowed down by heat or power", lambda one: "yes" if one else "no"),
+    "throttle_bits": ("NVML reasons", hex),
+    "power_capped": ("held at the power limit", lambda one: "yes" if one else "no"),
+    "sm_clock_mhz_median": ("MHz (median)", "{:.0f}".format),
+    "other_gpu_utilization": ("of the time others used its GPUs", percent),
+    "other_gpu_memory_bytes": ("GiB held by others", lambda one: f"{one / 2**30:.1f}"),
+}
+
+
+def _measured(values: Values, names: Names) -> str:
+    told = []
+    for name, arms in values["found"].items():
+        unit, form = MEASURES[name]
+        worst = [max((one for one in arm if one is not None), default=None) for arm in arms]
+        if any(one is not None for one in worst):
+            told.append(f"{pair_words(worst, form)} {unit}")
+    return "; ".join(told) or "; ".join(values["reasons"]) or "it was not measured"
+
+
+def _neighbours(values: Values, names: Names) -> str:
+    told = values.get("sharing") or values.get("beside") or {}
+    if not told:
+        return "none worked on this machine"
+    where = "on the same GPUs or CPUs" if values.get("sharing") else "on other GPUs of the machine"
+    return "; ".join(f"{len(others)} beside {names[run_id]} {where}" for run_id, others in told.items())
+
+
+def _definition(values: Values, names: Names) -> str:
+    if values.get("client"):
+        return "measured by our own client"
+    return pair_words([", ".join(str(d[0]) if d else "not known" for d in one) for one in values["definitions"]])
+
+
+WORDS: Mapping[RowCode, Callable[[Values, Names], str]] = {
+    RowCode.MODEL: _model,
+    RowCode.ENGINE: _engine,
+    RowCode.QUANTIZATION: _fields,
+    RowCode.KV_DTYPE: _fields,
+    RowCode.SETTINGS: _fields,
+    RowCode.SAMPLING: _fields,
+    RowCode.HARDWARE: _hardware,
+    RowCode.WORKLOAD: _workload,
+    RowCode.PROMPTS: _prompts,
+    RowCode.CONCURRENCY: _concurrency,
+    RowCode.CONTEXT: _context,
+    RowCode.PREFIX_CACHE: _prefix,
+    RowCode.WARMUP: _warmup,
+    RowCode.UNFINISHED: _unfinished,
+    RowCode.FAILED: _failed,
+    RowCode.LENGTHS: _lengths,
+    RowCode.LOOPS: _loops,
+    RowCode.THROTTLING: _measured,
+    RowCode.STARVATION: _measured,
+    RowCode.GPU_SHARED: _measured,
+    RowCode.NEIGHBOURS: _neighbours,
+    RowCode.DEFINITION: _definition,
+}
