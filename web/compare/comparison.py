@@ -171,6 +171,8 @@ def config_table(reports: Sequence[RunReport]) -> str:
         return '<p class="pw-muted">Nothing: these runs had the same configuration.</p>'
     names = " and ".join(reports[place].run.name for place in found.unknown)
     note = f'<p class="pw-muted">Not known: the configuration of {markup.text(names)}.</p>' if names else ""
-    body = [[markup.field(key), *(markup.setting(key, value) for value in values)] for key, values in found.rows.items()]
+    body = [
+        [markup.field(key), *(markup.setting(key, value) for value in values)] for key, values in found.rows.items()
+    ]
     head = ["", *(markup.named(f.run.name, f.run.color) for f in reports)]
     return (markup.table(head, body, wraps=True) if body else "") + note
