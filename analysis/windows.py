@@ -35,6 +35,10 @@ class Window:
     activity: str | None  # active | mixed | prefill | idle | None when unknowable
     definition: str
     requests_running: float | None = None
+    streams: float | None = None  # requests running throughout; None where their number changed
+    drafts: float | None = None
+    accepted: float | None = None  # of the drafts' tokens
+    is_whole: bool = True  # known for all of its length
 
 
 @dataclass(frozen=True, slots=True)
