@@ -2,9 +2,9 @@
 
 Definitions: peak is the 99th percentile of active windows, typical their 25th to 75th percentile, the headline their
 time-weighted median, the floor their 10th percentile. A window is active when it holds decoding and nothing else; the
-store labels them. One that is known for a part of its length, or longer than the others, gives its tokens and seconds
-to the factors but is in no percentile: a rate over 0.4 s is no peak of 2 s. Peaks are also told for each number of
-streams that held throughout a window, for four streams together are faster than one.
+store labels them. One that is known for a part of its length, or longer than the others, is in no peak: a rate over
+0.4 s is no peak of 2 s. Peaks are also told for each number of streams that held throughout a window, for four streams
+together are faster than one.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SpeedSummary:
     definition: str | None
     active_windows: int
     excluded_windows: int
-    peak_tps: float | None = None  # p99, whatever ran at once
+    peak_tps: float | None = None  # p99, whatever ran at once; None where no window is whole
     typical_tps: float | None = None
     typical_low_tps: float | None = None
     typical_high_tps: float | None = None
@@ -109,7 +109,7 @@ def active(windows: Sequence[Window]) -> list[Window]:
 
 
 def peak_worthy(windows: Sequence[Window]) -> list[Window]:
-    """The active windows whose rate is one of the usual length, known for all of it: percentiles are of these."""
+    """The active windows whose rate is one of the usual length, known for all of it."""
     usual_s = _usual_window_s(windows)
     return [w for w in active(windows) if w.is_whole and (usual_s is None or _is_close(w.window_s, usual_s))]
 
@@ -151,25 +151,26 @@ def _no_steps(unknown: int, counted: int) -> Reason:
 
 def summarize(windows: Sequence[Window]) -> SpeedSummary:
     """Peak, typical and floor of one run's windows, all of one definition."""
-    ranked = peak_worthy(windows)
+    ranked, whole = active(windows), peak_worthy(windows)
     definition = windows[0].definition if windows else None
     counts = (_common_window_s(windows), definition, len(ranked), len(windows) - len(ranked))
     if len(ranked) < FEWEST_WINDOWS:
-        return SpeedSummary(*counts, reason=_too_few(windows, ranked), peaks=peaks_of(ranked))
+        return SpeedSummary(*counts, reason=_too_few(windows, ranked), peaks=peaks_of(whole))
     rates = np.array([w.decode_tps for w in ranked], dtype=np.float64)
-    floor, low, high, peak = (float(q) for q in np.percentile(rates, [10, 25, 75, 99]))
+    floor, low, high = (float(q) for q in np.percentile(rates, [10, 25, 75]))
+    peak = _extremes([w.decode_tps for w in whole])
     return SpeedSummary(
         *counts,
-        peak_tps=peak,
+        peak_tps=peak.p99 if peak else None,
         typical_tps=weighted_median(rates, np.array([w.dt_s for w in ranked])),
         typical_low_tps=low,
         typical_high_tps=high,
         floor_tps=floor,
         concurrency=_mean_running(ranked),
         factors=speed_factors(windows),
-        maximum_tps=float(rates.max()),
-        peaks=peaks_of(ranked),
-        acceptance_peak=_extremes([w.acceptance_length for w in ranked]),
+        maximum_tps=peak.maximum if peak else None,
+        peaks=peaks_of(whole),
+        acceptance_peak=_extremes([w.acceptance_length for w in whole]),
         acceptance_length=acceptance_length(windows),
     )
 
@@ -185,10 +186,10 @@ def acceptance_length(windows: Sequence[Window]) -> float | None:
     return 1.0 + sum(accepted or 0.0 for accepted, _ in pairs) / drafts if drafts else None
 
 
-def peaks_of(ranked: Sequence[Window]) -> tuple[Peak, ...]:
+def peaks_of(whole: Sequence[Window]) -> tuple[Peak, ...]:
     """The peaks for each number of streams that held throughout at least one window."""
-    held = sorted({int(w.streams) for w in ranked if w.streams})
-    return tuple(peak for streams in held if (peak := _peak([w for w in ranked if w.streams == streams], streams)))
+    held = sorted({int(w.streams) for w in whole if w.streams})
+    return tuple(peak for streams in held if (peak := _peak([w for w in whole if w.streams == streams], streams)))
 
 
 def _peak(windows: Sequence[Window], streams: int) -> Peak | None:
