@@ -43,6 +43,7 @@ class CounterSample:
     accept_length_gauge: float | None = None  # as the engine states it
     accept_rate_gauge: float | None = None
     generation_tps_gauge: float | None = None
+    process_start_s: float | None = None  # since the epoch, as the server says it of its own process
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 ADDRESS_ONLY = frozenset({"argv", "port", "host", "served_model_name"})  # differ without the serving differing
+OF_ANY_LOG = frozenset({"engine", "engine_version", "launcher"})  # known without a configuration
+
+
+class Comparison(NamedTuple):
+    """How configurations differ, as far as they are known."""
+
+    rows: dict[str, list[Any]]  # field -> its value in each; None: not stated, or not known
+    unknown: list[int]  # the places of those of which no configuration is known
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all are known and none differs: nobody knows whether an unknown one is like another."""
+        return not self.rows and not self.unknown
+
+
+def compare_configs(configs: Sequence[Mapping[str, Any]]) -> Comparison:
+    """What differs between configurations; where one is not known, what it does not state differs from nothing."""
+    unknown = [place for place, config in enumerate(configs) if not is_known(config)]
+    rows = {
+        key: values
+        for key, values in differing_fields(configs).items()
+        if _differ([v for place, v in enumerate(values) if v is not None or place not in unknown])
+    }
+    return Comparison(rows, unknown)
+
+
+def is_known(config: Mapping[str, Any]) -> bool:
+    """Whether how a server was started is known: by its command, or by the fields that its log states."""
+    return bool(config.get("argv")) or (config.get("launcher") == "import" and not flatten(config).keys() <= OF_ANY_LOG)
+
+
+def _differ(values: Sequence[Any]) -> bool:
+    return any(value != values[0] for value in values)
 
 
 def differing_fields(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -13,7 +46,7 @@ def differing_fields(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any
     flat = [flatten(config) for config in configs]
     keys = list(dict.fromkeys(key for one in flat for key in one))
     rows = {key: [one.get(key) for one in flat] for key in keys if key.split(".")[0] not in ADDRESS_ONLY}
-    return {key: values for key, values in rows.items() if any(v != values[0] for v in values)}
+    return {key: values for key, values in rows.items() if _differ(values)}
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -14,6 +14,25 @@ SAME = {
 }
 OPEN_CHOICES = {"auto", "true", ""}
 NOT_CONFIGURATION = {"ready", "time_to_ready_s"}
+SEVERAL = {"kv_pools"}  # a server says one a line, and has them all
+# Spellings of one data type; 'fp8' alone is e4m3 to every engine, and AMD's e4m3 has a name of its own.
+_DTYPES = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "half": "float16",
+    "f16": "float16",
+    "fp32": "float32",
+    "float": "float32",
+    "f32": "float32",
+    "fp8": "float8_e4m3fn",
+    "fp8_e4m3": "float8_e4m3fn",
+    "fp8_e4m3fn": "float8_e4m3fn",
+    "fp8_e4m3fnuz": "float8_e4m3fn",
+    "float8_e4m3": "float8_e4m3fn",
+    "float8_e4m3fnuz": "float8_e4m3fn",
+    "fp8_e5m2": "float8_e5m2",
+    "float8_e5m2fnuz": "float8_e5m2",
+}
 
 
 class Told(NamedTuple):
@@ -35,22 +54,49 @@ class Row(NamedTuple):
 
 
 def effective_rows(asked: Mapping[str, Any], engine: str, told: Sequence[Told]) -> list[Row]:
-    """The asked fields (dotted keys) with what the log says of them, then what it alone says; the last line wins."""
+    """The asked fields (dotted keys) with what the log says of them, then what it alone says; the last line wins.
+
+    Of what a server has several of, all that its last start says are listed, each once.
+    """
     names = {**SAME, **(BY_NAME[engine].effective_names if engine in BY_NAME else {})}
     said = {names.get(one.key, one.key): one for one in told if one.key not in NOT_CONFIGURATION}
+    said |= {key: _all_of(key, told) for key in SEVERAL & said.keys()}
     keys = [*asked, *(key for key in said if key not in asked)]
     return [_row(key, asked.get(key), said.get(key)) for key in keys]
+
+
+def _all_of(key: str, told: Sequence[Told]) -> Told:
+    """Every value of a key since the start before was ready, ranks that say the same counted once; the last line."""
+    found: list[Told] = []
+    was_ready = False
+    for one in told:
+        if one.key == key:
+            found = [one] if was_ready else [*found, one]
+            was_ready = False
+        was_ready = was_ready or one.key == "ready"
+    values = [one.value for i, one in enumerate(found) if one.value not in [other.value for other in found[:i]]]
+    return Told(key, values, found[-1].line)
 
 
 def _row(key: str, asked: Any, told: Told | None) -> Row:
     if told is None:
         return Row(key, asked, None, None, False)
-    return Row(key, asked, told.value, told.line, _is_other(asked, told.value))
+    return Row(key, asked, told.value, told.line, _is_other(key, asked, told.value))
 
 
-def _is_other(asked: Any, effective: Any) -> bool:
-    """'fp8' and 'fp8_e4m3', 'bfloat16' and 'torch.bfloat16' are one choice; 'auto' leaves it open."""
-    one, other = (str(value).lower().removeprefix("torch.") for value in (asked, effective))
-    if asked is None or one in OPEN_CHOICES:
+def _is_other(field: str, asked: Any, effective: Any) -> bool:
+    """'fp8_e4m3' and 'float8_e4m3fn', 4 and '4' are one choice; 'auto' leaves it open."""
+    one, other = _normal(asked), _normal(effective)
+    if asked is None or one in OPEN_CHOICES or one == other:
         return False
-    return not (one.startswith(other) or other.startswith(one))
+    # An engine names the kernel beside the method that was asked for: 'awq' runs as 'awq_marlin'.
+    return not (field == "quantization" and str(other).startswith(f"{one}_"))
+
+
+def _normal(value: Any) -> str | float:
+    """Numbers as numbers, data types under one name, other text without regard to case."""
+    text = str(value).strip().lower().removeprefix("torch.")
+    try:
+        return float(text)
+    except ValueError:
+        return _DTYPES.get(text, text)

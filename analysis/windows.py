@@ -2,7 +2,9 @@
 
 Definitions: peak is the 99th percentile of active windows, typical their 25th to 75th percentile, the headline their
 time-weighted median, the floor their 10th percentile. A window is active when it holds decoding and nothing else; the
-store labels them.
+store labels them. One that is known for a part of its length, or longer than the others, is in no peak: a rate over
+0.4 s is no peak of 2 s. Peaks are also told for each number of streams that held throughout a window, for four streams
+together are faster than one.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import numpy.typing as npt
 from analysis.reasons import Code, Reason
 
 Floats = npt.NDArray[np.float64]
+MOST = 0.8  # share of a run's windows that make a length its usual one
+SAME_LENGTH = 0.1  # looks come a little early or late
 FEWEST_WINDOWS = 3  # under this many active windows a percentile says nothing
 
 
@@ -35,6 +39,10 @@ class Window:
     activity: str | None  # active | mixed | prefill | idle | None when unknowable
     definition: str
     requests_running: float | None = None
+    streams: float | None = None  # requests running throughout; None where their number changed
+    drafts: float | None = None
+    accepted: float | None = None  # of the drafts' tokens
+    is_whole: bool = True  # known for all of its length
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,24 @@ class Factors:
 
 
 @dataclass(frozen=True, slots=True)
+class Extremes:
+    """The highest of some windows, both ways people mean it, and of how many windows that is."""
+
+    p99: float
+    maximum: float
+    windows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The peaks of the windows in which so many requests ran throughout; acceptance None where no draft was counted."""
+
+    streams: int
+    decode_tps: Extremes
+    acceptance_length: Extremes | None
+
+
+@dataclass(frozen=True, slots=True)
 class SpeedSummary:
     """What a run's active windows say; every number in decode tok/s. None with `reason` when they say nothing."""
 
@@ -58,7 +84,7 @@ class SpeedSummary:
     definition: str | None
     active_windows: int
     excluded_windows: int
-    peak_tps: float | None = None
+    peak_tps: float | None = None  # p99, whatever ran at once; None where no window is whole
     typical_tps: float | None = None
     typical_low_tps: float | None = None
     typical_high_tps: float | None = None
@@ -66,11 +92,26 @@ class SpeedSummary:
     concurrency: float | None = None
     factors: Factors | None = None
     reason: Reason | None = None
+    maximum_tps: float | None = None
+    peaks: tuple[Peak, ...] = ()  # by streams, the fewest first
+    acceptance_peak: Extremes | None = None  # of the acceptance length, whatever ran at once
+    acceptance_length: float | None = None  # over the windows of the factors
+
+    @property
+    def single_stream_peak(self) -> Peak | None:
+        """The peaks of one request alone."""
+        return next((peak for peak in self.peaks if peak.streams == 1), None)
 
 
 def active(windows: Sequence[Window]) -> list[Window]:
     """The windows that may be ranked: pure decoding with a known rate."""
     return [w for w in windows if w.activity == "active" and w.decode_tps is not None]
+
+
+def peak_worthy(windows: Sequence[Window]) -> list[Window]:
+    """The active windows whose rate is one of the usual length, known for all of it."""
+    usual_s = _usual_window_s(windows)
+    return [w for w in active(windows) if w.is_whole and (usual_s is None or _is_close(w.window_s, usual_s))]
 
 
 def weighted_median(values: Floats, weights: Floats) -> float:
@@ -110,29 +151,74 @@ def _no_steps(unknown: int, counted: int) -> Reason:
 
 def summarize(windows: Sequence[Window]) -> SpeedSummary:
     """Peak, typical and floor of one run's windows, all of one definition."""
-    ranked = active(windows)
+    ranked, whole = active(windows), peak_worthy(windows)
     definition = windows[0].definition if windows else None
     counts = (_common_window_s(windows), definition, len(ranked), len(windows) - len(ranked))
     if len(ranked) < FEWEST_WINDOWS:
-        return SpeedSummary(*counts, reason=_too_few(windows, ranked))
+        return SpeedSummary(*counts, reason=_too_few(windows, ranked), peaks=peaks_of(whole))
     rates = np.array([w.decode_tps for w in ranked], dtype=np.float64)
-    floor, low, high, peak = (float(q) for q in np.percentile(rates, [10, 25, 75, 99]))
+    floor, low, high = (float(q) for q in np.percentile(rates, [10, 25, 75]))
+    peak = _extremes([w.decode_tps for w in whole])
     return SpeedSummary(
         *counts,
-        peak_tps=peak,
+        peak_tps=peak.p99 if peak else None,
         typical_tps=weighted_median(rates, np.array([w.dt_s for w in ranked])),
         typical_low_tps=low,
         typical_high_tps=high,
         floor_tps=floor,
         concurrency=_mean_running(ranked),
         factors=speed_factors(windows),
+        maximum_tps=peak.maximum if peak else None,
+        peaks=peaks_of(whole),
+        acceptance_peak=_extremes([w.acceptance_length for w in whole]),
+        acceptance_length=acceptance_length(windows),
     )
 
 
+def acceptance_length(windows: Sequence[Window]) -> float | None:
+    """1 + accepted / drafts over the windows of `speed_factors`; None where none of them counts drafts.
+
+    Equal to that tokens per step where every step drafts. Acceptance over a whole run is of other windows too.
+    """
+    counted = [w for w in active(windows) if w.tokens is not None and w.dt_s > 0]
+    pairs = [(w.accepted, w.drafts) for w in counted if w.accepted is not None and w.drafts]
+    drafts = sum(drafts or 0.0 for _, drafts in pairs)
+    return 1.0 + sum(accepted or 0.0 for accepted, _ in pairs) / drafts if drafts else None
+
+
+def peaks_of(whole: Sequence[Window]) -> tuple[Peak, ...]:
+    """The peaks for each number of streams that held throughout at least one window."""
+    held = sorted({int(w.streams) for w in whole if w.streams})
+    return tuple(peak for streams in held if (peak := _peak([w for w in whole if w.streams == streams], streams)))
+
+
+def _peak(windows: Sequence[Window], streams: int) -> Peak | None:
+    speed = _extremes([w.decode_tps for w in windows])
+    return Peak(streams, speed, _extremes([w.acceptance_length for w in windows])) if speed else None
+
+
+def _extremes(values: Sequence[float | None]) -> Extremes | None:
+    known = [value for value in values if value is not None]
+    return Extremes(float(np.percentile(known, 99)), max(known), len(known)) if known else None
+
+
+def _usual_window_s(windows: Sequence[Window]) -> float | None:
+    """The length of most windows; None where there is no such length, for lines of a log may each have their own."""
+    lengths = [w.window_s for w in windows if w.window_s is not None]
+    if not lengths or len(lengths) < len(windows):
+        return None
+    usual_s = float(np.median(lengths))
+    return usual_s if sum(_is_close(length, usual_s) for length in lengths) >= MOST * len(lengths) else None
+
+
 def _common_window_s(windows: Sequence[Window]) -> float | None:
-    """The length that all windows share; log lines may each have their own."""
-    lengths = {w.window_s for w in windows}
-    return lengths.pop() if len(lengths) == 1 else None
+    """The usual length as it is told: looks are never exactly 5 s apart."""
+    usual_s = _usual_window_s(windows)
+    return None if usual_s is None else float(f"{usual_s:.2g}")
+
+
+def _is_close(length_s: float | None, usual_s: float) -> bool:
+    return length_s is not None and abs(length_s - usual_s) <= SAME_LENGTH * usual_s
 
 
 def _too_few(windows: Sequence[Window], ranked: Sequence[Window]) -> Reason:

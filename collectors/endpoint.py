@@ -11,7 +11,7 @@ from domain import JsonValue, Run, RunState
 from engines import BY_NAME
 from engines.base import CounterMap, Engine, MetricPoint, Scrape
 from machine.bounded_http import Answer, BadAnswerError, BoundedHttp, NoAnswerError, ReadLimits
-from samples import Batch, Event, Sample
+from samples import Batch, CounterSample, Event, Sample
 
 # A /metrics of a large vLLM has 1 MB; /slots of older llama.cpp repeats whole prompts.
 LIMITS = ReadLimits(body_bytes=16 << 20, total_s=5.0)
@@ -29,6 +29,15 @@ class _Connection:
     answered: bool = False
     missing: dict[str, float] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
+    ranks: set[tuple[str, int]] = field(default_factory=set)  # seen so far: definition and engine index
+
+    def with_missing(self, looked: list[CounterSample]) -> list[CounterSample]:
+        """The look, and for each rank that it lacks a sample in which nothing is known: its sum is no sum of all."""
+        here = {(sample.definition, sample.engine_index) for sample in looked}
+        spoken = {sample.definition for sample in looked}
+        missing = sorted(rank for rank in self.ranks - here if rank[0] in spoken)
+        self.ranks |= here
+        return looked + [CounterSample(looked[0].run_id, looked[0].ts, looked[0].mono_s, *rank) for rank in missing]
 
 
 class EndpointCollector(Collector):
@@ -103,7 +112,7 @@ class EndpointCollector(Collector):
         metrics = self._get(connection, engine.metrics_path)
         if metrics is not None:
             points = _points(metrics, engine, counters)
-            samples += counters.counter_samples(self._scrape(run, points))
+            samples += connection.with_missing(counters.counter_samples(self._scrape(run, points)))
         slots = self._get(connection, engine.slots_path)
         if slots is not None:
             samples += counters.slot_samples(replace(self._scrape(run, points), slots=_json(slots, engine)))

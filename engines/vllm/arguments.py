@@ -58,6 +58,8 @@ def _read_engine(text: str) -> dict[str, JsonValue] | None:
     plain = _ENGINE_SPECULATION.sub("", text)
     arguments = read_pairs(plain[found.end() :], _ENGINE_NAMES)
     arguments["max_model_len"] = arguments.pop("max_seq_len", None)
+    if arguments.get("data_parallel_size") == "1":  # each engine of several says so of itself
+        del arguments["data_parallel_size"]
     if isinstance(arguments.get("dtype"), str):
         arguments["dtype"] = arguments["dtype"].removeprefix("torch.")
     if drafting:

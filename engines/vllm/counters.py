@@ -41,19 +41,21 @@ V1_ONLY = (
     "vllm:gpu_prefix_cache_queries_total",
     "vllm:gpu_prefix_cache_queries",
 )
-METRIC_NAMES = frozenset(
+PROCESS_START = "process_start_time_seconds"  # of the API server, which lives and dies with its engines
+METRIC_NAMES = frozenset({PROCESS_START}) | frozenset(
     name for names in (*SUMS.values(), PER_POSITION, PROMPT_BY_SOURCE, PROMPT, V1_ONLY) for name in names
 )
 
 
 def counter_samples(scrape: Scrape) -> list[CounterSample]:
     """One sample per `engine` label (a DP rank); a server without that label is engine 0."""
-    points = Points(scrape.points)
+    points = Points(point for point in scrape.points if point.name != PROCESS_START)
+    started = Points(scrape.points).total(PROCESS_START)
     engines = points.label_values("engine")
     definition = "vllm.counter" if engines or any(name in points for name in V1_ONLY) else "vllm.v0.counter"
     if not engines:
-        return [_sample(scrape, definition, points, 0)] if points else []
-    return [_sample(scrape, definition, points, index, engine=name) for index, name in _numbered(engines)]
+        return [_sample(scrape, definition, points, 0, started)] if points else []
+    return [_sample(scrape, definition, points, index, started, engine=name) for index, name in _numbered(engines)]
 
 
 def slot_samples(scrape: Scrape) -> list[SlotSample]:
@@ -66,7 +68,9 @@ def _numbered(engines: list[str]) -> list[tuple[int, str]]:
     return [(index if number is None else number, name) for number, index, name in numbers]
 
 
-def _sample(scrape: Scrape, definition: str, points: Points, index: int, **labels: str) -> CounterSample:
+def _sample(
+    scrape: Scrape, definition: str, points: Points, index: int, started: float | None, **labels: str
+) -> CounterSample:
     sums: dict[str, Any] = {field: points.total(*names, **labels) for field, names in SUMS.items()}
     return CounterSample(
         run_id=scrape.run_id,
@@ -76,6 +80,7 @@ def _sample(scrape: Scrape, definition: str, points: Points, index: int, **label
         engine_index=index,
         prompt_tokens_total=_computed_prompt_tokens(points, labels),
         accepted_per_pos_total=points.by_position(*PER_POSITION, **labels),
+        process_start_s=started,
         **sums,
     )
 

@@ -119,12 +119,15 @@ def read_facts(text: str) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_config(text: str) -> Iterator[tuple[str, JsonValue]]:
+    """What the engine's own line says; each engine of several words itself as the only one, which is left out."""
     head = _CONFIG.search(text)
     if head is None:
         return
     known: set[str] = set()
     for name, _, value in _CONFIG_PAIR.findall(text, head.end()):
         entry = _CONFIG_FACTS.get(name)
+        if (name, value) == ("data_parallel_size", "1"):
+            continue
         if entry and name not in known and value != "None" and (entry[1] is str or _COUNT.fullmatch(value)):
             known.add(name)
             yield entry[0], entry[1](value)

@@ -1,12 +1,12 @@
 -- Acceptance of each run over all its life, of each of its sources: ratios of sums. Where nothing of what was drafted
--- got accepted the length is 1, however many drafts that were.
+-- got accepted the length is 1, however many drafts that were. Drafts made while nobody looked count: counters go on.
 
 CREATE OR REPLACE MACRO acceptance_of(run_ids) AS TABLE
 WITH sums AS (
     SELECT
         run_id, definition, 'counter' AS source, sum_of_all(drafts) AS drafts, sum(accepted) AS accepted,
         sum_of_all(draft_tokens) AS draft_tokens, add_lists(list(accepted_per_pos)) AS accepted_per_pos
-    FROM counter_progress(NULL::TIMESTAMPTZ, run_ids) WHERE accepted IS NOT NULL GROUP BY ALL
+    FROM counted(NULL::TIMESTAMPTZ, run_ids) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
     UNION ALL
     SELECT run_id, definition, 'log', sum_of_all(drafts), sum(accepted), sum_of_all(draft_tokens), NULL
     FROM log_drafts(run_ids) GROUP BY ALL
@@ -17,3 +17,25 @@ SELECT
     acceptance_rate_of(accepted, draft_tokens) AS acceptance_rate,
     per_position_of(accepted_per_pos, drafts) AS per_position
 FROM sums;
+
+-- What each run's counters say of all of it that they saw. `unseen_s` are seconds between two looks that were too far
+-- apart, or did not fit each other: their tokens are in the sums, for counters go on, but not in any rate of a window.
+CREATE OR REPLACE MACRO run_totals_of(run_ids) AS TABLE
+SELECT
+    run_id, definition,
+    sum_of_all(decode_tokens) AS decode_tokens, sum(decode_s) AS decode_s,
+    ratio(sum_of_all(decode_tokens), sum(decode_s)) AS mean_decode_tps,
+    sum(decode_tokens) FILTER (is_unseen) AS unseen_tokens, sum(decode_s) FILTER (is_unseen) AS unseen_s,
+    count(*) FILTER (is_lost) AS lost_intervals
+FROM (
+    SELECT
+        run_id, definition, mono_s,
+        sum_of_all(CASE WHEN is_counted THEN decode_tokens END) AS decode_tokens,
+        max(CASE WHEN is_counted THEN decode_s END) AS decode_s,
+        bool_or(broken IS NOT NULL) AS is_unseen, NOT bool_and(is_counted) AS is_lost
+    FROM counted(NULL::TIMESTAMPTZ, run_ids) WHERE dt_s > 0
+    GROUP BY run_id, definition, mono_s
+)
+GROUP BY run_id, definition;
+
+CREATE OR REPLACE VIEW run_totals AS FROM run_totals_of(NULL::VARCHAR[]);

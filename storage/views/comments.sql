@@ -47,7 +47,7 @@ COMMENT ON COLUMN engine_samples.since_ready_s IS 'seconds from the moment the r
 COMMENT ON COLUMN engine_samples.source IS 'who said it: counter, slots or log';
 COMMENT ON COLUMN engine_samples.definition IS 'whose definition of the numbers it is; see metric_definitions';
 COMMENT ON COLUMN engine_samples.engine_index IS 'data-parallel rank; null where ranks are summed';
-COMMENT ON COLUMN engine_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window, or as the log''s lines tell; null where they do not';
+COMMENT ON COLUMN engine_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window (no shorter than two scrapes are apart), or as the log''s lines tell; null where they do not, and at a scrape that lacks a rank';
 COMMENT ON COLUMN engine_samples.covered_s IS 'seconds of it that were really measured: less than window_s after a gap or a reset';
 COMMENT ON COLUMN engine_samples.decode_tps IS 'decode tokens per second, first tokens not counted; llamacpp.counter: per stream';
 COMMENT ON COLUMN engine_samples.tokens_per_step IS 'tokens per request-step, steps without a draft included';
@@ -65,6 +65,10 @@ COMMENT ON COLUMN engine_samples.reason IS 'why something in the row is null, or
 COMMENT ON COLUMN engine_samples.decode_tokens IS 'numerator of decode_tps';
 COMMENT ON COLUMN engine_samples.decode_s IS 'denominator of decode_tps, in seconds';
 COMMENT ON COLUMN engine_samples.steps IS 'numerator of steps_per_s';
+COMMENT ON COLUMN engine_samples.decode_steps IS 'steps of decode_tokens, those of first tokens left out; null where a part of them is not counted';
+COMMENT ON COLUMN engine_samples.drafts IS 'drafts whose accepted tokens are known';
+COMMENT ON COLUMN engine_samples.accepted IS 'tokens accepted of them';
+COMMENT ON COLUMN engine_samples.streams IS 'requests running throughout; null where their number changed';
 
 COMMENT ON VIEW run_samples IS 'As engine_samples, with the ranks of a run summed; null as soon as one rank''s share is unknown.';
 COMMENT ON COLUMN run_samples.run_id IS 'the run''s id';
@@ -73,7 +77,7 @@ COMMENT ON COLUMN run_samples.since_ready_s IS 'seconds from the moment the run 
 COMMENT ON COLUMN run_samples.source IS 'who said it: counter, slots or log';
 COMMENT ON COLUMN run_samples.definition IS 'whose definition of the numbers it is; see metric_definitions';
 COMMENT ON COLUMN run_samples.engine_index IS 'data-parallel rank; null where ranks are summed';
-COMMENT ON COLUMN run_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window, or as the log''s lines tell; null where they do not';
+COMMENT ON COLUMN run_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window (no shorter than two scrapes are apart), or as the log''s lines tell; null where they do not, and at a scrape that lacks a rank';
 COMMENT ON COLUMN run_samples.covered_s IS 'seconds of it that were really measured: less than window_s after a gap or a reset';
 COMMENT ON COLUMN run_samples.decode_tps IS 'decode tokens per second, first tokens not counted; llamacpp.counter: per stream';
 COMMENT ON COLUMN run_samples.tokens_per_step IS 'tokens per request-step, steps without a draft included';
@@ -91,6 +95,10 @@ COMMENT ON COLUMN run_samples.reason IS 'why something in the row is null, or le
 COMMENT ON COLUMN run_samples.decode_tokens IS 'numerator of decode_tps';
 COMMENT ON COLUMN run_samples.decode_s IS 'denominator of decode_tps, in seconds';
 COMMENT ON COLUMN run_samples.steps IS 'numerator of steps_per_s';
+COMMENT ON COLUMN run_samples.decode_steps IS 'steps of decode_tokens, those of first tokens left out; null where a part of them is not counted';
+COMMENT ON COLUMN run_samples.drafts IS 'drafts whose accepted tokens are known';
+COMMENT ON COLUMN run_samples.accepted IS 'tokens accepted of them';
+COMMENT ON COLUMN run_samples.streams IS 'requests running throughout; null where their number changed';
 
 COMMENT ON VIEW samples_crosscheck IS 'Each throughput the log printed against the engine''s counters over the same seconds.';
 COMMENT ON COLUMN samples_crosscheck.run_id IS 'the run''s id';
@@ -102,14 +110,24 @@ COMMENT ON COLUMN samples_crosscheck.log_tps IS 'tokens per second as printed';
 COMMENT ON COLUMN samples_crosscheck.counter_tps IS 'the same tokens from the counters; null when they do not cover nine tenths of the window, or 95 % of the log''s tokens';
 COMMENT ON COLUMN samples_crosscheck.relative_difference IS '(counter_tps - log_tps) / log_tps';
 
-COMMENT ON VIEW progress IS 'Increments between two looks at an engine rank, from which every rate is made; all null in an interval with a reset or a gap.';
+COMMENT ON VIEW run_totals IS 'What a run''s counters say of all of it: sums, with what was counted while nobody looked. That part is in no rate of a window.';
+COMMENT ON COLUMN run_totals.run_id IS 'the run''s id';
+COMMENT ON COLUMN run_totals.definition IS 'whose counters they are';
+COMMENT ON COLUMN run_totals.decode_tokens IS 'tokens decoded between the first and the last look; null where a reset hides some';
+COMMENT ON COLUMN run_totals.decode_s IS 'seconds they took';
+COMMENT ON COLUMN run_totals.mean_decode_tps IS 'decode_tokens / decode_s, idle time included';
+COMMENT ON COLUMN run_totals.unseen_tokens IS 'of them those of which only the sum is known: counted over a silence, or by looks that contradict each other; null: none';
+COMMENT ON COLUMN run_totals.unseen_s IS 'seconds of these; null: none';
+COMMENT ON COLUMN run_totals.lost_intervals IS 'intervals between two looks of which nothing is known: after a reset, or over a silence in which the server may have been restarted';
+
+COMMENT ON VIEW progress IS 'Increments between two looks at an engine rank, from which every rate is made; all null in an interval with a reset, a gap or a contradiction.';
 COMMENT ON COLUMN progress.run_id IS 'the run''s id';
 COMMENT ON COLUMN progress.ts IS 'when it was measured';
 COMMENT ON COLUMN progress.mono_s IS 'the collector''s monotonic clock, seconds';
 COMMENT ON COLUMN progress.source IS 'counter or slots';
 COMMENT ON COLUMN progress.definition IS 'whose counters they are';
 COMMENT ON COLUMN progress.engine_index IS 'data-parallel rank';
-COMMENT ON COLUMN progress.dt_s IS 'seconds since the look before';
+COMMENT ON COLUMN progress.dt_s IS 'seconds since the look before; null at a look that lacks a rank, 0 where this rank is new';
 COMMENT ON COLUMN progress.covered_s IS 'dt_s, or null when the interval is broken';
 COMMENT ON COLUMN progress.decode_tokens IS 'tokens decoded, first tokens not counted';
 COMMENT ON COLUMN progress.decode_s IS 'seconds they took';
@@ -117,6 +135,8 @@ COMMENT ON COLUMN progress.printed_tokens IS 'tokens as the engine''s log counts
 COMMENT ON COLUMN progress.step_tokens IS 'tokens made in `steps`';
 COMMENT ON COLUMN progress.steps IS 'request-steps; of a speculating SGLang the verify steps, from its gauge';
 COMMENT ON COLUMN progress.step_s IS 'seconds of `steps`; null where steps are not counted';
+COMMENT ON COLUMN progress.decode_steps IS 'request-steps of decode_tokens: those of first tokens left out';
+COMMENT ON COLUMN progress.running_before IS 'requests being served at the look before';
 COMMENT ON COLUMN progress.drafts IS 'drafts proposed';
 COMMENT ON COLUMN progress.draft_tokens IS 'tokens drafted';
 COMMENT ON COLUMN progress.accepted IS 'drafted tokens accepted';
@@ -141,3 +161,4 @@ COMMENT ON MACRO TABLE engine_samples_since IS 'engine_samples_since(t, run_ids 
 COMMENT ON MACRO TABLE run_samples_since IS 'run_samples_since(t, run_ids := null): run_samples after a moment, at the price of what came after it.';
 COMMENT ON MACRO TABLE crosscheck_of IS 'crosscheck_of(run_ids): samples_crosscheck of these runs.';
 COMMENT ON MACRO TABLE acceptance_of IS 'acceptance_of(run_ids): acceptance of each run over all its life, a row for each of its sources; ratios of sums.';
+COMMENT ON MACRO TABLE run_totals_of IS 'run_totals_of(run_ids): run_totals of these runs.';

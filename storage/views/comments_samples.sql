@@ -25,6 +25,7 @@ COMMENT ON COLUMN counter_samples.kv_usage_ratio IS 'gauge, 0..1';
 COMMENT ON COLUMN counter_samples.accept_length_gauge IS 'acceptance length as the engine states it';
 COMMENT ON COLUMN counter_samples.accept_rate_gauge IS 'acceptance rate as the engine states it';
 COMMENT ON COLUMN counter_samples.generation_tps_gauge IS 'tokens per second as the engine states it';
+COMMENT ON COLUMN counter_samples.process_start_s IS 'when the server says its process began, seconds since the epoch: another one is a restart';
 
 COMMENT ON VIEW slot_samples IS 'One llama.cpp slot as /slots showed it.';
 COMMENT ON COLUMN slot_samples.run_id IS 'the run''s id';

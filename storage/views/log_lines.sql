@@ -19,7 +19,17 @@ END;
 -- Lines with the time that they speak of: `window_s` as printed or as the engine keeps it, `decode_s` also where only
 -- the line before tells it.
 CREATE OR REPLACE MACRO log_lines(since, run_ids) AS TABLE
-WITH printed AS (
+WITH finite_lines AS (
+    SELECT * REPLACE (
+        finite(generation_tps) AS generation_tps, finite(prompt_tps) AS prompt_tps,
+        finite(requests_running) AS requests_running, finite(requests_waiting) AS requests_waiting,
+        finite(kv_usage_ratio) AS kv_usage_ratio, finite(acceptance_length) AS acceptance_length,
+        finite(acceptance_rate) AS acceptance_rate, finite(window_s) AS window_s,
+        CASE WHEN NOT list_has_any(list_transform(per_position, lambda x: isfinite(x)), [false]) THEN per_position END
+            AS per_position
+    )
+    FROM log_samples_of(run_ids)
+), printed AS (
     SELECT
         l.*, r.config,
         epoch(l.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s,
@@ -29,7 +39,7 @@ WITH printed AS (
         vllm_has_window(l.definition, generation_tps) AS has_usual_window,
         coalesce(lag(generation_tps) OVER lines, 0) + coalesce(lag(prompt_tps) OVER lines, 0) > 0 AS follows_work,
         ts_source = 'stamp' AND lag(ts_source) OVER lines = 'stamp' AS are_stamped
-    FROM log_samples_of(run_ids) l LEFT JOIN stored_runs(run_ids) r ON r.id = l.run_id
+    FROM finite_lines l LEFT JOIN stored_runs(run_ids) r ON r.id = l.run_id
     WHERE since IS NULL OR l.ts >= since - INTERVAL 1 MINUTE
     WINDOW lines AS (
         PARTITION BY l.run_id, l.definition, engine_index, rank, l.kind IS NULL AND generation_tps IS NULL
@@ -66,6 +76,7 @@ SELECT
         ELSE 'the log has no step counter'
     END AS reason,
     generation_tps * decode_s AS decode_tokens, decode_s, NULL::DOUBLE AS steps,
+    CASE WHEN broken IS NULL AND running_before = requests_running THEN requests_running END AS streams,
     {'kind': kind, 'usual_s': usual_s, 'accepted': accepted_tokens, 'drafted': drafted_tokens} AS printed
 FROM judged;
 

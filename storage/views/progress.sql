@@ -1,25 +1,28 @@
 -- Every engine's increments between two looks, all alike; in an interval with a reset or a gap all of them are null.
 
+-- The increments as they were counted, broken intervals too. Where is_counted they are right as a sum, whatever their
+-- course was: over a silence of ours, or where one counter was seen later than another.
+CREATE OR REPLACE MACRO counted(since, run_ids) AS TABLE
+FROM vllm_scraped(since, run_ids)
+UNION ALL BY NAME FROM sglang_scraped(since, run_ids)
+UNION ALL BY NAME FROM llamacpp_scraped(since, run_ids);
+
 CREATE OR REPLACE MACRO counter_progress(since, run_ids) AS TABLE
 SELECT
     run_id, 'counter' AS source, definition, engine_index, ts, mono_s, dt_s,
     unbroken.*,
-    requests_running, requests_waiting, kv_usage_ratio,
+    running_before, requests_running, requests_waiting, kv_usage_ratio,
     coalesce(broken, gap) AS reason
 FROM (
     SELECT
         CASE WHEN broken IS NULL THEN {
             'covered_s': dt_s, 'decode_tokens': decode_tokens, 'decode_s': decode_s, 'printed_tokens': printed_tokens,
-            'step_tokens': step_tokens, 'steps': steps, 'step_s': step_s, 'drafts': drafts,
-            'draft_tokens': draft_tokens, 'accepted': accepted, 'accepted_per_pos': accepted_per_pos,
+            'step_tokens': step_tokens, 'steps': steps, 'step_s': step_s, 'decode_steps': decode_steps,
+            'drafts': drafts, 'draft_tokens': draft_tokens, 'accepted': accepted, 'accepted_per_pos': accepted_per_pos,
             'prompt_tokens': prompt_tokens, 'preemptions': preemptions, 'activity': activity
         } END AS unbroken,
         *
-    FROM (
-        FROM vllm_scraped(since, run_ids)
-        UNION ALL BY NAME FROM sglang_scraped(since, run_ids)
-        UNION ALL BY NAME FROM llamacpp_scraped(since, run_ids)
-    )
+    FROM counted(since, run_ids)
 );
 
 CREATE OR REPLACE MACRO progress_since(since, run_ids) AS TABLE

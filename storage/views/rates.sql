@@ -9,6 +9,8 @@ WITH placed AS (
         CASE WHEN by_rank THEN p.engine_index END AS rank,
         epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s
     FROM progress_since(since, run_ids) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
+    -- No interval ends at a look that lacks a rank (no dt_s), and none of its own at one where a rank is new (0).
+    WHERE CASE WHEN w IS NULL THEN NOT by_rank OR dt_s IS NULL OR dt_s > 0 ELSE dt_s >= 0 END
 ), scrapes AS (
     SELECT
         run_id, source, definition, rank, ts, mono_s, since_ready_s, max(dt_s) AS dt_s,
@@ -16,9 +18,11 @@ WITH placed AS (
         CASE WHEN count(covered_s) = count(*) THEN max(covered_s) END AS covered_s,
         sum_of_all(decode_tokens) AS decode_tokens, max(decode_s) AS decode_s,
         sum_of_all(step_tokens) AS step_tokens, sum_of_all(steps) AS steps, max(step_s) AS step_s,
+        sum_of_all(decode_steps) AS decode_steps,
         sum_of_all(drafts) AS drafts, sum_of_all(draft_tokens) AS draft_tokens, sum_of_all(accepted) AS accepted,
         add_lists(list(accepted_per_pos)) AS accepted_per_pos,
         sum_of_all(prompt_tokens) AS prompt_tokens, sum_of_all(preemptions) AS preemptions,
+        sum_of_all(running_before) AS running_before,
         sum_of_all(requests_running) AS requests_running, sum_of_all(requests_waiting) AS requests_waiting,
         avg(kv_usage_ratio) AS kv_usage_ratio,
         rank_activity(list(activity) FILTER (activity IS NOT NULL), count(*)) AS activity,
@@ -28,27 +32,35 @@ WITH placed AS (
 ), summed AS (
     SELECT
         run_id, source, definition, rank, place, max(ts) AS ts, max(since_ready_s) AS since_ready_s,
-        sum(dt_s) AS dt_s, coalesce(sum(covered_s), 0) AS covered_s,
+        sum(dt_s) AS dt_s, max(dt_s) AS longest_s, coalesce(sum(covered_s), 0) AS covered_s,
         sum(decode_tokens) AS decode_tokens, sum(decode_s) FILTER (decode_tokens IS NOT NULL) AS decode_s,
         sum(step_tokens) FILTER (steps IS NOT NULL) AS step_tokens,
         sum(steps) AS ratio_steps, sum(steps) FILTER (step_s IS NOT NULL) AS steps,
         sum(step_s) FILTER (steps IS NOT NULL) AS step_s,
+        -- Only where all of the window's tokens have steps: one is divided by the other.
+        CASE WHEN count(decode_tokens) = count(step_s) FILTER (decode_tokens IS NOT NULL)
+            THEN sum(decode_steps) FILTER (decode_tokens IS NOT NULL) END AS decode_steps,
         sum(drafts) FILTER (accepted IS NOT NULL) AS drafts, sum(draft_tokens) AS draft_tokens,
         sum(accepted) AS accepted, add_lists(list(accepted_per_pos)) AS accepted_per_pos,
         sum(prompt_tokens) AS prompt_tokens, sum(covered_s) FILTER (prompt_tokens IS NOT NULL) AS prompt_s,
         sum(preemptions) AS preemptions,
+        CASE WHEN count(running_before) = count(*) AND min(least(running_before, requests_running))
+            = max(greatest(running_before, requests_running)) THEN max(requests_running) END AS streams,
         arg_max(requests_running, mono_s) AS requests_running, arg_max(requests_waiting, mono_s) AS requests_waiting,
         arg_max(kv_usage_ratio, mono_s) AS kv_usage_ratio,
         common_activity(list(activity) FILTER (activity IS NOT NULL), count(*)) AS activity,
         max(reason) AS reason
     FROM scrapes
     GROUP BY run_id, source, definition, rank, place
+), measured AS (
+    -- A window is no shorter than the time between two looks, whatever was asked for.
+    SELECT *, w IS NOT NULL AND longest_s <= 1.25 * w AS is_cut FROM summed
 )
 SELECT
     run_id, ts,
-    CASE WHEN w IS NULL THEN since_ready_s ELSE (place + 1) * w END AS since_ready_s,
+    CASE WHEN is_cut THEN (place + 1) * w ELSE since_ready_s END AS since_ready_s,
     source, definition, rank AS engine_index,
-    coalesce(w, dt_s)::DOUBLE AS window_s, covered_s,
+    CASE WHEN is_cut THEN w ELSE dt_s END::DOUBLE AS window_s, covered_s,
     ratio(decode_tokens, decode_s) AS decode_tps,
     ratio(step_tokens, ratio_steps) AS tokens_per_step,
     ratio(steps, step_s) AS steps_per_s,
@@ -57,6 +69,6 @@ SELECT
     per_position_of(accepted_per_pos, drafts) AS per_position,
     ratio(prompt_tokens, prompt_s) AS prompt_tps,
     requests_running, requests_waiting, kv_usage_ratio, preemptions, activity, reason,
-    decode_tokens, decode_s, steps
-FROM summed
+    decode_tokens, decode_s, steps, decode_steps, drafts, accepted, streams
+FROM measured
 WHERE since IS NULL OR ts > since;

@@ -3,37 +3,86 @@
 --   decode_tokens over decode_s, step_tokens over steps, steps over step_s, accepted over drafts and draft_tokens.
 -- In all files: run_ids are the runs asked about, null for all; since is the moment after which rows are wanted, or null.
 
+-- What a run's record tells of its counters: whether its server is one process that we started, and what it was asked.
+CREATE OR REPLACE MACRO asked_of(run_ids) AS TABLE
+SELECT
+    id AS run_id, kind = 'launched' AS is_ours, speculation_of(config, false) AS speculates_asked,
+    (config->>'$.speculative.num_tokens')::DOUBLE AS num_tokens
+FROM stored_runs(run_ids);
+
+-- The looks that count: of two that are too close the later one is left out. One that lacks a rank is_short: the next
+-- whole one says what came since the last whole one.
+CREATE OR REPLACE MACRO looks_of(definitions, since, run_ids) AS TABLE
+WITH looks AS (
+    SELECT
+        *,
+        mono_s - lag(mono_s) OVER scrapes AS gap_s,
+        coalesce(generation_tokens_total, decode_tokens_total, requests_running, kv_usage_ratio) IS NOT NULL AS is_told
+    FROM counter_samples_of(run_ids) LEFT JOIN asked_of(run_ids) USING (run_id)
+    WHERE list_contains(definitions, definition) AND (since IS NULL OR ts >= since - INTERVAL 1 MINUTE)
+    WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index ORDER BY mono_s)
+), apart AS (
+    SELECT *, count(*) FILTER (is_told) OVER look AS ranks_told, count(*) OVER look AS ranks_here
+    FROM looks
+    WINDOW look AS (PARTITION BY run_id, definition, mono_s)
+    QUALIFY NOT is_too_soon(gap_s, median(gap_s) OVER (PARTITION BY run_id, definition, engine_index))
+), expected AS (
+    SELECT *, max(greatest(ranks_told, ranks_here)) OVER (PARTITION BY run_id, definition ORDER BY mono_s) AS ranks
+    FROM apart
+)
+SELECT
+    *,
+    ranks_told BETWEEN 1 AND ranks - 1 AS is_short,
+    mono_s > min(mono_s) OVER (PARTITION BY run_id, definition) AS is_later
+FROM expected;
+
 CREATE OR REPLACE MACRO scraped(definitions, since, run_ids) AS TABLE
 WITH deltas AS (
     SELECT
-        run_id, definition, engine_index, ts, mono_s,
-        requests_running, requests_waiting, kv_usage_ratio, accept_length_gauge, accept_rate_gauge,
-        mono_s - lag(mono_s) OVER scrapes AS dt_s,
-        lag(requests_running) OVER scrapes AS running_before,
-        generation_tokens_total - lag(generation_tokens_total) OVER scrapes AS generation,
-        first_tokens_total - lag(first_tokens_total) OVER scrapes AS first_tokens,
-        inter_token_count_total - lag(inter_token_count_total) OVER scrapes AS inter_token_count,
-        decode_tokens_total - lag(decode_tokens_total) OVER scrapes AS decoded,
-        decode_seconds_total - lag(decode_seconds_total) OVER scrapes AS decode_seconds,
-        prompt_tokens_total - lag(prompt_tokens_total) OVER scrapes AS prompt_tokens,
-        drafts_total - lag(drafts_total) OVER scrapes AS drafts,
-        draft_tokens_total - lag(draft_tokens_total) OVER scrapes AS draft_tokens,
-        accepted_tokens_total - lag(accepted_tokens_total) OVER scrapes AS accepted,
-        preemptions_total - lag(preemptions_total) OVER scrapes AS preemptions,
+        run_id, definition, engine_index, ts, mono_s, is_short, is_ours, speculates_asked, num_tokens,
+        CASE WHEN NOT is_short THEN finite(requests_running) END AS requests_running,
+        CASE WHEN NOT is_short THEN finite(requests_waiting) END AS requests_waiting,
+        CASE WHEN NOT is_short THEN finite(kv_usage_ratio) END AS kv_usage_ratio,
+        finite(accept_length_gauge) AS accept_length_gauge, finite(accept_rate_gauge) AS accept_rate_gauge,
+        len(accepted_per_pos_total) AS positions,
+        CASE WHEN is_short THEN ranks - ranks_told || ' of ' || ranks || ' ranks are missing from this look' END AS missing,
+        lag(mono_s) OVER scrapes IS NULL AND is_later AS is_new,
+        CASE WHEN is_short THEN NULL WHEN is_new THEN 0 ELSE mono_s - lag(mono_s) OVER scrapes END AS dt_s,
+        process_start_s <> lag(process_start_s) OVER scrapes AS is_restarted,
+        process_start_s = lag(process_start_s) OVER scrapes AS is_same_process,
+        finite(lag(requests_running) OVER scrapes) AS running_before,
+        grown(generation_tokens_total, lag(generation_tokens_total) OVER scrapes) AS generation,
+        grown(first_tokens_total, lag(first_tokens_total) OVER scrapes) AS first_tokens,
+        grown(inter_token_count_total, lag(inter_token_count_total) OVER scrapes) AS inter_token_count,
+        grown(decode_tokens_total, lag(decode_tokens_total) OVER scrapes) AS decoded,
+        grown(decode_seconds_total, lag(decode_seconds_total) OVER scrapes) AS decode_seconds,
+        grown(prompt_tokens_total, lag(prompt_tokens_total) OVER scrapes) AS prompt_tokens,
+        grown(drafts_total, lag(drafts_total) OVER scrapes) AS drafts,
+        grown(draft_tokens_total, lag(draft_tokens_total) OVER scrapes) AS draft_tokens,
+        grown(accepted_tokens_total, lag(accepted_tokens_total) OVER scrapes) AS accepted,
+        grown(preemptions_total, lag(preemptions_total) OVER scrapes) AS preemptions,
         subtract_lists(accepted_per_pos_total, lag(accepted_per_pos_total) OVER scrapes) AS accepted_per_pos
-    FROM counter_samples_of(run_ids)
-    WHERE list_contains(definitions, definition) AND (since IS NULL OR ts >= since - INTERVAL 1 MINUTE)
-    WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index ORDER BY mono_s)
+    FROM looks_of(definitions, since, run_ids)
+    WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index, is_short ORDER BY mono_s)
+), judged AS (
+    SELECT
+        *,
+        coalesce(is_restarted OR least(generation, first_tokens, inter_token_count, decoded, decode_seconds,
+            prompt_tokens, drafts, draft_tokens, accepted, preemptions) < 0, false) AS fell,
+        median(dt_s) OVER (PARTITION BY run_id, definition, engine_index) AS usual_s
+    FROM deltas
 )
 SELECT
-    d.*,
-    speculation_of(r.config, accept_length_gauge > 0 OR accepted > 0) AS speculates,
+    * EXCLUDE (fell, usual_s, missing, is_new, is_short, is_restarted, is_same_process, is_ours, speculates_asked),
+    CASE WHEN accept_length_gauge > 0 OR accepted > 0 THEN true ELSE speculates_asked END AS speculates,
     coalesce(first_tokens, 0) + coalesce(prompt_tokens, 0) AS fresh_tokens,
-    break_reason(
-        least(generation, first_tokens, inter_token_count, decoded, decode_seconds, prompt_tokens, drafts,
-            draft_tokens, accepted, preemptions) < 0,
-        dt_s,
-        median(dt_s) OVER (PARTITION BY run_id, definition, engine_index)
-    ) AS broken
-FROM deltas d LEFT JOIN stored_runs(run_ids) r ON r.id = d.run_id
-WHERE dt_s > 0;
+    coalesce(
+        missing,
+        CASE WHEN is_new THEN 'rank ' || engine_index || ' was not there at the look before' END,
+        break_reason(fell, dt_s, usual_s)
+    ) AS broken,
+    -- What came over a silence counts as a sum where the server is known to be the same; a reset is never counted.
+    missing IS NULL AND NOT is_new AND NOT fell
+        AND (is_silent(dt_s, usual_s) IS NOT TRUE OR coalesce(is_same_process, is_ours, false)) AS is_counted
+FROM judged
+WHERE dt_s > 0 OR is_short OR is_new;

@@ -21,8 +21,12 @@ CREATE OR REPLACE MACRO ratio(part, whole) AS part / nullif(whole, 0);
 -- Null as soon as one rank's share is unknown: a sum of the others would be a wrong number.
 CREATE OR REPLACE MACRO sum_of_all(x) AS CASE WHEN count(x) = count(*) THEN sum(x) END;
 
+-- NaN and infinities are no counts; a store that is older than the check of the samples may hold them.
+CREATE OR REPLACE MACRO finite(x) AS CASE WHEN isfinite(x) THEN x END;
+CREATE OR REPLACE MACRO grown(total, before) AS CASE WHEN isfinite(total) AND isfinite(before) THEN total - before END;
+
 CREATE OR REPLACE MACRO subtract_lists(a, b) AS
-    CASE WHEN len(a) = len(b) THEN list_transform(range(1, len(a) + 1), lambda i: a[i] - b[i]) END;
+    CASE WHEN len(a) = len(b) THEN list_transform(range(1, len(a) + 1), lambda i: grown(a[i], b[i])) END;
 
 CREATE OR REPLACE MACRO add_lists(lists) AS
     list_transform(range(1, list_max(list_transform(lists, lambda l: len(l))) + 1),
@@ -35,11 +39,29 @@ CREATE OR REPLACE MACRO acceptance_rate_of(accepted, draft_tokens) AS ratio(acce
 CREATE OR REPLACE MACRO per_position_of(accepted_per_pos, drafts) AS
     CASE WHEN drafts > 0 THEN list_transform(accepted_per_pos, lambda x: x / drafts) END;
 
+-- A step's tokens come all at once, and a step may last a tenth of a second: over less than 0.25 s it is chance how many
+-- steps a look saw, so it is left to the next one. Who looks more often on purpose may, down to half the usual interval.
+CREATE OR REPLACE MACRO is_too_soon(gap_s, usual_s) AS coalesce(gap_s < least(0.25, usual_s / 2), false);
+
 -- An interval nobody should draw a rate from, and why. `usual_s`: the median interval of the run.
+CREATE OR REPLACE MACRO is_silent(dt_s, usual_s) AS dt_s > greatest(5, 3 * usual_s);
 CREATE OR REPLACE MACRO break_reason(fell, dt_s, usual_s) AS CASE
     WHEN fell THEN 'counter reset'
-    WHEN dt_s > greatest(5, 3 * usual_s) THEN 'no answer for ' || round(dt_s, 1) || ' s'
+    WHEN is_silent(dt_s, usual_s) THEN 'no answer for ' || round(dt_s, 1) || ' s'
 END;
+
+-- Why the counters of one look contradict each other, null where they do not: a scrape of a loaded server may show one
+-- counter further than the other. `most`: the tokens that one step can give, null where that is not known.
+CREATE OR REPLACE MACRO contradiction(tokens, steps, accepted, most) AS CASE
+    WHEN tokens > 1.000001 * most * steps THEN 'the counters contradict each other: ' || round(tokens / steps, 1)
+        || ' tokens per step, where ' || most::BIGINT || ' is the most'
+    WHEN tokens > 1.25 * (steps + accepted)
+        THEN 'the counters contradict each other: more tokens than steps and accepted tokens'
+END;
+
+-- Without drafts a step gives a request one token, so tokens are steps where both counters nearly agree.
+CREATE OR REPLACE MACRO plain_steps(tokens, steps, is_draftless) AS
+    CASE WHEN is_draftless AND tokens BETWEEN 0.75 * steps AND 1.25 * steps THEN tokens ELSE steps END;
 
 -- Nothing but decoding, from one end to the other, is 'active'.
 CREATE OR REPLACE MACRO activity_of(tokens, fresh, running_before, running) AS CASE

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from analysis.compare import compare
-from analysis.config_diff import chips, differing_fields
+from analysis.config_diff import chips, compare_configs, differing_fields
 from analysis.guard import Subject, reasons_not_ranked
 from analysis.reasons import Code, Reason
 from analysis.windows import Window, speed_factors, summarize
@@ -172,3 +172,19 @@ def test_only_what_differs_is_shown_and_named() -> None:
         "kv_cache_dtype": [None, "fp8"],
     }
     assert chips(a, "vLLM") == ["vLLM", "mtp 4", "256K"]
+
+
+def test_a_configuration_that_is_not_known_is_not_called_the_same() -> None:
+    log = {"engine": "vllm", "launcher": "import"}
+    assert not compare_configs([log, log]).is_same
+    assert compare_configs([log, log]).unknown == [0, 1]
+    known = {"engine": "vllm", "argv": ["vllm", "serve", "m"], "model": "m", "launcher": "import"}
+    assert compare_configs([known, known]).is_same
+    assert compare_configs([known, log]) == ({}, [1])
+
+
+def test_what_a_watched_server_does_not_state_is_held_against_nothing() -> None:
+    known = {"engine": "vllm", "argv": ["vllm", "serve", "m"], "model": "m", "dtype": "half"}
+    watched = {"engine": "vllm", "model": "other"}
+    assert compare_configs([known, watched]) == ({"model": ["m", "other"]}, [1])
+    assert compare_configs([watched, watched]) == ({}, [0, 1])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.effective import Row, Told, effective_rows
+from engines.base import StartupFact
+from engines.vllm.log import log_parser
 
 
 def test_asked_and_effective_stand_in_one_row() -> None:
@@ -38,8 +40,61 @@ def test_a_slot_s_context_is_not_the_context_asked_for(engine: str, field: str) 
         (4, 4, False),
         (8, 4, True),
         (None, "x", False),
+        (4, 48, True),
+        (1, 16, True),
+        (8192, 81920, True),
+        ("0.90", 0.9, False),
+        ("fp8_e4m3", "float8_e4m3fn", False),
+        ("fp8", "torch.float8_e4m3fn", False),
+        ("fp8", "fp8_e5m2", True),
+        ("half", "torch.float16", False),
+        ("bfloat16", "float16", True),
+        (True, "True", False),
     ],
 )
 def test_spellings_of_one_choice_do_not_differ(asked: object, effective: object, differs: bool) -> None:
     (row,) = effective_rows({"dtype": asked}, "vllm", [Told("dtype", effective, 1)])
     assert row.differs is differs
+
+
+@pytest.mark.parametrize(
+    ("field", "asked", "effective", "differs"),
+    [
+        ("speculative.method", "eagle", "eagle3", True),
+        ("model", "Qwen/Qwen3-8B", "Qwen/Qwen3-8B-Base", True),
+        ("quantization", "awq", "awq_marlin", False),
+        ("quantization", "awq_marlin", "awq", True),
+    ],
+)
+def test_the_beginning_of_a_word_is_another_word(field: str, asked: str, effective: str, differs: bool) -> None:
+    (row,) = effective_rows({field: asked}, "vllm", [Told(field, effective, 1)])
+    assert row.differs is differs
+
+
+SWA, FULL = {"tokens": 139515, "role": "target swa"}, {"tokens": 69757, "role": "target full"}
+
+
+def test_of_several_kv_pools_all_are_shown() -> None:
+    (row,) = effective_rows({}, "sglang", [Told("kv_pools", SWA, 7), Told("kv_pools", FULL, 8)])
+    assert (row.effective, row.line) == ([SWA, FULL], 8)
+
+
+def test_a_pool_that_two_ranks_print_is_shown_once_and_one_of_an_earlier_start_not_at_all() -> None:
+    old = [Told("kv_pools", {"tokens": 1}, 1), Told("ready", True, 2)]
+    told = [*old, Told("kv_pools", FULL, 7), Told("kv_pools", FULL, 8), Told("ready", True, 9)]
+    row = next(row for row in effective_rows({}, "sglang", told) if row.field == "kv_pools")
+    assert row.effective == [FULL]
+
+
+def test_a_vllm_engine_of_several_does_not_word_their_number() -> None:
+    """Each engine of a data-parallel vLLM prints data_parallel_size=1 of itself."""
+    line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.14.0) with config: model='m', %s\n"
+    facts = []
+    for rank in (0, 1):
+        parser = log_parser()
+        said = parser.feed(b"(EngineCore_DP%d pid=%d) " % (rank, rank) + line % b"data_parallel_size=1, ")
+        facts += [Told(one.key, one.value, one.line) for one in said if isinstance(one, StartupFact)]
+    row = next(row for row in effective_rows({"data_parallel": 2}, "vllm", facts) if row.field == "data_parallel")
+    assert row == Row("data_parallel", 2, None, None, False)
+    both = log_parser().feed(line % b"data_parallel_size=2, ")
+    assert [one.value for one in both if isinstance(one, StartupFact) and one.key == "data_parallel"] == [2]

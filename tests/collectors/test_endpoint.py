@@ -40,6 +40,20 @@ def test_counters_and_slots_of_one_turn(
     assert server.asked == ["/metrics", "/slots"], "gauges start anew at each scrape: one a tick"
 
 
+def test_a_rank_that_a_scrape_lacks_is_told_as_unknown(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    run = make_run("vllm", base_url=server.url)
+    rank = 'vllm:generation_tokens_total{{engine="{}"}} 50\n'
+    server.answers = {"/metrics": (200, (rank.format(0) + rank.format(1)).encode())}
+    assert [s.engine_index for s in samples(collector, run)] == [0, 1]
+    server.answers = {"/metrics": (200, rank.format(0).encode())}
+    there, missing = samples(collector, run)
+    assert (there.engine_index, there.generation_tokens_total) == (0, 50)
+    assert (missing.engine_index, missing.generation_tokens_total, missing.definition) == (1, None, "vllm.counter")
+    assert missing.mono_s == there.mono_s
+
+
 def test_a_dropped_connection_is_tried_once_more(
     server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:

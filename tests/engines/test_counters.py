@@ -47,6 +47,14 @@ def test_vllm_gives_one_sample_per_dp_rank() -> None:
     assert first.accepted_per_pos_total is None
 
 
+def test_vllm_tells_since_when_its_process_runs() -> None:
+    body = (FIXTURES / "vllm-0.32-dp2.txt").read_text()
+    assert {sample.process_start_s for sample in samples("vllm", body)} == {None}
+    told = samples("vllm", body + "process_start_time_seconds 1.79520209311e+09\n")
+    assert {sample.process_start_s for sample in told} == {1795202093.11}
+    assert samples("vllm", "process_start_time_seconds 1.79520209311e+09\n") == [], "no counter of the engine's"
+
+
 def test_vllm_prompt_tokens_are_the_computed_ones() -> None:
     first, _ = fixture("vllm", "vllm-0.32-dp2.txt")
     assert first.prompt_tokens_total == 3718.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from analysis.config_diff import differing_fields
+from analysis.config_diff import compare_configs
 from reports.evidence import Evidence
 from reports.run_report import RunReport
 from web import markup
@@ -154,9 +154,14 @@ def requests_words(report: RunReport) -> str:
 
 
 def config_table(reports: Sequence[RunReport]) -> str:
-    """The fields that are not equal in all runs, one row each."""
-    rows = differing_fields([f.run.config.model_dump(mode="json") for f in reports])
-    if not rows:
+    """The fields that are not equal in all runs, one row each; below them the runs whose configuration is not known."""
+    found = compare_configs([f.run.config.model_dump(mode="json") for f in reports])
+    if found.is_same:
         return '<p class="pw-muted">Nothing: these runs had the same configuration.</p>'
-    body = [[markup.field(key), *(markup.setting(key, value) for value in values)] for key, values in rows.items()]
-    return markup.table(["", *(markup.named(f.run.name, f.run.color) for f in reports)], body, wraps=True)
+    names = " and ".join(reports[place].run.name for place in found.unknown)
+    note = f'<p class="pw-muted">Not known: the configuration of {markup.text(names)}.</p>' if names else ""
+    body = [
+        [markup.field(key), *(markup.setting(key, value) for value in values)] for key, values in found.rows.items()
+    ]
+    head = ["", *(markup.named(f.run.name, f.run.color) for f in reports)]
+    return (markup.table(head, body, wraps=True) if body else "") + note

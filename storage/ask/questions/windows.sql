@@ -10,8 +10,10 @@ WITH cut AS (
     FROM (SELECT run_id, source, definition, count(activity) AS told FROM known GROUP BY ALL)
     WHERE told > 0 GROUP BY run_id
 )
-SELECT run_id, since_ready_s, window_s, known_s AS dt_s, decode_tokens AS tokens, steps,
-    decode_tps, tokens_per_step, steps_per_s, acceptance_length, activity, definition, requests_running
+SELECT run_id, since_ready_s, window_s, known_s AS dt_s, decode_tokens AS tokens, decode_steps AS steps,
+    decode_tps, tokens_per_step, steps_per_s, acceptance_length, activity, definition, requests_running,
+    streams, drafts, accepted,
+    source = 'log' OR known_s >= 0.9 * window_s AS is_whole
 FROM known SEMI JOIN best USING (run_id, definition)
 WHERE known_s IS NOT NULL
 ORDER BY run_id, since_ready_s

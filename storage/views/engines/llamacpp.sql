@@ -6,10 +6,11 @@ SELECT
     generation AS decode_tokens, decode_seconds AS decode_s, NULL::DOUBLE AS printed_tokens,
     generation AS step_tokens,
     generation - coalesce(accepted, CASE WHEN NOT speculates THEN 0 END) AS steps, decode_seconds AS step_s,
+    steps AS decode_steps,
     drafts, draft_tokens, accepted, accepted_per_pos,
     NULL::VARCHAR AS activity,
     CASE WHEN accepted IS NULL AND speculates IS NOT FALSE THEN 'the server counts no accepted tokens' END AS gap,
-    * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos)
+    * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions)
 FROM scraped(['llamacpp.counter'], since, run_ids) WHERE generation > 0 OR broken IS NOT NULL;
 
 CREATE OR REPLACE MACRO slots_definition() AS 'llamacpp.slots';
@@ -17,7 +18,14 @@ CREATE OR REPLACE MACRO slots_definition() AS 'llamacpp.slots';
 -- The slots between requests: tokens each slot has made so far. A task that ended took its last tokens out of sight,
 -- and one that came and went between two looks took all of them: then they are unknown, not none.
 CREATE OR REPLACE MACRO slot_progress(since, run_ids) AS TABLE
-WITH looks AS (
+WITH seen AS (
+    SELECT *, mono_s - lag(mono_s) OVER slots AS gap_s
+    FROM slot_samples_of(run_ids) LEFT JOIN asked_of(run_ids) USING (run_id)
+    WHERE since IS NULL OR ts >= since - INTERVAL 1 MINUTE
+    WINDOW slots AS (PARTITION BY run_id, slot ORDER BY mono_s)
+), apart AS (
+    FROM seen QUALIFY NOT is_too_soon(gap_s, median(gap_s) OVER (PARTITION BY run_id, slot))
+), looks AS (
     SELECT
         *,
         mono_s - lag(mono_s) OVER slots AS dt_s,
@@ -25,8 +33,7 @@ WITH looks AS (
         coalesce(lag(is_processing) OVER slots, false) AS was_processing,
         lag(task) OVER slots IS NOT DISTINCT FROM task AS same_task,
         lag(n_decoded) OVER slots AS decoded_before
-    FROM slot_samples_of(run_ids)
-    WHERE since IS NULL OR ts >= since - INTERVAL 1 MINUTE
+    FROM apart
     WINDOW slots AS (PARTITION BY run_id, slot ORDER BY mono_s)
 ), moved AS (
     SELECT
@@ -59,8 +66,9 @@ WITH looks AS (
     FROM counted
 ), scrapes AS (
     SELECT
-        run_id, ts, mono_s, max(dt_s) AS dt_s, max(calls) AS calls, sum(decoded) AS decoded,
-        count(*) FILTER (is_processing) AS running,
+        run_id, ts, mono_s, any_value(speculates_asked) AS speculates, any_value(num_tokens) AS num_tokens,
+        max(dt_s) AS dt_s, max(calls) AS calls, sum(decoded) AS decoded,
+        count(*) FILTER (is_processing) AS running, count(*) FILTER (was_processing) AS running_before,
         sum(CASE WHEN is_processing THEN n_tokens ELSE 0 END) / nullif(sum(n_ctx), 0) AS kv_usage_ratio,
         bool_or(n_ctx IS NULL OR (is_processing AND n_tokens IS NULL)) AS kv_unseen,
         count(*) FILTER (worked) AS touched,
@@ -70,22 +78,29 @@ WITH looks AS (
         count(decoded) = count(*) AS told,
         list_distinct(list(slot_activity) FILTER (slot_activity <> 'idle')) AS activities
     FROM labelled GROUP BY run_id, ts, mono_s
-), judged AS (
+), stepped AS (
     SELECT
         *,
         break_reason(fell, dt_s, median(dt_s) OVER (PARTITION BY run_id)) AS broken,
         touched = 1 AND steady AND calls > 0 AS counts_steps
     FROM scrapes
+), judged AS (
+    -- Slots and calls are two answers of the server: under load one may be further than the other.
+    SELECT
+        * REPLACE (CASE WHEN counts_steps THEN plain_steps(decoded, calls, NOT speculates) END AS calls),
+        CASE WHEN counts_steps THEN contradiction(decoded, calls, NULL, 1 + num_tokens) END AS unlikely
+    FROM stepped
 )
 SELECT
     run_id, 'slots' AS source, slots_definition() AS definition, 0::BIGINT AS engine_index, ts, mono_s, dt_s,
     CASE WHEN broken IS NULL THEN dt_s END AS covered_s,
     CASE WHEN broken IS NULL AND told THEN decoded END::DOUBLE AS decode_tokens,
     CASE WHEN broken IS NULL AND told THEN dt_s END AS decode_s,
-    CASE WHEN broken IS NULL AND counts_steps THEN decoded END::DOUBLE AS step_tokens,
-    CASE WHEN broken IS NULL AND counts_steps THEN calls END AS steps,
-    CASE WHEN broken IS NULL AND counts_steps THEN dt_s END AS step_s,
-    running::DOUBLE AS requests_running,
+    CASE WHEN broken IS NULL AND counts_steps AND unlikely IS NULL THEN decoded END::DOUBLE AS step_tokens,
+    CASE WHEN broken IS NULL AND counts_steps AND unlikely IS NULL THEN calls END AS steps,
+    CASE WHEN broken IS NULL AND counts_steps AND unlikely IS NULL THEN dt_s END AS step_s,
+    steps AS decode_steps,
+    running_before::DOUBLE AS running_before, running::DOUBLE AS requests_running,
     CASE WHEN NOT kv_unseen THEN kv_usage_ratio END AS kv_usage_ratio,
     CASE
         WHEN broken IS NOT NULL OR untold THEN NULL
@@ -96,6 +111,7 @@ SELECT
     CASE
         WHEN broken IS NOT NULL THEN broken
         WHEN untold THEN 'the slots do not tell the tokens made'
+        WHEN unlikely IS NOT NULL THEN unlikely
         WHEN any_ended THEN 'a request ended inside: its last tokens were not seen'
         WHEN any_missed THEN 'a request came and went between two looks: its tokens were not seen'
         WHEN touched > 1 THEN 'steps are not told apart while several requests run'

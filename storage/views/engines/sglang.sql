@@ -11,7 +11,7 @@ CREATE OR REPLACE MACRO sglang_scraped(since, run_ids) AS TABLE
 SELECT
     decoded AS decode_tokens, dt_s AS decode_s, decoded AS printed_tokens, decoded AS step_tokens,
     CASE WHEN speculates THEN sglang_drafts(decoded, accept_length_gauge) WHEN NOT speculates THEN decoded END AS steps,
-    CASE WHEN NOT speculates THEN dt_s END AS step_s,
+    CASE WHEN NOT speculates THEN dt_s END AS step_s, steps AS decode_steps,
     sglang_drafts(decoded, accept_length_gauge) AS drafts, sglang_accepted(decoded, accept_length_gauge) AS accepted,
     sglang_draft_tokens(decoded, accept_length_gauge, accept_rate_gauge) AS draft_tokens,
     NULL::DOUBLE[] AS accepted_per_pos,
@@ -21,7 +21,9 @@ SELECT
         WHEN speculates THEN 'no step counter'
         WHEN speculates IS NULL THEN 'not known whether the server speculates'
     END AS gap,
-    * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos)
+    * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions, broken),
+    -- SGLang's draft tokens are those of a verify step: all that one can give.
+    coalesce(broken, contradiction(decode_tokens, steps, NULL, num_tokens)) AS broken
 FROM scraped(['sglang.counter'], since, run_ids);
 
 -- A decode line speaks of the time since the decode line before it: after a prefill line, or after a silence, it has that

@@ -1,18 +1,35 @@
 -- What is vLLM's alone: its counters, and the window of its log lines.
 
+-- A draft of k tokens gives k + 1 at the most; the counters per position tell k too, where the command is not known.
+-- Where nothing drafts and a step gives one token as a rule (over ten looks at least), it always does.
 CREATE OR REPLACE MACRO vllm_scraped(since, run_ids) AS TABLE
 SELECT
-    generation - first_tokens AS decode_tokens, dt_s AS decode_s, generation AS printed_tokens,
-    generation AS step_tokens, inter_token_count + first_tokens AS steps, dt_s AS step_s,
-    drafts, draft_tokens, accepted, accepted_per_pos,
-    activity_of(generation - first_tokens, fresh_tokens, running_before, requests_running) AS activity,
-    CASE
-        WHEN generation IS NULL OR first_tokens IS NULL THEN 'the server does not count generated or first tokens'
-        WHEN inter_token_count IS NULL THEN 'no step counter'
-        WHEN drafts IS NULL AND accepted IS NOT NULL THEN 'the server counts no drafts'
-    END AS gap,
-    * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos)
-FROM scraped(['vllm.counter', 'vllm.v0.counter'], since, run_ids);
+    * EXCLUDE (broken, draftless, num_tokens, positions, usual_per_step),
+    coalesce(broken, contradiction(
+        step_tokens, steps, accepted,
+        CASE WHEN NOT draftless THEN 1 + coalesce(num_tokens, positions) WHEN usual_per_step <= 1.05 THEN 1.25 END
+    )) AS broken
+FROM (
+    SELECT
+        * EXCLUDE (decoded, decode_seconds),
+        generation - first_tokens AS decode_tokens, dt_s AS decode_s, generation AS printed_tokens,
+        generation AS step_tokens, dt_s AS step_s,
+        plain_steps(generation, inter_token_count + first_tokens, draftless) AS steps,
+        plain_steps(generation - first_tokens, inter_token_count, draftless) AS decode_steps,
+        CASE WHEN count(*) OVER of_run >= 10
+            THEN median(ratio(generation, inter_token_count + first_tokens)) OVER of_run END AS usual_per_step,
+        activity_of(generation - first_tokens, fresh_tokens, running_before, requests_running) AS activity,
+        CASE
+            WHEN generation IS NULL OR first_tokens IS NULL THEN 'the server does not count generated or first tokens'
+            WHEN inter_token_count IS NULL THEN 'no step counter'
+            WHEN drafts IS NULL AND accepted IS NOT NULL THEN 'the server counts no drafts'
+        END AS gap
+    FROM (
+        SELECT *, drafts IS NULL AND accepted IS NULL AND speculates IS NOT TRUE AS draftless
+        FROM scraped(['vllm.counter', 'vllm.v0.counter'], since, run_ids)
+    )
+    WINDOW of_run AS (PARTITION BY run_id)
+);
 
 -- vLLM leaves out lines of empty windows alone, so a line behind one with tokens comes after exactly one window, always
 -- the same: the usual of these distances, unless the run's environment states it.

@@ -1,0 +1,2 @@
+-- When the server says that its process began: a counter that starts anew may stand higher than where it fell from.
+ALTER TABLE raw.counter_samples ADD COLUMN process_start_s DOUBLE;

@@ -1,0 +1,265 @@
+"""Looks that are not what a rate needs: too close, too far apart, without a rank, across a restart, torn under load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from domain import Config, Run, Speculation
+from samples import Batch, CounterSample, LogSample, SlotSample
+from storage.ask import queries
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+PLAIN = Config(engine="vllm", argv=("vllm", "serve", "m"))
+DRAFTING = PLAIN.model_copy(update={"speculative": Speculation(method="draft_model", num_tokens=4)})
+
+
+def put(store: Store, samples: Iterable[Any], config: Config = PLAIN, **run: Any) -> None:
+    record: dict[str, Any] = {"kind": "launched", "ready_at": NOW} | run
+    store.write(Batch(tuple(samples)))
+    store.save_run(Run(id="r1", name="r1", color=0, config=config, machine_id="m", created_at=NOW, **record))
+
+
+def vllm(second: float, tokens: float, rank: int = 0, **more: Any) -> CounterSample:
+    counted = {"first_tokens_total": 1.0, "inter_token_count_total": tokens, "requests_running": 1.0} | more
+    when = NOW + timedelta(seconds=second)
+    return CounterSample("r1", when, 1000.0 + second, "vllm.counter", rank, generation_tokens_total=tokens, **counted)
+
+
+def rows(store: Store, sql: str) -> list[dict[str, Any]]:
+    return list(store.query(sql).to_pylist())
+
+
+def run_rows(store: Store) -> list[dict[str, Any]]:
+    return rows(store, "FROM run_samples ORDER BY ts")
+
+
+def rates(store: Store) -> list[float | None]:
+    return [row["decode_tps"] for row in run_rows(store)]
+
+
+# --- ranks ----------------------------------------------------------------------------------------------------------
+def two_ranks(seconds: Iterable[int], without: int | None = None) -> list[CounterSample]:
+    """Two ranks of 50 tok/s each; the second is missing from one scrape."""
+    return [vllm(s, 50.0 * s, rank) for s in seconds for rank in (0, 1) if (s, rank) != (without, 1)]
+
+
+def test_a_rank_missing_from_one_scrape_makes_the_sum_unknown_until_the_next(store: Store) -> None:
+    put(store, two_ranks(range(6), without=3))
+    assert rates(store) == [100, 100, None, 100, 100]
+    short, after = run_rows(store)[2:4]
+    assert short["reason"] == "1 of 2 ranks are missing from this look"
+    assert short["requests_running"] is None
+    assert after["window_s"] == after["covered_s"] == pytest.approx(2)
+    [window] = rows(store, "FROM run_windows(100)")
+    assert (window["decode_tps"], window["covered_s"], window["activity"]) == (100, 5, "active")
+
+
+def test_a_rank_that_says_nothing_is_missing_too(store: Store) -> None:
+    blank = CounterSample("r1", NOW + timedelta(seconds=3), 1003.0, "vllm.counter", 1)
+    put(store, [*two_ranks(range(6), without=3), blank])
+    assert rates(store)[1:4] == [100, None, 100]
+
+
+def test_a_rank_missing_from_the_first_scrape_is_not_counted_as_none(store: Store) -> None:
+    put(store, two_ranks(range(4), without=0))
+    assert rates(store) == [None, 100, 100]
+    assert run_rows(store)[0]["reason"] == "rank 1 was not there at the look before"
+    assert [row["engine_index"] for row in rows(store, "FROM engine_samples ORDER BY ts, engine_index")] == [
+        0, 0, 1, 0, 1,
+    ]  # fmt: skip
+
+
+def test_the_live_path_says_of_a_missing_rank_what_all_says(store: Store) -> None:
+    put(store, two_ranks(range(100), without=90))
+    since = NOW + timedelta(seconds=85)
+    found = list(store.query("FROM run_samples_since(?) ORDER BY ts", [since]).to_pylist())
+    assert found == [row for row in run_rows(store) if row["ts"] > since]
+
+
+# --- too close ------------------------------------------------------------------------------------------------------
+def test_two_looks_2_ms_apart_are_one(store: Store) -> None:
+    looks = [vllm(s, 50.0 * s) for s in range(6)]
+    put(store, [*looks[:4], vllm(3.002, 158.0), *looks[4:]])
+    assert rates(store) == [50] * 5
+
+
+def test_who_looks_often_on_purpose_sees_it(store: Store) -> None:
+    put(store, [vllm(s / 10, 5.0 * s) for s in range(8)])
+    assert rates(store) == [pytest.approx(50)] * 7
+
+
+def test_two_looks_at_slots_2_ms_apart_are_one(store: Store) -> None:
+    def slot(second: float, decoded: int) -> SlotSample:
+        return SlotSample("r1", NOW + timedelta(seconds=second), second, 0, 7, True, decoded, None, None)
+
+    put(store, [slot(0, 0), slot(1, 50), slot(1.002, 58), slot(2, 100), slot(3, 150)])
+    assert rates(store) == [50] * 3
+
+
+# --- restarts -------------------------------------------------------------------------------------------------------
+def test_a_restart_to_a_higher_value_is_a_reset(store: Store) -> None:
+    before = [vllm(s, 50.0 * s, process_start_s=100.0) for s in range(3)]
+    after = [vllm(s, 1000.0 + 50.0 * s, process_start_s=900.0) for s in range(3, 6)]
+    put(store, [*before, *after])
+    assert rates(store) == [50, 50, None, 50, 50]
+    assert run_rows(store)[2]["reason"] == "counter reset"
+    [totals] = rows(store, "FROM run_totals")
+    assert (totals["decode_tokens"], totals["lost_intervals"]) == (None, 1)
+
+
+# --- silences -------------------------------------------------------------------------------------------------------
+def with_gap(**more: Any) -> list[CounterSample]:
+    """50 tok/s for 110 s, of which nobody looked for 105."""
+    return [vllm(s, 50.0 * s, **more) for s in (0, 1, 2, 107, 108, 109, 110)]
+
+
+def test_tokens_of_a_silence_count_in_the_sums_and_in_no_rate(store: Store) -> None:
+    put(store, with_gap())
+    [totals] = rows(store, "FROM run_totals")
+    assert (totals["decode_tokens"], totals["decode_s"], totals["mean_decode_tps"]) == (5500, 110, 50)
+    assert (totals["unseen_tokens"], totals["unseen_s"], totals["lost_intervals"]) == (5250, 105, 0)
+    gap = run_rows(store)[2]
+    assert (gap["decode_tps"], gap["activity"], gap["reason"]) == (None, None, "no answer for 105.0 s")
+    found = queries.windows(store, ["r1"], 2.0)["r1"]
+    assert sum(window.tokens or 0 for window in found) == 250
+
+
+def test_acceptance_over_a_run_has_the_drafts_of_a_silence(store: Store) -> None:
+    def drafting(second: float, drafts: float, accepted: float) -> CounterSample:
+        return vllm(second, drafts + accepted, drafts_total=drafts, draft_tokens_total=4 * drafts,
+                    accepted_tokens_total=accepted, inter_token_count_total=drafts)  # fmt: skip
+
+    put(store, [drafting(0, 0, 0), drafting(1, 10, 40), drafting(2, 20, 80), drafting(107, 220, 80)], DRAFTING)
+    told = queries.acceptance(store, ["r1"])["r1"]
+    assert told.length == pytest.approx(1 + 80 / 220)
+
+
+@pytest.mark.parametrize(("start", "is_known"), [(None, False), (100.0, True)])
+def test_a_silence_of_a_server_that_may_have_been_restarted_is_not_counted(
+    store: Store, start: float | None, is_known: bool
+) -> None:
+    put(store, with_gap(process_start_s=start), kind="attached")
+    [totals] = rows(store, "FROM run_totals")
+    assert (totals["decode_tokens"] == 5500, totals["lost_intervals"]) == (is_known, int(not is_known))
+
+
+# --- contradictions -------------------------------------------------------------------------------------------------
+def torn(has_positions: bool) -> list[CounterSample]:
+    """Drafts of 4, all accepted: 5 tokens a step, 10 steps a second. One scrape missed some of the steps."""
+    looks = []
+    for s in range(12):
+        steps = 10.0 * s - (5.73 if s == 6 else 0.0)
+        drafts = {"drafts_total": steps, "draft_tokens_total": 4 * steps, "accepted_tokens_total": 4 * steps}
+        positions = {"accepted_per_pos_total": [steps] * 4} if has_positions else {}
+        looks.append(vllm(s, 50.0 * s, inter_token_count_total=steps, first_tokens_total=0.0, **drafts, **positions))
+    return looks
+
+
+@pytest.mark.parametrize(
+    ("config", "has_positions"), [(DRAFTING, False), (Config(engine="vllm"), True), (Config(engine="vllm"), False)]
+)
+def test_a_torn_scrape_is_no_spike(store: Store, config: Config, has_positions: bool) -> None:
+    put(store, torn(has_positions), config)
+    found = run_rows(store)
+    assert max(row["tokens_per_step"] or 0 for row in found) == pytest.approx(5)
+    assert max(row["decode_tps"] or 0 for row in found) == pytest.approx(50)
+    assert "contradict each other" in found[5]["reason"]
+    assert found[5]["decode_tps"] is found[5]["activity"] is None
+    assert rows(store, "FROM run_totals")[0]["decode_tokens"] == 550
+
+
+def test_the_reason_names_the_most_that_a_step_can_give(store: Store) -> None:
+    put(store, torn(has_positions=True), Config(engine="vllm"))
+    assert run_rows(store)[5]["reason"] == (
+        "the counters contradict each other: 11.7 tokens per step, where 5 is the most"
+    )
+
+
+def test_slots_and_calls_that_contradict_each_other_tell_no_steps(store: Store) -> None:
+    def slot(second: float, decoded: int, calls: float) -> SlotSample:
+        return SlotSample("r1", NOW + timedelta(seconds=second), second, 0, 7, True, decoded, None, None, calls)
+
+    put(store, [slot(0, 0, 0), slot(1, 50, 10), slot(2, 167, 20), slot(3, 200, 40)], DRAFTING)
+    found = run_rows(store)
+    assert [row["tokens_per_step"] for row in found] == [5, None, pytest.approx(33 / 20)]
+    assert found[1]["reason"] == "the counters contradict each other: 11.7 tokens per step, where 5 is the most"
+
+
+def test_without_drafts_a_step_gives_one_token(store: Store) -> None:
+    """Scrapes that saw the last step of one counter and not of the other: 50 against 51 and 49."""
+    steps = [0, 50, 101, 150, 201, 250, 301]
+    put(store, [vllm(s, 50.0 * s, inter_token_count_total=float(n)) for s, n in enumerate(steps)])
+    assert {row["tokens_per_step"] for row in run_rows(store)} == {1.0}
+    assert {window.steps == window.tokens for window in queries.windows(store, ["r1"], 2.0)["r1"]} == {True}
+
+
+def test_without_drafts_a_torn_look_is_told_once_one_token_a_step_is_the_rule(store: Store) -> None:
+    put(store, [vllm(s, 50.0 * s + (40.0 if s == 15 else 0.0), inter_token_count_total=50.0 * s) for s in range(20)])
+    found = run_rows(store)
+    assert max(row["tokens_per_step"] or 0 for row in found) == 1.0
+    assert "contradict each other: 1.8 tokens per step, where 1 is the most" in found[14]["reason"]
+
+
+# --- windows --------------------------------------------------------------------------------------------------------
+def test_first_tokens_are_on_neither_side_of_a_window_s_tokens_per_step(store: Store) -> None:
+    """A request begins each second: 50 tokens in 50 steps, of which one is a first token."""
+    put(store, [vllm(s, 50.0 * s, first_tokens_total=float(s), inter_token_count_total=49.0 * s) for s in range(8)])
+    for window in queries.windows(store, ["r1"], 2.0)["r1"]:
+        assert window.tokens == window.steps == pytest.approx(49 * window.dt_s)
+
+
+def test_tokens_per_step_is_the_acceptance_length_where_every_step_drafts(store: Store) -> None:
+    def drafting(second: int) -> CounterSample:
+        steps, accepted, first = 20.0 * second, 41.0 * second, 1.0 * second
+        return vllm(second, steps + accepted + first, first_tokens_total=first, inter_token_count_total=steps,
+                    drafts_total=steps, draft_tokens_total=4 * steps, accepted_tokens_total=accepted)  # fmt: skip
+
+    put(store, [drafting(s) for s in range(10)], DRAFTING)
+    for window in queries.windows(store, ["r1"], 2.0)["r1"]:
+        assert window.tokens and window.steps and window.accepted and window.drafts
+        assert window.tokens / window.steps == pytest.approx(1 + window.accepted / window.drafts)
+
+
+def test_a_window_is_as_long_as_the_looks_are_apart(store: Store) -> None:
+    put(store, [vllm(s, 50.0 * s) for s in range(0, 60, 5)])
+    found = queries.windows(store, ["r1"], 2.0)["r1"]
+    assert {window.window_s for window in found} == {5.0}
+    assert [window.since_ready_s for window in found] == [5.0 * n for n in range(1, 12)]
+    assert all(window.is_whole for window in found)
+
+
+def test_a_window_known_for_a_part_says_so(store: Store) -> None:
+    """A reset leaves 0.4 s of the window from 4 to 6 s, in which 98.5 tok/s were counted."""
+    looks = [vllm(s, 50.0 * s) for s in range(5)]
+    looks += [vllm(5.5, 1.0), vllm(5.9, 40.4), *(vllm(s, 40.4 + 50.0 * (s - 5.9)) for s in range(7, 12))]
+    put(store, looks)
+    found = queries.windows(store, ["r1"], 2.0)["r1"]
+    assert [(round(w.dt_s, 1), w.is_whole) for w in found if not w.is_whole] == [(0.4, False), (1.0, False)]
+
+
+@pytest.mark.parametrize(("running", "streams"), [([1, 1, 1], 1), ([4, 4, 4], 4), ([1, 4, 1], None), ([0, 1, 1], None)])
+def test_a_window_tells_its_streams_where_their_number_held(
+    store: Store, running: list[int], streams: int | None
+) -> None:
+    put(store, [vllm(s, 50.0 * s, requests_running=float(n)) for s, n in enumerate(running)])
+    assert [window.streams for window in queries.windows(store, ["r1"], 2.0)["r1"]] == [streams]
+
+
+# --- no numbers -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e309])
+def test_what_is_no_number_reaches_no_rate(store: Store, bad: float) -> None:
+    looks = [vllm(s, 50.0 * s, kv_usage_ratio=0.1) for s in range(6)]
+    looks[3] = replace(looks[3], generation_tokens_total=bad, requests_running=bad, kv_usage_ratio=bad)
+    line = LogSample("r1", NOW, 1, 1, "vllm.log", generation_tps=bad, prompt_tps=bad, acceptance_length=bad)
+    put(store, [*looks, line])
+    numbers = [value for row in rows(store, "FROM engine_samples UNION ALL BY NAME FROM run_windows(2)")
+               for value in row.values() if isinstance(value, float)]  # fmt: skip
+    assert numbers and all(map(math.isfinite, numbers))
+    assert [row["activity"] for row in run_rows(store) if row["source"] == "counter"][2:4] == [None, None]
