@@ -1,0 +1,104 @@
+"""The answer on an engine whose truth is known: right ratios, right factors, nothing refused that is alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.arms import Arm, arm_key, arms_of
+from analysis.compare import Comparison, compare_arms
+from analysis.evidence.objectives import parse_objective
+from analysis.facts import RunFacts
+from analysis.verdict import Answer
+from tests.comparison.ideal_engine import IdealEngine, repeats
+
+SMALL = {"five-prompts": {"token_scale": 0.25}, "ladder": {"tokens": 64, "repeats": 2}}
+WORKLOADS = ("five-prompts", "ladder")
+
+
+def answer(a: list[RunFacts], b: list[RunFacts], objective: str | None = None) -> Comparison:
+    """Of two arms, whatever their keys: in simulation two arms may be the same configuration."""
+    arms = [Arm(arm_key(side[0]), tuple(side)) for side in (a, b)]
+    return compare_arms(arms, parse_objective(objective) if objective else None)[0]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("true_ratio", [1.1, 1.3, 1.5])
+def test_a_faster_engine_is_told_as_that_much_faster(workload: str, true_ratio: float) -> None:
+    rng = np.random.default_rng(11)
+    slow, fast = IdealEngine(0.025, start_sd=0.01), IdealEngine(0.025 / true_ratio, start_sd=0.01)
+    found = answer(
+        repeats(slow, workload, 3, rng, **SMALL[workload]), repeats(fast, workload, 3, rng, **SMALL[workload])
+    )
+    assert not found.refused and found.judgement
+    assert found.judgement.answer is Answer.BETTER
+    assert found.judgement.ratio == pytest.approx(true_ratio, rel=0.02)
+    factors = {one.name: one.ratio for one in found.factors}
+    assert factors["tokens_per_step"] == pytest.approx(1.0, abs=1e-9)
+    assert factors["steps_per_s"] == pytest.approx(true_ratio, rel=0.03)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_drafts_are_told_by_tokens_per_step(workload: str) -> None:
+    """Drafts of 4 accepted with 0.6 each give 2.31 tokens a step; a verify step costs a quarter more."""
+    rng = np.random.default_rng(5)
+    plain, drafting = IdealEngine(0.020, start_sd=0.005), IdealEngine(0.025, drafts=4, start_sd=0.005)
+    found = answer(repeats(plain, workload, 3, rng), repeats(drafting, workload, 3, rng))
+    assert found.judgement and not found.refused
+    tokens, steps, *_ = found.factors
+    per_step = 1 + sum(0.6**k for k in range(1, 5))
+    assert tokens.ratio == pytest.approx(per_step, rel=0.05)
+    assert steps.ratio == pytest.approx(0.8, rel=0.03)
+    assert found.judgement.ratio == pytest.approx(per_step * 0.8, rel=0.05)
+
+
+def test_a_longer_answer_in_one_class_changes_no_ratio() -> None:
+    rng = np.random.default_rng(1)
+    a = repeats(IdealEngine(0.02, length_sd=0.0), "five-prompts", 2, rng, token_scale=0.25)
+    b = repeats(IdealEngine(0.02 / 1.2, length_sd=0.0), "five-prompts", 2, rng, token_scale=0.25)
+    found = answer(a, b)
+    assert {part.ratio.name for part in found.parts} == {"Q&A", "Code", "JSON", "Math", "LongCode"}
+    for part in found.parts:
+        assert part.ratio.ratio == pytest.approx(1.2, rel=0.03)
+        product = np.prod([one.ratio for one in part.factors])
+        assert product == pytest.approx(part.ratio.ratio, rel=1e-9)
+
+
+def test_each_rung_of_a_ladder_is_compared_for_itself() -> None:
+    rng = np.random.default_rng(2)
+    a, b = (repeats(IdealEngine(s), "ladder", 2, rng, **SMALL["ladder"]) for s in (0.02, 0.02 / 1.4))
+    for rung in (2, 4, 8):
+        found = answer(a, b, f"output_tps@{rung}")
+        assert found.judgement and found.judgement.ratio == pytest.approx(1.4, rel=0.02)
+        product = np.prod([one.ratio for one in found.factors])
+        assert product == pytest.approx(found.judgement.ratio, rel=0.1)
+
+
+def test_factors_are_not_told_where_client_and_counters_disagree() -> None:
+    rng = np.random.default_rng(3)
+    a, b = (repeats(IdealEngine(s), "ladder", 2, rng, **SMALL["ladder"]) for s in (0.02, 0.015))
+    mark = b[0].loads[0].counters[-1]
+    object.__setattr__(mark, "generation_tokens_total", mark.generation_tokens_total * 1.5)
+    found = answer(a, b, "output_tps@8")
+    assert found.factors == () and found.no_factors and found.no_factors.values["counters"] > 0
+
+
+def test_repeats_are_one_arm_and_unlike_configurations_are_two() -> None:
+    rng = np.random.default_rng(4)
+    plain, drafting = IdealEngine(), IdealEngine(drafts=2)
+    runs = [plain.run("ladder", rng), drafting.run("ladder", rng), plain.run("ladder", rng)]
+    assert [[run.run_id for run in arm.runs] for arm in arms_of(runs)] == [
+        [runs[0].run_id, runs[2].run_id],
+        [runs[1].run_id],
+    ]
+    apart = arms_of(runs, apart=[runs[2].run_id])
+    assert len(apart) == 3
+    kept = arms_of(runs, left_out={runs[0].run_id: "somebody compiled"})
+    assert [len(arm.runs) for arm in kept] == [1, 1]
+    assert kept[0].left_out == {runs[0].run_id: "somebody compiled"}
+
+
+def test_one_start_each_claims_nothing() -> None:
+    rng = np.random.default_rng(6)
+    found = answer([IdealEngine(0.02).run("ladder", rng)], [IdealEngine(0.01).run("ladder", rng)])
+    assert found.judgement and found.judgement.answer is Answer.SEEN_ONCE
