@@ -149,9 +149,11 @@ def test_a_secret_is_taken_from_the_environment_or_asked_for(
     plain = request_for(name="endless", workload=LOAD)
     config = plain.config.model_copy(update={"env": {"HF_TOKEN": "hf_given_by_hand_1234"}})
     run = supervisor.launch(replace(plain, config=config, secrets={"HF_TOKEN": "hf_given_by_hand_1234"}))
+    wait_for_state(store, run.id, RunState.RUNNING)
+    supervisor.stop(run.id)
     wait_for_state(store, run.id, *FINAL)
     with pytest.raises(
-        LaunchRefusedError, match=r"'HF_TOKEN' is a secret that Pitwall no longer has: relaunch 'gated'"
+        LaunchRefusedError, match=r"'HF_TOKEN' is a secret that Pitwall no longer has: relaunch 'endless'"
     ):
         supervisor.repeat(run.id, 1)
     monkeypatch.setenv("HF_TOKEN", "hf_of_pitwalls_own_12")
