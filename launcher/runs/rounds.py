@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,11 @@ def rounds(n_arms: int, repeats: int, seed: int) -> list[list[int]]:
     drawn = random.Random(seed).sample(range(n_arms), n_arms)
     turned = [drawn[pair % n_arms :] + drawn[: pair % n_arms] for pair in range((repeats + 1) // 2)]
     return [order for forward in turned for order in (forward, forward[::-1])][:repeats]
+
+
+def new_seed() -> int:
+    """A seed for the order of one batch; it is kept with its runs."""
+    return secrets.randbelow(2**31)
 
 
 def repeated(requests: Sequence[LaunchRequest], repeats: int, seed: int) -> list[LaunchRequest]:
