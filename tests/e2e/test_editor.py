@@ -137,8 +137,8 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     expect(page.get_by_label("Context, tokens --ctx-size").first).to_have_value("4096")
     set_field(page, "Context, tokens --ctx-size", "2048")
     expect(page.locator(".pw-table tr", has_text="max_model_len")).to_contain_text("2048")
-    page.get_by_text("Stop the server when its workload has ended").click()  # it is looked at as long as that takes
     set_repeats(page, 1)
+    page.get_by_text("Stop the server when its workload has ended").click()  # it is looked at as long as that takes
     page.get_by_label("Name", exact=True).first.fill("Second")
     launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))

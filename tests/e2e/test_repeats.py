@@ -58,9 +58,3 @@ def test_repeats_are_runs_of_one_batch_and_a_finished_one_is_repeated(page: Page
     assert len({row[3] for row in rows}) == 3, "a server start each"
     assert all(one[5] <= following[4] for one, following in itertools.pairwise(rows)), "one after the other"
 
-
-def test_a_viewer_is_offered_no_repeat(page: Page, pitwall: Pitwall) -> None:
-    """And a run without a workload has none."""
-    ((run_id,),) = pitwall.sql("SELECT run_id FROM runs WHERE name = 'Twice #1'")
-    page.goto(f"{pitwall.url}/run?run={run_id}")
-    expect(page.get_by_role("button", name="Repeat", exact=True)).to_be_enabled()
