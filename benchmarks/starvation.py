@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -43,7 +44,7 @@ BURNER = "while True: pass"
 QUIET_RATIO = 0.1  # of all cores, used by others before a run begins
 LOOK_S = 3.0
 GROUP = Path("/sys/fs/cgroup/cpu/pitwall-starvation")
-LOAD = {"requests": 8, "tokens": 400, "warmup_tokens": 16}
+LOAD = {"requests": 8, "tokens": 250, "warmup_tokens": 16}
 
 
 class Arrangement(NamedTuple):
@@ -175,6 +176,22 @@ def summary(asked: Arrangement, runs: Sequence[Seen]) -> str:
     return f"| {asked} | {len(runs)} | " + " | ".join(columns) + " |"
 
 
+@contextmanager
+def own_pitwall(folder: Path) -> Iterator[tuple[Store, Supervisor]]:
+    """Store, supervisor and collectors as Pitwall composes them; no server is left at the end."""
+    store = Store.open(Settings(data_dir=folder))
+    supervisor = Supervisor(store, folder / "runs", events=store.write, prepare_workload=prepare_workload)
+    loop = CollectorLoop(store.write, supervisor.live_runs, standard_collectors(machine_id(), store.tail_position))
+    supervisor.start()
+    loop.start()
+    try:
+        yield store, supervisor
+    finally:
+        loop.stop()
+        supervisor.close(stop_servers=True)
+        store.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=3)
@@ -182,26 +199,17 @@ def main() -> None:
     parser.add_argument("--quota", type=float)
     parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for a quiet machine")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        settings = Settings(data_dir=Path(name))
-        store = Store.open(settings)
-        supervisor = Supervisor(store, Path(name) / "runs", events=store.write, prepare_workload=prepare_workload)
-        collectors = standard_collectors(machine_id(), store.tail_position)
-        loop = CollectorLoop(store.write, supervisor.live_runs, collectors)
-        supervisor.start()
-        loop.start()
-        demos = {one.name: one for one in demo_configs(settings.data_dir) if "draft" not in one.name}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    found: dict[Arrangement, list[Seen]] = {}
+    with tempfile.TemporaryDirectory() as name, own_pitwall(Path(name)) as (store, supervisor):
+        demos = {one.name: one for one in demo_configs(Path(name)) if "draft" not in one.name}
         arrangements = [Arrangement(name, burners) for burners in given.burners for name in demos]
         if given.quota:
             arrangements += [Arrangement(name, 0, given.quota) for name in demos]
-        found: dict[Arrangement, list[Seen]] = {one: [] for one in arrangements}
         print("| arrangement | load | busy around | starved | throttled | stolen | host busy | own | others | tok/s |")
-        for _ in range(given.tries):
-            for asked in arrangements:
-                found[asked].append(try_until_quiet(store, supervisor, demos[asked.config], asked, given.patience))
-        loop.stop()
-        supervisor.close(stop_servers=True)
-        store.close()
+        for asked in arrangements * given.tries:
+            seen = try_until_quiet(store, supervisor, demos[asked.config], asked, given.patience)
+            found.setdefault(asked, []).append(seen)
     print("\n| server and burners | runs | starved | throttled | stolen | host busy | decode tok/s | busy around |")
     print("|---|---|---|---|---|---|---|---|")
     for asked, runs in found.items():

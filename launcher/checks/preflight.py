@@ -41,6 +41,8 @@ class LaunchRequest:
     stop_when_done: bool = True
     cwd: Path | None = None  # default: Pitwall's own
     makes_model: bool = False  # the command writes its model file itself (the demo)
+    round: int | None = None  # which of its repeats it is, from 1; see launcher.runs.rounds
+    round_seed: int | None = None
 
 
 def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:

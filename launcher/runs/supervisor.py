@@ -25,6 +25,7 @@ from launcher.runs.new_run import attached_run, identity, lay_down, new_run
 from launcher.runs.provenance import GpusNow, NotAsked
 from launcher.runs.queue import RunQueue
 from launcher.runs.recorder import RunRecorder, RunStore
+from launcher.runs.rounds import batch_of, repeats_of
 from machine.identity import REMOTE, machine_at, machine_id
 from machine.ports import server_at
 from machine.regular_file import pinned
@@ -163,6 +164,13 @@ class Supervisor:
         workload ended, or they were stopped.
         """
         return self._launch_all(requests, one_after_the_other, batch_id=new_run_id(self._clock()))
+
+    def repeat(self, run_id: str, times: int) -> list[Run]:
+        """Queue further repeats of a run that has ended, a server start each; raises LaunchRefusedError."""
+        with self._lock:
+            run = self._stored(run_id)
+            requests = repeats_of(run, times, list(self._store.runs()))
+            return self._launch_all(requests, one_after_the_other=True, batch_id=batch_of(run))
 
     def _launch_all(
         self, requests: Sequence[LaunchRequest], one_after_the_other: bool, batch_id: str | None

@@ -36,3 +36,18 @@ def choose_workload(page: Page, title: str) -> None:
             page.get_by_role("option", name=title).click(timeout=5000)
             break
     expect(box).to_have_value(title)
+
+
+def choose_no_workload(page: Page) -> None:
+    """One run, which goes on until it is stopped."""
+    choose_workload(page, "None: watch what its users do")
+    expect(page.get_by_text("It runs until it is stopped")).to_be_visible()
+
+
+def set_repeats(page: Page, repeats: int) -> None:
+    """How many runs the next launch makes, once the page has said what they will show."""
+    box = page.get_by_label("Repeats", exact=True)
+    box.fill(str(repeats))
+    box.press("Enter")
+    words = "1 server start." if repeats == 1 else f"{repeats} server starts, one after the other."
+    expect(page.get_by_text(words)).to_be_visible()

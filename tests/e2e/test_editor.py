@@ -10,7 +10,14 @@ from playwright.sync_api import Page, expect
 
 from demo.model import DEMO, model_files
 from demo.presets import free_ports
-from tests.e2e.launch_page import choose_workload, command_box, launch_button, paste, paste_launchable
+from tests.e2e.launch_page import (
+    choose_no_workload,
+    command_box,
+    launch_button,
+    paste,
+    paste_launchable,
+    set_repeats,
+)
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(300)]
@@ -99,6 +106,7 @@ def test_a_pasted_secret_reaches_the_server_is_not_asked_for_again_and_not_kept(
     paste_launchable(page, f"HF_TOKEN=hf_pasted_by_hand_123456 /bin/sh -c '{script}' vllm serve o/m --port {port}")
     expect(page.get_by_text("HF_TOKEN: as given, for this launch alone; not stored")).to_be_visible()
     expect(page.get_by_label("HF_TOKEN (secret, not stored)")).to_have_count(0)
+    choose_no_workload(page)
     launch_button(page).click()
     expect(page.locator(".lv-log code", has_text=re.compile(r"^25$"))).to_be_visible()
     kept = [path for path in pitwall.data.rglob("*") if path.is_file() and b"hf_pasted" in path.read_bytes()]
@@ -112,7 +120,8 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     paste_launchable(
         page, f"{sys.executable} -m demo serve -m {model} --port {port} -c 4096 -np 1 -t 1 --metrics --slots"
     )
-    choose_workload(page, "Demo stream")
+    expect(page.get_by_role("combobox", name="Workload", exact=True)).to_have_value("Demo stream")
+    set_repeats(page, 1)
     page.get_by_label("Name", exact=True).first.fill("First")
     launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))
@@ -128,6 +137,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     expect(page.get_by_label("Context, tokens --ctx-size").first).to_have_value("4096")
     set_field(page, "Context, tokens --ctx-size", "2048")
     expect(page.locator(".pw-table tr", has_text="max_model_len")).to_contain_text("2048")
+    set_repeats(page, 1)
     page.get_by_text("Stop the server when its workload has ended").click()  # it is looked at as long as that takes
     page.get_by_label("Name", exact=True).first.fill("Second")
     launch_button(page).click()

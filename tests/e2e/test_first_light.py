@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from demo.presets import free_ports
 from tests.accessibility import broken_rules
 from tests.e2e.conftest import signed_in
-from tests.e2e.launch_page import command_box, launch_button, paste, paste_launchable
+from tests.e2e.launch_page import choose_no_workload, command_box, launch_button, paste, paste_launchable
 from tests.e2e.page_at_rest import expect_whole
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from workloads import REGISTRY
@@ -124,6 +124,7 @@ def test_a_finished_run_lies_under_a_live_one(page: Page, pitwall: Pitwall) -> N
         f"{sys.executable} -m demo serve -m {target} --port {free_ports(1)[0]} -c 2048 -np 1 -t 1 --metrics --slots"
     )
     paste_launchable(page, command)
+    choose_no_workload(page)
     page.get_by_label("Name", exact=True).first.fill("By hand")
     launch_button(page).click()
     page.wait_for_url(re.compile(r"/live\?run="))
@@ -171,6 +172,7 @@ def test_sigterm_leaves_servers_running_and_says_so(page: Page, pitwall: Pitwall
     )
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, command)
+    choose_no_workload(page)
     page.get_by_label("Name", exact=True).first.fill("Stays")
     launch_button(page).click()
     wait_until(lambda: pitwall.states().get("Stays") == "ready", 60)

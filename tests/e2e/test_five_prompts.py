@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.presets import DemoConfig, demo_configs
-from tests.e2e.launch_page import launch_button, paste_launchable
+from tests.e2e.launch_page import choose_workload, launch_button, paste_launchable, set_repeats
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
@@ -22,8 +22,8 @@ def queue_up(page: Page, pitwall: Pitwall, one: DemoConfig) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(one.config.argv))
     page.get_by_label("Name", exact=True).first.fill(one.name)
-    page.get_by_label("Workload", exact=True).click()
-    page.get_by_role("option", name="Five prompts").click()
+    choose_workload(page, "Five prompts")
+    set_repeats(page, 1)
     launch_button(page).click()
     page.wait_for_url(re.compile("/live"))
 

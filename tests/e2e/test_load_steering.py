@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from demo.presets import demo_configs
 from launcher.runs.supervisor import LOAD_CANCELLED
-from tests.e2e.launch_page import launch_button, paste_launchable
+from tests.e2e.launch_page import launch_button, paste_launchable, set_repeats
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from workloads.job import Progress
 from workloads.prepare import PROGRESS_FILE
@@ -23,8 +23,7 @@ FAILED = "SELECT error_kind FROM requests WHERE error_kind IS NOT NULL"
 def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(demo_configs(pitwall.data)[0].argv))
-    page.get_by_label("Workload", exact=True).click()
-    page.get_by_role("option", name="Demo stream").click()
+    set_repeats(page, 1)
     launch_button(page).click()
     page.wait_for_url(re.compile("/live"))
     expect(page.get_by_text(re.compile(r"Demo stream, .+: \d of 9 requests, about .+ to go"))).to_be_visible()

@@ -40,8 +40,8 @@ def plan(page: Page, pitwall: Pitwall, command: str, repeats: int) -> None:
     choose(page, "and", "Most sequences at once")
     page.get_by_label("over the values too").fill("1..2")
     page.get_by_label("over the values too").press("Enter")
-    page.get_by_label("Repeats, interleaved (A B A B)").fill(str(repeats))
-    page.get_by_label("Repeats, interleaved (A B A B)").press("Enter")
+    page.get_by_label("Repeats, in rounds").fill(str(repeats))
+    page.get_by_label("Repeats, in rounds").press("Enter")
 
 
 def test_a_sweep_shows_its_plan_first_and_what_is_no_value_is_told(page: Page, pitwall: Pitwall, command: str) -> None:

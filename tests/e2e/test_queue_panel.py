@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from demo.model import TINY
 from demo.presets import demo_configs
-from tests.e2e.launch_page import launch_button, paste_launchable
+from tests.e2e.launch_page import choose_no_workload, launch_button, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
 def queue_up(page: Page, pitwall: Pitwall, name: str, command: str) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, command)
+    choose_no_workload(page)
     page.get_by_label("Name", exact=True).first.fill(name)
     launch_button(page).click()
     page.wait_for_url(re.compile("/live"))

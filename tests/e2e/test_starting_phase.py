@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.presets import free_ports
-from tests.e2e.launch_page import launch_button, paste_launchable
+from tests.e2e.launch_page import choose_no_workload, launch_button, paste_launchable
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
@@ -43,6 +43,7 @@ def test_the_phase_is_shown_with_its_percentage_and_named_when_it_gets_stuck(
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, f"{program} serve o/m --port {free_ports(1)[0]}")
+    choose_no_workload(page)
     page.get_by_label("Give up without progress for, s").fill(str(NO_PROGRESS_S))
     launch_button(page).click()
     page.wait_for_url(re.compile("/live"))

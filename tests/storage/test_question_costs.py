@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from analysis.conditions import Span
 from domain import Config, Run
 from samples import (
     Batch,
@@ -32,7 +33,7 @@ from samples import (
     SlotSample,
 )
 from settings import Settings
-from storage.ask import live_queries, queries
+from storage.ask import condition_queries, live_queries, queries
 from storage.ask.queries import Asked
 from storage.store import Store
 
@@ -64,6 +65,9 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "engine_points": lambda store: live_queries.engine_points(store, SINCE),
     "host_points": lambda store: live_queries.host_points(store, SINCE),
     "gpu_points": lambda store: live_queries.gpu_points(store, SINCE),
+    "conditions": lambda store: condition_queries.conditions(
+        store, [Span(run_id, NOW + timedelta(seconds=5), NOW + timedelta(seconds=25)) for run_id in ASKED]
+    ),
     "collector_errors": lambda store: live_queries.collector_errors(store, ASKED),
 }
 ABOUT_OTHERS = {"neighbours"}  # who else ran at that time can be told by the rows of the runs alone
@@ -198,7 +202,7 @@ def test_what_takes_run_ids_gives_the_rows_of_the_view(tmp_path: Path) -> None:
 def test_every_question_is_held() -> None:
     public: Sequence[str] = [
         name
-        for module in (queries, live_queries)
+        for module in (queries, live_queries, condition_queries)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if not name.startswith("_") and "store" in inspect.signature(function).parameters
     ]

@@ -21,8 +21,12 @@ from commands.secrets import (
     variables_of,
 )
 from commands.write import CommandError, command_of, shell_text
-from domain import Config, JsonValue, Run, WorkloadSpec
+from domain import WATCH, Config, JsonValue, Run, WorkloadSpec
+from engines import BY_NAME
 from web.launch.config_fields import Field, Value, value_of, with_value
+from workloads import REGISTRY
+from workloads.five_prompts import FIVE_PROMPTS
+from workloads.stream import DEMO_STREAM
 
 TEXT_KEY = "pasted"
 AS_IS_KEY = "as-is"
@@ -50,6 +54,16 @@ class Draft:
     def load_params(self, workload: str) -> dict[str, JsonValue]:
         """The parameters of the run that it was taken from, for the same workload again."""
         return dict(self.workload.params) if self.workload and self.workload.name == workload else {}
+
+    @property
+    def proposed_workload(self) -> str:
+        """The name of the load of the run that it was taken from, else of one that its server can be put under."""
+        if self.workload and self.workload.name in (WATCH.name, *REGISTRY):
+            return self.workload.name
+        if self.makes_model:
+            return DEMO_STREAM.name
+        serves_chat = self.config is not None and self.config.engine in BY_NAME
+        return FIVE_PROMPTS.name if serves_chat else WATCH.name
 
     @property
     def makes_model(self) -> bool:

@@ -7,34 +7,33 @@ import streamlit as st
 from domain import WATCH, Config
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, read_ready_url
 from launcher.checks.readiness import default_base_url, default_ready_path
+from launcher.runs.rounds import new_seed, repeated
 from web import audit, places
 from web.actions import require_operator
 from web.context import services
 from web.launch import draft
+from web.launch.load_form import choose_load
 from web.markup import markdown_text
-from workloads import REGISTRY, spec_for
+from workloads import spec_for
 
 
 def launch() -> None:
-    """How the run is called, when it is ready, what it is put under; and the button."""
+    """What the run is put under, how it is called, when it is ready; and the button."""
     edited = draft.current()
     config = edited.config
+    workload, repeats = choose_load(edited)
     with st.form("launch", border=True):
         name = st.text_input("Name", placeholder="made from what matters")
-        workloads = [WATCH.name, *REGISTRY]
-        kept_load = (
-            workloads.index(edited.workload.name) if edited.workload and edited.workload.name in workloads else 0
-        )
-        workload = st.selectbox("Workload", workloads, kept_load, format_func=_workload_title)
         left, right = st.columns([3, 2])
         url = left.text_input("Ready when this URL answers 200", placeholder=default_ready_url(config))
         timeout_s = right.number_input("Give up without progress for, s", min_value=5, value=600, step=30)
         in_queue = st.checkbox(
             "Queue it: wait for the queued runs on its GPUs",
             value=True,
+            disabled=repeats > 1,  # they always wait for each other, and stop
             help="A command that names no GPU waits for all. Runs that share the machine are not ranked.",
         )
-        stop_when_done = st.checkbox("Stop the server when its workload has ended", value=True)
+        stop_when_done = st.checkbox("Stop the server when its workload has ended", value=True, disabled=repeats > 1)
         given = {n: st.text_input(f"{n} (secret, not stored)", type="password") for n in edited.missing_secrets}
         if kept := edited.secrets_in_use:
             st.caption(markdown_text(f"{', '.join(kept)}: as given, for this launch alone; not stored"))
@@ -58,11 +57,7 @@ def launch() -> None:
         stop_when_done=stop_when_done and workload != WATCH.name,
         makes_model=edited.makes_model,
     )
-    _start(request, in_queue)
-
-
-def _workload_title(name: str) -> str:
-    return "None: watch what its users do" if name == WATCH.name else REGISTRY[name].title
+    _start(request, repeats, in_queue)
 
 
 def default_ready_url(config: Config | None) -> str:
@@ -71,10 +66,11 @@ def default_ready_url(config: Config | None) -> str:
     return f"{base_url}{default_ready_path(config)}" if config and base_url else "its port is not known: please give it"
 
 
-def _start(request: LaunchRequest, in_queue: bool) -> None:
+def _start(request: LaunchRequest, repeats: int, in_queue: bool) -> None:
     require_operator()
     try:
-        runs = services().supervisor.launch_batch([request], one_after_the_other=in_queue)
+        requests = repeated([request], repeats, new_seed())
+        runs = services().supervisor.launch_batch(requests, one_after_the_other=in_queue or repeats > 1)
     except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.config_diff import differing_fields
-from commands.sweep import Axis, Variant, estimate, interleaved, read_values, sweep_configs
+from commands.sweep import Axis, Variant, estimate, read_values, sweep_configs
 from commands.write import CommandError, shell_text
 from domain import Config
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.runs.rounds import MOST_REPEATS, new_seed, repeated
 from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services
 from web.launch import draft
 from web.launch.config_fields import groups_of, label_of
 from web.launch.draft import Draft
+from web.launch.load_form import SUGGESTED_REPEATS, Load, cost, workload_title
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import REGISTRY, spec_for
@@ -40,20 +42,28 @@ def sweep() -> None:
     except CommandError as problem:
         st.error(markdown_text(str(problem)))
         return
-    left, right = st.columns(2)
-    workload = left.selectbox("Workload of every run", list(REGISTRY), format_func=_workload_title, key="sweep-load")
-    repeats = int(right.number_input("Repeats, interleaved (A B A B)", 1, 20, 1, key="sweep-repeats"))
+    load = _load(edited)
     given = {n: st.text_input(f"{n} (secret, not stored) ", type="password") for n in edited.missing_secrets}
     if not variants:
         st.caption("The plan appears here: every run with its command, before anything starts.")
         return
-    _plan(edited.config, variants, repeats, workload)
-    count = len(variants) * repeats
+    _plan(edited.config, variants, load)
+    count = len(variants) * load.repeats
     if count > MOST_RUNS:
         st.error(f"{count} runs are more than a sweep takes ({MOST_RUNS}).")
         return
     if st.button(f"Queue these {count} runs", type="primary", disabled=bool(edited.still_required)):
-        _queue(edited, variants, repeats, workload, {**edited.secrets_in_use, **given})
+        _queue(edited, variants, load, {**edited.secrets_in_use, **given})
+
+
+def _load(edited: Draft) -> Load:
+    left, right = st.columns(2)
+    names = list(REGISTRY)
+    at = names.index(edited.proposed_workload) if edited.proposed_workload in names else 0
+    key = f"sweep-load-{edited.origin}-{at}"
+    workload = left.selectbox("Workload of every run", names, at, format_func=workload_title, key=key)
+    repeats = right.number_input("Repeats, in rounds", 1, MOST_REPEATS, SUGGESTED_REPEATS, key="sweep-repeats")
+    return Load(workload, int(repeats))
 
 
 def _title(edited: Draft) -> str:
@@ -90,12 +100,13 @@ def _axes(config: Config) -> list[Axis]:
     return axes
 
 
-def _plan(base: Config, variants: Sequence[Variant], repeats: int, workload: str) -> None:
+def _plan(base: Config, variants: Sequence[Variant], load: Load) -> None:
     st.subheader("The plan")
-    count = len(variants) * repeats
-    like = estimate(count, workload, services().store.runs(limit=KNOWN_RUNS), base)
+    count = len(variants) * load.repeats
+    like = estimate(count, load.workload, services().store.runs(limit=KNOWN_RUNS), base)
     took = f"about {duration(like.seconds)}" if like.seconds is not None else "time not known"
-    st.markdown(f"{len(variants)} configurations, {repeats} × each: **{count} runs**, {took} ({like.basis}).")
+    st.markdown(f"{len(variants)} configurations, {load.repeats} × each: **{count} runs**, {took} ({like.basis}).")
+    st.caption(cost(load, len(variants)) + " Each round takes every configuration once, every second one backwards.")
     rows = [[str(at), markup.text(one.name), _changes(base, one.config)] for at, one in enumerate(variants, start=1)]
     st.html(markup.table(["", "run", "differs from the edited one in"], rows))
     with st.expander("Every command"):
@@ -109,26 +120,24 @@ def _changes(base: Config, config: Config) -> str:
     return markup.text(", ".join(changed) or "nothing")
 
 
-def _queue(edited: Draft, variants: Sequence[Variant], repeats: int, workload: str, secrets: dict[str, str]) -> None:
+def _queue(edited: Draft, variants: Sequence[Variant], load: Load, secrets: dict[str, str]) -> None:
     require_operator()
     requests = [
         LaunchRequest(
             config=one.config,
             name=one.name,
-            workload=spec_for(workload),
+            workload=spec_for(load.workload, edited.load_params(load.workload)),
             secrets={name: value for name, value in secrets.items() if value},
             makes_model=edited.makes_model,
         )
-        for one in interleaved(variants, repeats)
+        for one in variants
     ]
     try:
-        runs = services().supervisor.launch_batch(requests, one_after_the_other=True)
+        runs = services().supervisor.launch_batch(
+            repeated(requests, load.repeats, new_seed()), one_after_the_other=True
+        )
     except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return
     audit.record("launch", [run.id for run in runs], "a sweep")
     st.switch_page(places.RUNS)
-
-
-def _workload_title(name: str) -> str:
-    return REGISTRY[name].title

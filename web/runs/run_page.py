@@ -23,6 +23,7 @@ from web.context import services
 from web.live.log_reads import LogReads
 from web.markup import markdown_text
 from web.runs.effective_config import asked_and_effective
+from web.runs.repeat_button import repeat_button
 from web.sharing.bundle_button import bundle_button
 from web.sharing.share_dialog import share_button
 from web.theme import duration
@@ -67,6 +68,7 @@ def actions(run: Run) -> None:
         st.page_link(places.LIVE, label="Live view", query_params={"run": run.id})
         if run.config.argv and is_operator():
             st.page_link(places.LAUNCH, label="Relaunch with one change", query_params={"run": run.id})
+        repeat_button(run)
         stop_buttons([run])
         share_button([run], "run")
         bundle_button([run], "run")

@@ -1,0 +1,69 @@
+"""What a look at a server's process tree costs, by the number of its threads.
+
+`python -m benchmarks.host_tick [10 100 300 1000]` prints CPU milliseconds a tick: of the whole host collector, and of
+the threads' waits alone. The server is a process whose threads wake up ten times a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import psutil
+
+from collectors.host import HostCollector
+from collectors.run_queue import ThreadTimes
+from domain import Config, Run, RunState
+from machine.process_start import process_start_s
+
+SERVER = """
+import sys, threading, time
+def work():
+    while True: time.sleep(0.1)
+for _ in range(int(sys.argv[1]) - 1): threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+work()
+"""
+TICKS = 50
+
+
+def cpu_ms(tick: Callable[[], object]) -> float:
+    """CPU time of one tick, the mean of many."""
+    tick()
+    began = time.process_time()
+    for _ in range(TICKS):
+        tick()
+    return (time.process_time() - began) / TICKS * 1000
+
+
+def measure(threads: int) -> str:
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(threads)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout and server.stdout.readline() == "ready\n"
+        assert psutil.Process(server.pid).num_threads() == threads
+        run = Run(
+            id="r", name="r", color=0, config=Config(), machine_id="m", state=RunState.RUNNING,
+            created_at=datetime.now(UTC), pid=server.pid, pid_birth_s=process_start_s(server.pid),
+        )  # fmt: skip
+        collector, times = HostCollector("m"), ThreadTimes()
+        whole, alone = cpu_ms(lambda: list(collector.collect(run))), cpu_ms(lambda: times.look([server.pid], 0.0))
+        return f"| {threads} | {whole:.2f} ms | {alone:.2f} ms | {whole / 10:.2f} % |"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("threads", type=int, nargs="*", default=[10, 100, 300, 1000])
+    print("| threads | a tick | of it, the threads' waits | of a core at one tick a second |\n|---|---|---|---|")
+    for threads in parser.parse_args().threads:
+        print(measure(threads), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Which pairs of runs may be ranked by what their machine did to them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from analysis.condition_sums import GpuSums, conditions_of
+from analysis.conditions import (
+    FOREIGN_MEMORY_BYTES,
+    HIGH_STARVATION,
+    HW_POWER_BRAKE,
+    HW_SLOWDOWN,
+    HW_THERMAL,
+    SW_POWER_CAP,
+    SW_THERMAL,
+    UNLIKE_STARVATION,
+    Conditions,
+    Span,
+    clocks,
+    foreign_gpu_load,
+    starvation,
+)
+
+
+def at(seconds: float) -> datetime:
+    return datetime(2026, 11, 20, 12, 0, tzinfo=UTC) + timedelta(seconds=seconds)
+
+
+def run(**fields: Any) -> Conditions:
+    usual = {
+        "starvation_ratio": 0.02,
+        "throttled_ratio": 0.0,
+        "steal_ratio": 0.0,
+        "hardware_throttled": False,
+        "power_capped": False,
+        "sm_clock_mhz_median": 1900.0,
+        "other_gpu_memory_bytes": 0,
+        "other_gpu_utilization": 0.0,
+    }
+    return Conditions("r", **usual | fields)
+
+
+LOW, HIGH = 0.02, HIGH_STARVATION + 0.05
+
+
+@pytest.mark.parametrize("name", ["starvation_ratio", "throttled_ratio", "steal_ratio"])
+def test_unlike_refuses_high_in_both_is_told_and_low_in_both_is_the_same(name: str) -> None:
+    low, high = run(**{name: LOW}), run(**{name: HIGH})
+    assert starvation([low, low], [low]).word == "same"
+    unlike = starvation([low, low], [low, high])
+    assert (unlike.word, unlike.fields, unlike.values) == ("matters", (name,), {name: ((LOW, LOW), (LOW, HIGH))})
+    assert starvation([low], [high]).word == starvation([high, low], [high]).word == "matters"
+    both = starvation([high], [high])
+    assert (both.word, both.fields) == ("warns", (name,))
+
+
+def test_starvation_is_unlike_from_a_difference_on() -> None:
+    base = run(starvation_ratio=0.05)
+    assert starvation([base], [run(starvation_ratio=0.05 + UNLIKE_STARVATION - 0.001)]).word == "same"
+    assert starvation([base], [run(starvation_ratio=0.05 + UNLIKE_STARVATION + 0.001)]).word == "matters"
+
+
+def test_starvation_that_one_run_does_not_tell_is_unknown_with_its_reason() -> None:
+    mute = run(starvation_ratio=None, reasons={"starvation_ratio": "no schedstat"})
+    found = starvation([run()], [run(), mute])
+    assert (found.word, found.fields, found.reasons) == ("unknown", ("starvation_ratio",), ("no schedstat",))
+    assert starvation([run()], []).word == "unknown"
+    assert starvation([run(throttled_ratio=None)], [run()]).word == "same", "no limit is no throttling"
+    stolen = run(starvation_ratio=None, steal_ratio=HIGH)
+    assert starvation([run()], [stolen]).word == "matters", "what is known of it is enough"
+
+
+def test_a_slowdown_of_the_hardware_in_any_run_refuses() -> None:
+    slowed = run(hardware_throttled=True, throttle_bits=HW_SLOWDOWN)
+    for a, b in (([run()], [run(), slowed]), ([slowed], [slowed])):
+        assert clocks(a, b).word == "matters"
+
+
+def test_unlike_clocks_refuse_and_the_power_limit_alone_is_told() -> None:
+    assert clocks([run()], [run(sm_clock_mhz_median=1900 * 0.975)]).word == "same"
+    unlike = clocks([run()], [run(sm_clock_mhz_median=1900 * 0.96)])
+    assert (unlike.word, unlike.values["sm_clock_mhz_median"]) == ("matters", ((1900.0,), (1824.0,)))
+    assert clocks([run()], [run(power_capped=True)]).word == "warns"
+    assert clocks([run(power_capped=True)], [run(power_capped=True, sm_clock_mhz_median=1700.0)]).word == "matters"
+
+
+def test_clocks_that_are_not_told_are_unknown() -> None:
+    why = {"hardware_throttled": "no NVIDIA driver", "sm_clock_mhz_median": "no NVIDIA driver"}
+    mute = run(hardware_throttled=None, sm_clock_mhz_median=None, reasons=why)
+    assert clocks([mute], [mute]).reasons == ("no NVIDIA driver",)
+    assert clocks([run()], [mute]).word == "unknown"
+
+
+def test_time_that_others_take_of_a_gpu_refuses_and_memory_alone_is_told() -> None:
+    assert foreign_gpu_load([run()], [run()]).word == "same"
+    assert foreign_gpu_load([run()], [run(other_gpu_utilization=0.2)]).word == "matters"
+    assert foreign_gpu_load([run(other_gpu_utilization=0.2)], [run(other_gpu_utilization=0.2)]).word == "matters"
+    assert foreign_gpu_load([run()], [run(other_gpu_memory_bytes=FOREIGN_MEMORY_BYTES + 1)]).word == "warns"
+    unseen = run(other_gpu_utilization=None, other_gpu_memory_bytes=None)
+    assert foreign_gpu_load([run()], [unseen]).word == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("bits", "by_hardware", "capped"),
+    [
+        (0, False, False),
+        (1, False, False),
+        (SW_POWER_CAP, False, True),
+        *((bit, True, False) for bit in (HW_SLOWDOWN, SW_THERMAL, HW_THERMAL, HW_POWER_BRAKE)),
+        (SW_POWER_CAP | SW_THERMAL, True, False),
+    ],
+)
+def test_the_bits_of_the_driver(bits: int, by_hardware: bool, capped: bool) -> None:
+    gpu = GpuSums(0, 11, at(0), at(10), throttle_bits=bits)
+    found = conditions_of(Span("r", at(0), at(10)), None, [gpu])
+    assert (found.hardware_throttled, found.power_capped) == (by_hardware, capped)
+
+
+def test_one_slowed_gpu_is_enough_and_all_must_tell_to_deny_it() -> None:
+    def of(*bits: int | None) -> bool | None:
+        gpus = [GpuSums(n, 11, at(0), at(10), throttle_bits=told) for n, told in enumerate(bits)]
+        return conditions_of(Span("r", at(0), at(10)), None, gpus).hardware_throttled
+
+    assert (of(HW_SLOWDOWN, None), of(0, None), of(0, 0)) == (True, None, False)

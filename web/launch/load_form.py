@@ -1,0 +1,72 @@
+"""What a run is put under, how often it is repeated, and what that will show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import streamlit as st
+
+from domain import WATCH
+from launcher.runs.rounds import MOST_REPEATS
+from web.launch.draft import Draft
+from workloads import REGISTRY
+
+SUGGESTED_REPEATS = 3
+# Repeats -> half of the 95 % interval of the ratio of two configurations in percent (Welch's t on the logarithms of the
+# runs' means), where two runs of one configuration differ by 2 %.
+HALF_WIDTHS: Mapping[int, float] = {
+    2: 13,
+    3: 5,
+    4: 3.5,
+    5: 3,
+    6: 2.6,
+    8: 2.1,
+    10: 1.9,
+    15: 1.5,
+    20: 1.3,
+    30: 1,
+    50: 0.8,
+}
+
+
+class Load(NamedTuple):
+    """A workload's name, and how many runs of it."""
+
+    workload: str
+    repeats: int
+
+
+def choose_load(edited: Draft) -> Load:
+    """The workload that fits what is edited, unless another is chosen; a run without one has no repeats."""
+    names = [WATCH.name, *REGISTRY]
+    proposed = edited.proposed_workload
+    left, right = st.columns([3, 2])
+    key = f"load-{edited.origin}-{proposed}"  # another source proposes anew, an edit leaves what was chosen
+    workload = left.selectbox("Workload", names, names.index(proposed), format_func=workload_title, key=key)
+    is_watched = workload == WATCH.name
+    repeats = right.number_input("Repeats", 1, MOST_REPEATS, SUGGESTED_REPEATS, disabled=is_watched, key="repeats")
+    load = Load(workload, 1 if is_watched else int(repeats))
+    st.caption("It runs until it is stopped: without a workload there are no repeats." if is_watched else cost(load))
+    return load
+
+
+def workload_title(name: str) -> str:
+    return "None: watch what its users do" if name == WATCH.name else REGISTRY[name].title
+
+
+def cost(load: Load, configurations: int = 1) -> str:
+    """'6 server starts, one after the other. 3 repeats ...'."""
+    starts = load.repeats * configurations
+    return f"{starts} server start{'s, one after the other' if starts > 1 else ''}. {what_repeats_show(load.repeats)}"
+
+
+def what_repeats_show(repeats: int) -> str:
+    """What so many repeats can tell of two configurations."""
+    if repeats == 1:
+        return "One run each cannot tell configurations from chance: a second run of the same one differs too."
+    width = HALF_WIDTHS[max(known for known in HALF_WIDTHS if known <= repeats)]
+    return (
+        f"Where runs of one configuration differ by 2 %, {repeats} repeats tell the ratio of two configurations to "
+        f"± {width:g} % (2 repeats: 13 %, 3: 5 %, 5: 3 %). To show that two are the same within 2 % takes about 20."
+    )
