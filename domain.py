@@ -50,12 +50,16 @@ class Source(StrEnum):
 
 
 class Speculation(BaseModel):
-    """Speculative decoding as configured; `num_tokens` keeps the engine's own meaning of it."""
+    """Speculative decoding as configured; `num_tokens` keeps the engine's own meaning of it.
+
+    `method` None: not stated, the engine finds it out. `options` are the other keys of its configuration, as stated.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     method: str | None = None
     model: str | None = None
     num_tokens: int | None = None
+    options: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class Config(BaseModel):
@@ -103,6 +107,8 @@ class Config(BaseModel):
         """12 hex digits that are equal when two configs would serve alike (address and spelling aside)."""
         spelling = {"argv", "host", "port", "served_model_name", "volumes"}
         stated = self.model_dump(mode="json", exclude=spelling, exclude_none=True)
+        if self.speculative and not self.speculative.options:
+            del stated["speculative"]["options"]  # fingerprints are older than it
         return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()[:12]
 
 
