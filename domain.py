@@ -112,6 +112,14 @@ class Config(BaseModel):
         return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()[:12]
 
 
+TOLD_FACTS = {  # what a log says of its server's start -> the name under which its run keeps it
+    "engine_version": "engine_version",
+    "speculative_method": "speculative_method",
+    "speculative_algorithm": "speculative_method",
+    "num_spec_tokens": "speculative_num_tokens",
+}
+
+
 class WorkloadSpec(BaseModel):
     """What load a run is put under; runs are comparable only where `name` and `prompt_set_hash` agree."""
 
@@ -160,6 +168,14 @@ class Run(BaseModel):
     cause_line: str | None = None  # the log line that is the evidence
     note: str | None = None
     provenance: dict[str, JsonValue] | None = None  # what it ran on, frozen at its start; see launcher.runs.provenance
+    told: dict[str, JsonValue] | None = None  # what its log says of its start, by the names in TOLD_FACTS
+
+    def with_fact(self, key: str, value: JsonValue) -> Run:
+        """The run with one more fact that its log tells; itself where this is known, or none that a run keeps."""
+        name, told = TOLD_FACTS.get(key), self.told or {}
+        if name is None or told.get(name) == value:
+            return self
+        return self.model_copy(update={"told": {**told, name: value}})
 
 
 def utc_now() -> datetime:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from analysis.compare import compare
-from analysis.config_diff import chips, compare_configs, differing_fields
+from analysis.config_diff import as_started, chips, compare_configs, differing_fields
 from analysis.guard import Subject, reasons_not_ranked
 from analysis.reasons import Code, Reason
 from analysis.windows import Window, speed_factors, summarize
@@ -172,6 +172,15 @@ def test_only_what_differs_is_shown_and_named() -> None:
         "kv_cache_dtype": [None, "fp8"],
     }
     assert chips(a, "vLLM") == ["vLLM", "mtp 4", "256K"]
+
+
+def test_what_a_log_tells_fills_in_what_was_not_stated() -> None:
+    told = {"engine_version": "0.21.0", "speculative_method": "mtp", "speculative_num_tokens": 3}
+    assert chips(as_started({"engine": "vllm"}, told), "vLLM") == ["vLLM 0.21.0", "mtp 3"]
+    asked = {"engine_version": "0.20", "speculative": {"method": None, "model": "d", "num_tokens": 4, "options": {}}}
+    assert chips(as_started(asked, told), "vLLM") == ["vLLM 0.20", "mtp 4"]
+    assert chips(as_started({"engine": "vllm"}, {"speculative_num_tokens": 3}), "vLLM") == ["vLLM"]
+    assert chips(as_started({"engine": "vllm"}, None), "vLLM") == ["vLLM"]
 
 
 def test_a_configuration_that_is_not_known_is_not_called_the_same() -> None:

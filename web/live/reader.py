@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from analysis.config_diff import chips
+from analysis.config_diff import as_started, chips
 from collectors.logs.line_time import line_time
 from collectors.logs.log_view import ViewLine
 from domain import JsonValue, Run
@@ -158,7 +158,7 @@ def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
         phase=run.phase,
         kind=run.kind,
         engine_title=engine_title(run),
-        chips=chips(run.config.model_dump(), engine_title(run))[1:],
+        chips=chips(as_started(run.config.model_dump(), run.told), engine_title(run))[1:],
         created_t=run.created_at.timestamp(),
         started_t=_seconds(run.started_at),
         ready_t=_seconds(run.ready_at),
