@@ -122,10 +122,12 @@ def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
 
 
 def take(store: Store, supervisor: Supervisor, batch: Batch) -> Future[None]:
-    """What the collectors bring goes to the store; the phase that a log tells, to the run that starts."""
+    """What the collectors bring goes to the store; the phase and the facts that a log tells, to the run that starts."""
     for event in batch.samples:
         if isinstance(event, Event) and event.kind == "phase":
             supervisor.set_phase(event.run_id, event.text)
+        elif isinstance(event, Event) and event.kind == "startup":
+            supervisor.note_fact(event.run_id, event.data["key"], event.data["value"])
     return store.write(batch)
 
 

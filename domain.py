@@ -50,12 +50,16 @@ class Source(StrEnum):
 
 
 class Speculation(BaseModel):
-    """Speculative decoding as configured; `num_tokens` keeps the engine's own meaning of it."""
+    """Speculative decoding as configured; `num_tokens` keeps the engine's own meaning of it.
+
+    `method` None: not stated, the engine finds it out. `options` are the other keys of its configuration, as stated.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     method: str | None = None
     model: str | None = None
     num_tokens: int | None = None
+    options: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class Config(BaseModel):
@@ -103,7 +107,17 @@ class Config(BaseModel):
         """12 hex digits that are equal when two configs would serve alike (address and spelling aside)."""
         spelling = {"argv", "host", "port", "served_model_name", "volumes"}
         stated = self.model_dump(mode="json", exclude=spelling, exclude_none=True)
+        if self.speculative and not self.speculative.options:
+            del stated["speculative"]["options"]  # fingerprints are older than it
         return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()[:12]
+
+
+TOLD_FACTS = {  # what a log says of its server's start -> the name under which its run keeps it
+    "engine_version": "engine_version",
+    "speculative_method": "speculative_method",
+    "speculative_algorithm": "speculative_method",
+    "num_spec_tokens": "speculative_num_tokens",
+}
 
 
 class WorkloadSpec(BaseModel):
@@ -156,6 +170,14 @@ class Run(BaseModel):
     cause_line: str | None = None  # the log line that is the evidence
     note: str | None = None
     provenance: dict[str, JsonValue] | None = None  # what it ran on, frozen at its start; see launcher.runs.provenance
+    told: dict[str, JsonValue] | None = None  # what its log says of its start, by the names in TOLD_FACTS
+
+    def with_fact(self, key: str, value: JsonValue) -> Run:
+        """The run with one more fact that its log tells; itself where this is known, or none that a run keeps."""
+        name, told = TOLD_FACTS.get(key), self.told or {}
+        if name is None or told.get(name) == value:
+            return self
+        return self.model_copy(update={"told": {**told, name: value}})
 
 
 def utc_now() -> datetime:

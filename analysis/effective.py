@@ -10,6 +10,7 @@ from engines import BY_NAME
 SAME = {
     "num_spec_tokens": "speculative.num_tokens",
     "speculative_algorithm": "speculative.method",
+    "speculative_method": "speculative.method",
     "max_running_requests": "max_num_seqs",
 }
 OPEN_CHOICES = {"auto", "true", ""}
@@ -89,8 +90,15 @@ def _is_other(field: str, asked: Any, effective: Any) -> bool:
     one, other = _normal(asked), _normal(effective)
     if asked is None or one in OPEN_CHOICES or one == other:
         return False
+    if field == "speculative.method":
+        return _method(str(one)) != _method(str(other))
     # An engine names the kernel beside the method that was asked for: 'awq' runs as 'awq_marlin'.
     return not (field == "quantization" and str(other).startswith(f"{one}_"))
+
+
+def _method(name: str) -> str:
+    """vLLM calls the MTP of every model 'mtp', and SGLang's NEXTN is its EAGLE."""
+    return "mtp" if name.endswith("_mtp") else "eagle" if name == "nextn" else name
 
 
 def _normal(value: Any) -> str | float:

@@ -28,7 +28,7 @@ _TITLES = [engine.title for engine in ENGINES if engine.commands]
 _TAG_VERSION = re.compile(r":v(\d+(?:\.\d+)+(?:\.?post\d+|rc\d+)?)(?:$|[-_.])")
 _PROGRAM_PATH = re.compile(r"\s*(?:[A-Za-z_]\w*=\S*\s+)*(?P<path>(?:/|~/|\.{1,2}/)[^\s;&|<>()'\"]+)(?=\s|$)")
 _PROGRAMS = {word for invocation in INVOCATIONS.values() for word in invocation.first_words}
-_UNSAYABLE = {"argv", "engine_version", "sampling"}  # not part of the command reading's key names
+_UNSAYABLE = {"argv", "engine_version", "sampling", "options"}  # not part of the command reading's key names
 
 
 class Explanation(BaseModel):
@@ -49,7 +49,9 @@ class Explanation(BaseModel):
         if stated.get("engine") == "other":
             stated["engine"] = None
         if stated.get("speculative"):
-            stated["speculative"] = {name: v for name, v in stated["speculative"].items() if v is not None}
+            stated["speculative"] = {
+                name: v for name, v in stated["speculative"].items() if v is not None and name not in _UNSAYABLE
+            }
         return stated | self.model_dump(exclude={"config"})
 
 

@@ -116,6 +116,7 @@ class LineReader:
         self._current_phase: str | None = None
         self.causes = Causes()
         self.version: str | None = None
+        self._told_version: str | None = None
 
     def read_line(self, line: Line) -> Iterable[LogEvent]:
         """The events of this line; never raises."""
@@ -186,12 +187,19 @@ class LineReader:
 
     def note_start(self, line: Line, facts: Mapping[str, JsonValue], phase: str | None) -> list[LogEvent]:
         """What one line says of the start: its facts, and the mark of a phase that is not the one it is in."""
-        events = self.note_startup(line, facts) if facts else []
+        events = self._note_version(line) + (self.note_startup(line, facts) if facts else [])
         reached = READY if facts.get("ready") else phase
         if reached is None or reached == self._current_phase:
             return events
         self._current_phase = reached
         return [*events, mark(line, "ready" if reached == READY else "phase", reached)]
+
+    def _note_version(self, line: Line) -> list[LogEvent]:
+        """The version, where this line is the first to say it or says another."""
+        if self.version == self._told_version:
+            return []
+        self._told_version = self.version
+        return [StartupFact(line.number, line.offset, "engine_version", self.version, line.stamp)]
 
     def begin_run(self) -> None:
         """Another start in the same log: the facts so far belong to an earlier one."""

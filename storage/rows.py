@@ -135,5 +135,7 @@ def run_table(run: Run) -> pa.Table:
 def run_of(record: Mapping[str, Any]) -> Run:
     """The run that a row of raw.runs holds."""
     given = {name: record[name] for name in Run.model_fields}
-    decoded = {key: json.loads(given[key]) for key in ("config", "workload", "provenance") if given[key] is not None}
+    decoded = {
+        key: json.loads(given[key]) for key in ("config", "workload", "provenance", "told") if given[key] is not None
+    }
     return Run.model_validate(given | decoded)

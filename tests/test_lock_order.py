@@ -130,6 +130,8 @@ def pitwall(watch: Watch, tmp_path: Path) -> Iterator[tuple[Store, Supervisor]]:
         for event in batch.samples:
             if isinstance(event, Event) and event.kind == "phase":
                 supervisor.set_phase(event.run_id, event.text)
+            elif isinstance(event, Event) and event.kind == "startup":
+                supervisor.note_fact(event.run_id, event.data["key"], event.data["value"])
         return store.write(batch)
 
     loop = CollectorLoop(take, supervisor.live_runs, standard_collectors(machine_id(), store.tail_position))

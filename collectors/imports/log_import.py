@@ -20,7 +20,7 @@ from collectors.logs.tail_collector import FollowCollector, Placed
 from collectors.plausible import without_impossible
 from commands.naming import choose_color, choose_name
 from commands.secrets import take_secrets
-from domain import Config, Run, RunState, new_run_id
+from domain import TOLD_FACTS, Config, JsonValue, Run, RunState, new_run_id
 from engines import ENGINES
 from engines.base import Engine, Line, LogGrammar
 from engines.line_filter import LineFilter
@@ -153,6 +153,7 @@ class Witness(LogReader):
         super().__init__(grammar, self._times)
         self._ready_at: datetime | None = None
         self._failures: dict[str, str | None] = {}
+        self._facts: list[tuple[str, JsonValue]] = []
 
     def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
         return self._seen(super().feed(data, run, now))
@@ -166,6 +167,8 @@ class Witness(LogReader):
                 self._ready_at = self._ready_at or sample.ts
             elif isinstance(sample, Event) and sample.kind == "failure":
                 self._failures.setdefault(sample.text, sample.data["evidence"])
+            elif isinstance(sample, Event) and sample.kind == "startup" and sample.data["key"] in TOLD_FACTS:
+                self._facts.append((sample.data["key"], sample.data["value"]))
         return placed
 
     def complete(self, run: Run, last: Line | None) -> Run:
@@ -173,6 +176,8 @@ class Witness(LogReader):
         reading = self.reading()
         if last:
             self._times(last.stamp, last.elapsed_s, run, self._began_at)
+        for key, value in self._facts:
+            run = run.with_fact(key, value)
         cause, line = first_cause(reading.errors, self._failures) or (None, None)
         return run.model_copy(
             update={

@@ -72,7 +72,7 @@ def read_speculation(item: Item, draft: Draft) -> None:
     value = item.values[0] if item.values else ""
     _, dot, key = item.name.partition(".")
     if dot:
-        given: JsonValue = {key.replace("-", "_"): value}
+        given: JsonValue = {key.replace("-", "_"): _plain(value)}
     else:
         try:
             given = json.loads(value)
@@ -85,9 +85,23 @@ def read_speculation(item: Item, draft: Draft) -> None:
     for name, path in JSON_KEYS.items():
         if name in given:
             draft.state(f"speculative.{path}", _read_key(path, given[name]))
+    options = {name: one for name, one in given.items() if name not in JSON_KEYS and one is not None}
+    if options:
+        stated = draft.fields.get("speculative", {}).get("options", {})
+        draft.state("speculative.options", stated | options)
+
+
+def _plain(value: str) -> JsonValue:
+    """The value of a key that stands in a flag of its own, as it would stand in JSON."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def _read_key(path: str, value: JsonValue) -> JsonValue:
+    if value is None:
+        return None
     if path != "num_tokens":
         return str(value)
     return read_integer(str(value))
@@ -101,7 +115,7 @@ def write_command(config: Config) -> list[str]:
     )
     if config.speculative:
         stated = config.speculative.model_dump(exclude_none=True)
-        said = {name: stated[path] for name, path in JSON_KEYS.items() if path in stated}
+        said = {name: stated[path] for name, path in JSON_KEYS.items() if path in stated} | stated["options"]
         flags += [SPECULATION, json.dumps(said, separators=(",", ":"))] if said else []
     if Path(executable).name.startswith("python"):
         return [executable, "-m", MODULE, *(["--model", config.model] if config.model else []), *flags]

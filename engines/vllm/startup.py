@@ -84,6 +84,7 @@ _CONFIG_FACTS: Mapping[str, tuple[str, Reader]] = {
     "pipeline_parallel_size": ("pipeline_parallel", _int),
     "data_parallel_size": ("data_parallel", _int),
     "num_spec_tokens": ("num_spec_tokens", _int),
+    "method": ("speculative_method", str),
 }
 _COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")

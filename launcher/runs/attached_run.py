@@ -77,4 +77,4 @@ class Watch:
     def _step_starting(self) -> None:
         self._poll = self._poll or ReadinessPoll(self.deps.pool, f"{self.run.base_url}{self.run.ready_path}")
         if self._poll.is_ready():
-            self._change("ready", state=RunState.READY, ready_at=self._now())
+            self._change("ready", state=RunState.READY, ready_at=self._now(), phase=None)

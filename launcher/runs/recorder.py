@@ -50,7 +50,13 @@ class RunRecorder:
     _refuses_until_s: float = 0.0
 
     def save(self, run: Run, text: str, **data: JsonValue) -> Run:
-        """Save a run and say what happened to it; a full disk does not hold up who stops a server."""
+        """Save a run and say what happened to it."""
+        run = self.keep(run)
+        self.tell(run.id, "state", text, state=run.state.value, **data)
+        return run
+
+    def keep(self, run: Run) -> Run:
+        """Save a run of which there is nothing to tell; a full disk does not hold up who stops a server."""
         told = {name: mask_text(said) for name in TOLD if (said := getattr(run, name))}
         run = run.model_copy(update=told)
         try:
@@ -58,7 +64,6 @@ class RunRecorder:
             self._stuck_until_s = 0.0
         except TimeoutError:
             self._stuck_until_s = time.monotonic() + STUCK_FOR_S
-        self.tell(run.id, "state", text, state=run.state.value, **data)
         return run
 
     def save_durably(self, run: Run) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from domain import Config, Run, RunState, new_run_id, utc_now
+from domain import TOLD_FACTS, Config, JsonValue, Run, RunState, new_run_id, utc_now
 from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request, expanded, port_of
 from launcher.checks.readiness import accepts_connections
@@ -275,6 +275,15 @@ class Supervisor:
             life = self._lives.get(run_id)
             if life and life.run.state is RunState.STARTING and life.run.phase != phase:
                 life.run = self._deps.recorder.save(life.run.model_copy(update={"phase": phase}), phase)
+
+    def note_fact(self, run_id: str, key: str, value: JsonValue) -> None:
+        """Keep with a live run what its log tells of its start; ignored where a run keeps no such thing."""
+        if key not in TOLD_FACTS:
+            return
+        with self._lock:
+            life = self._lives.get(run_id)
+            if life and (told := life.run.with_fact(key, value)) is not life.run:
+                life.run = self._deps.recorder.keep(told)
 
     def api_key(self, run_id: str) -> str | None:
         """The key that the run's server asks for, as far as Pitwall was told; for requests only, never to be shown."""

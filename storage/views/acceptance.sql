@@ -8,7 +8,9 @@ WITH sums AS (
         sum_of_all(draft_tokens) AS draft_tokens, add_lists(list(accepted_per_pos)) AS accepted_per_pos
     FROM counted(NULL::TIMESTAMPTZ, run_ids) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
     UNION ALL
-    SELECT run_id, definition, 'log', sum_of_all(drafts), sum(accepted), sum_of_all(draft_tokens), NULL
+    SELECT
+        run_id, definition, 'log', sum_of_all(drafts), sum(accepted), sum_of_all(draft_tokens),
+        CASE WHEN NOT bool_or(hides_positions) THEN add_lists(list(accepted_per_pos)) END
     FROM log_drafts(run_ids) GROUP BY ALL
 )
 SELECT

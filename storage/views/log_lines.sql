@@ -99,10 +99,12 @@ WITH lines AS (
 SELECT
     run_id, definition,
     drafts_of_line(printed.accepted, printed.drafted, acceptance_length, per_position) AS drafts,
-    printed.accepted AS accepted, printed.drafted AS draft_tokens
+    printed.accepted AS accepted, printed.drafted AS draft_tokens,
+    CASE WHEN drafts > 0 THEN list_transform(per_position, lambda share: share * drafts) END AS accepted_per_pos,
+    drafts > 0 AND per_position IS NULL AS hides_positions
 FROM lines WHERE printed.accepted IS NOT NULL
 UNION ALL
 SELECT
     run_id, definition, sglang_drafts(tokens, acceptance_length), sglang_accepted(tokens, acceptance_length),
-    sglang_draft_tokens(tokens, acceptance_length, acceptance_rate)
+    sglang_draft_tokens(tokens, acceptance_length, acceptance_rate), NULL, true
 FROM verifying WHERE tokens > 0;

@@ -1,9 +1,13 @@
 -- Runs with what their config says in columns of its own; absent from the config is null.
+-- Of 'vllm 0.21.0', as a run's provenance names the package that it ran from.
+CREATE OR REPLACE MACRO package_version(provenance) AS
+    nullif(split_part(provenance->>'$.package', ' ', 2), '');
+
 CREATE OR REPLACE VIEW runs AS
 SELECT
     id AS run_id, name, kind, state, phase,
     config->>'$.engine' AS engine,
-    config->>'$.engine_version' AS engine_version,
+    coalesce(told->>'$.engine_version', config->>'$.engine_version', package_version(provenance)) AS engine_version,
     config->>'$.launcher' AS launcher,
     config->>'$.model' AS model,
     config->>'$.quantization' AS quantization,
@@ -13,15 +17,25 @@ SELECT
     (config->>'$.tensor_parallel')::BIGINT AS tensor_parallel,
     (config->>'$.data_parallel')::BIGINT AS data_parallel,
     (config->>'$.max_num_seqs')::BIGINT AS max_num_seqs,
-    config->>'$.speculative.method' AS speculative_method,
-    (config->>'$.speculative.num_tokens')::BIGINT AS speculative_num_tokens,
+    speculation_of(config, (told->>'$.speculative_method') IS NOT NULL) AS speculates,
+    coalesce(
+        told->>'$.speculative_method', config->>'$.speculative.method',
+        vllm_method_of(config->>'$.engine', config->>'$.speculative.model')
+    ) AS speculative_method,
+    CASE
+        WHEN speculative_method IS NOT NULL THEN NULL
+        WHEN speculates THEN 'not stated: the engine finds it out from the draft model, and its log has not told it'
+        WHEN speculates IS NULL THEN 'how it was started is not known'
+        ELSE 'no speculation is configured'
+    END AS speculative_method_reason,
+    coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::BIGINT AS speculative_num_tokens,
     fingerprint,
     workload->>'$.name' AS workload,
     workload->>'$.prompt_set_hash' AS prompt_set_hash,
     batch_id, machine_id,
     created_at, started_at, ready_at, ended_at,
     epoch(ready_at) - epoch(started_at) AS time_to_ready_s,
-    pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance
+    pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance, told
 FROM raw.runs;
 
 CREATE OR REPLACE VIEW metric_definitions AS FROM raw.metric_definitions;

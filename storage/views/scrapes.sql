@@ -6,8 +6,9 @@
 -- What a run's record tells of its counters: whether its server is one process that we started, and what it was asked.
 CREATE OR REPLACE MACRO asked_of(run_ids) AS TABLE
 SELECT
-    id AS run_id, kind = 'launched' AS is_ours, speculation_of(config, false) AS speculates_asked,
-    (config->>'$.speculative.num_tokens')::DOUBLE AS num_tokens
+    id AS run_id, kind = 'launched' AS is_ours,
+    speculation_of(config, (told->>'$.speculative_method') IS NOT NULL) AS speculates_asked,
+    coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::DOUBLE AS num_tokens
 FROM stored_runs(run_ids);
 
 -- The looks that count: of two that are too close the later one is left out. One that lacks a rank is_short: the next

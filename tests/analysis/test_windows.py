@@ -36,7 +36,7 @@ def test_a_longer_window_is_no_peak_beside_the_usual_ones() -> None:
 
 def test_without_a_whole_window_there_is_no_peak() -> None:
     said = summarize([replace(one, is_whole=False) for one in STEADY])
-    assert said.peak_tps is said.maximum_tps is said.single_stream_peak is None
+    assert (said.peak_tps, said.maximum_tps, said.single_stream_peak) == (None, None, None)
     assert said.typical_tps == 50.0
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from analysis.config_diff import differing_fields
 from commands.explain import explain, read_argv
 from commands.write import command_of
 from domain import Config, Speculation
@@ -60,11 +61,41 @@ def test_only_what_changed_is_said_anew(paste: str, update: dict[str, Any], gone
     )
 
 
-def test_keys_of_a_speculative_config_that_no_field_holds_are_kept() -> None:
+def test_every_key_of_a_speculative_config_goes_round() -> None:
     config = read(NGRAM)
-    words = command_of(config.model_copy(update={"speculative": Speculation(method="ngram", num_tokens=2)}))
+    assert config.speculative and config.speculative.options == {"prompt_lookup_max": 4}
+    fewer = config.speculative.model_copy(update={"num_tokens": 2})
+    words = command_of(config.model_copy(update={"speculative": fewer}))
     assert words[-1] == '{"method":"ngram","prompt_lookup_max":4,"num_speculative_tokens":2}'
+    longer = config.speculative.model_copy(update={"options": {"prompt_lookup_max": 8}})
+    words = command_of(config.model_copy(update={"speculative": longer}))
+    assert words[-1] == '{"method":"ngram","prompt_lookup_max":8,"num_speculative_tokens":5}'
+    words = command_of(config.model_copy(update={"speculative": Speculation(method="ngram", num_tokens=5)}))
+    assert words[-1] == '{"method":"ngram","num_speculative_tokens":5}'
     assert "--speculative-config" not in command_of(config.model_copy(update={"speculative": None}))
+
+
+LOOKUP = """vllm serve m --speculative-config '{"method":"ngram","num_speculative_tokens":4,"prompt_lookup_max":%d}'"""
+SAMPLING = """vllm serve m --override-generation-config '{"temperature":%d}'"""
+
+
+@pytest.mark.parametrize(
+    ("command", "field"), [(LOOKUP, "speculative.options.prompt_lookup_max"), (SAMPLING, "unknown_flags")]
+)
+def test_configurations_that_differ_in_one_key_differ(command: str, field: str) -> None:
+    one, other, again = read(command % 2), read(command % 4), read(command % 2)
+    assert one.fingerprint == again.fingerprint != other.fingerprint
+    assert list(differing_fields([one.model_dump(mode="json"), other.model_dump(mode="json")])) == [field]
+
+
+def test_a_key_said_in_a_flag_of_its_own_is_the_same_key() -> None:
+    apart = "vllm serve m --speculative-config.method ngram --speculative-config.num_speculative_tokens 4"
+    assert read(f"{apart} --speculative-config.prompt_lookup_max 2").fingerprint == read(LOOKUP % 2).fingerprint
+
+
+def test_a_configuration_without_other_keys_keeps_its_fingerprint() -> None:
+    stored = {"engine": "vllm", "speculative": {"method": "mtp", "num_tokens": 1}}
+    assert Config.model_validate(stored).fingerprint == "252b1dce5a85"
 
 
 def test_a_change_of_launcher_is_written_from_the_fields() -> None:

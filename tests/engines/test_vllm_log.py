@@ -10,7 +10,7 @@ import pytest
 
 from engines import ENGINES
 from engines.base import ParsedSample, StartupFact, first_match
-from engines.vllm.log import log_sample
+from engines.vllm.log import log_parser, log_sample
 from engines.vllm.startup import kv_tokens_definition
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "vllm"
@@ -347,3 +347,14 @@ def test_capture_with_ngram_speculation(read_log) -> None:
 def test_capture_with_two_data_parallel_engines(read_log) -> None:
     samples = read_log("vllm", (FIXTURES / "0.32-dp2.log").read_bytes()).samples
     assert [sample.fields["engine"] for sample in samples] == [0, 1, 0, 1]
+
+
+def test_the_version_and_the_method_of_a_start_are_facts_once() -> None:
+    start = (
+        b"INFO 01-01 21:15:20 [api_server.py:1] vLLM API server version 0.21.0\n"
+        b"INFO 01-01 21:15:21 [core.py:93] Initializing a V1 LLM engine (v0.21.0) with config: model='m', "
+        b"speculative_config=SpeculativeConfig(method='draft_model', model='/srv/draft', num_spec_tokens=3), dtype=x\n"
+    )
+    told = [(one.key, one.value) for one in log_parser().feed(start) if isinstance(one, StartupFact)]
+    assert told.count(("engine_version", "0.21.0")) == 1
+    assert ("speculative_method", "draft_model") in told and ("num_spec_tokens", 3) in told

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -45,6 +46,28 @@ def test_attach_watches_once_and_never_signals(supervisor: Supervisor, store: Di
     assert (ended.state, ended.note) == (RunState.FINISHED, "No longer watched.")
     assert foreign.process.poll() is None
     assert supervisor.attach(foreign.base_url, Config()).id != run.id
+
+
+def test_an_attached_run_keeps_what_its_log_tells_and_no_phase_once_it_is_ready(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, foreign: Foreign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_ready = threading.Event()
+    monkeypatch.setattr("launcher.runs.attached_run.ReadinessPoll.is_ready", lambda poll: is_ready.is_set())
+    supervisor = make_supervisor()
+    run = supervisor.attach(foreign.base_url, Config(engine="vllm"), pid=foreign.process.pid)
+    supervisor.set_phase(run.id, "loading weights")
+    for key, value in (("engine_version", "0.21.0"), ("speculative_method", "mtp"), ("weights_load_s", 9.0)):
+        supervisor.note_fact(run.id, key, value)
+    started = store.run(run.id)
+    assert started and started.phase == "loading weights"
+    assert started.told == {"engine_version": "0.21.0", "speculative_method": "mtp"}
+    is_ready.set()
+    ready = wait_for_state(store, run.id, RunState.READY)
+    assert (ready.phase, ready.told) == (None, started.told)
+    supervisor.note_fact(run.id, "num_spec_tokens", 3)
+    after = store.run(run.id)
+    assert after and after.told and after.told["speculative_num_tokens"] == 3
+    assert after.config.speculative is None, "what was asked stays what was asked"
 
 
 @pytest.mark.parametrize("with_pid", [True, False])

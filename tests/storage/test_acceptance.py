@@ -41,7 +41,15 @@ def acceptance(store: Store, *samples: LogSample | CounterSample) -> Acceptance:
 
 def test_a_line_that_accepted_nothing_counts_its_drafts(store: Store) -> None:
     told = acceptance(store, line(10, **HALF, per_position=POSITIONS), line(20, **NOTHING, per_position=[0.0, 0.0]))
-    assert told == Acceptance(1.5, 0.25, None, "vllm.log")
+    assert told == Acceptance(1.5, 0.25, pytest.approx([0.35, 0.15]), "vllm.log")
+
+
+def test_positions_of_a_log_are_of_all_its_lines_or_not_told(store: Store) -> None:
+    """30 drafts of which 24 and 12 were accepted, then 10 of which 2 and 1 were."""
+    lines = [line(10, accepted_tokens=36.0, drafted_tokens=60.0, acceptance_length=2.2, per_position=[0.8, 0.4])]
+    lines += [line(20, accepted_tokens=3.0, drafted_tokens=20.0, acceptance_length=1.3, per_position=[0.2, 0.1])]
+    assert acceptance(store, *lines).per_position == pytest.approx([26 / 40, 13 / 40])
+    assert acceptance(store, line(30, **HALF)).per_position is None
 
 
 def test_a_line_whose_length_rounds_to_one_counts_too(store: Store) -> None:
@@ -53,7 +61,7 @@ def test_a_line_whose_length_rounds_to_one_counts_too(store: Store) -> None:
 @pytest.mark.parametrize("positions", [[0.0, 0.0], None])
 def test_a_log_that_accepted_nothing_has_length_one(store: Store, positions: list[float] | None) -> None:
     told = acceptance(store, line(10, **NOTHING, per_position=positions))
-    assert told == Acceptance(1.0, 0.0, None, "vllm.log")
+    assert told == Acceptance(1.0, 0.0, positions, "vllm.log")
 
 
 def test_a_log_that_tells_the_length_of_each_line_is_weighed_by_its_steps(store: Store) -> None:

@@ -150,3 +150,60 @@ def test_a_pipe_in_place_of_a_log_is_told(store: Store, tmp_path: Path) -> None:
     part = StoreReader(lambda: store).snapshots(["r1"])["r1"]
     assert part["log"] == []
     assert "is a pipe (FIFO), not a regular file" in part["meta"]["absent"]["log"]
+
+
+def positions(second: float, *shares: float) -> LogSample:
+    """A vLLM line of 10 s with 100 drafts; these shares were accepted at each position."""
+    accepted = 100.0 * sum(shares)
+    return LogSample("r1", T0 + timedelta(seconds=second), int(second), int(second), "vllm.log", generation_tps=50.0,
+                     accepted_tokens=accepted, drafted_tokens=100.0 * len(shares), per_position=list(shares),
+                     acceptance_length=1 + accepted / 100)  # fmt: skip
+
+
+def test_positions_of_a_run_that_has_ended_are_of_all_of_it(store: Store) -> None:
+    store.write(Batch((positions(10, 0.8, 0.6), positions(20, 0.94, 0.94)))).result()
+    store.save_run(run_with("r1"))
+    reader = StoreReader(lambda: store)
+    assert reader.snapshots(["r1"])["r1"]["per_position"]["v"] == [0.94, 0.94], "what came last, while it runs"
+    store.save_run(run_with("r1", state=RunState.FINISHED))
+    assert reader.snapshots(["r1"])["r1"]["per_position"]["v"] == pytest.approx([0.87, 0.77])
+
+
+def test_positions_of_counters_of_a_run_that_has_ended_are_of_all_of_it(store: Store) -> None:
+    totals = [[0.0, 0.0], [80.0, 60.0], [174.0, 154.0]]
+    store.write(Batch(tuple(
+        replace(counters(second), drafts_total=100.0 * second, draft_tokens_total=200.0 * second,
+                accepted_tokens_total=sum(total), accepted_per_pos_total=total)
+        for second, total in enumerate(totals)
+    ))).result()  # fmt: skip
+    store.save_run(run_with("r1", state=RunState.FINISHED))
+    part = StoreReader(lambda: store).snapshots(["r1"])["r1"]
+    assert part["per_position"]["v"] == pytest.approx([0.87, 0.77])
+
+
+def test_tokens_per_step_and_acceptance_of_a_run_that_has_ended_are_of_the_same_windows(store: Store) -> None:
+    """A draft model: every step drafts. What was accepted while requests began is in neither number."""
+
+    def at(second: int) -> CounterSample:
+        steps, first = 20.0 * second, float(max(second - 8, 0))
+        accepted = 45.0 * min(second, 8) + 5.0 * max(second - 8, 0)
+        return CounterSample(
+            "r1", T0 + timedelta(seconds=second), float(second), "vllm.counter", requests_running=1.0,
+            generation_tokens_total=steps + accepted + first, first_tokens_total=first, prompt_tokens_total=0.0,
+            inter_token_count_total=steps, drafts_total=steps, draft_tokens_total=4 * steps,
+            accepted_tokens_total=accepted,
+        )  # fmt: skip
+
+    store.write(Batch(tuple(at(second) for second in range(15)))).result()
+    store.save_run(run_with("r1", state=RunState.FINISHED))
+    now = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]
+    assert now["tokens_per_step"]["v"] == pytest.approx(now["acceptance_length"]["v"]) == pytest.approx(3.25)
+
+
+def test_what_an_attached_run_s_log_tells_of_its_speculation_is_shown(store: Store) -> None:
+    run = run_with("r1").model_copy(update={"kind": "attached"})
+    for key, value in (("speculative_method", "mtp"), ("num_spec_tokens", 3), ("engine_version", "0.21.0")):
+        run = run.with_fact(key, value)
+    store.save_run(run)
+    meta = StoreReader(lambda: store).snapshots(["r1"])["r1"]["meta"]
+    assert (meta["chips"], meta["ceiling"]) == (["mtp 3"], 4)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from analysis.config_diff import chips
+from analysis.config_diff import as_started, chips
 from collectors.logs.line_time import line_time
 from collectors.logs.log_view import ViewLine
 from domain import JsonValue, Run
@@ -24,6 +24,7 @@ from web.live.protocol import LiveMeta, LivePart, LogLine, PerPosition, Series, 
 from web.words import why
 
 Row = Mapping[str, Any]
+NOT_ALL_POSITIONS = "not told for all of the run"
 NOTHING_YET = "nothing measured yet"
 RATE_SERIES = ("decode_tps", "tokens_per_step", "steps_per_s")
 GAUGE_SERIES = ("requests_running", "requests_waiting", "kv_usage_ratio")
@@ -93,7 +94,7 @@ class StoreReader:
         ended = [run for run in runs if run.state.is_final]
         again = [run.id for run in ended if cursors[run.id] != Cursor()]
         whole = new | (self._points(dict.fromkeys(again, Cursor())) if again else {})
-        said = {report.run.id: _verdict_tiles(report) for report in report_on(store, ended)} if ended else {}
+        reports = {report.run.id: report for report in report_on(store, ended)} if ended else {}
         errors = live_queries.collector_errors(store, list(cursors))
         logs = self._logs.ends(runs)
         absent = {run.id: _absent(run, errors[run.id], logs.get(run.id)) for run in runs}
@@ -102,7 +103,9 @@ class StoreReader:
             for run in runs
         }
         for run in runs:
-            parts[run.id]["now"] = _tiles(whole[run.id], run, absent[run.id]) | said.get(run.id, {})
+            parts[run.id]["now"] = _tiles(whole[run.id], run, absent[run.id])
+            if report := reports.get(run.id):
+                _tell_whole(parts[run.id], report)
         return parts
 
     def _points(self, cursors: Mapping[str, Cursor]) -> dict[str, Points]:
@@ -149,7 +152,8 @@ def _time_of(row: ViewLine, run: Run) -> float | None:
 
 
 def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
-    spec = run.config.speculative
+    started = as_started(run.config.model_dump(), run.told)
+    tokens = (started["speculative"] or {}).get("num_tokens")
     return LiveMeta(
         id=run.id,
         name=run.name,
@@ -158,12 +162,12 @@ def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
         phase=run.phase,
         kind=run.kind,
         engine_title=engine_title(run),
-        chips=chips(run.config.model_dump(), engine_title(run))[1:],
+        chips=chips(started, engine_title(run))[1:],
         created_t=run.created_at.timestamp(),
         started_t=_seconds(run.started_at),
         ready_t=_seconds(run.ready_at),
         ended_t=_seconds(run.ended_at),
-        ceiling=spec.num_tokens + 1 if spec and spec.num_tokens else None,
+        ceiling=tokens + 1 if tokens else None,
         cause=run.cause,
         cause_line=run.cause_line,
         tile_basis="mean of its active windows" if run.state.is_final else "now",
@@ -251,6 +255,16 @@ def _tiles(points: Points, run: Run, absent: Mapping[str, str]) -> dict[str, Til
     return tiles
 
 
+def _tell_whole(part: LivePart, report: RunReport) -> None:
+    """A run that has ended: what is known of all of it, in place of what came last."""
+    part["now"] |= _verdict_tiles(report)
+    positions = report.acceptance.per_position
+    if positions and all(map(math.isfinite, positions)):
+        part["per_position"] = PerPosition(v=positions, why=None)
+    elif "per_position" in part:
+        part["per_position"] = PerPosition(v=None, why=why(report.acceptance.reason) or NOT_ALL_POSITIONS)
+
+
 def _verdict_tiles(report: RunReport) -> dict[str, Tile]:
     """Speed, its factors and acceptance of a run that has ended, the same that Compare shows and judges by."""
     factors, unknown = report.summary.factors, why(report.summary.reason)
@@ -258,7 +272,9 @@ def _verdict_tiles(report: RunReport) -> dict[str, Tile]:
     if factors:
         tiles = {name: Tile(v=_finite(getattr(factors, name)), why=why(factors.reason)) for name in RATE_SERIES}
     acceptance = report.acceptance
-    return tiles | {"acceptance_length": Tile(v=_finite(acceptance.length), why=why(acceptance.reason))}
+    # Of the windows of the other tiles where these count drafts: tokens per step stands beside it.
+    length = acceptance.length if report.summary.acceptance_length is None else report.summary.acceptance_length
+    return tiles | {"acceptance_length": Tile(v=_finite(length), why=why(acceptance.reason))}
 
 
 def _newest(series: Series) -> Tile:

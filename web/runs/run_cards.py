@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from analysis.config_diff import chips
+from analysis.config_diff import as_started, chips
 from domain import Run, RunState
 from reports.run_report import RunReport, engine_title, report_on
 from storage.ask import queries
@@ -77,7 +77,7 @@ def _big(tok_s: float, what: str) -> str:
 
 def _card(run: Run, color: int, speed: str, line: str = "") -> str:
     state = f"{run.state}: {run.phase}" if run.phase else str(run.state)
-    words = markup.chips(chips(run.config.model_dump(), engine_title(run)))
+    words = markup.chips(chips(as_started(run.config.model_dump(), run.told), engine_title(run)))
     return (
         f'<a class="pw-card" style="--pw-run:{markup.run_css_color(color)}" target="_self" '
         f'href="{markup.run_link("live", [run.id])}">'

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.config_diff import chips
+from analysis.config_diff import as_started, chips
 from commands.write import shell_text
 from domain import Run
 from reports.evidence import evidence_of
@@ -51,7 +51,7 @@ REQUEST: dict[str, Any] = {  # column -> how it is shown
 def header(report: RunReport) -> None:
     """Which run this is and how it stands."""
     run = report.run
-    words = markup.chips(chips(run.config.model_dump(), engine_title(run)))
+    words = markup.chips(chips(as_started(run.config.model_dump(), run.told), engine_title(run)))
     state = f'<span class="pw-state-{run.state}">{run.state}</span>'
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
     facts_of_time = [run.kind, f"{run.started_at or run.created_at:%d %b %Y %H:%M:%S} UTC"]

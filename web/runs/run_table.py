@@ -8,7 +8,7 @@ from datetime import UTC
 import pandas as pd
 import streamlit as st
 
-from analysis.config_diff import chips
+from analysis.config_diff import as_started, chips
 from reports.run_report import RunReport
 from web import markup, places
 from web.charts import ground
@@ -61,7 +61,7 @@ def _row(report: RunReport) -> dict[str, object]:
     return {
         "color": _square(run_color(run.color, ground())),
         "name": run.name,
-        "config": " · ".join(chips(run.config.model_dump(), report.engine_title)),
+        "config": " · ".join(chips(as_started(run.config.model_dump(), run.told), report.engine_title)),
         "typical": said.typical_tps,
         "peak": said.peak_tps,
         "tokens_per_step": said.factors.tokens_per_step if said.factors else None,

@@ -31,6 +31,14 @@ FROM (
     WINDOW of_run AS (PARTITION BY run_id)
 );
 
+-- Where no method is stated vLLM goes by the draft model's name, then by what its files say, which no command tells.
+CREATE OR REPLACE MACRO vllm_method_of(engine, model) AS CASE
+    WHEN engine <> 'vllm' THEN NULL
+    WHEN lower(model) IN ('ngram', '[ngram]') THEN 'ngram'
+    WHEN contains(lower(model), 'eagle-') THEN 'eagle'
+    WHEN contains(lower(model), 'eagle3') THEN 'eagle3'
+END;
+
 -- vLLM leaves out lines of empty windows alone, so a line behind one with tokens comes after exactly one window, always
 -- the same: the usual of these distances, unless the run's environment states it.
 CREATE OR REPLACE MACRO vllm_has_window(definition, generation_tps) AS
