@@ -101,7 +101,7 @@ def test_arms_are_judged_against_the_first_with_bonferroni_intervals() -> None:
     arms = [BASELINE, FASTER, SPEEDS_5, [104.0]]
     expected = [judge(BASELINE, arm, comparisons=3) for arm in arms[1:]]
     assert judge_arms(arms) == expected
-    assert [one.answer for one in expected] == [Answer.DIFFERENT, Answer.UNKNOWN, Answer.SEEN_ONCE]
+    assert [one.answer for one in expected] == [Answer.BETTER, Answer.UNKNOWN, Answer.SEEN_ONCE]
 
 
 def test_arms_are_judged_by_what_was_asked() -> None:
@@ -135,7 +135,7 @@ def test_earlier_repeats_serve_two_sides_seen_once() -> None:
     assert found.interval == pytest.approx((1.1 * math.exp(-half), 1.1 * math.exp(half)), rel=1e-10)
     assert (found.df, found.sd_source) == (pytest.approx(6), "earlier")
     assert found.sd_log == pytest.approx(0.02)
-    assert (found.answer, found.replicates) == (Answer.DIFFERENT, (1, 1))
+    assert (found.answer, found.replicates) == (Answer.BETTER, (1, 1))
 
 
 def test_earlier_repeats_serve_only_the_side_without_a_spread() -> None:
