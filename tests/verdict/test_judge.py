@@ -108,6 +108,7 @@ def test_arms_are_judged_by_what_was_asked() -> None:
     earlier = Earlier(0.001, 10)
     found = judge_arms([[1.0], [1.2], [1.05]], higher_is_better=False, margin=0.1, earlier=earlier)
     assert [one.answer for one in found] == [Answer.WORSE, Answer.SAME]
+    assert len(judge_arms([BASELINE, FASTER])) == 1
     with pytest.raises(ValueError, match=r"^Comparing needs a baseline and at least one more arm, not 1\.$"):
         judge_arms([BASELINE])
 
@@ -124,8 +125,8 @@ def test_values_all_alike_have_no_spread_to_judge_by() -> None:
     assert found == Judgement(Answer.UNKNOWN, found.ratio, replicates=(3, 3))
     assert found.ratio == pytest.approx(3.1 / 3)
     assert judge([3.0, 3.0, 3.0], BASELINE).interval is None
-    rounding = [0.1 + 0.2, 0.3]
-    assert judge(rounding, BASELINE).interval is None
+    for rounding in ([0.1 + 0.2, 0.3], [1.0, 1.0 + 1e-10]):
+        assert judge(rounding, BASELINE).interval is None
     assert judge([1.0, 1.0 + 4e-9], BASELINE).interval is not None
 
 
@@ -154,6 +155,7 @@ def test_earlier_repeats_serve_only_the_side_without_a_spread() -> None:
 
 
 def test_too_few_earlier_repeats_do_not_serve() -> None:
+    assert judge([100.0], [110.0], earlier=Earlier(0.02, 0.5)).answer is Answer.SEEN_ONCE
     assert judge([100.0], [110.0], earlier=Earlier(0.02, 5.9)).answer is Answer.SEEN_ONCE
 
 

@@ -78,7 +78,7 @@ def test_more_repeats_than_anybody_starts_are_no_plan() -> None:
     ],
 )
 def test_further_repeats_for_the_claim_that_is_nearest(ratio: float, sd: float, needed: int) -> None:
-    found = judge(around(1.0, sd, 3), around(ratio, sd, 3))
+    found = judge(around(7.0, sd, 3), around(7.0 * ratio, sd, 3))
     assert (found.answer, found.more_repeats) == (Answer.UNKNOWN, needed - 3)
 
 
@@ -94,6 +94,12 @@ def test_further_repeats_are_for_the_intervals_that_are_told() -> None:
     assert found.more_repeats == fewest_beyond(math.log(1.06), 0.03, 0.99) - 3
     found = judge(around(1.0, 0.02, 3), around(1.0, 0.02, 3), comparisons=5)
     assert found.more_repeats == fewest_same(0.0, 0.02, 0.98) - 3
+
+
+def test_one_further_repeat_may_be_enough() -> None:
+    found = judge(around(1.0, 0.02, 2), around(1.085, 0.02, 2))
+    assert (found.answer, found.more_repeats) == (Answer.UNKNOWN, fewest_beyond(math.log(1.085), 0.02) - 2)
+    assert found.more_repeats == 1
 
 
 def test_a_difference_on_the_margin_is_never_settled() -> None:

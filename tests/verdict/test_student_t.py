@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.verdict.student_t import cdf, quantile, upper_tail
+from analysis.verdict.student_t import cdf, quantile, tail_beyond
 
 DFS = [*np.linspace(1, 10, 19), *np.geomspace(10.7, 1000, 15)]
 TS = [0.0, *np.geomspace(0.01, 60, 15)]
@@ -23,7 +23,7 @@ def test_the_distribution_agrees_with_scipy(df: float) -> None:
 
 @pytest.mark.parametrize("df", DFS)
 def test_a_small_tail_agrees_with_scipy_in_its_leading_digits(df: float) -> None:
-    ours, theirs = [upper_tail(t, df) for t in TS], stats.t.sf(TS, df)
+    ours, theirs = [tail_beyond(t, df) for t in TS], stats.t.sf(TS, df)
     assert ours == pytest.approx(theirs, rel=1e-10, abs=0)
 
 
@@ -35,13 +35,13 @@ def test_the_quantile_agrees_with_scipy(df: float) -> None:
 @pytest.mark.parametrize("df", [1.0, 1.5, 7.3, 240.0, 1e6])
 @pytest.mark.parametrize("p", [0.5, 0.9, 0.975, 1 - 1e-6])
 def test_the_quantile_undoes_the_distribution(p: float, df: float) -> None:
-    assert upper_tail(quantile(p, df), df) == pytest.approx(1 - p, rel=1e-9)
+    assert tail_beyond(quantile(p, df), df) == pytest.approx(1 - p, rel=1e-9)
     assert quantile(1 - p, df) == pytest.approx(-quantile(p, df), rel=1e-9)
 
 
 def test_one_degree_of_freedom_is_the_cauchy_distribution() -> None:
     assert quantile(0.75, 1) == pytest.approx(1.0, rel=1e-14)
-    assert upper_tail(1e-8, 1) == 0.5 - math.atan(1e-8) / math.pi
+    assert tail_beyond(1e-8, 1) == 0.5 - math.atan(1e-8) / math.pi
 
 
 def test_many_degrees_of_freedom_are_nearly_the_normal_distribution() -> None:
