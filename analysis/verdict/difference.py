@@ -65,7 +65,7 @@ def error_of(baseline: Side, other: Side) -> Error | None:
     a, b = baseline.spread, other.spread
     if a is None or b is None:
         return None
-    return Error((Part(baseline.count, a), Part(other.count, b)), shared=a.source == b.source == "earlier")
+    return Error((Part(baseline.count, a), Part(other.count, b)), shared=not (a.is_own or b.is_own))
 
 
 def interval_of_ratio(

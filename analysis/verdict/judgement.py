@@ -118,7 +118,7 @@ def _judged(a: Side, b: Side, error: Error, rules: _Rules) -> Judgement:
         (a.count, b.count),
         error.df(),
         error.sd_log(),
-        "earlier" if "earlier" in (part.spread.source for part in error.parts) else "own",
+        "own" if all(part.spread.is_own for part in error.parts) else "earlier",
         _more_repeats(log_ratio, error, answer, rules),
     )
 

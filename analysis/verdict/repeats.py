@@ -60,7 +60,7 @@ class _Plan:
 
 
 def _planned(variance: float, repeats: int) -> Part:
-    return Part(repeats, Spread(variance, repeats - 1, "own"))
+    return Part(repeats, Spread(variance, repeats - 1))
 
 
 def _vague(part: Part, times: float) -> float:
