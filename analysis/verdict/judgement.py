@@ -110,17 +110,16 @@ def _judged(a: Side, b: Side, error: Error, rules: _Rules) -> Judgement:
     wide = log_interval(log_ratio, error, rules.level)
     narrow = log_interval(log_ratio, error, rules.level_same)
     answer = _answer(wide, narrow, rules)
-    spreads = [side.spread for side in (a, b) if side.spread]
     return Judgement(
         answer,
         as_ratio(log_ratio),
         as_ratios(wide),
         as_ratios(narrow),
         (a.count, b.count),
-        error.df,
-        math.sqrt(math.fsum(one.variance for one in spreads) / 2),
-        min(one.source for one in spreads),  # 'earlier' comes before 'own'
-        _more_repeats(a, b, answer, rules),
+        error.df(),
+        error.sd_log(),
+        "own" if all(part.spread.is_own for part in error.parts) else "earlier",
+        _more_repeats(log_ratio, error, answer, rules),
     )
 
 
@@ -135,8 +134,8 @@ def _answer(wide: tuple[float, float], narrow: tuple[float, float], rules: _Rule
     return Answer.UNKNOWN if wide[0] <= 0 <= wide[1] else Answer.DIFFERENT
 
 
-def _more_repeats(a: Side, b: Side, answer: Answer, rules: _Rules) -> int | None:
+def _more_repeats(log_ratio: float, error: Error, answer: Answer, rules: _Rules) -> int | None:
     if answer not in (Answer.UNKNOWN, Answer.DIFFERENT):
         return None
     known = answer is Answer.DIFFERENT
-    return repeats_to_settle(a, b, rules.limit, (rules.level, rules.level_same), different_is_known=known)
+    return repeats_to_settle(log_ratio, error, rules.limit, (rules.level, rules.level_same), different_is_known=known)

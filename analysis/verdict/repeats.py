@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from analysis.verdict.replicates import Side
+from analysis.verdict.difference import Error, Part
+from analysis.verdict.replicates import Spread
 from analysis.verdict.student_t import cdf, quantile
 
 POWER = 0.8  # 'would probably settle it'
@@ -23,24 +24,25 @@ class _Plan:
     df: float
 
     @classmethod
+    def of(cls, a: Part, b: Part) -> Self:
+        """Expected numerator over expected denominator of Welch and Satterthwaite's formula."""
+        variance = a.variance + b.variance
+        upper = variance**2 + _vague(a, 2) + _vague(b, 2)
+        lower = _vague(a, 1 + 2 / a.spread.df) + _vague(b, 1 + 2 / b.spread.df)
+        return cls(math.sqrt(variance), upper / lower)
+
+    @classmethod
     def alike(cls, sd_log: float, repeats: int) -> Self:
         if repeats < 2:
             raise ValueError(f"An interval takes two repeats an arm or more, not {repeats}.")
-        return cls.of((sd_log**2 / repeats, sd_log**2 / repeats), (repeats - 1, repeats - 1))
+        part = _planned(sd_log**2, repeats)
+        return cls.of(part, part)
 
     @classmethod
-    def after(cls, baseline: Side, other: Side, more: int) -> Self:
-        counts = (baseline.count + more, other.count + more)
-        spreads = [side.spread.variance if side.spread else math.nan for side in (baseline, other)]
-        return cls.of((spreads[0] / counts[0], spreads[1] / counts[1]), (counts[0] - 1, counts[1] - 1))
-
-    @classmethod
-    def of(cls, parts: tuple[float, float], dfs: tuple[int, int]) -> Self:
-        """Expected numerator over expected denominator of Welch and Satterthwaite's formula."""
-        terms = list(zip(parts, dfs, strict=True))
-        upper = math.fsum(parts) ** 2 + math.fsum(2 * part**2 / df for part, df in terms)
-        lower = math.fsum(part**2 * (1 + 2 / df) / df for part, df in terms)
-        return cls(math.sqrt(math.fsum(parts)), upper / lower)
+    def after(cls, seen: Error, more: int) -> Self:
+        """With so many further repeats an arm, at the spread that was seen."""
+        a, b = (_planned(part.spread.variance, part.count + more) for part in seen.parts)
+        return cls.of(a, b)
 
     def half_log(self, level: float) -> float:
         return quantile((1 + level) / 2, self.df) * self.standard
@@ -57,6 +59,14 @@ class _Plan:
         return cdf((room - self.half_log(level)) / self.standard, self.df)
 
 
+def _planned(variance: float, repeats: int) -> Part:
+    return Part(repeats, Spread(variance, repeats - 1))
+
+
+def _vague(part: Part, times: float) -> float:
+    return times * part.variance**2 / part.spread.df
+
+
 def half_width(sd_log: float, n_per_arm: int, level: float = 0.95) -> float:
     """How far an interval will typically reach above the ratio, as a share of it: 0.05 is 5 %. From 2 repeats on."""
     return math.expm1(_Plan.alike(sd_log, n_per_arm).half_log(level))
@@ -69,23 +79,23 @@ def repeats_for_same(sd_log: float, margin: float = 0.02) -> int | None:
 
 
 def repeats_to_settle(
-    baseline: Side, other: Side, limit: float, levels: tuple[float, float], *, different_is_known: bool
+    log_ratio: float, seen: Error, limit: float, levels: tuple[float, float], *, different_is_known: bool
 ) -> int | None:
-    """Further repeats an arm until the nearest claim is probably settled, at the ratio and sd seen.
+    """Further repeats an arm until the nearest claim is probably settled, at the ratio and spread seen.
 
     `limit` is the log of the smallest difference that matters, `levels` those of the interval and of 'same'. None where
-    more than MOST_REPEATS are needed, or a side's spread is not known.
+    more than MOST_REPEATS are needed.
     """
-    away = abs(other.mean_log - baseline.mean_log)
+    away = abs(log_ratio)
 
     def settles(more: int) -> bool:
-        plan = _Plan.after(baseline, other, more)
+        plan = _Plan.after(seen, more)
         claims = [plan.power_beyond(away, limit, levels[0]), plan.power_same(away, limit, levels[1])]
         if not different_is_known:
             claims.append(plan.power_beyond(away, 0.0, levels[0]))
         return max(claims) >= POWER
 
-    return _fewest(1, settles) if baseline.spread and other.spread else None
+    return _fewest(1, settles)
 
 
 def _fewest(first: int, is_enough: Callable[[int], bool]) -> int | None:

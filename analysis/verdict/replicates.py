@@ -35,7 +35,7 @@ class Spread:
 
     variance: float
     df: float
-    source: str  # 'own' or 'earlier'
+    is_own: bool = True  # else of earlier repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ def _own_spread(logs: Sequence[float], mean: float) -> Spread | None:
     """None for values all alike: that tells how coarsely they were taken, not that the next one will be the same."""
     df = len(logs) - 1
     variance = math.fsum((one - mean) ** 2 for one in logs) / df if df else 0.0
-    return Spread(variance, df, "own") if variance > ALIKE**2 else None
+    return Spread(variance, df) if variance > ALIKE**2 else None
 
 
 def _earlier_spread(earlier: Earlier | None) -> Spread | None:
-    return Spread(earlier.sd_log**2, earlier.df, "earlier") if earlier and earlier.serves else None
+    return Spread(earlier.sd_log**2, earlier.df, is_own=False) if earlier and earlier.serves else None

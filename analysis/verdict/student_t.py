@@ -14,11 +14,12 @@ CLOSE_ENOUGH = 1e-13  # of the quantile: the next step is shorter than this shar
 
 def cdf(t: float, df: float) -> float:
     """P(T <= t)."""
-    return 1.0 - upper_tail(t, df) if t > 0 else upper_tail(-t, df)
+    tail = tail_beyond(t, df)
+    return 1.0 - tail if t > 0 else tail
 
 
-def upper_tail(t: float, df: float) -> float:
-    """P(T > t) for t >= 0: half of the regularised incomplete beta function, DLMF 8.17."""
+def tail_beyond(t: float, df: float) -> float:
+    """P(T > |t|): half of the regularised incomplete beta function, DLMF 8.17."""
     square = t * t
     return 0.5 * _incomplete_beta(df / (df + square), square / (df + square), df / 2, 0.5)
 
@@ -34,7 +35,7 @@ def quantile(p: float, df: float) -> float:
 def _upper_quantile(tail: float, df: float) -> float:
     """Newton's way from the normal quantile, which is always too low: the tail is convex, so no step goes too far."""
     t = -NormalDist().inv_cdf(tail)
-    while (step := (upper_tail(t, df) - tail) / _density(t, df)) > CLOSE_ENOUGH * t:
+    while (step := (tail_beyond(t, df) - tail) / _density(t, df)) > CLOSE_ENOUGH * t:
         t += step
     return t
 
