@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.facts import RunFacts, Served
 
+NUMBERED = re.compile(r" #\d+$")  # as repeats are named
 NEEDED = ("model_files", "engine_version", "gpus")  # without these two runs are held together by their command alone
 
 
@@ -32,7 +34,8 @@ class Arm:
 
     @property
     def name(self) -> str:
-        return self.runs[0].name
+        """That of its first run, without the number of the repeat."""
+        return NUMBERED.sub("", self.runs[0].name)
 
 
 def arms_of(

@@ -27,8 +27,10 @@ MOST = 24  # runs: eight arms of three starts each
 
 runs = visible_runs(NEWEST)
 finished = sorted((run for run in runs if run.state == "finished"), key=lambda run: run.started_at or run.created_at)
+last = [run for run in finished if finished[-1].batch_id and run.batch_id == finished[-1].batch_id]
+default = [run.id for run in (last if len(last) > 1 else finished[-3:])]
 prompt = "Runs to compare; the first is the baseline"
-picked = pick_runs(runs, [run.id for run in finished[-3:]], prompt, key="compare-runs", most=MOST)
+picked = pick_runs(runs, default[:MOST], prompt, key="compare-runs", most=MOST)
 tell_unknown(picked)
 if len(picked.runs) < 2:
     if runs or not is_operator():

@@ -16,11 +16,13 @@ from web.visible import visible_runs
 
 NEWEST = 200
 GHOSTS_BY_DEFAULT = 3
+MOST = 12
 
 runs = visible_runs(NEWEST)
 live = [run.id for run in runs if run.state.is_live]
 ghosts = [run.id for run in runs if run.state == "finished"][:GHOSTS_BY_DEFAULT][::-1]
-picked = pick_runs(runs, live or ghosts, "Runs to watch; finished ones are laid under the live ones", key="live-runs")
+prompt = "Runs to watch; finished ones are laid under the live ones"
+picked = pick_runs(runs, (live or ghosts)[:MOST], prompt, key="live-runs", most=MOST)
 tell_unknown(picked)
 if picked.runs:
     with st.container(horizontal=True):

@@ -9,6 +9,7 @@ import streamlit as st
 from demo.presets import demo_configs
 from domain import Run
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.runs.rounds import new_seed, repeated
 from web import audit, places
 from web.access.auth import current_role
 from web.context import services
@@ -16,6 +17,8 @@ from web.markup import markdown_text
 from workloads import spec_for
 
 DEMO_WORKLOAD = "demo-stream"
+DEMO_PARAMS = {"requests": 4, "tokens": 400}  # short, so that nine starts take two minutes on two quiet cores
+DEMO_REPEATS = 3
 
 
 def is_operator() -> bool:
@@ -45,15 +48,16 @@ def demo_buttons() -> None:
 
 
 def start_demo(one_after_the_other: bool) -> list[Run]:
-    """Launch the demo's configurations; a refusal is told on the page."""
+    """Launch the demo's configurations, in rounds where they run alone; a refusal is told on the page."""
     require_operator()
-    workload = spec_for(DEMO_WORKLOAD)
+    workload = spec_for(DEMO_WORKLOAD, DEMO_PARAMS)
     requests = [
         LaunchRequest(config=one.config, name=one.name, workload=workload, makes_model=True)
         for one in demo_configs(services().settings.data_dir)
     ]
     try:
-        runs = services().supervisor.launch_batch(requests, one_after_the_other)
+        in_rounds = repeated(requests, DEMO_REPEATS if one_after_the_other else 1, new_seed())
+        runs = services().supervisor.launch_batch(in_rounds, one_after_the_other)
     except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return []

@@ -165,5 +165,5 @@ def test_published_numbers_are_shown_and_never_ranked(page: Page, pitwall: Pitwa
     shown = page.get_by_role("region", name="table").filter(has_text="109.8 tok/s line 13")
     expect(shown).to_be_visible()
     expect(page.get_by_text("no request of full length fits")).to_be_visible()
-    for verdict in page.locator(".pw-verdict").all_inner_texts():
+    for verdict in page.locator(".pw-answer").all_inner_texts():
         assert "NVFP4" not in verdict

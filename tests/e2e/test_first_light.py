@@ -88,7 +88,7 @@ def test_all_three_finish_with_every_request_and_log_line_counted_once(pitwall: 
 
 def test_compare_says_which_is_faster_and_why(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/compare")
-    verdicts = page.locator(".pw-verdict")
+    verdicts = page.locator(".pw-answer")
     expect(verdicts).to_have_count(2)
     for text in verdicts.all_inner_texts():
         assert re.search(r"as fast as .+, because (tokens per step|steps/s) |No difference shown", text), text
@@ -102,7 +102,7 @@ def test_compare_says_which_is_faster_and_why(page: Page, pitwall: Pitwall) -> N
 def test_the_address_gives_another_signed_in_browser_the_same_page(page: Page, pitwall: Pitwall) -> None:
     ids = [row[0] for row in pitwall.sql("SELECT run_id FROM runs ORDER BY run_id")]
     page.goto(f"{pitwall.url}/compare?run={ids[1]}&run={ids[0]}")
-    expect(page.locator(".pw-verdict")).to_have_count(1)
+    expect(page.locator(".pw-answer")).to_have_count(1)
     page.goto(f"{pitwall.url}/live?run={ids[0]}&run={ids[1]}")
     page.wait_for_selector(".js-plotly-plot .main-svg")
     page.goto(f"{pitwall.url}/run?run={ids[2]}")

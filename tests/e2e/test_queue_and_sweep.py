@@ -86,6 +86,6 @@ def test_compare_ranks_what_the_sweep_measured(page: Page, pitwall: Pitwall) -> 
     without = next(run_id for run_id, name in rows if name.startswith("no speculation, max_num_seqs 2"))
     drafting = next(run_id for run_id, name in rows if name.startswith("num_tokens 3, max_num_seqs 2"))
     page.goto(f"{pitwall.url}/compare?run={without}&run={drafting}")
-    expect(page.locator(".pw-verdict")).to_have_count(1)
-    said = page.locator(".pw-verdict").inner_text()
+    expect(page.locator(".pw-answer")).to_have_count(1)
+    said = page.locator(".pw-answer").inner_text()
     assert re.search(r"as fast as|No difference shown", said), said

@@ -20,7 +20,7 @@ FACTOR_TITLES = {"tokens_per_step": "tokens per step", "steps_per_s": "steps/s",
 
 def sentence(answer: Comparison, names: Names) -> str:
     """What to say of the other arm against the baseline: the ratio with its cause, or what is not known and why."""
-    a, b = names[answer.pair.baseline.id], names[answer.pair.other.id]
+    a, b = answer.pair.baseline.name, answer.pair.other.name
     if answer.refused:
         said = "; ".join(refusal_words(row, names) for row in answer.refused)
         return f"{b} is not ranked against {a}: {said}."
@@ -70,7 +70,7 @@ def _unknown(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
 def _seen_once(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
     first, second = judged.replicates
     starts = "one start each" if first == second == 1 else f"{_starts(second)} against {_starts(first)}"
-    return f"{_is_as(answer.pair.objective, judged.ratio, a, b, 'was seen at')}: {starts}, which shows no difference."
+    return f"{_is_as(answer.pair.objective, judged.ratio, a, b, 'was seen at')}, {starts}: too few to claim it."
 
 
 CLAIMS: Mapping[Answer, Callable[[Comparison, Judgement, str, str], str]] = {

@@ -19,12 +19,14 @@ from web.compare.guard_card import guard_card
 from web.compare.metric_table import metric_sections
 from web.compare.part_table import class_table, rung_table
 from web.context import services
+from web.theme import colors_apart
 
 
 def colors_of(report: ComparisonReport, runs: Sequence[Run]) -> Colors:
-    """Run id -> colour; an arm has that of its first run."""
+    """Run id -> colour; an arm has that of its first run, no two arms the same."""
     own = {run.id: run.color for run in runs}
-    return {run.run_id: own[arm.id] for arm in report.arms for run in arm.runs}
+    given = colors_apart([own[arm.id] for arm in report.arms])
+    return {run.run_id: color for arm, color in zip(report.arms, given, strict=True) for run in arm.runs}
 
 
 def decision_sheet(report: ComparisonReport, asking: Asking, colors: Colors) -> None:
