@@ -21,7 +21,7 @@ from pathlib import Path
 from domain import Config, Run
 from samples import Batch, CounterSample, LogSample, RequestRecord, Sample
 from settings import Settings
-from storage.ask import queries
+from storage.ask import load_queries, queries
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -35,7 +35,7 @@ QUESTIONS: Mapping[str, Callable[[Store, list[str]], object]] = {
     "log against counters": queries.crosschecks,
     "sources": queries.sources,
     "requests": queries.request_totals,
-    "neighbours": queries.neighbours,
+    "loads": load_queries.loads,
 }
 
 

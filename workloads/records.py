@@ -39,7 +39,7 @@ def append_record(path: Path, record: Line) -> None:
     name = NAMES.get(type(record))  # type: ignore[arg-type]  # a request has none
     labelled = ({"record": name} if name else {}) | asdict(record)
     line = (json.dumps(labelled, default=_moment) + "\n").encode()
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         if os.write(handle, line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

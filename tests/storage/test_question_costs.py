@@ -33,7 +33,7 @@ from samples import (
     SlotSample,
 )
 from settings import Settings
-from storage.ask import condition_queries, live_queries, queries
+from storage.ask import condition_queries, live_queries, load_queries, queries
 from storage.ask.queries import Asked
 from storage.store import Store
 
@@ -57,7 +57,10 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "sources": lambda store: queries.sources(store, ASKED),
     "crosschecks": lambda store: queries.crosschecks(store, ASKED),
     "request_totals": lambda store: queries.request_totals(store, ASKED),
-    "neighbours": lambda store: queries.neighbours(store, ASKED),
+    "loads": lambda store: load_queries.loads(store, ASKED),
+    "beside": lambda store: load_queries.beside(
+        store, [Span(run_id, NOW + timedelta(seconds=5), NOW + timedelta(seconds=25)) for run_id in ASKED]
+    ),
     "requests": lambda store: [queries.requests(store, run_id) for run_id in ASKED],
     "events": lambda store: [queries.events(store, run_id) for run_id in ASKED],
     "startup_facts": lambda store: queries.startup_facts(store, ASKED),
@@ -70,7 +73,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     ),
     "collector_errors": lambda store: live_queries.collector_errors(store, ASKED),
 }
-ABOUT_OTHERS = {"neighbours"}  # who else ran at that time can be told by the rows of the runs alone
+ABOUT_OTHERS = {"beside"}  # who else ran at that time can be told by the rows of the runs alone
 
 
 class Cost(NamedTuple):
@@ -202,7 +205,7 @@ def test_what_takes_run_ids_gives_the_rows_of_the_view(tmp_path: Path) -> None:
 def test_every_question_is_held() -> None:
     public: Sequence[str] = [
         name
-        for module in (queries, live_queries, condition_queries)
+        for module in (queries, live_queries, condition_queries, load_queries)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if not name.startswith("_") and "store" in inspect.signature(function).parameters
     ]
