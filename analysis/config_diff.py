@@ -21,15 +21,16 @@ class Comparison(NamedTuple):
         return not self.rows and not self.unknown
 
 
-def compare_configs(configs: Sequence[Mapping[str, Any]]) -> Comparison:
-    """What differs between configurations; where one is not known, what it does not state differs from nothing."""
-    unknown = [place for place, config in enumerate(configs) if not is_known(config)]
-    rows = {
+def compare_settings(settings: Sequence[Mapping[str, Any]], unknown: Sequence[int]) -> Comparison:
+    """What differs between flat settings; at the places in `unknown`, what is not stated differs from nothing."""
+    keys = list(dict.fromkeys(key for one in settings for key in one))
+    rows = {key: [one.get(key) for one in settings] for key in keys}
+    differing = {
         key: values
-        for key, values in differing_fields(configs).items()
+        for key, values in rows.items()
         if _differ([v for place, v in enumerate(values) if v is not None or place not in unknown])
     }
-    return Comparison(rows, unknown)
+    return Comparison(differing, list(unknown))
 
 
 def is_known(config: Mapping[str, Any]) -> bool:

@@ -10,10 +10,11 @@ from reports.run_report import report_on
 from web import charts
 from web.actions import is_operator
 from web.compare.asking import asked_by_address
-from web.compare.comparison import config_table, evidence_table
+from web.compare.comparison import evidence_table
+from web.compare.config_table import config_table
 from web.compare.published import published_group
 from web.compare.repeats_panel import objective_picker, offer_repeats, settings_panel
-from web.compare.sheet import all_numbers, arm_line, colors_of, decision_sheet
+from web.compare.sheet import all_numbers, arm_line, as_its_arm, colors_of, decision_sheet
 from web.compare.shown_sql import show_the_sql
 from web.context import services
 from web.markup import markdown_text
@@ -59,12 +60,12 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     show_the_sql(ids)
 if is_operator():
     offer_repeats(report, ids)
-reports = report_on(services().store, picked.runs)
+reports = [as_its_arm(one, report, colors) for one in report_on(services().store, picked.runs)]
 all_numbers(report, reports, colors)
 st.subheader("What differs in the configuration")
-st.html(config_table(reports))
-st.subheader("What the numbers rest on")
-st.html(evidence_table(reports, evidence_of(services().store, picked.runs)))
+st.html(config_table(report.arms, colors))
+with st.expander("What the numbers rest on, run by run"):
+    st.html(evidence_table(reports, evidence_of(services().store, picked.runs)))
 st.subheader("Over time since ready")
 charts.over_time(reports)
 published_group()

@@ -59,8 +59,8 @@ def settings_of(config: Config, effective: Sequence[Row]) -> dict[str, JsonValue
     told = {row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)}
     env = {f"env.{k}": v for k, v in config.env.items() if not INDEX_ONLY.fullmatch(k)}
     mounts = sorted(volume for volume in config.volumes if not CACHE.search(volume))
-    lists = {"volumes": mounts, "flags": sorted(config.unknown_flags)}
-    return asked | told | env | {name: " ".join(words) for name, words in lists.items() if words}
+    flags = {flag: value or "set" for flag, _, value in (word.partition(" ") for word in config.unknown_flags)}
+    return asked | told | env | flags | ({"volumes": " ".join(mounts)} if mounts else {})
 
 
 def _is_setting(field: str) -> bool:

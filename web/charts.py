@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
+from analysis.arms import NUMBERED
 from analysis.windows import Window
 from reports.run_report import RunReport
 from web import markup
@@ -36,8 +37,8 @@ def over_time(reports: Sequence[RunReport]) -> None:
 
 def _legend(reports: Sequence[RunReport]) -> str:
     """Whose line is which, and what grey means."""
-    named = reports if len(reports) > 1 else []
-    names = "".join(f"<span>{markup.named(one.run.name, one.run.color)}</span>" for one in named)
+    by_color = {one.run.color: NUMBERED.sub("", one.run.name) for one in reversed(reports)} if len(reports) > 1 else {}
+    names = "".join(f"<span>{markup.named(by_color[color], color)}</span>" for color in reversed(by_color))
     return f'<p class="pw-legend">{names}<span class="pw-muted">grey: idle, mixed or warm-up, not ranked</span></p>'
 
 

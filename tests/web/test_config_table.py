@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from domain import Config, Run
-from reports.run_report import report_on
+from reports.comparison import alone
+from reports.facts import facts_of
 from settings import Settings
 from storage.store import Store
-from web.compare.comparison import config_table
+from web.compare.config_table import config_table
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-SAME = "these runs had the same configuration"
+SAME = "these arms have the same configuration"
 
 
 def table(tmp_path: Path, *configs: Config) -> str:
@@ -22,7 +23,8 @@ def table(tmp_path: Path, *configs: Config) -> str:
     ]
     store = Store.open(Settings(data_dir=tmp_path))
     try:
-        return config_table(report_on(store, runs))
+        arms = [alone(facts) for facts in facts_of(store, runs)]
+        return config_table(arms, {run.id: run.color for run in runs})
     finally:
         store.close()
 

@@ -1,11 +1,10 @@
-"""The numbers of a run as tiles, and what stands beside them: evidence, and what differs in the configuration."""
+"""The numbers of a run as tiles, and what they rest on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from analysis.config_diff import compare_configs
 from reports.evidence import Evidence
 from reports.run_report import RunReport
 from web import markup
@@ -151,17 +150,3 @@ def requests_words(report: RunReport) -> str:
     """'8, none failed'."""
     sent, failed = report.requests.sent, report.requests.failed
     return markup.number(str(sent), f"{failed or 'none'} failed") if sent else markup.number(DASH, why=NO_REQUESTS)
-
-
-def config_table(reports: Sequence[RunReport]) -> str:
-    """The fields that are not equal in all runs, one row each; below them the runs whose configuration is not known."""
-    found = compare_configs([f.run.config.model_dump(mode="json") for f in reports])
-    if found.is_same:
-        return '<p class="pw-muted">Nothing: these runs had the same configuration.</p>'
-    names = " and ".join(reports[place].run.name for place in found.unknown)
-    note = f'<p class="pw-muted">Not known: the configuration of {markup.text(names)}.</p>' if names else ""
-    body = [
-        [markup.field(key), *(markup.setting(key, value) for value in values)] for key, values in found.rows.items()
-    ]
-    head = ["", *(markup.named(f.run.name, f.run.color) for f in reports)]
-    return (markup.table(head, body, wraps=True) if body else "") + note

@@ -31,7 +31,8 @@ def sentence(answer: Comparison, names: Names) -> str:
 
 
 def refusal_words(row: Row, names: Names) -> str:
-    return f"{TITLES[row.code].lower()} ({row_words(row, names)})"
+    title = TITLES[row.code]
+    return f"{title if title[:2].isupper() else title[0].lower() + title[1:]} ({row_words(row, names)})"
 
 
 def remarks(answer: Comparison, names: Names) -> list[str]:

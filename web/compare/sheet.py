@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -29,6 +30,11 @@ def colors_of(report: ComparisonReport, runs: Sequence[Run]) -> Colors:
     return {run.run_id: color for arm, color in zip(report.arms, given, strict=True) for run in arm.runs}
 
 
+def as_its_arm(one: RunReport, report: ComparisonReport, colors: Colors) -> RunReport:
+    """A run in the colour of its arm, so that repeats are seen as such; one that was left out stays as it is."""
+    return replace(one, run=one.run.model_copy(update={"color": colors.get(one.run.id, one.run.color)}))
+
+
 def decision_sheet(report: ComparisonReport, asking: Asking, colors: Colors) -> None:
     """The answers on the left, the guard on the right, and below them classes or rungs."""
     names = named(report.arms)
@@ -36,6 +42,8 @@ def decision_sheet(report: ComparisonReport, asking: Asking, colors: Colors) -> 
         f'<div class="pw-sheet"><div>{answer_cards(report.answers, names, colors)}</div>'
         f"{guard_card(report.answers, names, colors)}</div>"
     )
+    if not any(answer.is_ranked for answer in report.answers):
+        return
     parts = class_table(report.arms, report.answers, colors) + _rungs(report, asking, colors)
     if parts:
         st.html(parts)
