@@ -4,8 +4,10 @@
 demo's plain and n-gram servers (llama.cpp) are put under the demo's load by Pitwall's own client, launched by the
 supervisor and looked at by the standard collectors, all on this machine. A burner is a process that only computes. Each
 try takes every arrangement once, so that what drifts falls on all alike. Other work on the machine is waited out as far
-as `--patience` allows, and is told with each run. `--quota` also runs the servers in a control group (v1, as root)
-that may use so many CPUs.
+as `--patience` allows, and is told with each run; a run without burners beside it is left out of the table. Where it does not end,
+`--realtime` (as root) gives all processes of a run without burners the real-time class: nothing of normal priority takes
+a core from them, and they compete among themselves alone. `--quota` also runs the servers in a control group (v1, as
+root) that may use so many CPUs.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -64,12 +66,13 @@ class Seen(NamedTuple):
 
     load_average: float
     busy_around: float  # share of all cores before it or after it, whichever is higher
+    is_realtime: bool
     conditions: Conditions
     decode_tps: float
 
     @property
     def was_left_alone(self) -> bool:
-        return self.busy_around <= QUIET_RATIO
+        return self.is_realtime or self.busy_around <= QUIET_RATIO
 
 
 @contextmanager
@@ -99,6 +102,20 @@ def limited(run: Run, cpus: float | None, supervisor: Supervisor) -> Iterator[No
     yield
 
 
+@contextmanager
+def realtime(wanted: bool) -> Iterator[None]:
+    """What this thread starts, and its other threads, in the real-time class for a while."""
+    threads = [int(path.name) for path in Path("/proc/self/task").iterdir()] if wanted else []
+    for thread in threads:
+        os.sched_setscheduler(thread, os.SCHED_RR, os.sched_param(1))
+    try:
+        yield
+    finally:
+        for thread in threads:
+            with suppress(ProcessLookupError):
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
 def busy_ratio(seconds: float) -> float:
     """Share of all cores in use over the next seconds."""
     return float(psutil.cpu_percent(interval=seconds)) / 100
@@ -112,9 +129,11 @@ def quiet(patience_s: float) -> float:
     return busy
 
 
-def measure(store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float) -> Seen:
-    busy, load_average = quiet(patience_s), os.getloadavg()[0]
-    with burning(asked.burners):
+def measure(
+    store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float, is_realtime: bool
+) -> Seen:
+    busy, load_average = quiet(0.0 if is_realtime else patience_s), os.getloadavg()[0]
+    with burning(asked.burners), realtime(is_realtime):
         request = LaunchRequest(demo.config, name=str(asked), workload=spec_for("demo-stream", LOAD), makes_model=True)
         run = supervisor.launch(request)
         with limited(run, asked.quota, supervisor):
@@ -131,18 +150,18 @@ def measure(store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arran
     ends = [row["sent_at"] + timedelta(milliseconds=row["total_ms"]) for row in rows]
     (found,) = conditions(store, [Span(run.id, rows[0]["sent_at"], max(ends))])
     speed = sum(row["completion_tokens"] - 1 for row in rows) / sum(row["decode_ms"] for row in rows) * 1000
-    return Seen(load_average, busy, found, speed)
+    return Seen(load_average, busy, is_realtime, found, speed)
 
 
 def try_until_quiet(
-    store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float
+    store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float, is_realtime: bool
 ) -> Seen:
     """Runs, each printed, until others left one alone or patience is out; the last of them."""
     began = time.monotonic()
     while True:
-        seen = measure(store, supervisor, demo, asked, patience_s)
+        seen = measure(store, supervisor, demo, asked, patience_s, is_realtime)
         print(line(asked, seen), flush=True)
-        if seen.was_left_alone or time.monotonic() - began > patience_s:
+        if seen.was_left_alone or asked.burners or time.monotonic() - began > patience_s:
             return seen
 
 
@@ -197,6 +216,7 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--burners", type=int, nargs="+", default=[0, 1, 2, 4])
     parser.add_argument("--quota", type=float)
+    parser.add_argument("--realtime", action="store_true")
     parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for a quiet machine")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -208,12 +228,13 @@ def main() -> None:
             arrangements += [Arrangement(name, 0, given.quota) for name in demos]
         print("| arrangement | load | busy around | starved | throttled | stolen | host busy | own | others | tok/s |")
         for asked in arrangements * given.tries:
-            seen = try_until_quiet(store, supervisor, demos[asked.config], asked, given.patience)
+            is_realtime = given.realtime and not asked.burners and not asked.quota
+            seen = try_until_quiet(store, supervisor, demos[asked.config], asked, given.patience, is_realtime)
             found.setdefault(asked, []).append(seen)
     print("\n| server and burners | runs | starved | throttled | stolen | host busy | decode tok/s | busy around |")
     print("|---|---|---|---|---|---|---|---|")
     for asked, runs in found.items():
-        print(summary(asked, [run for run in runs if run.was_left_alone]))
+        print(summary(asked, [run for run in runs if run.was_left_alone or asked.burners]))
 
 
 if __name__ == "__main__":
