@@ -17,8 +17,8 @@ HW_POWER_BRAKE = 0x80
 HARDWARE = HW_SLOWDOWN | SW_THERMAL | HW_THERMAL | HW_POWER_BRAKE
 # Measured with benchmarks/starvation.py, see docs/starvation.md.
 # From which difference of two runs on they are unlike, and from which value on a run is held back.
-UNLIKE: Mapping[str, float] = {"starvation_ratio": 0.20, "throttled_ratio": 0.02, "steal_ratio": 0.02}
-HIGH: Mapping[str, float] = {"starvation_ratio": 0.30, "throttled_ratio": 0.02, "steal_ratio": 0.02}
+UNLIKE: Mapping[str, float] = {"starvation_ratio": 0.15, "throttled_ratio": 0.02, "steal_ratio": 0.02}
+HIGH: Mapping[str, float] = {"starvation_ratio": 0.25, "throttled_ratio": 0.02, "steal_ratio": 0.02}
 UNLIKE_CLOCK = 0.03  # of two runs' median clocks, as a share of the higher one
 FOREIGN_MEMORY_BYTES = 1 << 30  # a display server and a monitor hold less
 FOREIGN_UTILIZATION = 0.02
