@@ -16,8 +16,9 @@ HW_THERMAL = 0x40
 HW_POWER_BRAKE = 0x80
 HARDWARE = HW_SLOWDOWN | SW_THERMAL | HW_THERMAL | HW_POWER_BRAKE
 # Measured with benchmarks/starvation.py, see docs/starvation.md.
-UNLIKE_STARVATION = 0.10  # of two runs, in shares of the time their threads wanted a CPU
-HIGH_STARVATION = 0.20
+# From which difference of two runs on they are unlike, and from which value on a run is held back.
+UNLIKE: Mapping[str, float] = {"starvation_ratio": 0.15, "throttled_ratio": 0.02, "steal_ratio": 0.02}
+HIGH: Mapping[str, float] = {"starvation_ratio": 0.25, "throttled_ratio": 0.02, "steal_ratio": 0.02}
 UNLIKE_CLOCK = 0.03  # of two runs' median clocks, as a share of the higher one
 FOREIGN_MEMORY_BYTES = 1 << 30  # a display server and a monitor hold less
 FOREIGN_UTILIZATION = 0.02
@@ -79,14 +80,13 @@ def starvation(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
 
     It matters when two of the runs are unlike, and is told when all are held back alike.
     """
-    names = ("starvation_ratio", "throttled_ratio", "steal_ratio")
-    unlike = tuple(name for name in names if _spread(a, b, name) > UNLIKE_STARVATION)
+    unlike = tuple(name for name, most in UNLIKE.items() if _spread(a, b, name) > most)
     if unlike:
         return _standing("matters", unlike, a, b)
     if unknown := _unknown(("starvation_ratio",), a, b):
         return unknown
-    high = tuple(name for name in names if max(_known(a, b, name), default=0.0) > HIGH_STARVATION)
-    return _standing("warns" if high else "same", high or names, a, b)
+    high = tuple(name for name, most in HIGH.items() if max(_known(a, b, name), default=0.0) > most)
+    return _standing("warns" if high else "same", high or tuple(HIGH), a, b)
 
 
 def clocks(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:

@@ -4,8 +4,10 @@
 demo's plain and n-gram servers (llama.cpp) are put under the demo's load by Pitwall's own client, launched by the
 supervisor and looked at by the standard collectors, all on this machine. A burner is a process that only computes. Each
 try takes every arrangement once, so that what drifts falls on all alike. Other work on the machine is waited out as far
-as `--patience` allows, and is told with each run. `--quota` also runs the servers in a control group (v1, as root)
-that may use so many CPUs.
+as `--patience` allows, and is told with each run; a run without burners that it fell upon is left out of the table.
+Where it does not end, `--favoured` (as root, control groups v1) gives all processes of a run without burners 256 times
+the usual weight: others have what they leave, and they compete among themselves alone. `--quota` also runs the servers
+in a control group that may use so many CPUs.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ from workloads.prepare import prepare_workload
 BURNER = "while True: pass"
 QUIET_RATIO = 0.1  # of all cores, used by others before a run begins
 LOOK_S = 3.0
-GROUP = Path("/sys/fs/cgroup/cpu/pitwall-starvation")
+GROUP = Path("/sys/fs/cgroup/cpu/pitwall-limited")
+FAVOURED = Path("/sys/fs/cgroup/cpu/pitwall-favoured")
+MOST_SHARES = 262_144  # of what a session has 1,024 of
 LOAD = {"requests": 8, "tokens": 250, "warmup_tokens": 16}
 
 
@@ -64,12 +68,13 @@ class Seen(NamedTuple):
 
     load_average: float
     busy_around: float  # share of all cores before it or after it, whichever is higher
+    is_favoured: bool
     conditions: Conditions
     decode_tps: float
 
     @property
     def was_left_alone(self) -> bool:
-        return self.busy_around <= QUIET_RATIO
+        return self.is_favoured or self.busy_around <= QUIET_RATIO
 
 
 @contextmanager
@@ -99,6 +104,20 @@ def limited(run: Run, cpus: float | None, supervisor: Supervisor) -> Iterator[No
     yield
 
 
+@contextmanager
+def favoured(wanted: bool) -> Iterator[None]:
+    """This process, and what it starts meanwhile, in a group whose weight leaves others what it does not want."""
+    if wanted:
+        FAVOURED.mkdir(exist_ok=True)
+        (FAVOURED / "cpu.shares").write_text(str(MOST_SHARES))
+        (FAVOURED / "cgroup.procs").write_text(str(os.getpid()))
+    try:
+        yield
+    finally:
+        if wanted:
+            (FAVOURED.parent / "cgroup.procs").write_text(str(os.getpid()))
+
+
 def busy_ratio(seconds: float) -> float:
     """Share of all cores in use over the next seconds."""
     return float(psutil.cpu_percent(interval=seconds)) / 100
@@ -112,9 +131,11 @@ def quiet(patience_s: float) -> float:
     return busy
 
 
-def measure(store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float) -> Seen:
-    busy, load_average = quiet(patience_s), os.getloadavg()[0]
-    with burning(asked.burners):
+def measure(
+    store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float, is_favoured: bool
+) -> Seen:
+    busy, load_average = quiet(0.0 if is_favoured else patience_s), os.getloadavg()[0]
+    with burning(asked.burners), favoured(is_favoured):
         request = LaunchRequest(demo.config, name=str(asked), workload=spec_for("demo-stream", LOAD), makes_model=True)
         run = supervisor.launch(request)
         with limited(run, asked.quota, supervisor):
@@ -131,18 +152,18 @@ def measure(store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arran
     ends = [row["sent_at"] + timedelta(milliseconds=row["total_ms"]) for row in rows]
     (found,) = conditions(store, [Span(run.id, rows[0]["sent_at"], max(ends))])
     speed = sum(row["completion_tokens"] - 1 for row in rows) / sum(row["decode_ms"] for row in rows) * 1000
-    return Seen(load_average, busy, found, speed)
+    return Seen(load_average, busy, is_favoured, found, speed)
 
 
 def try_until_quiet(
-    store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float
+    store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float, is_favoured: bool
 ) -> Seen:
     """Runs, each printed, until others left one alone or patience is out; the last of them."""
     began = time.monotonic()
     while True:
-        seen = measure(store, supervisor, demo, asked, patience_s)
+        seen = measure(store, supervisor, demo, asked, patience_s, is_favoured)
         print(line(asked, seen), flush=True)
-        if seen.was_left_alone or time.monotonic() - began > patience_s:
+        if seen.was_left_alone or asked.burners or time.monotonic() - began > patience_s:
             return seen
 
 
@@ -197,6 +218,7 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--burners", type=int, nargs="+", default=[0, 1, 2, 4])
     parser.add_argument("--quota", type=float)
+    parser.add_argument("--favoured", action="store_true")
     parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for a quiet machine")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -208,12 +230,13 @@ def main() -> None:
             arrangements += [Arrangement(name, 0, given.quota) for name in demos]
         print("| arrangement | load | busy around | starved | throttled | stolen | host busy | own | others | tok/s |")
         for asked in arrangements * given.tries:
-            seen = try_until_quiet(store, supervisor, demos[asked.config], asked, given.patience)
+            is_favoured = given.favoured and not asked.burners and not asked.quota
+            seen = try_until_quiet(store, supervisor, demos[asked.config], asked, given.patience, is_favoured)
             found.setdefault(asked, []).append(seen)
     print("\n| server and burners | runs | starved | throttled | stolen | host busy | decode tok/s | busy around |")
     print("|---|---|---|---|---|---|---|---|")
     for asked, runs in found.items():
-        print(summary(asked, [run for run in runs if run.was_left_alone]))
+        print(summary(asked, [run for run in runs if run.was_left_alone or asked.burners]))
 
 
 if __name__ == "__main__":

@@ -10,13 +10,13 @@ import pytest
 from analysis.condition_sums import GpuSums, conditions_of
 from analysis.conditions import (
     FOREIGN_MEMORY_BYTES,
-    HIGH_STARVATION,
+    HIGH,
     HW_POWER_BRAKE,
     HW_SLOWDOWN,
     HW_THERMAL,
     SW_POWER_CAP,
     SW_THERMAL,
-    UNLIKE_STARVATION,
+    UNLIKE,
     Conditions,
     Span,
     clocks,
@@ -43,24 +43,26 @@ def run(**fields: Any) -> Conditions:
     return Conditions("r", **usual | fields)
 
 
-LOW, HIGH = 0.02, HIGH_STARVATION + 0.05
+LOW, HELD_BACK = 0.01, 0.4
 
 
 @pytest.mark.parametrize("name", ["starvation_ratio", "throttled_ratio", "steal_ratio"])
 def test_unlike_refuses_high_in_both_is_told_and_low_in_both_is_the_same(name: str) -> None:
-    low, high = run(**{name: LOW}), run(**{name: HIGH})
+    low, high = run(**{name: LOW}), run(**{name: HELD_BACK})
     assert starvation([low, low], [low]).word == "same"
     unlike = starvation([low, low], [low, high])
-    assert (unlike.word, unlike.fields, unlike.values) == ("matters", (name,), {name: ((LOW, LOW), (LOW, HIGH))})
+    assert (unlike.word, unlike.fields, unlike.values) == ("matters", (name,), {name: ((LOW, LOW), (LOW, HELD_BACK))})
     assert starvation([low], [high]).word == starvation([high, low], [high]).word == "matters"
     both = starvation([high], [high])
     assert (both.word, both.fields) == ("warns", (name,))
 
 
-def test_starvation_is_unlike_from_a_difference_on() -> None:
-    base = run(starvation_ratio=0.05)
-    assert starvation([base], [run(starvation_ratio=0.05 + UNLIKE_STARVATION - 0.001)]).word == "same"
-    assert starvation([base], [run(starvation_ratio=0.05 + UNLIKE_STARVATION + 0.001)]).word == "matters"
+@pytest.mark.parametrize("name", UNLIKE)
+def test_each_is_unlike_from_a_difference_on_and_high_from_a_value_on(name: str) -> None:
+    base, most = run(**{name: 0.01}), 0.01 + UNLIKE[name]
+    assert starvation([base], [run(**{name: most + 0.001})]).word == "matters"
+    assert starvation([base], [run(**{name: min(most, HIGH[name]) - 0.001})]).word == "same"
+    assert starvation([run(**{name: HIGH[name]})], [run(**{name: HIGH[name] + 0.001})]).word == "warns"
 
 
 def test_starvation_that_one_run_does_not_tell_is_unknown_with_its_reason() -> None:
@@ -69,7 +71,7 @@ def test_starvation_that_one_run_does_not_tell_is_unknown_with_its_reason() -> N
     assert (found.word, found.fields, found.reasons) == ("unknown", ("starvation_ratio",), ("no schedstat",))
     assert starvation([run()], []).word == "unknown"
     assert starvation([run(throttled_ratio=None)], [run()]).word == "same", "no limit is no throttling"
-    stolen = run(starvation_ratio=None, steal_ratio=HIGH)
+    stolen = run(starvation_ratio=None, steal_ratio=HELD_BACK)
     assert starvation([run()], [stolen]).word == "matters", "what is known of it is enough"
 
 
