@@ -42,6 +42,7 @@ PLAIN, BURDENED = "plain", "plain, beside a burner"
 MARK = {"BESIDE": "a burner"}  # a variable that vLLM does not know: the same server, and an arm of its own
 OBJECTIVES = {"decode_tps": of_streams, "output_tps@4": of_together}
 CLAIMS = ("better", "worse")
+LOAD = {"endpoint": "completions", "parallel_tokens": 1536}  # the model has no chat template, and a context of 2,048
 PITWALL_LIVES_S = 300.0
 
 
@@ -61,7 +62,7 @@ def config_of(flags: argparse.Namespace, drafts: int = 0, marked: Mapping[str, s
 
 
 def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchRequest:
-    load = {"endpoint": "completions", "token_scale": flags.scale, "parallel_tokens": round(1024 * flags.scale)}
+    load = LOAD | {"token_scale": flags.scale, "rounds": flags.rounds}
     return LaunchRequest(config, name, spec_for("five-prompts", load), ready_timeout_s=READY_WITHIN_S)
 
 
@@ -172,7 +173,8 @@ def flags_of() -> argparse.Namespace:
     parser.add_argument("model", type=Path, help="the folder that scripts/make_tiny_llama.py wrote")
     parser.add_argument("--drafts", type=int, nargs="*", default=[2, 4, 6], help="n-gram drafts, an arm each")
     parser.add_argument("--repeats", type=int, default=2, help="server starts an arm")
-    parser.add_argument("--scale", type=float, default=0.25, help="of the five prompts' tokens")
+    parser.add_argument("--scale", type=float, default=0.5, help="of the five prompts' tokens")
+    parser.add_argument("--rounds", type=int, default=4, help="times that the five prompts are sent")
     parser.add_argument("--burners", type=int, default=1)
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for all starts of a part")
     parser.add_argument("--data", type=Path, help="keep Pitwall's data folder here")
