@@ -38,7 +38,7 @@ from tests.e2e.pitwall_process import Pitwall
 from workloads import spec_for
 
 ROOT = Path(__file__).resolve().parent.parent
-PLAIN, BURDENED = "plain", "plain, beside a burner"
+PLAIN, BURDENED = "plain", "plain beside a burner"
 MARK = {"BESIDE": "a burner"}  # a variable that vLLM does not know: the same server, and an arm of its own
 OBJECTIVES = {"decode_tps": of_streams, "output_tps@4": of_together}
 CLAIMS = ("better", "worse")
@@ -134,11 +134,13 @@ def check_arms(data: Path, runs: Sequence[Run]) -> list[Demand]:
 
 
 def told_words(objective: str, answer: Mapping[str, Any]) -> str:
-    """The sentence, and how long the servers of both arms waited for a CPU."""
-    row = next(row for row in answer["guard"] if row["code"] == "starvation")
-    waited = row["values"]["found"].get("starvation_ratio", [[], []])
+    """The sentence, and how long the servers of both arms and our client waited for a CPU."""
+    rows = {row["code"]: row for row in answer["guard"]}
+    waited = rows["starvation"]["values"]["found"].get("starvation_ratio", [[], []])
     sides = " against ".join("/".join("?" if one is None else f"{one:.0%}" for one in side) for side in waited[::-1])
-    return f"{objective}: {answer['sentence']} Starvation: {row['standing']}, {sides}."
+    late = " against ".join("?" if one is None else f"{one:.1%}" for one in rows["client"]["values"]["late"][::-1])
+    starved = f"Starvation: {rows['starvation']['standing']}, {sides}"
+    return f"{objective}: {answer['sentence']} {starved}; client: {rows['client']['standing']}, {late}."
 
 
 def claims_about_burdened(data: Path, runs: Sequence[Run]) -> list[str]:
@@ -155,9 +157,9 @@ def measure(flags: argparse.Namespace, data: Path) -> int:
     asked += [request(flags, f"n-gram {drafts}", config_of(flags, drafts)) for drafts in flags.drafts]
     runs = put_in_queue(data, asked, flags.repeats)
     work_off(data, flags.limit)
-    demands = check_arms(data, sorted(runs, key=lambda run: run.name or ""))
-    print(f"\n{table(demands)}\n")
     plain = [run for run in runs if (run.name or "").startswith(PLAIN)]
+    demands = check_arms(data, [*plain, *(run for run in runs if run not in plain)])
+    print(f"\n{table(demands)}\n", flush=True)
     burdened = put_in_queue(data, [request(flags, BURDENED, config_of(flags, marked=MARK))], flags.repeats)
     with burning(flags.burners):
         work_off(data, flags.limit)

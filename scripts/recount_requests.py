@@ -19,22 +19,35 @@ NEEDED = 0.9  # of the requests that were asked for at once
 
 
 class Counted(NamedTuple):
-    """What the server's counters gained over some requests."""
+    """What the server's counters gained over some requests, and the tokens that their streams held meanwhile."""
 
-    tokens: float
+    requests: int
+    tokens: int
     steps: float  # of one request
     drafts: float
+    drafted: float
     accepted: float
 
     @property
-    def tokens_per_step(self) -> float:
-        """One token a step, and what was accepted beside it."""
-        return 1 + self.accepted / self.steps
+    def streamed_per_step(self) -> float:
+        return self.tokens / self.steps
+
+    @property
+    def accepted_per_step(self) -> float:
+        """One token a step and what was accepted beside it: steps with a draft, times what each of them accepted."""
+        each = self.accepted / self.drafts if self.drafts else 0.0
+        return 1 + each * self.drafted_share
 
     @property
     def drafted_share(self) -> float:
         """Of its steps, those with a draft."""
         return self.drafts / self.steps
+
+    @property
+    def most_cut_share(self) -> float:
+        """Of the tokens: a draft that was accepted may reach past the end of its answer, and what does is not sent."""
+        longest = math.ceil(self.drafted / self.drafts) if self.drafts else 0
+        return longest * self.requests / self.tokens
 
 
 class Recount(NamedTuple):
@@ -51,8 +64,8 @@ def recount(path: Path) -> Recount:
     """Of one load of five prompts."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     requests = [line for line in lines if "record" not in line and line["phase"] == "measure"]
-    if bad := [line["request_id"] for line in requests if line["error_kind"]]:
-        raise SystemExit(f"{len(bad)} requests failed, {bad[0]} first: {path}")
+    if bad := [line["request_id"] for line in requests if line["error_kind"] or not line["chunk_tokens"]]:
+        raise SystemExit(f"{len(bad)} requests failed or showed no text, {bad[0]} first: {path}")
     alone, together = ([r for r in requests if (r["concurrency"] > 1) is many] for many in (False, True))
     by_class = grouped(alone)
     return Recount(
@@ -121,6 +134,7 @@ def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = Fals
 
     with_firsts: the step that gave a request its first token is one of its steps.
     """
+    streamed = sum(sum(request["chunk_tokens"]) for request in requests)
     read = {one["segment"]: one for one in lines if one.get("record") == "load_counters"}
     pairs = [(read[n], read[n + 1]) for n in {request["segment"] for request in requests}]
 
@@ -128,9 +142,11 @@ def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = Fals
         return float(sum((after[name] or 0) - (before[name] or 0) for before, after in pairs))
 
     return Counted(
-        gained("generation_tokens_total"),
+        len(requests),
+        streamed - (0 if with_firsts else len(requests)),
         gained("inter_token_count_total") + gained("first_tokens_total") * with_firsts,
         gained("drafts_total"),
+        gained("draft_tokens_total"),
         gained("accepted_tokens_total"),
     )
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from scripts.recount_requests import Counted, Recount, middle
 
 TOLERANCE = 0.01
+PER_STEP = ("streamed_per_step", "accepted_per_step")
 Answer = Mapping[str, Any]
 Arm = Sequence[Recount]  # its starts in the order of the answer's values
 
@@ -75,17 +76,28 @@ def of_factors(about: str, told: Answer, speeds: Sequence[float]) -> Iterator[De
 
 
 def of_steps(about: str, told: Answer, counted: Sequence[Sequence[Counted]]) -> Iterator[Demand]:
-    """Tokens per step of both arms, as the counters of steps and of accepted tokens have it."""
+    """Tokens per step of both arms: of the streams' own tokens, and of the server's accepted ones."""
     values = next((one["values"] for one in told.get("factors") or [] if one["name"] == "tokens_per_step"), None)
     for side, name in enumerate(("baseline", "other")):
-        expected = middle(one.tokens_per_step for one in counted[side])
-        yield Demand(about, f"{name}, tokens per step", values[side] if values else None, expected)
+        per_step, its = values[side] if values else None, counted[side]
+        streamed, accepted = (middle(getattr(one, of) for one in its) for of in PER_STEP)
+        yield Demand(about, f"{name}, tokens per step", per_step, streamed)
+        most = TOLERANCE + max(one.most_cut_share for one in its)
+        yield Demand(about, f"{name}, 1 + accepted per step", per_step, accepted, most)
 
 
 def table(demands: Sequence[Demand]) -> str:
-    head = ["arms", "number", "./pitwall compare", "counted", "apart", "met"]
+    head = ["arms", "number", "./pitwall compare", "counted", "apart", "at most", "met"]
     rows = [
-        [d.about, d.what, shown(d.told), shown(d.counted), f"{d.apart:.2%}", "yes" if d.is_met else "NO"]
+        [
+            d.about,
+            d.what,
+            shown(d.told),
+            shown(d.counted),
+            f"{d.apart:.2%}",
+            f"{d.most:.1%}",
+            "yes" if d.is_met else "NO",
+        ]
         for d in demands
     ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
