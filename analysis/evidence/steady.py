@@ -23,16 +23,22 @@ class Stretch(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """What came out during the steady part of a phase."""
+    """What came out during the steady part of a phase, or of several."""
 
     tokens: float
+    pieces: int  # that these tokens came in
     seconds: float
-    running: float  # mean requests in flight
-    prefill_share: float  # of the requests' time in it, before their first token
+    in_flight_s: float  # of all its requests together
+    prefill_s: float  # likewise, before their first token
 
     @property
     def output_tps(self) -> float:
         return self.tokens / self.seconds
+
+    @property
+    def running(self) -> float:
+        """Mean requests in flight."""
+        return self.in_flight_s / self.seconds
 
 
 def steady_part(requests: Sequence[RequestRecord], concurrency: int) -> Steady | None:
@@ -40,13 +46,17 @@ def steady_part(requests: Sequence[RequestRecord], concurrency: int) -> Steady |
     stretches = full_stretches(requests, concurrency)
     seconds = sum(one.to_s - one.from_s for one in stretches)
     begins = [one.from_s for one in stretches]
-    tokens = sum(count for r in requests for at_s, count in token_times(r) if _holds(stretches, begins, at_s))
-    if seconds <= 0 or tokens <= 0:
+    counts = [count for r in requests for at_s, count in token_times(r) if _holds(stretches, begins, at_s)]
+    if seconds <= 0 or sum(counts) <= 0:
         return None
-    spans = [span for r in requests if (span := _span(r))]
-    in_flight_s = sum(_overlap(stretches, span) for span in spans)
+    in_flight_s = sum(_overlap(stretches, span) for r in requests if (span := _span(r)))
     prefill_s = sum(_overlap(stretches, span) for r in requests if (span := _prefill(r)))
-    return Steady(tokens, seconds, in_flight_s / seconds, prefill_s / in_flight_s)
+    return Steady(sum(counts), len(counts), seconds, in_flight_s, prefill_s)
+
+
+def together(parts: Sequence[Steady]) -> Steady:
+    """The steady parts of several phases as one."""
+    return Steady(*map(sum, zip(*parts, strict=True)))
 
 
 def full_stretches(requests: Sequence[RequestRecord], concurrency: int) -> list[Stretch]:
@@ -75,11 +85,6 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
     for distance_us, count in zip(distances_us, counts, strict=True):
         at_us += distance_us
         yield span.from_s + at_us / 1e6, count
-
-
-def in_flight_s(requests: Sequence[RequestRecord]) -> float:
-    """Seconds of all requests together: over the phase's length the mean number in flight."""
-    return sum(span.to_s - span.from_s for span in map(_span, requests) if span)
 
 
 def _even(request: RequestRecord, tokens: int) -> list[float]:
