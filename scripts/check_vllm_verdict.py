@@ -30,12 +30,12 @@ from domain import Config, Run, RunState
 from launcher.checks.preflight import LaunchRequest
 from launcher.runs.rounds import new_seed, repeated
 from launcher.runs.supervisor import Supervisor
-from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S, wait_until
+from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S
 from scripts.recount_requests import Recount, recount
 from scripts.verdict_demands import Demand, of_streams, of_together, table
 from settings import Settings
 from storage.store import Store
-from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.pitwall_process import Pitwall, wait_until
 from workloads import spec_for
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,6 +45,7 @@ OBJECTIVES = {"decode_tps": of_streams, "output_tps@4": of_together}
 CLAIMS = ("better", "worse")
 LOAD = {"endpoint": "completions", "parallel_tokens": 1536}  # the model has no chat template, and a context of 2,048
 PITWALL_LIVES_S = 300.0
+LOOK_EVERY_S = 5.0  # seldom: what is measured meanwhile should not notice
 
 
 def config_of(flags: argparse.Namespace, drafts: int = 0, marked: Mapping[str, str] | None = None) -> Config:
@@ -107,7 +108,7 @@ def work_off(data: Path, limit_s: float) -> None:
     pitwall = Pitwall(data, free_ports(1)[0])
     try:
         pitwall.start()
-        wait_until(lambda: are_over(pitwall), limit_s, "the queue was not worked off")
+        wait_until(lambda: are_over(pitwall), limit_s, every_s=LOOK_EVERY_S)
         pitwall.terminate(PITWALL_LIVES_S)
     finally:
         if pitwall.process and pitwall.process.poll() is None:
@@ -168,18 +169,33 @@ def claims_about_burdened(data: Path, runs: Sequence[Run]) -> list[str]:
     return [answer["sentence"] for _, answer in answers if answer["answer"] in CLAIMS]
 
 
-def measure(flags: argparse.Namespace, data: Path) -> int:
-    """How many demands are not met."""
+def launch_all(flags: argparse.Namespace, data: Path) -> None:
+    """Every arm in rounds, then the plain one beside the burners."""
     asked = [request(flags, PLAIN, config_of(flags))]
     asked += [request(flags, f"n-gram {drafts}", config_of(flags, drafts)) for drafts in flags.drafts]
-    runs = put_in_queue(data, asked, flags.repeats)
+    put_in_queue(data, asked, flags.repeats)
     work_off(data, flags.limit)
-    plain = [run for run in runs if (run.name or "").startswith(PLAIN)]
-    demands = check_arms(data, [*plain, *(run for run in runs if run not in plain)])
-    print(f"\n{table(demands)}\n", flush=True)
-    burdened = put_in_queue(data, [request(flags, BURDENED, config_of(flags, marked=MARK))], flags.repeats)
+    put_in_queue(data, [request(flags, BURDENED, config_of(flags, marked=MARK))], flags.repeats)
     with burning(flags.burners, flags.cpu):
         work_off(data, flags.limit)
+
+
+def runs_by_arm(data: Path) -> dict[str, list[Run]]:
+    """The runs by their name without the number of the repeat, sorted by it."""
+    with supervising(data) as (store, _):
+        runs = sorted(store.runs(), key=lambda run: run.id)
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.name.partition(" #")[0], []).append(run)
+    return dict(sorted(found.items()))
+
+
+def check(data: Path) -> int:
+    """How many demands are not met."""
+    arms = runs_by_arm(data)
+    plain, burdened = arms.pop(PLAIN), arms.pop(BURDENED)
+    demands = check_arms(data, [*plain, *(run for arm in arms.values() for run in arm)])
+    print(f"\n{table(demands)}\n", flush=True)
     claims = claims_about_burdened(data, [*plain, *burdened])
     unmet = [demand for demand in demands if not demand.is_met]
     print(f"{len(demands) - len(unmet)} of {len(demands)} demands met; {len(claims)} claims about the burdened server")
@@ -197,7 +213,7 @@ def flags_of() -> argparse.Namespace:
     parser.add_argument("--burners", type=int, default=1)
     parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)), help="the servers' own")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for all starts of a part")
-    parser.add_argument("--data", type=Path, help="keep Pitwall's data folder here")
+    parser.add_argument("--data", type=Path, help="keep Pitwall's data folder here; one that is there is checked again")
     flags = parser.parse_args()
     flags.vllm, flags.model, flags.port = flags.vllm.absolute(), flags.model.absolute(), free_ports(1)[0]
     return flags
@@ -208,7 +224,10 @@ def main() -> int:
     flags = flags_of()
     began, load = time.monotonic(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as scratch:
-        unmet = measure(flags, flags.data or Path(scratch) / "data")
+        data = flags.data or Path(scratch) / "data"
+        if not data.exists():
+            launch_all(flags, data)
+        unmet = check(data)
     print(f"{time.monotonic() - began:.0f} s, load average {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     return int(unmet > 0)
 
