@@ -12,6 +12,7 @@ from web.actions import is_operator
 from web.compare.asking import asked_by_address
 from web.compare.comparison import evidence_table
 from web.compare.config_table import config_table
+from web.compare.more_repeats import offer_more_repeats
 from web.compare.published import published_group
 from web.compare.repeats_panel import objective_picker, offer_repeats, settings_panel
 from web.compare.sheet import all_numbers, arm_line, as_its_arm, colors_of, decision_sheet
@@ -60,6 +61,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     show_the_sql(ids)
 if is_operator():
     offer_repeats(report, ids)
+    offer_more_repeats(report)
 reports = [as_its_arm(one, report, colors) for one in report_on(services().store, picked.runs)]
 all_numbers(report, reports, colors)
 st.subheader("What differs in the configuration")

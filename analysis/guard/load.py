@@ -119,6 +119,8 @@ def _cached_share(requests: Sequence[RequestRecord]) -> float | None:
 
 def warmup(pair: Pair) -> Row:
     """Whether each load began with requests that do not count."""
+    if not any(load.requests for arm in pair.arms for load in loads_of(arm)):
+        return Row(RowCode.WARMUP, Standing.UNKNOWN, {"warm": ((), ())})
     warm = [{any(r.phase == "warmup" for r in load.requests) for load in loads_of(arm)} for arm in pair.arms]
     values = {"warm": tuple(sorted(one) for one in warm)}
     if warm[0] == warm[1] and len(warm[0]) <= 1:
