@@ -57,4 +57,3 @@ def test_repeats_are_runs_of_one_batch_and_a_finished_one_is_repeated(page: Page
     assert len({row[:3] for row in rows}) == 1 and rows[0][0] is not None
     assert len({row[3] for row in rows}) == 3, "a server start each"
     assert all(one[5] <= following[4] for one, following in itertools.pairwise(rows)), "one after the other"
-
