@@ -46,9 +46,10 @@ def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwa
     page.goto(pitwall.url)
     expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()
     page.get_by_role("button", name="Run the demo").click()
-    page.wait_for_url(re.compile(r"/live\?run=.+(&run=.+){8}"))
-    for name in NAMES:
+    page.wait_for_url(re.compile(r"/live\?run=.+&run=.+&run=.+"))
+    for name in NAMES[: len(ARMS)]:
         expect(page.get_by_text(name).first).to_be_visible()
+    expect(page.get_by_text("6 more of this batch wait in the queue.")).to_be_visible()
     page.wait_for_selector(".js-plotly-plot .main-svg")
     wait_until(lambda: pitwall.sql("SELECT 1 FROM engine_samples WHERE decode_tps > 0 LIMIT 1"), 120)
     running = [name for name, state in pitwall.states().items() if state in ("starting", "ready", "running")]

@@ -40,7 +40,7 @@ def objective_picker(report: ComparisonReport) -> None:
 
 def offer_repeats(report: ComparisonReport, picked: Sequence[str]) -> None:
     """Runs of the store that repeat an arm and were not picked: one click adds them."""
-    offered = [run_id for arm in report.arms for run_id in report.offered.get(arm.key, ()) if run_id not in picked]
+    offered = [run_id for arm in report.arms for run_id in report.offered.get(arm.id, ()) if run_id not in picked]
     if not offered:
         return
     words = f"{len(offered)} more run{'s repeat' if len(offered) > 1 else ' repeats'} these configurations"
