@@ -35,7 +35,8 @@ def offer_more_repeats(report: ComparisonReport) -> None:
         return
     starts = times * len(report.arms)
     left, right = st.columns([3, 1], vertical_alignment="center")
-    left.caption(f"{times} more starts of each configuration would probably settle it: {starts} server starts in all.")
+    more = "1 more start" if times == 1 else f"{times} more starts"
+    left.caption(f"{more} of each configuration would probably settle it: {starts} server starts in all.")
     if right.button(f"Queue {times} more of each", icon=":material/replay:"):
         _queue(report, times)
 
