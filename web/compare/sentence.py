@@ -10,7 +10,7 @@ from analysis.evidence.objectives import Objective
 from analysis.guard import Row, RowCode, Standing
 from analysis.replicates import Ratio
 from analysis.verdict import Answer, Judgement
-from web.compare.guard_words import TITLES, row_words
+from web.compare.guard_words import TITLES, percent, row_words
 from web.theme import three_digits
 from web.words import Names, why
 
@@ -103,9 +103,21 @@ def detail(answer: Comparison) -> str | None:
     said[1] += _starts(judged.replicates[0])
     if judged.interval:
         said.append(f"95 %: {_between(judged)}")
+    if steady := _steady_words(answer):
+        said.append(steady)
     if judged.sd_source == "earlier":
         said.append("the spread between starts is that of earlier repeats")
     return " · ".join(said)
+
+
+def _steady_words(answer: Comparison) -> str | None:
+    """'steady for 12 s of each phase's requests, 6 % of it prefill': ramps and pauses are out."""
+    told = [one for side in answer.replicates for replicate in side for one in replicate.measured if one.steady_s]
+    if not told:
+        return None
+    seconds = sum(one.steady_s or 0.0 for one in told) / len(told)
+    share = sum(one.prefill_share or 0.0 for one in told) / len(told)
+    return f"over the {three_digits(seconds)} s under full load ({percent(share)} prefill)"
 
 
 def values_of(answer: Comparison) -> tuple[list[float], list[float]]:
