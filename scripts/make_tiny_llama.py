@@ -13,15 +13,15 @@ SEED = 7
 VOCABULARY = 1024
 CONTEXT = 2048
 BEGIN, END = "<s>", "</s>"
+ASCII = [chr(code) for code in range(33, 127)] + ["\u0120", "\u010a"]  # with space and line feed as ByteLevel has them
 
 
 def train_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
-    """Byte-level pairs of these texts: any text can be written in them."""
+    """Byte-level pairs of these texts, all of ASCII: whatever tokens the model writes are text that a stream shows."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=[BEGIN, END], initial_alphabet=alphabet)
+    trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=[BEGIN, END], initial_alphabet=ASCII)
     tokenizer.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=BEGIN, eos_token=END)
 
@@ -48,7 +48,7 @@ def main(directory: Path) -> None:
 
     tokenizer = train_tokenizer([prompts.WARMUP, prompts.SINGLE, *prompts.FIVE.values(), *prompts.PARALLEL])
     tokenizer.save_pretrained(directory)
-    make_model(VOCABULARY).save_pretrained(directory)
+    make_model(len(tokenizer)).save_pretrained(directory)  # a token without a text would be one that nobody sees
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import httpx
 from analysis.collapse import find_collapse
 from domain import JsonValue, utc_now
 from engines import BY_NAME
+from machine.cpu_wait import cpu_wait
 from samples import RequestRecord
 from workloads.plan import Endpoint, PhaseKind, PlannedRequest
 from workloads.reading import BadStreamError, StreamReading
@@ -94,7 +95,9 @@ async def exchange(client: httpx.AsyncClient, target: Target, request: PlannedRe
     """
     reading, body = StreamReading(), request_body(target, request)
     sent_at, sent_s = target.utc_now(), target.mono_s()
-    kind, text = await error_of(read_stream(client, target, body, reading), target.request_timeout_s)
+    with cpu_wait() as waited_s:
+        stream = read_stream(client, target, body, reading, waited_s)
+        kind, text = await error_of(stream, target.request_timeout_s)
     if text and target.api_key:
         text = text.replace(target.api_key, "<secret>")  # a server may echo it in its refusal
     return Exchange(reading, sent_at, sent_s, target.mono_s(), kind, text)
@@ -132,6 +135,7 @@ def record_of(target: Target, request: PlannedRequest, place: Place, went: Excha
             "phase_title": place.phase_title,
             "cached_prompt_tokens": reading.cached_prompt_tokens,
             "first_chunk_tokens": reading.first_chunk_tokens,
+            "client_wait_ms": reading.client_wait_ms,
             "collapse": find_collapse("".join(reading.text)).as_json(reading.completion_tokens),
         },
         load_id=place.load_id,
@@ -167,12 +171,17 @@ async def error_of(stream: Awaitable[None], limit_s: float) -> tuple[str | None,
 
 
 async def read_stream(
-    client: httpx.AsyncClient, target: Target, body: Mapping[str, JsonValue], reading: StreamReading
+    client: httpx.AsyncClient,
+    target: Target,
+    body: Mapping[str, JsonValue],
+    reading: StreamReading,
+    waited_s: Callable[[], float | None],
 ) -> None:
     """Post the body and feed every line to `reading`; raises BadStreamError, httpx.TransportError, DecodingError."""
     headers = {"Authorization": f"Bearer {target.api_key}"} if target.api_key else {}
     url = target.base_url.rstrip("/") + PATHS[target.endpoint]
     loop = asyncio.get_running_loop()
+    reading.note_wait(waited_s())
     try:
         async with asyncio.timeout(target.stall_timeout_s) as patience:
             async with client.stream("POST", url, json=body, headers=headers) as response:
@@ -181,6 +190,7 @@ async def read_stream(
                     text = (await response.aread()).decode(errors="replace")
                     raise BadStreamError("http", f"HTTP {response.status_code}: {text[:500]}")
                 async for line in response.aiter_lines():
+                    reading.note_wait(waited_s())
                     if reading.take_line(line, target.mono_s()):
                         patience.reschedule(loop.time() + target.stall_timeout_s)
     except TimeoutError as error:

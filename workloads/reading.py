@@ -100,6 +100,18 @@ class StreamReading:
     finish_reason: str | None = None
     http_status: int | None = None
     is_done: bool = False
+    waited_s: float | None = None  # for a CPU until the newest line, by our thread since its start
+    longest_wait_s: float | None = None  # for a CPU between two lines: so late may the second one have been read
+
+    def note_wait(self, waited_s: float | None) -> None:
+        """Take in how long our thread has waited for a CPU by now."""
+        if waited_s is not None and self.waited_s is not None:
+            self.longest_wait_s = max(self.longest_wait_s or 0.0, waited_s - self.waited_s)
+        self.waited_s = waited_s
+
+    @property
+    def client_wait_ms(self) -> float | None:
+        return None if self.longest_wait_s is None else round(self.longest_wait_s * 1000, 3)
 
     def take_line(self, line: str, now_s: float) -> bool:
         """Take one line of the event stream, without its end; True if it carried data. Raises BadStreamError."""

@@ -47,7 +47,9 @@ def stream_factors(
 ) -> Factors | Reason:
     """Of the decoding of a class, one request after the other: decode tok/s = steps/s x tokens per step.
 
-    Only where the requests that are `compared` are all of the class: the counters cannot leave one out.
+    Only where the requests that are `compared` are all of the class: the counters cannot leave one out. They count from
+    the first token on, and the client's speed from the first piece on, which may hold several: so tokens per step are
+    those of all tokens after the first, and steps/s those that the speed takes.
     """
     inside = [r for r in load.measured if r.concurrency == 1 and r.prompt_class == prompt_class]
     if len(inside) != len(compared):
@@ -58,8 +60,9 @@ def stream_factors(
     steps = _decode_steps(gained, len(inside), speculates)
     if isinstance(steps, Reason):
         return steps
+    per_step = (sum(r.completion_tokens or 0 for r in inside) - len(inside)) / steps
     seconds = sum(r.decode_ms or 0.0 for r in inside) / 1000
-    return Factors(sum(map(decode_tokens, inside)) / steps, steps / seconds)
+    return Factors(per_step, sum(map(decode_tokens, inside)) / seconds / per_step)
 
 
 def phase_factors(load: LoadRecord, concurrency: int, speculates: bool | None) -> Factors | Reason:

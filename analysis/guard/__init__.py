@@ -27,6 +27,7 @@ CHECKS: Mapping[RowCode, Check] = {
     RowCode.LOOPS: answers.loops,
     RowCode.THROTTLING: machine.throttling,
     RowCode.STARVATION: machine.starvation,
+    RowCode.CLIENT: machine.client,
     RowCode.GPU_SHARED: machine.gpu_shared,
     RowCode.NEIGHBOURS: machine.neighbours,
     RowCode.DEFINITION: load.definition,

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from analysis import conditions
 from analysis.arms import Arm
 from analysis.conditions import Conditions
-from analysis.guard.rows import Pair, Row, RowCode, Standing
+from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests
+from samples import RequestRecord
 
 STANDINGS = {
     "same": Standing.SAME,
@@ -15,6 +16,8 @@ STANDINGS = {
     "matters": Standing.MATTERS,
     "unknown": Standing.UNKNOWN,
 }
+MOST_LATE = 0.10  # of an answer's time, see docs/starvation.md
+TOLD_LATE = 0.02
 Judge = Callable[[Sequence[Conditions], Sequence[Conditions]], conditions.Standing]
 
 
@@ -26,6 +29,30 @@ def throttling(pair: Pair) -> Row:
 def starvation(pair: Pair) -> Row:
     """Processors that the server's threads had to wait for."""
     return _row(RowCode.STARVATION, pair, conditions.starvation)
+
+
+def client(pair: Pair) -> Row:
+    """How late our client may have read the answers, because it waited for a CPU itself: a server cannot be timed then.
+
+    The longest wait between two lines of an answer, as a share of the answer's time; of each arm the mean.
+    """
+    answers = [compared_requests(pair, arm) for arm in pair.arms]
+    if not any(answers):
+        return Row(RowCode.CLIENT, Standing.SAME, {"not_needed": True})
+    shares = [_late_share(requests) for requests in answers]
+    known = [share for share in shares if share is not None]
+    values = {"late": tuple(shares)}
+    if max(known, default=0.0) > MOST_LATE:
+        return Row(RowCode.CLIENT, Standing.MATTERS, values)
+    if len(known) < len(shares):
+        return Row(RowCode.CLIENT, Standing.UNKNOWN, values)
+    return Row(RowCode.CLIENT, Standing.TOLD if max(known) > TOLD_LATE else Standing.SAME, values)
+
+
+def _late_share(requests: Sequence[RequestRecord]) -> float | None:
+    """None where one does not tell it, or there is none."""
+    told = [r.extra["client_wait_ms"] / r.total_ms for r in requests if r.extra.get("client_wait_ms") is not None]
+    return sum(told) / len(told) if told and len(told) == len(requests) else None
 
 
 def gpu_shared(pair: Pair) -> Row:

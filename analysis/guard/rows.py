@@ -46,6 +46,7 @@ class RowCode(StrEnum):
     LOOPS = "loops"
     THROTTLING = "throttling"
     STARVATION = "starvation"
+    CLIENT = "client"
     GPU_SHARED = "gpu_shared"
     NEIGHBOURS = "neighbours"
     DEFINITION = "definition"

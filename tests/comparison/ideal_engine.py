@@ -21,6 +21,7 @@ from workloads.plan import Phase, PlannedRequest
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PREFILL_S_PER_CHAR = 20e-6
 IDS = count()
+ON_TIME = {"client_wait_ms": 0.1}
 SERVED = Served("vllm", "m1", "org/model", "f1", "0.33.0", None, ("H100",), {"max_model_len": 4096})
 
 
@@ -130,7 +131,12 @@ class _Simulation:
                 finish_reason="stop",
                 prompt_hash=request.prompt_hash,
                 sampling=dict(request.sampling),
-                extra={"first_chunk_tokens": 1, "cached_prompt_tokens": 0, "collapse": {"looped_ratio": 0.0}},
+                extra={
+                    "first_chunk_tokens": 1,
+                    "cached_prompt_tokens": 0,
+                    "collapse": {"looped_ratio": 0.0},
+                    **ON_TIME,
+                },
                 load_id=self.load_id,
                 phase_index=index,
                 sequence=sequence,

@@ -103,6 +103,12 @@ REFUSED: list[tuple[str, RowCode, Change, Change]] = [
     ("another machine of the same GPU", RowCode.HARDWARE, serving(machine_id="m2"), lambda run: run),
     ("a starved server", RowCode.STARVATION, conditions(starvation_ratio=0.7), conditions(starvation_ratio=0.02)),
     (
+        "a client that is kept from the CPU",
+        RowCode.CLIENT,
+        requests(lambda r: replace(r, extra={**r.extra, "client_wait_ms": 0.2 * (r.total_ms or 0.0)})),
+        lambda run: run,
+    ),
+    (
         "a neighbour on the same GPU",
         RowCode.NEIGHBOURS,
         lambda run: replace(run, neighbours=(Neighbour("x", True),)),
@@ -148,6 +154,16 @@ ALIKE: list[tuple[str, Change]] = [
 def test_what_can_be_compared_is_not_refused(name: str, change: Change) -> None:
     found = pair(change, both=conditions(starvation_ratio=0.02, hardware_throttled=False, sm_clock_mhz_median=1900.0))
     assert found.refused == [] and found.judgement and found.judgement.answer is Answer.BETTER
+
+
+def test_a_client_that_did_not_look_at_its_own_waits_is_told_as_unknown() -> None:
+    def silent(request: RequestRecord) -> RequestRecord:
+        return replace(request, extra={k: v for k, v in request.extra.items() if k != "client_wait_ms"})
+
+    found = pair(requests(silent))
+    assert standing(found, RowCode.CLIENT) is Standing.UNKNOWN and found.is_ranked
+    started = pair(objective="startup_s", both=lambda run: replace(run, startup_s=30.0))
+    assert standing(started, RowCode.CLIENT) is Standing.SAME, "there it measures nothing"
 
 
 def test_both_loop_alike_and_the_answer_says_so() -> None:

@@ -66,6 +66,33 @@ def test_a_longer_answer_in_one_class_changes_no_ratio() -> None:
         assert product == pytest.approx(part.ratio.ratio, rel=1e-9)
 
 
+def held_back(run: RunFacts, tokens: int) -> RunFacts:
+    """The run where no answer shows a piece before its first tokens are so many, as parsers and half characters do."""
+    for request in run.loads[0].requests:
+        pieces = int(np.searchsorted(np.cumsum(request.chunk_tokens), tokens)) + 1
+        times, counts = request.chunk_us or [], request.chunk_tokens or []
+        object.__setattr__(request, "ttft_ms", sum(times[:pieces]) / 1000)
+        object.__setattr__(request, "decode_ms", sum(times[pieces:]) / 1000)
+        request.extra["first_chunk_tokens"] = sum(counts[:pieces])
+        object.__setattr__(request, "chunk_us", [sum(times[:pieces]), *times[pieces:]])
+        object.__setattr__(request, "chunk_tokens", [sum(counts[:pieces]), *counts[pieces:]])
+    return run
+
+
+def test_pieces_that_come_late_change_no_tokens_per_step() -> None:
+    """The counters go on meanwhile: a server without drafts makes one token a step, whatever its stream shows."""
+    rng = np.random.default_rng(8)
+    plain, drafting = IdealEngine(0.020, length_sd=0.0), IdealEngine(0.025, drafts=4, length_sd=0.0)
+    sides = [[held_back(run, 12) for run in repeats(engine, "five-prompts", 2, rng)] for engine in (plain, drafting)]
+    found = answer(*sides)
+    assert [part.ratio.name for part in found.parts] == ["Q&A", "Code", "JSON", "Math", "LongCode"]
+    for part in found.parts:
+        tokens, steps = part.factors
+        assert tokens.values[0] == pytest.approx(1.0, abs=1e-9)
+        assert steps.values[0] == pytest.approx(1 / 0.020, rel=0.03)
+        assert tokens.ratio * steps.ratio == pytest.approx(part.ratio.ratio, rel=1e-9)
+
+
 def test_each_rung_of_a_ladder_is_compared_for_itself() -> None:
     rng = np.random.default_rng(2)
     a, b = (repeats(IdealEngine(s), "ladder", 2, rng, **SMALL["ladder"]) for s in (0.02, 0.02 / 1.4))

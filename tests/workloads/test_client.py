@@ -59,6 +59,19 @@ def test_counts_equal_the_servers_own_counters(demo_server: DemoServer, endpoint
     assert record.finish_reason == "length"
     assert record.extra["first_chunk_tokens"] == 1
     assert 0 < record.ttft_ms < record.ttft_ms + record.decode_ms <= record.total_ms
+    assert 0 <= record.extra["client_wait_ms"] <= record.total_ms
+
+
+def test_the_longest_wait_between_two_lines_is_kept() -> None:
+    reading = StreamReading()
+    assert reading.client_wait_ms is None
+    for waited_s in (5.0, 5.001, 5.251, 5.252):
+        reading.note_wait(waited_s)
+    assert reading.client_wait_ms == 250.0
+    silent = StreamReading()
+    silent.note_wait(None)
+    silent.note_wait(None)
+    assert silent.client_wait_ms is None
 
 
 def test_tokens_are_never_chunks() -> None:

@@ -30,6 +30,7 @@ TITLES: Mapping[RowCode, str] = {
     RowCode.LOOPS: "Looping answers",
     RowCode.THROTTLING: "GPU clocks",
     RowCode.STARVATION: "CPU starvation",
+    RowCode.CLIENT: "Client on time",
     RowCode.GPU_SHARED: "Others on the GPUs",
     RowCode.NEIGHBOURS: "Other runs meanwhile",
     RowCode.DEFINITION: "Definition of speed",
@@ -175,6 +176,10 @@ def _measured(values: Values, names: Names) -> str:
     return "; ".join(told) or "; ".join(values["reasons"]) or "it was not measured"
 
 
+def _client(values: Values, names: Names) -> str:
+    return f"its wait for a CPU may have moved an answer's time by {pair_words(values['late'], percent)}"
+
+
 def _neighbours(values: Values, names: Names) -> str:
     told = values.get("sharing") or values.get("beside") or {}
     if not told:
@@ -209,6 +214,7 @@ WORDS: Mapping[RowCode, Callable[[Values, Names], str]] = {
     RowCode.LOOPS: _loops,
     RowCode.THROTTLING: _measured,
     RowCode.STARVATION: _measured,
+    RowCode.CLIENT: _client,
     RowCode.GPU_SHARED: _measured,
     RowCode.NEIGHBOURS: _neighbours,
     RowCode.DEFINITION: _definition,

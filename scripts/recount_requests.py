@@ -1,0 +1,157 @@
+"""What a load did, counted anew from its requests.jsonl: for a check of Compare, with which it shares no line.
+
+Only the raw times and counts are read: when each request was sent, when each piece of its stream came and how many
+tokens it held, how long a phase took, and the server's counters between the stretches.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Line = dict[str, Any]
+NEEDED = 0.9  # of the requests that were asked for at once
+
+
+class Counted(NamedTuple):
+    """What the server's counters gained over some requests, and the tokens that their streams held meanwhile."""
+
+    requests: int
+    tokens: int
+    steps: float  # of one request
+    drafts: float
+    drafted: float
+    accepted: float
+
+    @property
+    def streamed_per_step(self) -> float:
+        return self.tokens / self.steps
+
+    @property
+    def accepted_per_step(self) -> float:
+        """One token a step and what was accepted beside it: steps with a draft, times what each of them accepted."""
+        each = self.accepted / self.drafts if self.drafts else 0.0
+        return 1 + each * self.drafted_share
+
+    @property
+    def drafted_share(self) -> float:
+        """Of its steps, those with a draft."""
+        return self.drafts / self.steps
+
+    @property
+    def most_cut_share(self) -> float:
+        """Of the tokens: a draft that was accepted may reach past the end of its answer, and what does is not sent."""
+        longest = math.ceil(self.drafted / self.drafts) if self.drafts else 0
+        return longest * self.requests / self.tokens
+
+
+class Recount(NamedTuple):
+    """One run: tok/s by class of prompts, one at a time, and of the requests that ran side by side."""
+
+    decode_tps: dict[str, float]
+    steady_tps: float  # while nearly all of them were in flight
+    whole_tps: float  # over the whole phase
+    classes: dict[str, Counted]
+    together: Counted
+
+
+def recount(path: Path) -> Recount:
+    """Of one load of five prompts."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    requests = [line for line in lines if "record" not in line and line["phase"] == "measure"]
+    if bad := [line["request_id"] for line in requests if line["error_kind"] or not line["chunk_tokens"]]:
+        raise SystemExit(f"{len(bad)} requests failed or showed no text, {bad[0]} first: {path}")
+    alone, together = ([r for r in requests if (r["concurrency"] > 1) is many] for many in (False, True))
+    by_class = grouped(alone)
+    return Recount(
+        {name: decode_tps(its) for name, its in by_class.items()},
+        steady_tps(together),
+        whole_tps(lines, together),
+        {name: counted(lines, its) for name, its in by_class.items()},
+        counted(lines, together, with_firsts=True),
+    )
+
+
+def grouped(requests: Iterable[Line]) -> dict[str, list[Line]]:
+    found: dict[str, list[Line]] = defaultdict(list)
+    for request in requests:
+        found[request["prompt_class"]].append(request)
+    return found
+
+
+def decode_tps(requests: list[Line]) -> float:
+    """Tokens behind the first piece of each stream over the time behind it."""
+    tokens = sum(sum(request["chunk_tokens"][1:]) for request in requests)
+    return 1e6 * tokens / sum(sum(request["chunk_us"][1:]) for request in requests)
+
+
+def steady_tps(requests: list[Line]) -> float:
+    """Tokens that came while nine tenths of the requests were in flight, over the seconds of that."""
+    full = [(a, b) for a, b in pairwise(sorted(moments(requests))) if running(requests, (a + b) / 2)]
+    tokens = sum(n for r in requests for at_s, n in arrivals(r) if any(a < at_s <= b for a, b in full))
+    return tokens / sum(b - a for a, b in full)
+
+
+def moments(requests: list[Line]) -> set[float]:
+    """When a request began or ended, in seconds of the phase."""
+    return {at_s for request in requests for at_s in lasted(request)}
+
+
+def lasted(request: Line) -> tuple[float, float]:
+    sent_s = request["since_phase_s"]
+    return sent_s, sent_s + request["total_ms"] / 1000
+
+
+def running(requests: list[Line], at_s: float) -> bool:
+    """Whether enough of them were in flight."""
+    asked: int = requests[0]["concurrency"]
+    return sum(from_s < at_s < to_s for from_s, to_s in map(lasted, requests)) >= NEEDED * asked
+
+
+def arrivals(request: Line) -> list[tuple[float, int]]:
+    """(second of the phase, tokens) of each piece."""
+    at_us, found = 0, []
+    for gap_us, tokens in zip(request["chunk_us"], request["chunk_tokens"], strict=True):
+        at_us += gap_us
+        found.append((request["since_phase_s"] + at_us / 1e6, tokens))
+    return found
+
+
+def whole_tps(lines: list[Line], requests: list[Line]) -> float:
+    phases = {request["phase_index"] for request in requests}
+    ended = [one for one in lines if one.get("record") == "load_phase" and one["phase_index"] in phases]
+    seconds = sum(one["duration_s"] - one["paused_s"] for one in ended)
+    return float(sum(request["completion_tokens"] for request in requests) / seconds)
+
+
+def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = False) -> Counted:
+    """The counters read just after the stretches of these requests, less those just before.
+
+    with_firsts: the step that gave a request its first token is one of its steps.
+    """
+    streamed = sum(sum(request["chunk_tokens"]) for request in requests)
+    read = {one["segment"]: one for one in lines if one.get("record") == "load_counters"}
+    pairs = [(read[n], read[n + 1]) for n in {request["segment"] for request in requests}]
+
+    def gained(name: str) -> float:
+        return float(sum((after[name] or 0) - (before[name] or 0) for before, after in pairs))
+
+    return Counted(
+        len(requests),
+        streamed - (0 if with_firsts else len(requests)),
+        gained("inter_token_count_total") + gained("first_tokens_total") * with_firsts,
+        gained("drafts_total"),
+        gained("draft_tokens_total"),
+        gained("accepted_tokens_total"),
+    )
+
+
+def middle(values: Iterable[float]) -> float:
+    """The geometric mean."""
+    logs = [math.log(value) for value in values]
+    return math.exp(sum(logs) / len(logs))
