@@ -81,9 +81,7 @@ def test_a_long_load_with_gaps_is_the_sum_of_its_parts() -> None:
     concurrency, count = 8, 2_500
     starts = np.cumsum(1.0 + rng.uniform(0.0, 0.01, (concurrency, count)), axis=1)
     asked = [
-        request(n * concurrency + s, float(starts[s, n]), concurrency)
-        for s in range(concurrency)
-        for n in range(count)
+        request(n * concurrency + s, float(starts[s, n]), concurrency) for s in range(concurrency) for n in range(count)
     ]
     stretches = full_stretches(asked, concurrency)
     found = steady_part(asked, concurrency)
