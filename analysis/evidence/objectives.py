@@ -89,6 +89,11 @@ class Objective:
         return self.kind.value if self.concurrency is None else f"{self.kind.value}@{self.concurrency}"
 
     @property
+    def at_once(self) -> int | None:
+        """Requests in flight together in what it measures; None where it is about all of a load, or about none."""
+        return 1 if self.kind is Kind.DECODE_TPS else self.concurrency
+
+    @property
     def terms(self) -> Terms:
         return TERMS[self.kind]
 
