@@ -84,6 +84,8 @@ def is_repeat(one: RunFacts, other: RunFacts) -> bool:
         return False
     if not (unknown_of(one.served) or unknown_of(other.served)):
         return True
+    if not one.served.command:  # and nothing stands for it
+        return False
     return (one.served.machine_id, one.served.command) == (other.served.machine_id, other.served.command)
 
 

@@ -112,6 +112,5 @@ def _under(served: Served, prefix: str) -> dict[str, Any]:
 
 
 def _others(served: Served) -> dict[str, Any]:
-    elsewhere = (*WEIGHTS, *KV, "model", "engine", "engine_version", "image", "executable", "gpus", "launcher")
-    told = {k: v for k, v in served.settings.items() if k not in elsewhere and not k.startswith(SAMPLING)}
+    told = {k: v for k, v in served.settings.items() if k not in (*WEIGHTS, *KV) and not k.startswith(SAMPLING)}
     return told | ({"gpu_count": len(served.gpus)} if served.gpus else {})

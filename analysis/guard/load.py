@@ -89,11 +89,12 @@ def concurrency(pair: Pair) -> Row:
 
 def context(pair: Pair) -> Row:
     """Depth of the same requests in tokens; another model's tokenizer cuts the same text otherwise."""
-    depths = [_median([r.prompt_tokens for r in compared_requests(pair, arm)]) for arm in pair.arms]
-    values = {"prompt_tokens": tuple(depths)}
-    if None in depths:
+    first, second = (_median([r.prompt_tokens or None for r in compared_requests(pair, arm)]) for arm in pair.arms)
+    values = {"prompt_tokens": (first, second)}
+    if first is None or second is None:
         return Row(RowCode.CONTEXT, Standing.UNKNOWN, values)
-    return Row(RowCode.CONTEXT, Standing.TOLD if _ratio(depths) > OTHER_CONTEXT else Standing.SAME, values)
+    is_other = max(first, second) / min(first, second) > OTHER_CONTEXT
+    return Row(RowCode.CONTEXT, Standing.TOLD if is_other else Standing.SAME, values)
 
 
 def prefix_cache(pair: Pair) -> Row:
@@ -178,8 +179,3 @@ def definition(pair: Pair) -> Row:
 def _median(values: Sequence[int | None]) -> float | None:
     known = [value for value in values if value is not None]
     return median(known) if known and len(known) == len(values) else None
-
-
-def _ratio(pair: Sequence[float | None]) -> float:
-    low, high = sorted(value or 0.0 for value in pair)
-    return high / low if low else float("inf")

@@ -10,10 +10,11 @@ import pytest
 
 from analysis.conditions import Conditions
 from analysis.facts import LogSpeed, Neighbour, RunFacts
-from analysis.guard import CHECKS, Row, RowCode, Standing, guard
+from analysis.guard import CHECKS, Row, RowCode, Standing, guard, refusals
 from samples import RequestRecord
 from tests.comparison.hand_made import load, pair_of, request, run, streams
 from tests.comparison.ideal_engine import SERVED
+from web.compare.guard_words import row_words
 
 SAME, TOLD, MATTERS = Standing.SAME, Standing.TOLD, Standing.MATTERS
 COMPARED, UNKNOWN = Standing.COMPARED, Standing.UNKNOWN
@@ -21,8 +22,11 @@ Runs = Sequence[RunFacts]
 
 
 def row(code: RowCode, a: Runs | RunFacts, b: Runs | RunFacts, objective: str = "decode_tps", **fields: Any) -> Row:
+    """The row, which is the one that was asked for and has words."""
     sides = [[one] if isinstance(one, RunFacts) else one for one in (a, b)]
-    return CHECKS[code](pair_of(sides[0], sides[1], objective, **fields))
+    found = CHECKS[code](pair_of(sides[0], sides[1], objective, **fields))
+    assert found.code is code and row_words(found, {"a": "a", "b": "b"})
+    return found
 
 
 def of(*requests: RequestRecord, **asked: Any) -> RunFacts:
@@ -119,6 +123,8 @@ def test_a_setting_has_one_row(name: str, code: RowCode, standing: Standing) -> 
 def test_the_quantization_of_a_name_counts_where_no_setting_tells_it() -> None:
     found = row(RowCode.QUANTIZATION, serving(), serving(model="org/model-FP8"))
     assert found.standing is COMPARED and found.values["fields"] == {"weights": (None, "fp8")}
+    several = row(RowCode.QUANTIZATION, serving(model=None), serving(model="m-i1-Q4_K_M.gguf"))
+    assert several.values["fields"] == {"weights": (None, "i1-q4_k_m")}
     both = {"quantization": "fp8"}
     assert row(RowCode.QUANTIZATION, serving(settings=both), serving(settings=both, model="m-FP8")).standing is SAME
 
@@ -137,6 +143,7 @@ def test_settings_of_an_unknown_configuration_are_not_known() -> None:
 
 
 def test_more_gpus_of_one_kind_are_a_setting() -> None:
+    assert row(RowCode.SETTINGS, serving(gpus=()), serving(gpus=None)).values["values"] == {"max_model_len": "4096"}
     found = row(RowCode.SETTINGS, serving(), serving(gpus=("H100", "H100")))
     assert found.values["fields"] == {"gpu_count": ("1", "2")}
     assert row(RowCode.HARDWARE, serving(), serving(gpus=("H100", "H100"))).standing is COMPARED
@@ -171,6 +178,11 @@ def test_gpus_that_neither_arm_tells_are_not_the_same() -> None:
 def test_workload() -> None:
     one = of(*streams(1), params={"t": 0, "u": 1})
     assert row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 0, "u": 1})).standing is SAME
+    assert row(RowCode.WORKLOAD, one, of(*streams(1), params={"u": 1, "t": 0})).standing is SAME, "in any order"
+    fewer = row(RowCode.WORKLOAD, one, of(*streams(1), params={"u": 1}))
+    assert fewer.standing is MATTERS and fewer.values["params"] == ["t"]
+    two = run("b", load(streams(1)), load(streams(1), workload="ladder"))
+    assert row(RowCode.WORKLOAD, two, two).values["workloads"] == (["ladder, w"], ["ladder, w"])
     other = row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 1, "u": 1, "v": 2}))
     assert other.standing is MATTERS and other.values["params"] == ["t", "v"]
     named = row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 0, "u": 1}, workload="ladder"))
@@ -205,6 +217,7 @@ def test_prompts() -> None:
     assert found.standing is SAME and found.values == {"matched": 2, "measured": 3}
     assert row(RowCode.PROMPTS, one, of(*streams(3), prompt_set_hash="other")).standing is MATTERS
     assert row(RowCode.PROMPTS, one, of(*streams(3), prompt_set_hash=None)).standing is MATTERS
+    assert row(RowCode.PROMPTS, run("a"), run("b")).values == {"matched": 0, "measured": 0}
     bare = of(*streams(3), prompt_set_hash=None)
     assert row(RowCode.PROMPTS, bare, bare).standing is UNKNOWN
     mixed = [one, of(*streams(3), prompt_set_hash="other")]
@@ -213,6 +226,8 @@ def test_prompts() -> None:
 
 def test_the_prompts_of_older_loads_are_held_by_their_texts() -> None:
     assert row(RowCode.PROMPTS, older(*streams(2)), older(*streams(2))).standing is SAME
+    nothing = older(*[replace(r, phase="warmup") for r in streams(1)])
+    assert row(RowCode.PROMPTS, nothing, nothing).standing is UNKNOWN
     others = [replace(r, prompt_hash="x") for r in streams(2)]
     assert row(RowCode.PROMPTS, older(*streams(2)), older(*others)).standing is MATTERS
 
@@ -228,19 +243,32 @@ def test_concurrency() -> None:
     assert row(RowCode.CONCURRENCY, both, alone, "tokens_per_j").values["wanted"] is None
 
 
-@pytest.mark.parametrize(("tokens", "standing"), [(100, SAME), (120, SAME), (121, TOLD), (83, TOLD), (None, UNKNOWN)])
+@pytest.mark.parametrize(
+    ("tokens", "standing"), [(100, SAME), (120, SAME), (121, TOLD), (83, TOLD), (0, UNKNOWN), (None, UNKNOWN)]
+)
 def test_context(tokens: int | None, standing: Standing) -> None:
     found = row(RowCode.CONTEXT, prompts_of(100), prompts_of(tokens))
-    assert found.standing is standing and found.values == {"prompt_tokens": (100, tokens)}
+    assert found.standing is standing and found.values == {"prompt_tokens": (100, tokens or None)}
 
 
-@pytest.mark.parametrize(("cached", "ttft", "decode"), [(5, SAME, SAME), (20, MATTERS, TOLD), (None, UNKNOWN, UNKNOWN)])
+@pytest.mark.parametrize(
+    ("cached", "ttft", "decode"), [(5, SAME, SAME), (10, SAME, SAME), (20, MATTERS, TOLD), (None, UNKNOWN, UNKNOWN)]
+)
 def test_prefix_cache(cached: int | None, ttft: Standing, decode: Standing) -> None:
     for a, b in ((prompts_of(100), prompts_of(100, cached)), (prompts_of(100, cached), prompts_of(100))):
         assert row(RowCode.PREFIX_CACHE, a, b).standing is decode
         for objective in ("ttft_ms@1", "ttft_p95_ms@1", "e2e_ms@1", "e2e_p95_ms@1", "output_tps@1", "work_s@1"):
             assert row(RowCode.PREFIX_CACHE, a, b, objective).standing is ttft
         assert row(RowCode.PREFIX_CACHE, a, b, "tokens_per_j").standing is ttft, "prefill takes energy"
+
+
+def test_prompts_that_came_from_the_cache_alike_are_the_same() -> None:
+    found = row(RowCode.PREFIX_CACHE, prompts_of(100, 80), prompts_of(100, 85), "ttft_ms@1")
+    assert found.standing is SAME and found.values == {"cached_share": (0.8, 0.85)}
+    assert row(RowCode.PREFIX_CACHE, run("a"), run("b")).standing is UNKNOWN
+    part = of(request(0, extra={"cached_prompt_tokens": 5}), request(1, extra={}))
+    assert row(RowCode.PREFIX_CACHE, part, part).standing is UNKNOWN
+    assert row(RowCode.CONTEXT, run("a"), run("b")).standing is UNKNOWN
 
 
 def test_prefix_caching_as_a_setting_is_what_is_compared() -> None:
@@ -257,7 +285,8 @@ def test_warmup() -> None:
     found = row(RowCode.WARMUP, warm, cold)
     assert found.standing is MATTERS and found.values == {"warm": ((True,), (False,))}
     assert row(RowCode.WARMUP, [warm, cold], [warm, cold]).standing is MATTERS
-    assert row(RowCode.WARMUP, run("b"), run("b")).standing is UNKNOWN
+    assert row(RowCode.WARMUP, run("b"), run("b")) == Row(RowCode.WARMUP, UNKNOWN, {"warm": ((), ())})
+    assert row(RowCode.WARMUP, warm, run("b")).standing is MATTERS
 
 
 def broken_off(facts: RunFacts) -> RunFacts:
@@ -317,7 +346,7 @@ def test_the_definition_of_logs() -> None:
         log = LogSpeed(10.0, 5, definition, window_s) if definition else None
         return replace(of(*streams(1)), log=log)
 
-    assert row(RowCode.DEFINITION, logged("x"), logged("y")).values == {"client": True}
+    assert row(RowCode.DEFINITION, logged("x"), logged("y")) == Row(RowCode.DEFINITION, SAME, {"client": True})
     assert row(RowCode.DEFINITION, logged("x"), logged("x"), "log_tps").standing is SAME
     for a, b in ((logged("x"), logged("y")), (logged("x"), logged("x", 5.0)), (logged("x"), logged(None))):
         assert row(RowCode.DEFINITION, a, b, "log_tps").standing is MATTERS
@@ -344,6 +373,9 @@ def test_the_worst_class_of_lengths_is_told() -> None:
     def two(tokens: int) -> RunFacts:
         return of(*streams(3), *(request(5 + n, prompt_class="Q&A", completion_tokens=tokens) for n in range(2)))
 
+    assert row(RowCode.LENGTHS, of(*streams(1)), answers(30, prompt_class="Code")).values["ratio"] == 3.0
+    grown = of(*(replace(r, completion_tokens=30) for r in streams(3)), *two(10).loads[0].measured[3:])
+    assert row(RowCode.LENGTHS, two(10), grown).values["prompt_class"] == "Code"
     found = row(RowCode.LENGTHS, two(10), two(30))
     assert found.standing is MATTERS and found.values["prompt_class"] == "Q&A" and found.values["ratio"] == 3.0
     assert row(RowCode.LENGTHS, run("b"), two(10)).standing is UNKNOWN
@@ -372,6 +404,7 @@ def looping(share: float | None, **fields: Any) -> RunFacts:
         ((0.11, 0.0), 0.5, MATTERS),
         ((0.11, 0.0), 2.0, TOLD),
         ((0.0, 0.11), 0.5, TOLD),
+        ((0.25, 0.35), 2.0, TOLD),
         ((0.5, 0.59), 2.0, TOLD),
         ((0.5, 0.61), 2.0, MATTERS),
         ((0.0, 0.5), None, TOLD),
@@ -454,6 +487,13 @@ def test_neighbours() -> None:
     assert row(RowCode.NEIGHBOURS, alone, alone).standing is SAME
     assert row(RowCode.NEIGHBOURS, alone, far) == Row(RowCode.NEIGHBOURS, TOLD, {"beside": {"b": ["x"]}})
     assert row(RowCode.NEIGHBOURS, alone, near) == Row(RowCode.NEIGHBOURS, MATTERS, {"sharing": {"b": ["x"]}})
+
+
+def test_a_row_that_matters_refuses_and_no_other() -> None:
+    rows = [Row(RowCode.MODEL, standing) for standing in Standing]
+    assert [row.standing for row in refusals(rows)] == [MATTERS]
+    told = guard(pair_of([of(*streams(1))], [failing(3, 4)]))
+    assert [row.code for row in refusals(told)] == [RowCode.FAILED]
 
 
 def test_each_row_is_there_once_and_in_order() -> None:
