@@ -1,9 +1,10 @@
 """`make test-vllm`: does Compare tell the truth of a real vLLM, without drafts and with n-gram drafts of 2, 4 and 6?
 
 A whole Pitwall launches each configuration several times in rounds, under the five prompts, and then the first of them
-again beside processes that only compute. What `./pitwall compare --json` says is held against a count of the requests'
-raw times by other code, and the server that was kept from the CPU must be told neither as better nor as worse. Prints
-tables, exits 1 where a demand is not met.
+again beside processes that only compute. The servers have one CPU, and so have these processes: a server that takes all
+of a small machine leaves its client too little to be timed by. What `./pitwall compare --json` says is held against a
+count of the requests' raw times by other code, and the server that was kept from the CPU must be told neither as better
+nor as worse. Prints tables, exits 1 where a demand is not met.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.starvation import burning
+from benchmarks.starvation import BURNER
 from commands.explain import explain
 from demo.presets import free_ports
 from domain import Config, Run, RunState
@@ -49,8 +50,8 @@ PITWALL_LIVES_S = 300.0
 def config_of(flags: argparse.Namespace, drafts: int = 0, marked: Mapping[str, str] | None = None) -> Config:
     """As a person would paste it."""
     env = ENVIRONMENT | {"PATH": f"{flags.vllm / 'bin'}{os.pathsep}{os.environ['PATH']}"} | dict(marked or {})
-    argv = [*(f"{name}={value}" for name, value in env.items()), str(flags.vllm / "bin/vllm"), "serve"]
-    argv += [str(flags.model), "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(flags.port)]
+    argv = [*(f"{name}={value}" for name, value in env.items()), *pinned(flags.cpu), str(flags.vllm / "bin/vllm")]
+    argv += ["serve", str(flags.model), "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(flags.port)]
     argv += ["--enforce-eager", "--max-model-len", "2048", "--max-num-seqs", "8"]
     if drafts:
         lookup = {"method": "ngram", "num_speculative_tokens": drafts, "prompt_lookup_max": 4}
@@ -59,6 +60,22 @@ def config_of(flags: argparse.Namespace, drafts: int = 0, marked: Mapping[str, s
     if read.config is None or read.refused:
         sys.exit(f"Pitwall cannot read the command: {read.refused}")
     return read.config
+
+
+def pinned(cpu: int) -> list[str]:
+    return ["taskset", "-c", str(cpu)]
+
+
+@contextmanager
+def burning(count: int, cpu: int) -> Iterator[None]:
+    """So many processes that only compute, on the servers' CPU."""
+    started = [subprocess.Popen([*pinned(cpu), sys.executable, "-c", BURNER]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchRequest:
@@ -161,7 +178,7 @@ def measure(flags: argparse.Namespace, data: Path) -> int:
     demands = check_arms(data, [*plain, *(run for run in runs if run not in plain)])
     print(f"\n{table(demands)}\n", flush=True)
     burdened = put_in_queue(data, [request(flags, BURDENED, config_of(flags, marked=MARK))], flags.repeats)
-    with burning(flags.burners):
+    with burning(flags.burners, flags.cpu):
         work_off(data, flags.limit)
     claims = claims_about_burdened(data, [*plain, *burdened])
     unmet = [demand for demand in demands if not demand.is_met]
@@ -176,8 +193,9 @@ def flags_of() -> argparse.Namespace:
     parser.add_argument("--drafts", type=int, nargs="*", default=[2, 4, 6], help="n-gram drafts, an arm each")
     parser.add_argument("--repeats", type=int, default=2, help="server starts an arm")
     parser.add_argument("--scale", type=float, default=0.5, help="of the five prompts' tokens")
-    parser.add_argument("--rounds", type=int, default=4, help="times that the five prompts are sent")
+    parser.add_argument("--rounds", type=int, default=2, help="times that the five prompts are sent")
     parser.add_argument("--burners", type=int, default=1)
+    parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)), help="the servers' own")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for all starts of a part")
     parser.add_argument("--data", type=Path, help="keep Pitwall's data folder here")
     flags = parser.parse_args()
