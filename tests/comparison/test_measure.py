@@ -218,6 +218,8 @@ def test_what_a_load_can_be_compared_by() -> None:
     assert both[:3] == ["decode_tps", "output_tps@4", "output_tps@2"]
     assert both[3:6] == ["ttft_ms@1", "tpot_ms@1", "e2e_ms@1"] and both[-2:] == ["tokens_per_j", "startup_s"]
     assert both[-5:-2] == ["work_s@1", "work_s@2", "work_s@4"]
+    assert names(*streams(1), *streams(1, 4))[:2] == ["output_tps@4", "decode_tps"]
+    assert names(*streams(1, 2), *streams(1, 4))[:2] == ["output_tps@4", "output_tps@2"]
     ladder = names(*streams(1), *streams(1, 2), *streams(1, 4))
     assert ladder[:3] == ["output_tps@4", "output_tps@2", "decode_tps"]
     assert names(*streams(1, 4))[0] == "output_tps@4" and names(*streams(1))[0] == "decode_tps"
