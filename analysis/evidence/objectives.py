@@ -102,7 +102,14 @@ class Objective:
         """'output tok/s, 8 at once'."""
         if self.concurrency is None:
             return self.terms.title
-        return f"{self.terms.title}, {'one' if self.concurrency == 1 else self.concurrency} at once"
+        return f"{self.terms.title}, {self.load_words}"
+
+    @property
+    def load_words(self) -> str:
+        """'one at a time', '8 at once'; '' where no concurrency belongs to it."""
+        if self.concurrency is None:
+            return ""
+        return "one at a time" if self.concurrency == 1 else f"{self.concurrency} at once"
 
 
 def parse_objective(name: str) -> Objective:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from analysis.compare import Comparison
 from analysis.evidence.objectives import Objective
 from analysis.guard import Row, RowCode, Standing
-from analysis.replicates import Ratio
+from analysis.replicates import OF_THE_RUN, Ratio
 from analysis.verdict import Answer, Judgement
 from web.compare.guard_words import TITLES, percent, row_words
 from web.theme import three_digits
@@ -85,11 +85,14 @@ CLAIMS: Mapping[Answer, Callable[[Comparison, Judgement, str, str], str]] = {
 
 
 def _is_as(objective: Objective, ratio: float, a: str, b: str, verb: str = "is") -> str:
-    """'B is 1.30x as fast as A', or of what is better when small: 'B takes 0.80x the time to first token of A'."""
+    """'B is 1.30x as fast as A'; 'The time to first token of B (one at a time) is 0.80x that of A, which is better'."""
     unit = objective.terms.unit
     if unit == "tok/s":
         return f"{b} {verb} {ratio:.2f}× {'as fast as' if verb == 'is' else 'the speed of'} {a}"
-    return f"{b} {verb} {ratio:.2f}× the {objective.title} of {a}"
+    load = f" ({objective.load_words})" if objective.load_words else ""
+    is_good = (ratio > 1) == objective.terms.higher_is_better
+    told = "" if verb != "is" else ", which is better" if is_good else ", which is worse"
+    return f"The {objective.terms.title} of {b}{load} {verb} {ratio:.2f}× that of {a}{told}"
 
 
 def detail(answer: Comparison) -> str | None:
@@ -127,7 +130,9 @@ def values_of(answer: Comparison) -> tuple[list[float], list[float]]:
 
 
 def left_out_words(answer: Comparison) -> str | None:
-    """'12 warm-up requests, 1 failed one do not count'."""
+    """'Requests that do not count: 12 of the warm-up, 1 that failed.'; None where requests are no evidence."""
+    if answer.pair.objective.kind in OF_THE_RUN:
+        return None
     words = {"warmup": "of the warm-up", "failed": "that failed", "unmatched": "that not all runs ended"}
     told = [f"{count} {words[name]}" for name, count in answer.left_out.items()]
     return f"Requests that do not count: {', '.join(told)}." if told else None
