@@ -1,7 +1,8 @@
 """An arm is one configuration under one workload; its repeats are runs, each a server start of its own.
 
-Two runs are of one arm when everything that is known to matter is equal. Where something is not known they are of one
-arm only within one machine and by the identical command, for an unknown is never equal to another unknown.
+Two runs are of one arm when everything that is known to matter is equal. Where something is not known of one of them (a
+model that was not on the disk yet when its first server started) they are of one arm only within one machine and by the
+identical command, for an unknown is never equal to another unknown.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.facts import RunFacts, Served
+from analysis.model_names import base_name
 
 NUMBERED = re.compile(r" #\d+$")  # as repeats are named
 NEEDED = ("model_files", "engine_version", "gpus")  # without these two runs are held together by their command alone
@@ -47,35 +49,64 @@ def arms_of(
     does not count; an arm of which all are left out is none.
     """
     out = left_out or {}
-    groups: dict[tuple[str, str | None], list[RunFacts]] = {}
-    for run in runs:
-        groups.setdefault((arm_key(run), run.run_id if run.run_id in apart else None), []).append(run)
-    return [
-        Arm(key, tuple(kept), unknown_of(kept[0].served), {r.run_id: out[r.run_id] for r in group if r.run_id in out})
-        for (key, _), group in groups.items()
-        if (kept := sorted((r for r in group if r.run_id not in out), key=_when))
-    ]
+    groups = [[run] for run in runs if run.run_id in apart]
+    groups += _grouped([run for run in runs if run.run_id not in apart])
+    first = {run.run_id: place for place, run in enumerate(runs)}
+    groups.sort(key=lambda group: min(first[run.run_id] for run in group))
+    return [_arm(group, out) for group in groups if any(run.run_id not in out for run in group)]
+
+
+def _arm(group: Sequence[RunFacts], out: Mapping[str, str]) -> Arm:
+    kept = sorted((run for run in group if run.run_id not in out), key=_when)
+    unknown = dict.fromkeys(name for run in kept for name in unknown_of(run.served))
+    said = {run.run_id: out[run.run_id] for run in group if run.run_id in out}
+    return Arm(arm_key(min(kept, key=_gaps)), tuple(kept), tuple(unknown), said)
+
+
+def _grouped(runs: Sequence[RunFacts]) -> list[list[RunFacts]]:
+    """Those of which most is known first: a run with gaps joins the one group that it fits, or is alone."""
+    groups: list[list[RunFacts]] = []
+    for run in sorted(runs, key=_gaps):
+        fitting = [group for group in groups if all(is_repeat(run, other) for other in group)]
+        if len(fitting) == 1:
+            fitting[0].append(run)
+        else:
+            groups.append([run])
+    return groups
+
+
+def is_repeat(one: RunFacts, other: RunFacts) -> bool:
+    """Whether two runs are of one arm: nothing known is unlike, and for what is not known the command stands."""
+    a, b = identity_of(one.served), identity_of(other.served)
+    if workload_of(one) != workload_of(other):
+        return False
+    if any(a[name] != b[name] for name in a if name not in NEEDED or None not in (a[name], b[name])):
+        return False
+    if not (unknown_of(one.served) or unknown_of(other.served)):
+        return True
+    if not one.served.command:  # and nothing stands for it
+        return False
+    return (one.served.machine_id, one.served.command) == (other.served.machine_id, other.served.command)
 
 
 def arm_key(run: RunFacts) -> str:
-    """Equal for runs of one arm: 12 hex digits over what it served and the load that it was put under."""
-    said = json.dumps([identity_of(run.served), workload_of(run)], sort_keys=True, default=str)
+    """12 hex digits over what it served and the load that it was put under, for a program to tell arms apart."""
+    by_command = [run.served.machine_id, run.served.command] if unknown_of(run.served) else []
+    said = json.dumps([identity_of(run.served), workload_of(run), by_command], sort_keys=True, default=str)
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
 def identity_of(served: Served) -> dict[str, Any]:
     """What makes two servers alike. Settings in effect count, however the command spelled them."""
-    known: dict[str, Any] = {
+    return {
         "engine": served.engine,
         "engine_version": served.engine_version,
         "image": served.image,
-        "model": served.model_files or served.model,
+        "model": base_name(served.model) if served.model else None,
+        "model_files": served.model_files,
         "gpus": served.gpus,
         "settings": dict(served.settings),
     }
-    if unknown_of(served):
-        known |= {"machine": served.machine_id, "command": served.command}
-    return known
 
 
 def unknown_of(served: Served) -> tuple[str, ...]:
@@ -93,6 +124,10 @@ def workload_of(run: RunFacts) -> list[Any]:
         for load in run.loads
     ]
     return sorted({json.dumps(one, sort_keys=True) for one in asked} or {json.dumps([run.workload])})
+
+
+def _gaps(run: RunFacts) -> int:
+    return len(unknown_of(run.served))
 
 
 def _when(run: RunFacts) -> tuple[float, str]:

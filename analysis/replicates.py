@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.evidence.factors import Factors, geometric_mean
-from analysis.evidence.loads import RequestKey
+from analysis.evidence.loads import RequestKey, is_positive
 from analysis.evidence.measure import Measured, measure
 from analysis.evidence.objectives import Kind, Objective
 from analysis.facts import RunFacts
@@ -56,10 +56,10 @@ def replicate(run: RunFacts, objective: Objective, keys: frozenset[RequestKey]) 
     if objective.kind in OF_THE_RUN:
         return _of_the_run(run, objective)
     told = tuple(measure(load, objective, keys, run.speculates) for load in run.loads)
-    values = [one.value for one in told if one.value]
-    if not values:
+    known = tuple(one for one in told if is_positive(one.value))
+    if not known:
         return Replicate(run.run_id, None, told, told[0].reason if told else Reason(Code.NO_LOAD))
-    return Replicate(run.run_id, geometric_mean(values), tuple(one for one in told if one.value))
+    return Replicate(run.run_id, geometric_mean([one.value or 0.0 for one in known]), known)
 
 
 def _of_the_run(run: RunFacts, objective: Objective) -> Replicate:
@@ -69,14 +69,15 @@ def _of_the_run(run: RunFacts, objective: Objective) -> Replicate:
         value, reason = run.log and run.log.decode_tps, Reason(Code.NO_LOG_SPEED)
     else:
         value, reason = _tokens_per_j(run), Reason(Code.NO_ENERGY)
-    return Replicate(run.run_id, value or None, reason=None if value else reason)
+    return Replicate(run.run_id, value) if is_positive(value) else Replicate(run.run_id, None, reason=reason)
 
 
 def _tokens_per_j(run: RunFacts) -> float | None:
     """Output tokens of the measured requests over the energy of the stretches in which they ran."""
     energies = [one.energy_j for one in run.conditions if one.energy_j is not None]
     tokens = sum(request.completion_tokens or 0 for load in run.loads for request in load.measured)
-    return tokens / sum(energies) if len(energies) == len(run.loads) and sum(energies) > 0 else None
+    measured = [load for load in run.loads if load.measured]
+    return tokens / sum(energies) if len(energies) == len(measured) and sum(energies) > 0 else None
 
 
 def parts_of(sides: Sequence[Sequence[Replicate]]) -> tuple[Part, ...]:

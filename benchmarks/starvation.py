@@ -5,9 +5,10 @@ demo's plain and n-gram servers (llama.cpp) are put under the demo's load by Pit
 supervisor and looked at by the standard collectors, all on this machine. A burner is a process that only computes. Each
 try takes every arrangement once, so that what drifts falls on all alike. Other work on the machine is waited out as far
 as `--patience` allows, and is told with each run; a run without burners that it fell upon is left out of the table.
-Where it does not end, `--favoured` (as root, control groups v1) gives all processes of a run without burners 256 times
-the usual weight: others have what they leave, and they compete among themselves alone. `--quota` also runs the servers
-in a control group that may use so many CPUs.
+Where it does not end, `--favoured undisturbed` (as root, control groups v1) gives all processes of runs without burners
+256 times the usual weight: others have what they leave, and they compete among themselves alone; `--favoured all` does
+so for runs with burners too, burners and all. `--quota` also runs the servers in a control group that may use so many
+CPUs.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def measure(
     store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float, is_favoured: bool
 ) -> Seen:
     busy, load_average = quiet(0.0 if is_favoured else patience_s), os.getloadavg()[0]
-    with burning(asked.burners), favoured(is_favoured):
+    with favoured(is_favoured), burning(asked.burners):
         request = LaunchRequest(demo.config, name=str(asked), workload=spec_for("demo-stream", LOAD), makes_model=True)
         run = supervisor.launch(request)
         with limited(run, asked.quota, supervisor):
@@ -218,7 +219,7 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--burners", type=int, nargs="+", default=[0, 1, 2, 4])
     parser.add_argument("--quota", type=float)
-    parser.add_argument("--favoured", action="store_true")
+    parser.add_argument("--favoured", choices=("undisturbed", "all"))
     parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for a quiet machine")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -230,7 +231,7 @@ def main() -> None:
             arrangements += [Arrangement(name, 0, given.quota) for name in demos]
         print("| arrangement | load | busy around | starved | throttled | stolen | host busy | own | others | tok/s |")
         for asked in arrangements * given.tries:
-            is_favoured = given.favoured and not asked.burners and not asked.quota
+            is_favoured = not asked.quota and (given.favoured == "all" or bool(given.favoured and not asked.burners))
             seen = try_until_quiet(store, supervisor, demos[asked.config], asked, given.patience, is_favoured)
             found.setdefault(asked, []).append(seen)
     print("\n| server and burners | runs | starved | throttled | stolen | host busy | decode tok/s | busy around |")

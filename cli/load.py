@@ -45,6 +45,7 @@ def start(spec: Path) -> int:
     from workloads.job import Job
     from workloads.start import UnknownWorkloadError, run_job
 
+    os.umask(0o077)  # what it writes is the data folder's
     try:
         job = Job.model_validate_json(spec.read_bytes())
         api_key = os.environ.get(job.api_key_env)

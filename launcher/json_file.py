@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def write_json(path: Path, content: Mapping[str, Any], *, is_durable: bool = True) -> None:
     """Write it whole or not at all; `is_durable`: it also outlives a crash of the machine. Raises OSError."""
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w") as file:
+    with open(temporary, "w", opener=_private) as file:
         json.dump(content, file)
         file.flush()
         if is_durable:

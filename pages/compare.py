@@ -12,8 +12,9 @@ from web.actions import is_operator
 from web.compare.asking import asked_by_address
 from web.compare.comparison import evidence_table
 from web.compare.config_table import config_table
+from web.compare.more_repeats import offer_more_repeats
 from web.compare.published import published_group
-from web.compare.repeats_panel import objective_picker, offer_repeats, settings_panel
+from web.compare.repeats_panel import baseline_picker, objective_picker, offer_repeats, settings_panel
 from web.compare.sheet import all_numbers, arm_line, as_its_arm, colors_of, decision_sheet
 from web.compare.shown_sql import show_the_sql
 from web.context import services
@@ -54,12 +55,14 @@ else:
     st.info("These runs repeat one configuration: pick one of another to compare them with.")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     objective_picker(report)
+    baseline_picker(report, ids)
     settings_panel(report, asking, {run.id: run.name for run in picked.runs})
     share_button(picked.runs, "compare")
     bundle_button(picked.runs, "compare")
     show_the_sql(ids)
 if is_operator():
     offer_repeats(report, ids)
+    offer_more_repeats(report)
 reports = [as_its_arm(one, report, colors) for one in report_on(services().store, picked.runs)]
 all_numbers(report, reports, colors)
 st.subheader("What differs in the configuration")

@@ -10,6 +10,7 @@ from web.actions import is_operator
 from web.context import services
 from web.markup import markdown_text
 from web.runs import provenance_panel, run_page
+from web.runs.declare_load import declare_load
 from web.runs.workload_panel import workload_progress
 from web.visible import visible_run, visible_runs
 
@@ -29,6 +30,7 @@ if run is None:
 run_page.header(report)
 run_page.actions(run)
 run_page.cause(run)
+declare_load(run)
 workload_progress([run])
 run_page.numbers(report)
 if report.windows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.arms import Arm, arm_key, arms_of
+from analysis.arms import Arm, arm_key, arms_of, is_repeat
 from analysis.compare import MARGIN, Comparison, available, compare_arms, propose
 from analysis.evidence.loads import common_keys
 from analysis.evidence.objectives import Objective
@@ -43,7 +43,7 @@ class ComparisonReport:
     objective: Objective
     objectives: tuple[Objective, ...]  # what they could be compared by
     answers: tuple[Comparison, ...]  # each further arm against the first
-    offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # arm key -> runs that repeat it, not picked
+    offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # arm id -> runs that repeat it, not picked
     earlier_runs: tuple[str, ...] = ()  # whose repeats lent their spread
 
 
@@ -64,14 +64,18 @@ def comparison_of(store: Asked, runs: Sequence[Run], asking: Asking | None = Non
 
 
 def offered_repeats(store: Asked, runs: Sequence[Run], arms: Sequence[Arm]) -> dict[str, tuple[str, ...]]:
-    """Runs of the store that repeat one of these arms and were not picked."""
-    candidates = run_queries.likely_repeats(store, runs, MOST_OFFERED)
-    keys = {arm.key for arm in arms}
-    found: dict[str, tuple[str, ...]] = {}
-    for facts in facts_of(store, candidates):
-        if (key := arm_key(facts)) in keys and any(load.measured for load in facts.loads):
-            found[key] = (*found.get(key, ()), facts.run_id)
-    return found
+    """Arm id -> runs of the store that repeat it and were not picked."""
+    candidates = [
+        facts
+        for facts in facts_of(store, run_queries.likely_repeats(store, runs, MOST_OFFERED))
+        if any(load.measured for load in facts.loads)
+    ]
+    found = {arm.id: tuple(one.run_id for one in candidates if repeats_arm(one, arm)) for arm in arms}
+    return {arm_id: run_ids for arm_id, run_ids in found.items() if run_ids}
+
+
+def repeats_arm(run: RunFacts, arm: Arm) -> bool:
+    return all(is_repeat(run, other) for other in arm.runs)
 
 
 def _earlier(

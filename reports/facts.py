@@ -27,7 +27,7 @@ def facts_of(store: queries.Asked, runs: Sequence[Run]) -> list[RunFacts]:
     of_run = {run_id: tuple(one for span, one in found if span.run_id == run_id) for run_id in ids}
     near = neighbours_of(store, spans, of_run)
     effective = effective_configs(store, runs)
-    logs = log_speeds(store, [run for run in runs if not loads[run.id]])
+    logs = log_speeds(store, [run for run in runs if not any(load.measured for load in loads[run.id])])
     return [
         RunFacts(
             run_id=run.id,

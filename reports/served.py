@@ -36,7 +36,7 @@ def served_by(run: Run, effective: Sequence[Row], conditions: Sequence[Condition
         machine_id=run.machine_id,
         model=config.model or told.get("model"),
         model_files=model_files(provenance),
-        engine_version=engine_version(run, told),
+        engine_version=engine_version(run),
         image=config.image,
         gpus=gpus_of(provenance, conditions),
         settings=settings_of(config, effective),
@@ -48,7 +48,7 @@ def served_by(run: Run, effective: Sequence[Row], conditions: Sequence[Condition
 def speculates(run: Run, effective: Sequence[Row]) -> bool | None:
     """Whether its server drafts; None where neither a command nor a log can tell."""
     told = [row.effective for row in effective if row.field.startswith("speculative.") and row.effective is not None]
-    if run.config.speculative is not None or any(told):
+    if run.config.speculative is not None or (run.told or {}).get("speculative_method") or any(told):
         return True
     return False if run.config.argv and run.config.engine != "other" else None
 
@@ -89,10 +89,11 @@ def model_files(provenance: Mapping[str, Any]) -> str | None:
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def engine_version(run: Run, told: Mapping[str, Any]) -> str | None:
-    """As the configuration, the log or the package beside the executable says it."""
-    said = run.config.engine_version or told.get("engine_version") or told.get("version")
-    return str(said) if said else (run.provenance or {}).get("package")
+def engine_version(run: Run) -> str | None:
+    """As its log says it, else its configuration, else the package beside the executable ('vllm 0.33.0')."""
+    package = str((run.provenance or {}).get("package") or "").partition(" ")[2]
+    said = (run.told or {}).get("engine_version") or run.config.engine_version or package
+    return str(said) if said else None
 
 
 def gpus_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions]) -> tuple[str, ...] | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
+from storage.database import StoreError
 from storage.reading import Query
 
 
@@ -17,4 +19,8 @@ class Published:
         self._query = query
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
-        return self._query(sql, params)
+        """Raises StoreError where the file was written by a Pitwall that did not have what is asked for."""
+        try:
+            return self._query(sql, params)
+        except duckdb.CatalogException as error:
+            raise StoreError("The published file is of an older Pitwall: start this one once.") from error

@@ -43,8 +43,9 @@ def demo_buttons() -> None:
     if start:
         runs = start_demo(one_after_the_other=not at_once)
         if runs:
-            st.query_params["run"] = [run.id for run in runs]
-            st.switch_page(places.LIVE, query_params={"run": [run.id for run in runs]})
+            first_round = [run.id for run in runs if run.round in (None, 1)]
+            st.query_params["run"] = first_round
+            st.switch_page(places.LIVE, query_params={"run": first_round})
 
 
 def start_demo(one_after_the_other: bool) -> list[Run]:

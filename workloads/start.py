@@ -8,13 +8,14 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from errors import PitwallError
+from machine.bounded_http import BadAnswerError, BoundedHttp, NoAnswerError, ReadLimits
 from workloads import REGISTRY
-from workloads.client import Target, open_client
+from workloads.client import Target
 from workloads.job import Job
 from workloads.load_book import CounterLook, LoadBook, no_counters
 from workloads.runner import Runner
 
-MODELS_TIMEOUT_S = 30.0
+MODELS_LIMITS = ReadLimits(body_bytes=1 << 20, total_s=30.0)
 
 
 class UnknownWorkloadError(PitwallError):
@@ -32,12 +33,14 @@ class ModelList(BaseModel):
 async def first_model(base_url: str, api_key: str | None) -> str:
     """The first name that /v1/models gives, or 'default' where it gives none: its requests will say what is wrong."""
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    http = BoundedHttp(base_url.rstrip("/"), headers, silence_s=MODELS_LIMITS.total_s)
     try:
-        async with open_client() as client, asyncio.timeout(MODELS_TIMEOUT_S):
-            answer = await client.get(base_url.rstrip("/") + "/v1/models", headers=headers)
+        answer = await asyncio.to_thread(http.get, "/v1/models", MODELS_LIMITS)
         cards = ModelList.model_validate_json(answer.content).data
-    except (httpx.HTTPError, TimeoutError, ValidationError):
+    except (NoAnswerError, BadAnswerError, httpx.InvalidURL, ValidationError):
         cards = []
+    finally:
+        http.close()
     return cards[0].id if cards else "default"
 
 

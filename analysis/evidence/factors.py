@@ -121,7 +121,8 @@ def _between(counters: Sequence[LoadCounters], segment: int | None) -> Increment
 def _difference(before: LoadCounters, after: LoadCounters, name: str) -> float | None:
     first, last = getattr(before, name), getattr(after, name)
     # A counter that appears with its first increment began at zero.
-    return None if last is None else float(last - (first or 0.0))
+    gained = None if last is None else float(last - (first or 0.0))
+    return gained if gained is not None and math.isfinite(gained) else None
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

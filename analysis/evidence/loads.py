@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from samples import Load, LoadCounters, LoadPhase, RequestRecord
 
@@ -59,9 +60,9 @@ def load_records(
     counters: Sequence[LoadCounters],
 ) -> list[LoadRecord]:
     """The loads of one run in the order in which they began; what was recorded before there were loads is one."""
-    ids = [load.load_id for load in sorted(asked, key=lambda load: load.ts)]
-    ids += [i for i in dict.fromkeys(request.load_id for request in requests) if i not in ids]  # type: ignore[misc]
-    plans = {load.load_id: load for load in asked}
+    begun = [load.load_id for load in sorted(asked, key=lambda load: load.ts)]
+    ids: dict[str | None, None] = dict.fromkeys([*begun, *(request.load_id for request in requests)])
+    plans: dict[str | None, Load] = {load.load_id: load for load in asked}
     return [
         LoadRecord(
             run_id,
@@ -99,12 +100,18 @@ def key_of(request: RequestRecord) -> RequestKey:
 
 def is_whole(request: RequestRecord) -> bool:
     """Whether it ended well and its tokens and times are known."""
-    return request.error_kind is None and bool(request.completion_tokens and request.total_ms and request.ttft_ms)
+    known = (request.completion_tokens, request.total_ms, request.ttft_ms)
+    return request.error_kind is None and all(map(is_positive, known))
+
+
+def is_positive(value: float | None) -> TypeGuard[float]:
+    """Whether it is a number that a speed can be made of: known, above zero and finite."""
+    return value is not None and 0 < value < math.inf
 
 
 def has_decoding(request: RequestRecord) -> bool:
     """Whether a speed of decoding can be told of it: tokens after its first piece, and time for them."""
-    return is_whole(request) and decode_tokens(request) > 0 and bool(request.decode_ms)
+    return is_whole(request) and decode_tokens(request) > 0 and is_positive(request.decode_ms)
 
 
 def decode_tokens(request: RequestRecord) -> int:

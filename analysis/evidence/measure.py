@@ -92,13 +92,13 @@ def _output(load: LoadRecord, concurrency: int, speculates: bool | None) -> Meas
         factors=told if isinstance(told, Factors) else None,
         no_factors=told if isinstance(told, Reason) else None,
         steady_s=steady.seconds,
-        prefill_share=steady.prefill_s / steady.in_flight_s,
+        prefill_share=steady.prefill_share,
     )
 
 
 def _latency(requests: Sequence[RequestRecord], objective: Objective, concurrency: int) -> Measured:
     kind = objective.kind
-    values = [value for request in requests if (value := LATENCIES[kind](request)) is not None and value > 0]
+    values = [value for request in requests if (value := LATENCIES[kind](request)) is not None]
     if not values:
         return Measured(reason=Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": concurrency}))
     if kind not in TAILS:

@@ -89,6 +89,11 @@ class Objective:
         return self.kind.value if self.concurrency is None else f"{self.kind.value}@{self.concurrency}"
 
     @property
+    def at_once(self) -> int | None:
+        """Requests in flight together in what it measures; None where it is about all of a load, or about none."""
+        return 1 if self.kind is Kind.DECODE_TPS else self.concurrency
+
+    @property
     def terms(self) -> Terms:
         return TERMS[self.kind]
 
@@ -97,7 +102,14 @@ class Objective:
         """'output tok/s, 8 at once'."""
         if self.concurrency is None:
             return self.terms.title
-        return f"{self.terms.title}, {'one' if self.concurrency == 1 else self.concurrency} at once"
+        return f"{self.terms.title}, {self.load_words}"
+
+    @property
+    def load_words(self) -> str:
+        """'one at a time', '8 at once'; '' where no concurrency belongs to it."""
+        if self.concurrency is None:
+            return ""
+        return "one at a time" if self.concurrency == 1 else f"{self.concurrency} at once"
 
 
 def parse_objective(name: str) -> Objective:

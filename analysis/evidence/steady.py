@@ -40,18 +40,49 @@ class Steady(NamedTuple):
         """Mean requests in flight."""
         return self.in_flight_s / self.seconds
 
+    @property
+    def prefill_share(self) -> float:
+        """Of the requests' time in it, before their first token."""
+        return self.prefill_s / self.in_flight_s
+
+
+class _Stretches:
+    """Stretches in order, with the seconds in them up to each, so that a long load is asked in no time."""
+
+    def __init__(self, stretches: Sequence[Stretch]) -> None:
+        self.stretches = stretches
+        self.begins = [one.from_s for one in stretches]
+        self.before_s = list(accumulate((one.to_s - one.from_s for one in stretches), initial=0.0))
+
+    @property
+    def seconds(self) -> float:
+        return self.before_s[-1]
+
+    def hold(self, at_s: float) -> bool:
+        """Whether the last stretch that begins before this moment has not ended."""
+        place = bisect_left(self.begins, at_s)
+        return place > 0 and at_s <= self.stretches[place - 1].to_s
+
+    def overlap_s(self, span: Stretch) -> float:
+        return self._until_s(span.to_s) - self._until_s(span.from_s)
+
+    def _until_s(self, at_s: float) -> float:
+        place = bisect_left(self.begins, at_s)
+        if place == 0:
+            return 0.0
+        last = self.stretches[place - 1]
+        return self.before_s[place - 1] + min(at_s, last.to_s) - last.from_s
+
 
 def steady_part(requests: Sequence[RequestRecord], concurrency: int) -> Steady | None:
     """Of the requests of one phase; None where it never was under full load, or no token came meanwhile."""
-    stretches = full_stretches(requests, concurrency)
-    seconds = sum(one.to_s - one.from_s for one in stretches)
-    begins = [one.from_s for one in stretches]
-    counts = [count for r in requests for at_s, count in token_times(r) if _holds(stretches, begins, at_s)]
-    if seconds <= 0 or sum(counts) <= 0:
+    full = _Stretches(full_stretches(requests, concurrency))
+    counts = [count for r in requests for at_s, count in token_times(r) if full.hold(at_s)]
+    if full.seconds <= 0 or sum(counts) <= 0:
         return None
-    in_flight_s = sum(_overlap(stretches, span) for r in requests if (span := _span(r)))
-    prefill_s = sum(_overlap(stretches, span) for r in requests if (span := _prefill(r)))
-    return Steady(sum(counts), len(counts), seconds, in_flight_s, prefill_s)
+    in_flight_s = sum(full.overlap_s(span) for r in requests if (span := _span(r)))
+    prefill_s = sum(full.overlap_s(span) for r in requests if (span := _prefill(r)))
+    return Steady(sum(counts), len(counts), full.seconds, in_flight_s, prefill_s)
 
 
 def together(parts: Sequence[Steady]) -> Steady:
@@ -80,10 +111,10 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
     if not tokens or span is None or request.error_kind:
         return
     distances_us: Sequence[float] = request.chunk_us or [(request.ttft_ms or 0.0) * 1000, *_even(request, tokens)]
-    counts: Sequence[float] = request.chunk_tokens or [tokens / len(distances_us)] * len(distances_us)
-    at_us = 0.0
-    for distance_us, count in zip(distances_us, counts, strict=True):
-        at_us += distance_us
+    counts: Sequence[float] = request.chunk_tokens or []
+    if len(counts) != len(distances_us):
+        counts = [tokens / len(distances_us)] * len(distances_us)
+    for at_us, count in zip(accumulate(distances_us), counts, strict=True):
         yield span.from_s + at_us / 1e6, count
 
 
@@ -114,13 +145,3 @@ def _joined(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
         open_one = one
     if open_one:
         yield open_one
-
-
-def _holds(stretches: Sequence[Stretch], begins: Sequence[float], at_s: float) -> bool:
-    """Whether the last stretch that begins before this moment has not ended; they are in order."""
-    place = bisect_left(begins, at_s)
-    return place > 0 and at_s <= stretches[place - 1].to_s
-
-
-def _overlap(stretches: Sequence[Stretch], span: Stretch) -> float:
-    return sum(max(0.0, min(one.to_s, span.to_s) - max(one.from_s, span.from_s)) for one in stretches)

@@ -16,7 +16,7 @@ MORE_LOOPED = 0.10  # share of the text
 def lengths(pair: Pair) -> Row:
     """Tokens of the answers by class: another length is another load."""
     first, second = (_by_class(compared_requests(pair, arm)) for arm in pair.arms)
-    ratios = {name: _apart(first[name], second[name]) for name in first if name in second}
+    ratios = {name: max(first[name], second[name]) / min(first[name], second[name]) for name in first if name in second}
     if not ratios:
         return Row(RowCode.LENGTHS, Standing.UNKNOWN)
     worst = max(ratios, key=lambda name: ratios[name])
@@ -31,11 +31,6 @@ def _by_class(requests: Sequence[RequestRecord]) -> dict[str, float]:
     for request in requests:
         tokens.setdefault(request.prompt_class, []).append(request.completion_tokens or 0)
     return {name: median(counts) for name, counts in tokens.items()}
-
-
-def _apart(first: float, second: float) -> float:
-    low, high = sorted((first, second))
-    return high / low if low else float("inf")
 
 
 def loops(pair: Pair) -> Row:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from analysis.arms import Arm
 from analysis.facts import RunFacts, Served
 from analysis.guard.rows import Pair, Row, RowCode, Standing, differing, each
 from analysis.model_names import base_name, quantization_in
@@ -66,13 +67,15 @@ def hardware(pair: Pair) -> Row:
     gpus = each(pair, lambda run: run.served.gpus)
     values = {"machines": (machines[0], machines[1]), "gpus": (gpus[0][0], gpus[1][0])}
     is_one_machine = len({*machines[0], *machines[1]}) == 1
-    if is_one_machine and _kinds(gpus[0]) == _kinds(gpus[1]):
+    if is_one_machine and None in (*gpus[0], *gpus[1]):
+        return Row(RowCode.HARDWARE, Standing.UNKNOWN, values)
+    if is_one_machine and gpu_kinds(pair.baseline) == gpu_kinds(pair.other):
         return Row(RowCode.HARDWARE, Standing.SAME if gpus[0] == gpus[1] else Standing.COMPARED, values)
     return differing(RowCode.HARDWARE, pair, values)
 
 
-def _kinds(gpus: list[Any]) -> set[str]:
-    return {name for names in gpus for name in names or ()}
+def gpu_kinds(arm: Arm) -> set[str]:
+    return {name for run in arm.runs for name in run.served.gpus or ()}
 
 
 def _settings(code: RowCode, pair: Pair, of: Any) -> Row:
@@ -90,7 +93,8 @@ def _shared(runs: tuple[RunFacts, ...], of: Any) -> Mapping[str, Any]:
     """The arm's value of each field: what most of its runs have, for an arm may be held together by its command."""
     told = [of(run.served) for run in runs]
     keys = dict.fromkeys(key for one in told for key in one)
-    return {key: Counter(str(one.get(key)) for one in told).most_common(1)[0][0] for key in keys}
+    most = {key: Counter(str(one[key]) if key in one else None for one in told).most_common(1)[0][0] for key in keys}
+    return {key: value for key, value in most.items() if value is not None}
 
 
 def _named(served: Served, names: tuple[str, ...]) -> dict[str, Any]:
@@ -108,6 +112,5 @@ def _under(served: Served, prefix: str) -> dict[str, Any]:
 
 
 def _others(served: Served) -> dict[str, Any]:
-    elsewhere = (*WEIGHTS, *KV, "model", "engine", "engine_version", "image", "executable", "gpus", "launcher")
-    told = {k: v for k, v in served.settings.items() if k not in elsewhere and not k.startswith(SAMPLING)}
+    told = {k: v for k, v in served.settings.items() if k not in (*WEIGHTS, *KV) and not k.startswith(SAMPLING)}
     return told | ({"gpu_count": len(served.gpus)} if served.gpus else {})

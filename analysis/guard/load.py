@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from analysis.arms import Arm
 from analysis.evidence.objectives import Kind
 from analysis.facts import RunFacts
 from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests, each, loads_of
@@ -17,24 +16,30 @@ OTHER_CONTEXT = 1.2  # ratio of prompt tokens from which the same text is anothe
 OTHER_CACHE = 0.10  # share of the prompt that came from the cache
 MOST_FAILED = 0.02  # of an arm's requests; a few in a thousand are told
 DECLARED = "declared"
-OF_PROMPTS = (Kind.TTFT_MS, Kind.TTFT_P95_MS, Kind.E2E_MS, Kind.E2E_P95_MS, Kind.OUTPUT_TPS, Kind.WORK_S)
-WITHOUT_LOAD = (Kind.STARTUP_S,)
+OF_PROMPTS = (
+    Kind.TTFT_MS,
+    Kind.TTFT_P95_MS,
+    Kind.E2E_MS,
+    Kind.E2E_P95_MS,
+    Kind.OUTPUT_TPS,
+    Kind.WORK_S,
+    Kind.TOKENS_PER_J,
+)
 
 
 def workload(pair: Pair) -> Row:
     """The same workload with the same parameters."""
-    if pair.objective.kind in WITHOUT_LOAD:
-        return Row(RowCode.WORKLOAD, Standing.SAME, {"not_needed": True})
     first, second = each(pair, _asked)
     values = {"workloads": ([_name(one) for one in first], [_name(one) for one in second])}
     if "[]" in {*first, *second}:
         return Row(RowCode.WORKLOAD, Standing.MATTERS, values | {"missing": True})
-    if set(first) == set(second):
-        is_declared = any(load.asked and load.asked.tool == DECLARED for run in pair.runs for load in run.loads)
-        return Row(
-            RowCode.WORKLOAD, Standing.TOLD if is_declared else Standing.SAME, values | {"declared": is_declared}
-        )
-    return Row(RowCode.WORKLOAD, Standing.MATTERS, values | {"params": _other_params(first[0], second[0])})
+    if set(first) != set(second):
+        return Row(RowCode.WORKLOAD, Standing.MATTERS, values | {"params": _other_params(first[0], second[0])})
+    tools = {load.asked and load.asked.tool for arm in pair.arms for load in loads_of(arm)}
+    if None in tools:  # an older Pitwall recorded no parameters
+        return Row(RowCode.WORKLOAD, Standing.UNKNOWN, values)
+    standing = Standing.TOLD if DECLARED in tools else Standing.SAME
+    return Row(RowCode.WORKLOAD, standing, values | {"declared": DECLARED in tools})
 
 
 def _asked(run: RunFacts) -> str:
@@ -57,8 +62,6 @@ def _other_params(first: str, second: str) -> list[str]:
 
 def prompts(pair: Pair) -> Row:
     """The same texts in the same order, and requests that both arms ended."""
-    if pair.objective.kind in WITHOUT_LOAD:
-        return Row(RowCode.PROMPTS, Standing.SAME, {"not_needed": True})
     hashes = [{_hash(load) for load in loads_of(arm)} for arm in pair.arms]
     ours = [len(load.measured) for arm in pair.arms for load in loads_of(arm)]
     values = {"matched": len(pair.keys), "measured": max(ours, default=0)}
@@ -76,7 +79,7 @@ def _hash(load: Any) -> str | None:
 
 def concurrency(pair: Pair) -> Row:
     """The objective's concurrency is a target of every load."""
-    wanted = pair.objective.concurrency or (1 if pair.objective.kind is Kind.DECODE_TPS else None)
+    wanted = pair.objective.at_once
     targets = [sorted({c for load in loads_of(arm) for c in load.concurrencies}) for arm in pair.arms]
     values = {"wanted": wanted, "targets": targets}
     if wanted is None or all(wanted in load.concurrencies for arm in pair.arms for load in loads_of(arm)):
@@ -86,11 +89,12 @@ def concurrency(pair: Pair) -> Row:
 
 def context(pair: Pair) -> Row:
     """Depth of the same requests in tokens; another model's tokenizer cuts the same text otherwise."""
-    depths = [_median([r.prompt_tokens for r in compared_requests(pair, arm)]) for arm in pair.arms]
-    values = {"prompt_tokens": tuple(depths)}
-    if None in depths:
+    first, second = (_median([r.prompt_tokens or None for r in compared_requests(pair, arm)]) for arm in pair.arms)
+    values = {"prompt_tokens": (first, second)}
+    if first is None or second is None:
         return Row(RowCode.CONTEXT, Standing.UNKNOWN, values)
-    return Row(RowCode.CONTEXT, Standing.TOLD if _ratio(depths) > OTHER_CONTEXT else Standing.SAME, values)
+    is_other = max(first, second) / min(first, second) > OTHER_CONTEXT
+    return Row(RowCode.CONTEXT, Standing.TOLD if is_other else Standing.SAME, values)
 
 
 def prefix_cache(pair: Pair) -> Row:
@@ -119,8 +123,10 @@ def _cached_share(requests: Sequence[RequestRecord]) -> float | None:
 
 def warmup(pair: Pair) -> Row:
     """Whether each load began with requests that do not count."""
+    if not any(load.requests for arm in pair.arms for load in loads_of(arm)):
+        return Row(RowCode.WARMUP, Standing.UNKNOWN, {"warm": ((), ())})
     warm = [{any(r.phase == "warmup" for r in load.requests) for load in loads_of(arm)} for arm in pair.arms]
-    values = {"warm": tuple(sorted(one) for one in warm)}
+    values = {"warm": tuple(tuple(sorted(one)) for one in warm)}
     if warm[0] == warm[1] and len(warm[0]) <= 1:
         return Row(RowCode.WARMUP, Standing.SAME if warm[0] != {False} else Standing.TOLD, values)
     return Row(RowCode.WARMUP, Standing.MATTERS, values)
@@ -141,17 +147,24 @@ def _is_part(run: RunFacts) -> bool:
 
 def failed(pair: Pair) -> Row:
     """Requests that did not end well; they can never be declared away."""
-    counts = [_failed(arm) for arm in pair.arms]
-    values = {"failed": tuple(counts)}
-    shares = [failures / total if total else 0.0 for failures, total in counts]
-    if max(shares) > MOST_FAILED:
+    worst = max((_failed(pair, at_once) for at_once in (None, pair.objective.at_once)), key=_worst_share)
+    values = {"failed": tuple(worst)}
+    if _worst_share(worst) > MOST_FAILED:
         return Row(RowCode.FAILED, Standing.MATTERS, values)
-    return Row(RowCode.FAILED, Standing.TOLD if max(shares) else Standing.SAME, values)
+    return Row(RowCode.FAILED, Standing.TOLD if _worst_share(worst) else Standing.SAME, values)
 
 
-def _failed(arm: Arm) -> tuple[int, int]:
-    requests = [r for load in loads_of(arm) for r in load.measured]
-    return sum(r.error_kind not in (None, "cancelled") for r in requests), len(requests)
+def _failed(pair: Pair, at_once: int | None) -> list[tuple[int, int]]:
+    """(failed, all) measured requests of each arm, of one concurrency or of all: a few of many may be all of one."""
+    counts = []
+    for arm in pair.arms:
+        requests = [r for load in loads_of(arm) for r in load.measured if at_once in (None, r.concurrency)]
+        counts.append((sum(r.error_kind not in (None, "cancelled") for r in requests), len(requests)))
+    return counts
+
+
+def _worst_share(counts: Sequence[tuple[int, int]]) -> float:
+    return max(failures / total if total else 0.0 for failures, total in counts)
 
 
 def definition(pair: Pair) -> Row:
@@ -166,8 +179,3 @@ def definition(pair: Pair) -> Row:
 def _median(values: Sequence[int | None]) -> float | None:
     known = [value for value in values if value is not None]
     return median(known) if known and len(known) == len(values) else None
-
-
-def _ratio(pair: Sequence[float | None]) -> float:
-    low, high = sorted(value or 0.0 for value in pair)
-    return high / low if low else float("inf")

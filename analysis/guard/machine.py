@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from analysis import conditions
 from analysis.arms import Arm
 from analysis.conditions import Conditions
+from analysis.guard.configuration import gpu_kinds
 from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests
 from samples import RequestRecord
 
@@ -18,12 +20,22 @@ STANDINGS = {
 }
 MOST_LATE = 0.10  # of an answer's time, see docs/starvation.md
 TOLD_LATE = 0.02
+WORSE = ("same", "warns", "unknown", "matters")
 Judge = Callable[[Sequence[Conditions], Sequence[Conditions]], conditions.Standing]
 
 
 def throttling(pair: Pair) -> Row:
-    """GPUs that were slowed down by heat or power, or ran at other clocks."""
-    return _of_gpus(RowCode.THROTTLING, pair, conditions.clocks)
+    """GPUs slowed down by heat or power, or at other clocks; another kind of GPU has clocks of its own."""
+    is_one_kind = gpu_kinds(pair.baseline) == gpu_kinds(pair.other)
+    return _of_gpus(RowCode.THROTTLING, pair, conditions.clocks if is_one_kind else _clocks_within)
+
+
+def _clocks_within(a: Sequence[Conditions], b: Sequence[Conditions]) -> conditions.Standing:
+    """The worse of the two arms, each held against itself."""
+    of_each = [conditions.clocks(one, one) for one in (a, b)]
+    worst = max(of_each, key=lambda found: WORSE.index(found.word))
+    values = {n: (tuple(getattr(one, n) for one in a), tuple(getattr(one, n) for one in b)) for n in worst.fields}
+    return replace(worst, values=values)
 
 
 def starvation(pair: Pair) -> Row:

@@ -101,7 +101,7 @@ def loads_of(arm: Arm) -> list[LoadRecord]:
 
 def compared_requests(pair: Pair, arm: Arm) -> list[RequestRecord]:
     """The arm's requests that both arms ended, at the objective's concurrency where it has one."""
-    return [r for load in loads_of(arm) for r in matched(load, pair.keys, pair.objective.concurrency)]
+    return [r for load in loads_of(arm) for r in matched(load, pair.keys, pair.objective.at_once)]
 
 
 def each(pair: Pair, of: Callable[[RunFacts], Any]) -> tuple[list[Any], list[Any]]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from domain import Run
+from machine.regular_file import opened
 from storage.reading import Query
 from storage.rows import TIME_COLUMNS, run_of
 from storage.transfer.archive import ArchiveError, ArchiveWriter, written_archive
@@ -105,7 +106,7 @@ def _masked_under(name: str, value: Any, mask: Mask) -> Any:
 
 def masked_log(path: Path, mask: Mask) -> Iterator[bytes]:
     """The log line by line; bytes that are no UTF-8 stay what they are."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         yield from _lines_masked(file, mask)
 
 

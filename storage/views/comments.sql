@@ -25,6 +25,8 @@ COMMENT ON COLUMN runs.fingerprint IS 'equal when two configs would serve alike'
 COMMENT ON COLUMN runs.workload IS 'the load it was put under; watch: none of ours';
 COMMENT ON COLUMN runs.prompt_set_hash IS 'equal when the prompts were the same';
 COMMENT ON COLUMN runs.batch_id IS 'runs launched together';
+COMMENT ON COLUMN runs.round IS 'which of its repeats it is, from 1; null: it was launched once';
+COMMENT ON COLUMN runs.round_seed IS 'by which the order of the rounds was drawn';
 COMMENT ON COLUMN runs.machine_id IS 'runs of one machine compete; remote-<host> for a server attached on another host';
 COMMENT ON COLUMN runs.created_at IS 'when it was made';
 COMMENT ON COLUMN runs.started_at IS 'when its server was started';

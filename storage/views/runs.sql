@@ -32,7 +32,7 @@ SELECT
     fingerprint,
     workload->>'$.name' AS workload,
     workload->>'$.prompt_set_hash' AS prompt_set_hash,
-    batch_id, machine_id,
+    batch_id, round, round_seed, machine_id,
     created_at, started_at, ready_at, ended_at,
     epoch(ready_at) - epoch(started_at) AS time_to_ready_s,
     pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance, told

@@ -12,12 +12,13 @@ import pytest
 from analysis.arms import Arm, arm_key
 from analysis.compare import Comparison, compare_arms
 from analysis.conditions import Conditions
+from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import parse_objective
 from analysis.facts import LogSpeed, Neighbour, RunFacts, Served
 from analysis.guard import DECLARABLE, RowCode, Standing
 from analysis.verdict import Answer
-from samples import RequestRecord
-from tests.comparison.ideal_engine import SERVED, IdealEngine, repeats
+from samples import Load, RequestRecord
+from tests.comparison.ideal_engine import SERVED, T0, IdealEngine, repeats
 from web.compare.guard_words import row_words
 from web.compare.sentence import sentence
 
@@ -201,14 +202,26 @@ def test_unknown_is_never_equal_to_another_unknown() -> None:
     assert SERVED.model_files
 
 
-def test_logs_without_a_declared_workload_are_not_ranked_and_with_one_they_are() -> None:
-    def imported(tps: float, workload: str | None) -> Arm:
-        told = LogSpeed(tps, 20, "vllm.log", 10.0)
-        run = RunFacts(f"log-{tps}", "log", SERVED, kind="imported", workload=workload, log=told)
-        return arm([run])
+def imported(tps: float, start: int, workload: str | None, streams: int = 1, definition: str = "vllm.log") -> RunFacts:
+    """A log of a server elsewhere, with what its owner declared of the load."""
+    run_id = f"log-{tps}-{start}"
+    declared = Load(run_id, "l", T0, "declared", workload, params={"requests at once": streams}) if workload else None
+    loads = (LoadRecord(run_id, "l", declared),) if declared else ()
+    told = LogSpeed(tps, 20, definition, 10.0)
+    return RunFacts(run_id, run_id, SERVED, kind="imported", loads=loads, log=told)
 
-    found = compare_arms([imported(50.0, None), imported(80.0, None)])[0]
-    assert standing(found, RowCode.WORKLOAD) is Standing.MATTERS and not found.is_ranked
-    other = replace(imported(80.0, None).runs[0], log=LogSpeed(80.0, 20, "vllm.log", 5.0))
-    found = compare_arms([imported(50.0, None), arm([other])])[0]
-    assert standing(found, RowCode.DEFINITION) is Standing.MATTERS
+
+def test_logs_are_ranked_only_under_the_same_declared_load() -> None:
+    bare = compare_arms([arm([imported(50.0, 1, None)]), arm([imported(80.0, 1, None)])])[0]
+    assert standing(bare, RowCode.WORKLOAD) is Standing.MATTERS
+    slow = arm([imported(50.0 + n / 10, n, "replay") for n in range(3)])
+    fast = arm([imported(80.0 + n / 10, n, "replay") for n in range(3)])
+    found = compare_arms([slow, fast])[0]
+    assert found.judgement and found.judgement.answer is Answer.BETTER and not found.refused
+    assert standing(found, RowCode.WORKLOAD) is Standing.TOLD, "it stands there as declared"
+    for code in (RowCode.WARMUP, RowCode.LENGTHS, RowCode.LOOPS, RowCode.STARVATION):
+        assert standing(found, code) is Standing.UNKNOWN
+    other = compare_arms([slow, arm([imported(80.0, 1, "replay", streams=8)])])[0]
+    assert standing(other, RowCode.WORKLOAD) is Standing.MATTERS
+    unlike = compare_arms([slow, arm([imported(80.0, 1, "replay", definition="sglang.log")])])[0]
+    assert standing(unlike, RowCode.DEFINITION) is Standing.MATTERS and not unlike.is_ranked

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -143,3 +145,19 @@ def test_one_start_each_claims_nothing() -> None:
     rng = np.random.default_rng(6)
     found = answer([IdealEngine(0.02).run("ladder", rng)], [IdealEngine(0.01).run("ladder", rng)])
     assert found.judgement and found.judgement.answer is Answer.SEEN_ONCE
+
+
+def test_a_run_whose_model_was_not_on_the_disk_yet_joins_its_repeats_by_its_command() -> None:
+    rng = np.random.default_rng(7)
+    known = [IdealEngine().run("ladder", rng) for _ in range(2)]
+    command = ("vllm", "serve", "org/model")
+    known = [replace(run, served=replace(run.served, command=command)) for run in known]
+    early = replace(known[0], run_id="early", served=replace(known[0].served, model_files=None))
+    (arm,) = arms_of([early, *known])
+    assert len(arm.runs) == 3 and arm.unknown == ("model_files",)
+    elsewhere = replace(early, served=replace(early.served, machine_id="m2"))
+    assert len(arms_of([elsewhere, *known])) == 2, "an unknown on another machine may be another model"
+    spelled = replace(early, served=replace(early.served, command=(*command, "--x")))
+    assert len(arms_of([spelled, *known])) == 2
+    other = replace(known[1], run_id="other", served=replace(known[1].served, model_files="f2"))
+    assert len(arms_of([early, known[0], other])) == 3, "it fits both, so nobody knows which it is"

@@ -46,9 +46,10 @@ def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwa
     page.goto(pitwall.url)
     expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()
     page.get_by_role("button", name="Run the demo").click()
-    page.wait_for_url(re.compile(r"/live\?run=.+(&run=.+){8}"))
-    for name in NAMES:
+    page.wait_for_url(re.compile(r"/live\?run=.+&run=.+&run=.+"))
+    for name in NAMES[: len(ARMS)]:
         expect(page.get_by_text(name).first).to_be_visible()
+    expect(page.get_by_text("6 more of this batch wait in the queue.")).to_be_visible()
     page.wait_for_selector(".js-plotly-plot .main-svg")
     wait_until(lambda: pitwall.sql("SELECT 1 FROM engine_samples WHERE decode_tps > 0 LIMIT 1"), 120)
     running = [name for name, state in pitwall.states().items() if state in ("starting", "ready", "running")]
@@ -65,12 +66,11 @@ def test_another_process_reads_the_store_while_a_run_is_live(pitwall: Pitwall) -
 
 
 def test_killed_at_random_moments_it_takes_everything_back(browser: Browser, pitwall: Pitwall) -> None:
+    """A server that died with it would leave failed requests behind, which the next test counts."""
     context = signed_in(browser, pitwall)
     for _ in range(3):
         time.sleep(random.uniform(1.0, 6.0))
-        servers = pitwall.pids()
         pitwall.kill()
-        assert all(psutil.pid_exists(pid) for pid in servers), "a server died with Pitwall"
         time.sleep(random.uniform(0.0, 3.0))
         pitwall.start()
     page = context.new_page()

@@ -19,7 +19,9 @@ def config_table(arms: Sequence[Arm], colors: Colors) -> str:
     told = [_settings(arm.runs[0].served) for arm in arms]
     found = compare_settings(told, [n for n, arm in enumerate(arms) if not arm.runs[0].served.is_configuration_known])
     if found.is_same:
-        return '<p class="pw-muted">Nothing: these arms have the same configuration.</p>'
+        are_logs = any(run.kind == "imported" for arm in arms for run in arm.runs)
+        words = "Nothing that their logs tell." if are_logs else "Nothing: these arms have the same configuration."
+        return f'<p class="pw-muted">{words}</p>'
     names = " and ".join(arms[place].name for place in found.unknown)
     note = f'<p class="pw-muted">Not known: the configuration of {markup.text(names)}.</p>' if names else ""
     body = [

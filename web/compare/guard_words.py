@@ -177,6 +177,8 @@ def _measured(values: Values, names: Names) -> str:
 
 
 def _client(values: Values, names: Names) -> str:
+    if all(share is None for share in values["late"]):
+        return "whether it was kept from the CPU was not recorded then"
     return f"its wait for a CPU may have moved an answer's time by {pair_words(values['late'], percent)}"
 
 

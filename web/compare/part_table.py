@@ -62,8 +62,10 @@ def _cell(part: Part | None, span: float) -> str:
         return markup.number(DASH, why="it is not ranked")
     ratio = part.ratio
     between = f"{ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}" if ratio.interval else "one start"
-    split = " · ".join(f"{FACTOR_TITLES[one.name]} {one.ratio:.2f}×" for one in part.factors)
-    return (
-        f"<b>{ratio.ratio:.2f}×</b> <small>({between})</small> {three_digits(ratio.values[1])} <small>tok/s</small>"
-        f"{strip([], span, ratio.ratio, ratio.interval)}<small>{markup.text(split)}</small>"
-    )
+    split = [f"{FACTOR_TITLES[one.name]} {one.ratio:.2f}×" for one in part.factors]
+    lines = [
+        f"<b>{ratio.ratio:.2f}×</b> {three_digits(ratio.values[1])} <small>tok/s</small>",
+        f"<small>{between}</small>",
+    ]
+    lines += [strip([], span, ratio.ratio, ratio.interval), *(f"<small>{markup.text(one)}</small>" for one in split)]
+    return "".join(f'<span class="pw-line">{line}</span>' for line in lines)

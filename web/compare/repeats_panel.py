@@ -38,9 +38,21 @@ def objective_picker(report: ComparisonReport) -> None:
         st.rerun()
 
 
+def baseline_picker(report: ComparisonReport, picked: Sequence[str]) -> None:
+    """Which arm the others are held against: its runs come first in the address."""
+    arms = {arm.id: arm for arm in report.arms}
+    first = report.arms[0].id
+    names = {arm_id: arm.name for arm_id, arm in arms.items()}
+    chosen = st.selectbox("Baseline", list(arms), format_func=names.__getitem__, help="The others are held against it.")
+    if chosen != first:
+        own = {run.run_id for run in arms[chosen].runs}
+        st.query_params["run"] = sorted(picked, key=lambda run_id: run_id not in own)
+        st.rerun()
+
+
 def offer_repeats(report: ComparisonReport, picked: Sequence[str]) -> None:
     """Runs of the store that repeat an arm and were not picked: one click adds them."""
-    offered = [run_id for arm in report.arms for run_id in report.offered.get(arm.key, ()) if run_id not in picked]
+    offered = [run_id for arm in report.arms for run_id in report.offered.get(arm.id, ()) if run_id not in picked]
     if not offered:
         return
     words = f"{len(offered)} more run{'s repeat' if len(offered) > 1 else ' repeats'} these configurations"

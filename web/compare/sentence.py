@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from analysis.compare import Comparison
 from analysis.evidence.objectives import Objective
 from analysis.guard import Row, RowCode, Standing
-from analysis.replicates import Ratio
+from analysis.replicates import OF_THE_RUN, Ratio
 from analysis.verdict import Answer, Judgement
-from web.compare.guard_words import TITLES, row_words
+from web.compare.guard_words import TITLES, percent, row_words
 from web.theme import three_digits
 from web.words import Names, why
 
@@ -85,11 +85,14 @@ CLAIMS: Mapping[Answer, Callable[[Comparison, Judgement, str, str], str]] = {
 
 
 def _is_as(objective: Objective, ratio: float, a: str, b: str, verb: str = "is") -> str:
-    """'B is 1.30x as fast as A', or of what is better when small: 'B takes 0.80x the time to first token of A'."""
+    """'B is 1.30x as fast as A'; 'The time to first token of B (one at a time) is 0.80x that of A, which is better'."""
     unit = objective.terms.unit
     if unit == "tok/s":
         return f"{b} {verb} {ratio:.2f}× {'as fast as' if verb == 'is' else 'the speed of'} {a}"
-    return f"{b} {verb} {ratio:.2f}× the {objective.title} of {a}"
+    load = f" ({objective.load_words})" if objective.load_words else ""
+    is_good = (ratio > 1) == objective.terms.higher_is_better
+    told = "" if verb != "is" else ", which is better" if is_good else ", which is worse"
+    return f"The {objective.terms.title} of {b}{load} {verb} {ratio:.2f}× that of {a}{told}"
 
 
 def detail(answer: Comparison) -> str | None:
@@ -103,9 +106,21 @@ def detail(answer: Comparison) -> str | None:
     said[1] += _starts(judged.replicates[0])
     if judged.interval:
         said.append(f"95 %: {_between(judged)}")
+    if steady := _steady_words(answer):
+        said.append(steady)
     if judged.sd_source == "earlier":
         said.append("the spread between starts is that of earlier repeats")
     return " · ".join(said)
+
+
+def _steady_words(answer: Comparison) -> str | None:
+    """'steady for 12 s of each phase's requests, 6 % of it prefill': ramps and pauses are out."""
+    told = [one for side in answer.replicates for replicate in side for one in replicate.measured if one.steady_s]
+    if not told:
+        return None
+    seconds = sum(one.steady_s or 0.0 for one in told) / len(told)
+    share = sum(one.prefill_share or 0.0 for one in told) / len(told)
+    return f"over the {three_digits(seconds)} s under full load ({percent(share)} prefill)"
 
 
 def values_of(answer: Comparison) -> tuple[list[float], list[float]]:
@@ -115,7 +130,9 @@ def values_of(answer: Comparison) -> tuple[list[float], list[float]]:
 
 
 def left_out_words(answer: Comparison) -> str | None:
-    """'12 warm-up requests, 1 failed one do not count'."""
+    """'Requests that do not count: 12 of the warm-up, 1 that failed.'; None where requests are no evidence."""
+    if answer.pair.objective.kind in OF_THE_RUN:
+        return None
     words = {"warmup": "of the warm-up", "failed": "that failed", "unmatched": "that not all runs ended"}
     told = [f"{count} {words[name]}" for name, count in answer.left_out.items()]
     return f"Requests that do not count: {', '.join(told)}." if told else None

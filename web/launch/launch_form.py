@@ -21,7 +21,7 @@ def launch() -> None:
     """What the run is put under, how it is called, when it is ready; and the button."""
     edited = draft.current()
     config = edited.config
-    workload, repeats = choose_load(edited)
+    workload, repeats, params = choose_load(edited)
     with st.form("launch", border=True):
         name = st.text_input("Name", placeholder="made from what matters")
         left, right = st.columns([3, 2])
@@ -49,7 +49,7 @@ def launch() -> None:
     request = LaunchRequest(
         config=config,
         name=name or None,
-        workload=spec_for(workload, edited.load_params(workload)),
+        workload=spec_for(workload, params),
         secrets={k: v for k, v in {**kept, **given}.items() if v},
         base_url=base_url,
         ready_path=ready_path,

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from domain import WATCH
+from domain import WATCH, JsonValue
 from launcher.runs.rounds import MOST_REPEATS
 from web.launch.draft import Draft
+from web.launch.load_params import choose_params
 from workloads import REGISTRY
 
 SUGGESTED_REPEATS = 3
@@ -31,10 +32,11 @@ HALF_WIDTHS: Mapping[int, float] = {
 
 
 class Load(NamedTuple):
-    """A workload's name, and how many runs of it."""
+    """A workload's name, how many runs of it, and its parameters."""
 
     workload: str
     repeats: int
+    params: Mapping[str, JsonValue] = {}
 
 
 def choose_load(edited: Draft) -> Load:
@@ -46,7 +48,8 @@ def choose_load(edited: Draft) -> Load:
     workload = left.selectbox("Workload", names, names.index(proposed), format_func=workload_title, key=key)
     is_watched = workload == WATCH.name
     repeats = right.number_input("Repeats", 1, MOST_REPEATS, SUGGESTED_REPEATS, disabled=is_watched, key="repeats")
-    load = Load(workload, 1 if is_watched else int(repeats))
+    params = choose_params(workload, edited.load_params(workload), key)
+    load = Load(workload, 1 if is_watched else int(repeats), params)
     st.caption("It runs until it is stopped: without a workload there are no repeats." if is_watched else cost(load))
     return load
 

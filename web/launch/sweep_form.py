@@ -19,6 +19,7 @@ from web.launch import draft
 from web.launch.config_fields import groups_of, label_of
 from web.launch.draft import Draft
 from web.launch.load_form import SUGGESTED_REPEATS, Load, cost, workload_title
+from web.launch.load_params import choose_params
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import REGISTRY, spec_for
@@ -63,7 +64,7 @@ def _load(edited: Draft) -> Load:
     key = f"sweep-load-{edited.origin}-{at}"
     workload = left.selectbox("Workload of every run", names, at, format_func=workload_title, key=key)
     repeats = right.number_input("Repeats, in rounds", 1, MOST_REPEATS, SUGGESTED_REPEATS, key="sweep-repeats")
-    return Load(workload, int(repeats))
+    return Load(workload, int(repeats), choose_params(workload, edited.load_params(workload), key))
 
 
 def _title(edited: Draft) -> str:
@@ -126,7 +127,7 @@ def _queue(edited: Draft, variants: Sequence[Variant], load: Load, secrets: dict
         LaunchRequest(
             config=one.config,
             name=one.name,
-            workload=spec_for(load.workload, edited.load_params(load.workload)),
+            workload=spec_for(load.workload, load.params),
             secrets={name: value for name, value in secrets.items() if value},
             makes_model=edited.makes_model,
         )

@@ -1,0 +1,51 @@
+"""The sentence of every answer, in words that can be read aloud."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.arms import Arm, arm_key
+from analysis.compare import Comparison, compare_arms
+from analysis.evidence.objectives import parse_objective
+from analysis.facts import RunFacts
+from tests.comparison.ideal_engine import SERVED
+from web.compare.sentence import detail, sentence
+
+
+def arm(name: str, *startups_s: float) -> Arm:
+    runs = tuple(RunFacts(f"{name}-{n}", f"{name} #{n}", SERVED, startup_s=s) for n, s in enumerate(startups_s))
+    return Arm(arm_key(runs[0]), runs)
+
+
+def answer(a: Arm, b: Arm, objective: str = "startup_s") -> Comparison:
+    return compare_arms([a, b], parse_objective(objective))[0]
+
+
+STEADY = (10.0, 10.05, 9.95)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ((20.0, 20.1, 19.9), "The start-up time of B is 2.00× that of A, which is worse."),
+        ((5.0, 5.02, 4.98), "The start-up time of B is 0.50× that of A, which is better."),
+        ((10.0, 10.03, 9.97), "B and A are the same in start-up time, within"),
+        ((8.0, 14.0, 11.0), "Not known yet whether B differs from A: 1.07× seen,"),
+        ((10.25, 10.3, 10.35), "B is worse than A in start-up time, by how much is not clear: 1.0"),
+        ((20.0,), "The start-up time of B was seen at 2.00× that of A, 1 start against 3 starts: too few to claim it."),
+    ],
+)
+def test_each_answer_has_its_sentence(other: tuple[float, ...], said: str) -> None:
+    found = answer(arm("A", *STEADY), arm("B", *other))
+    assert sentence(found, {}).startswith(said), sentence(found, {})
+    told = detail(found)
+    assert told and f"{len(other)} start" in told
+
+
+def test_a_value_that_is_missing_is_told_with_its_reason() -> None:
+    nothing = RunFacts("C-0", "C", SERVED)
+    found = answer(arm("A", *STEADY), Arm(arm_key(nothing), (nothing,)))
+    assert sentence(found, {}) == (
+        "C cannot be held against A: Pitwall did not start this server, or it never was ready."
+    )
+    assert detail(found) is None

@@ -1,0 +1,57 @@
+"""Every parameter of every workload has an input, and what is refused is said."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+from streamlit.testing.v1 import AppTest
+
+from domain import WATCH
+from web.launch.load_params import planned, sentence_of, title_of
+from workloads import REGISTRY
+
+
+def page(workload: str, proposed: dict[str, object]) -> AppTest:
+    def script(workload: str, proposed: dict[str, object]) -> None:
+        import streamlit as st
+
+        from web.launch.load_params import choose_params
+
+        st.session_state["chosen"] = choose_params(workload, proposed, "key")
+
+    return AppTest.from_function(script, kwargs={"workload": workload, "proposed": proposed}).run(timeout=30)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_what_is_left_as_it_is_is_the_workload_itself(name: str) -> None:
+    chosen = page(name, {}).session_state["chosen"]
+    assert REGISTRY[name].spec(chosen) == REGISTRY[name].spec({})
+    assert set(chosen) == set(REGISTRY[name].params_type.model_fields)
+
+
+def test_the_parameters_of_the_run_it_was_taken_from_are_kept_and_one_is_changed() -> None:
+    at = page("ladder", {"tokens": 77, "rungs": [1, 3]})
+    assert at.session_state["chosen"]["tokens"] == 77 and at.session_state["chosen"]["rungs"] == [1, 3]
+    at.number_input(key="key-ladder-temperature").set_value(0.7).run()
+    at.text_input(key="key-ladder-rungs").set_value("2, 16").run()
+    chosen = at.session_state["chosen"]
+    assert (chosen["temperature"], chosen["rungs"], chosen["tokens"]) == (0.7, [2, 16], 77)
+
+
+def test_a_value_that_the_workload_refuses_is_told_and_changes_nothing() -> None:
+    at = page("ladder", {})
+    at.text_input(key="key-ladder-rungs").set_value("1, many").run()
+    assert "Rungs: " in at.error[0].value
+    assert at.session_state["chosen"]["rungs"] == [1, 2, 4, 8]
+
+
+def test_watching_has_no_parameters() -> None:
+    assert page(WATCH.name, {}).session_state["chosen"] == {}
+
+
+def test_the_plan_is_said_in_requests_and_tokens() -> None:
+    assert planned("five-prompts", {}) == "14 requests and 1 to warm up, at most 11,904 output tokens."
+    with pytest.raises(ValidationError) as refused:
+        REGISTRY["ladder"].params_type.model_validate({"tokens": 0})
+    assert sentence_of(refused.value) == "Tokens: Input should be greater than or equal to 1."
+    assert title_of("token_scale") == "Token scale"
