@@ -18,15 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from benchmarks.starvation import BURNER
 from commands.explain import explain
 from demo.presets import free_ports
-from domain import Config, Run, RunState
+from domain import Config, RunState
 from launcher.checks.preflight import LaunchRequest
 from launcher.runs.rounds import new_seed, repeated
 from launcher.runs.supervisor import Supervisor
@@ -85,22 +86,22 @@ def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchReque
 
 
 @contextmanager
-def supervising(data: Path) -> Iterator[tuple[Store, Supervisor]]:
-    """The store and a supervisor that does not tick, while no Pitwall runs."""
+def supervising(data: Path) -> Iterator[Supervisor]:
+    """A supervisor that does not tick, while no Pitwall runs."""
     store = Store.open(Settings(data_dir=data))
     supervisor = Supervisor(store, data / "runs", events=store.write)
     supervisor.adopt_all()
     try:
-        yield store, supervisor
+        yield supervisor
     finally:
         supervisor.close()
         store.close()
 
 
-def put_in_queue(data: Path, requests: Sequence[LaunchRequest], repeats: int) -> list[Run]:
+def put_in_queue(data: Path, requests: Sequence[LaunchRequest], repeats: int) -> None:
     """Rounds of one start each, as the Launch page lays them down."""
-    with supervising(data) as (_, supervisor):
-        return supervisor.launch_batch(repeated(requests, repeats, new_seed()), one_after_the_other=True)
+    with supervising(data) as supervisor:
+        supervisor.launch_batch(repeated(requests, repeats, new_seed()), one_after_the_other=True)
 
 
 def work_off(data: Path, limit_s: float) -> None:
@@ -113,7 +114,7 @@ def work_off(data: Path, limit_s: float) -> None:
     finally:
         if pitwall.process and pitwall.process.poll() is None:
             pitwall.kill()
-        with supervising(data) as (_, supervisor):
+        with supervising(data) as supervisor:
             supervisor.close(stop_servers=True)
 
 
@@ -124,9 +125,9 @@ def are_over(pitwall: Pitwall) -> bool:
     return all(state == RunState.FINISHED for _, state, _ in states)
 
 
-def compare(data: Path, runs: Sequence[Run], objective: str) -> dict[str, Any]:
+def compare(data: Path, runs: Sequence[str], objective: str) -> dict[str, Any]:
     """What the command line answers of these runs."""
-    argv = [sys.executable, str(ROOT / "pitwall"), "compare", *(run.id for run in runs), "--json"]
+    argv = [sys.executable, str(ROOT / "pitwall"), "compare", *runs, "--json"]
     env = os.environ | {"PITWALL_DATA": str(data)}
     done = subprocess.run([*argv, "--objective", objective], env=env, capture_output=True, text=True, check=True)
     told: dict[str, Any] = json.loads(done.stdout)
@@ -139,7 +140,7 @@ def recounts(data: Path, told: Mapping[str, Any]) -> dict[str, list[Recount]]:
     return {arm["name"]: [recount(data / "runs" / run_id / path) for run_id in arm["runs"]] for arm in told["arms"]}
 
 
-def check_arms(data: Path, runs: Sequence[Run]) -> list[Demand]:
+def check_arms(data: Path, runs: Sequence[str]) -> list[Demand]:
     """Each arm against the first by both objectives."""
     demands: list[Demand] = []
     for objective, of in OBJECTIVES.items():
@@ -161,7 +162,7 @@ def told_words(objective: str, answer: Mapping[str, Any]) -> str:
     return f"{objective}: {answer['sentence']} {starved}; client: {rows['client']['standing']}, {late}."
 
 
-def claims_about_burdened(data: Path, runs: Sequence[Run]) -> list[str]:
+def claims_about_burdened(data: Path, runs: Sequence[str]) -> list[str]:
     """The answers that rank the server beside a burner: there must be none."""
     answers = [(name, answer) for name in OBJECTIVES for answer in compare(data, runs, name)["answers"]]
     for name, answer in answers:
@@ -180,21 +181,20 @@ def launch_all(flags: argparse.Namespace, data: Path) -> None:
         work_off(data, flags.limit)
 
 
-def runs_by_arm(data: Path) -> dict[str, list[Run]]:
-    """The runs by their name without the number of the repeat, sorted by it."""
-    with supervising(data) as (store, _):
-        runs = sorted(store.runs(), key=lambda run: run.id)
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(run.name.partition(" #")[0], []).append(run)
-    return dict(sorted(found.items()))
+def runs_by_arm(data: Path, left_out: Collection[str]) -> dict[str, list[str]]:
+    """Ids of the runs by their name without the number of the repeat, sorted by it."""
+    found: dict[str, list[str]] = {}
+    for run_id, name in Pitwall(data, 0).sql("SELECT run_id, name FROM runs ORDER BY name"):
+        if name not in left_out:
+            found.setdefault(name.partition(" #")[0], []).append(run_id)
+    return found
 
 
-def check(data: Path) -> int:
+def check(data: Path, left_out: Collection[str]) -> int:
     """How many demands are not met."""
-    arms = runs_by_arm(data)
+    arms = runs_by_arm(data, left_out)
     plain, burdened = arms.pop(PLAIN), arms.pop(BURDENED)
-    demands = check_arms(data, [*plain, *(run for arm in arms.values() for run in arm)])
+    demands = check_arms(data, [*plain, *chain(*arms.values())])
     print(f"\n{table(demands)}\n", flush=True)
     claims = claims_about_burdened(data, [*plain, *burdened])
     unmet = [demand for demand in demands if not demand.is_met]
@@ -214,6 +214,7 @@ def flags_of() -> argparse.Namespace:
     parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)), help="the servers' own")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for all starts of a part")
     parser.add_argument("--data", type=Path, help="keep Pitwall's data folder here; one that is there is checked again")
+    parser.add_argument("--leave-out", nargs="*", default=[], metavar="NAME", help="starts that do not count")
     flags = parser.parse_args()
     flags.vllm, flags.model, flags.port = flags.vllm.absolute(), flags.model.absolute(), free_ports(1)[0]
     return flags
@@ -227,7 +228,7 @@ def main() -> int:
         data = flags.data or Path(scratch) / "data"
         if not data.exists():
             launch_all(flags, data)
-        unmet = check(data)
+        unmet = check(data, flags.leave_out)
     print(f"{time.monotonic() - began:.0f} s, load average {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     return int(unmet > 0)
 
