@@ -25,7 +25,9 @@ def arms(*runs: RunFacts, **how: Any) -> list[list[str]]:
 
 
 def test_equal_runs_are_one_arm_in_the_order_in_which_they_began() -> None:
-    late, early = (replace(serving(name), began_at=T0 + timedelta(hours=h)) for name, h in (("a late", 2), ("early", 1)))
+    late, early = (
+        replace(serving(name), began_at=T0 + timedelta(hours=h)) for name, h in (("a late", 2), ("early", 1))
+    )
     (arm,) = arms_of([late, early])
     assert [one.run_id for one in arm.runs] == ["early", "a late"] and arm.id == "early"
     assert arm.unknown == () and arm.left_out == {} and arm.key == arm_key(late) and len(arm.key) == 12
