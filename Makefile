@@ -55,12 +55,14 @@ soak: $(VENV)/.dev
 	$(BIN)/pytest -m slow
 	$(BIN)/python -m benchmarks.soak_hours
 
-# A real vLLM on the CPU (2 GB into .build, minutes): do its log, its counters and its client agree?
+# A real vLLM on the CPU (2 GB into .build, half an hour): do its log, its counters and its client agree, does nothing of
+# it stay behind, and does Compare tell the truth of it?
 test-vllm: $(VENV)/.dev
 	scripts/install_vllm.sh .build/vllm
 	PYTHONPATH=. .build/vllm/bin/python scripts/make_tiny_llama.py .build/tiny-llama
 	$(BIN)/python -m scripts.check_vllm .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.check_vllm_end .build/vllm .build/tiny-llama
+	$(BIN)/python -m scripts.check_vllm_verdict .build/vllm .build/tiny-llama
 
 # Do the tests see it when a line is wrong? Minutes; the modules are named in pyproject.toml.
 mutation: $(VENV)/.dev

@@ -18,24 +18,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from benchmarks.starvation import BURNER
 from commands.explain import explain
 from demo.presets import free_ports
-from domain import Config, Run, RunState
+from domain import Config, RunState
 from launcher.checks.preflight import LaunchRequest
 from launcher.runs.rounds import new_seed, repeated
 from launcher.runs.supervisor import Supervisor
-from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S, wait_until
+from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S
 from scripts.recount_requests import Recount, recount
 from scripts.verdict_demands import Demand, of_streams, of_together, table
 from settings import Settings
 from storage.store import Store
-from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.pitwall_process import Pitwall, wait_until
 from workloads import spec_for
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,6 +46,7 @@ OBJECTIVES = {"decode_tps": of_streams, "output_tps@4": of_together}
 CLAIMS = ("better", "worse")
 LOAD = {"endpoint": "completions", "parallel_tokens": 1536}  # the model has no chat template, and a context of 2,048
 PITWALL_LIVES_S = 300.0
+LOOK_EVERY_S = 5.0  # seldom: what is measured meanwhile should not notice
 
 
 def config_of(flags: argparse.Namespace, drafts: int = 0, marked: Mapping[str, str] | None = None) -> Config:
@@ -84,22 +86,22 @@ def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchReque
 
 
 @contextmanager
-def supervising(data: Path) -> Iterator[tuple[Store, Supervisor]]:
-    """The store and a supervisor that does not tick, while no Pitwall runs."""
+def supervising(data: Path) -> Iterator[Supervisor]:
+    """A supervisor that does not tick, while no Pitwall runs."""
     store = Store.open(Settings(data_dir=data))
     supervisor = Supervisor(store, data / "runs", events=store.write)
     supervisor.adopt_all()
     try:
-        yield store, supervisor
+        yield supervisor
     finally:
         supervisor.close()
         store.close()
 
 
-def put_in_queue(data: Path, requests: Sequence[LaunchRequest], repeats: int) -> list[Run]:
+def put_in_queue(data: Path, requests: Sequence[LaunchRequest], repeats: int) -> None:
     """Rounds of one start each, as the Launch page lays them down."""
-    with supervising(data) as (_, supervisor):
-        return supervisor.launch_batch(repeated(requests, repeats, new_seed()), one_after_the_other=True)
+    with supervising(data) as supervisor:
+        supervisor.launch_batch(repeated(requests, repeats, new_seed()), one_after_the_other=True)
 
 
 def work_off(data: Path, limit_s: float) -> None:
@@ -107,12 +109,12 @@ def work_off(data: Path, limit_s: float) -> None:
     pitwall = Pitwall(data, free_ports(1)[0])
     try:
         pitwall.start()
-        wait_until(lambda: are_over(pitwall), limit_s, "the queue was not worked off")
+        wait_until(lambda: are_over(pitwall), limit_s, every_s=LOOK_EVERY_S)
         pitwall.terminate(PITWALL_LIVES_S)
     finally:
         if pitwall.process and pitwall.process.poll() is None:
             pitwall.kill()
-        with supervising(data) as (_, supervisor):
+        with supervising(data) as supervisor:
             supervisor.close(stop_servers=True)
 
 
@@ -123,9 +125,9 @@ def are_over(pitwall: Pitwall) -> bool:
     return all(state == RunState.FINISHED for _, state, _ in states)
 
 
-def compare(data: Path, runs: Sequence[Run], objective: str) -> dict[str, Any]:
+def compare(data: Path, runs: Sequence[str], objective: str) -> dict[str, Any]:
     """What the command line answers of these runs."""
-    argv = [sys.executable, str(ROOT / "pitwall"), "compare", *(run.id for run in runs), "--json"]
+    argv = [sys.executable, str(ROOT / "pitwall"), "compare", *runs, "--json"]
     env = os.environ | {"PITWALL_DATA": str(data)}
     done = subprocess.run([*argv, "--objective", objective], env=env, capture_output=True, text=True, check=True)
     told: dict[str, Any] = json.loads(done.stdout)
@@ -138,7 +140,7 @@ def recounts(data: Path, told: Mapping[str, Any]) -> dict[str, list[Recount]]:
     return {arm["name"]: [recount(data / "runs" / run_id / path) for run_id in arm["runs"]] for arm in told["arms"]}
 
 
-def check_arms(data: Path, runs: Sequence[Run]) -> list[Demand]:
+def check_arms(data: Path, runs: Sequence[str]) -> list[Demand]:
     """Each arm against the first by both objectives."""
     demands: list[Demand] = []
     for objective, of in OBJECTIVES.items():
@@ -160,7 +162,7 @@ def told_words(objective: str, answer: Mapping[str, Any]) -> str:
     return f"{objective}: {answer['sentence']} {starved}; client: {rows['client']['standing']}, {late}."
 
 
-def claims_about_burdened(data: Path, runs: Sequence[Run]) -> list[str]:
+def claims_about_burdened(data: Path, runs: Sequence[str]) -> list[str]:
     """The answers that rank the server beside a burner: there must be none."""
     answers = [(name, answer) for name in OBJECTIVES for answer in compare(data, runs, name)["answers"]]
     for name, answer in answers:
@@ -168,18 +170,32 @@ def claims_about_burdened(data: Path, runs: Sequence[Run]) -> list[str]:
     return [answer["sentence"] for _, answer in answers if answer["answer"] in CLAIMS]
 
 
-def measure(flags: argparse.Namespace, data: Path) -> int:
-    """How many demands are not met."""
+def launch_all(flags: argparse.Namespace, data: Path) -> None:
+    """Every arm in rounds, then the plain one beside the burners."""
     asked = [request(flags, PLAIN, config_of(flags))]
     asked += [request(flags, f"n-gram {drafts}", config_of(flags, drafts)) for drafts in flags.drafts]
-    runs = put_in_queue(data, asked, flags.repeats)
+    put_in_queue(data, asked, flags.repeats)
     work_off(data, flags.limit)
-    plain = [run for run in runs if (run.name or "").startswith(PLAIN)]
-    demands = check_arms(data, [*plain, *(run for run in runs if run not in plain)])
-    print(f"\n{table(demands)}\n", flush=True)
-    burdened = put_in_queue(data, [request(flags, BURDENED, config_of(flags, marked=MARK))], flags.repeats)
+    put_in_queue(data, [request(flags, BURDENED, config_of(flags, marked=MARK))], flags.repeats)
     with burning(flags.burners, flags.cpu):
         work_off(data, flags.limit)
+
+
+def runs_by_arm(data: Path, left_out: Collection[str]) -> dict[str, list[str]]:
+    """Ids of the runs by their name without the number of the repeat, sorted by it."""
+    found: dict[str, list[str]] = {}
+    for run_id, name in Pitwall(data, 0).sql("SELECT run_id, name FROM runs ORDER BY name"):
+        if name not in left_out:
+            found.setdefault(name.partition(" #")[0], []).append(run_id)
+    return found
+
+
+def check(data: Path, left_out: Collection[str]) -> int:
+    """How many demands are not met."""
+    arms = runs_by_arm(data, left_out)
+    plain, burdened = arms.pop(PLAIN), arms.pop(BURDENED)
+    demands = check_arms(data, [*plain, *chain(*arms.values())])
+    print(f"\n{table(demands)}\n", flush=True)
     claims = claims_about_burdened(data, [*plain, *burdened])
     unmet = [demand for demand in demands if not demand.is_met]
     print(f"{len(demands) - len(unmet)} of {len(demands)} demands met; {len(claims)} claims about the burdened server")
@@ -197,7 +213,8 @@ def flags_of() -> argparse.Namespace:
     parser.add_argument("--burners", type=int, default=1)
     parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)), help="the servers' own")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for all starts of a part")
-    parser.add_argument("--data", type=Path, help="keep Pitwall's data folder here")
+    parser.add_argument("--data", type=Path, help="keep Pitwall's data folder here; one that is there is checked again")
+    parser.add_argument("--leave-out", nargs="*", default=[], metavar="NAME", help="starts that do not count")
     flags = parser.parse_args()
     flags.vllm, flags.model, flags.port = flags.vllm.absolute(), flags.model.absolute(), free_ports(1)[0]
     return flags
@@ -208,7 +225,10 @@ def main() -> int:
     flags = flags_of()
     began, load = time.monotonic(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as scratch:
-        unmet = measure(flags, flags.data or Path(scratch) / "data")
+        data = flags.data or Path(scratch) / "data"
+        if not data.exists():
+            launch_all(flags, data)
+        unmet = check(data, flags.leave_out)
     print(f"{time.monotonic() - began:.0f} s, load average {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     return int(unmet > 0)
 

@@ -23,6 +23,7 @@ class Counted(NamedTuple):
 
     requests: int
     tokens: int
+    pieces: int
     steps: float  # of one request
     drafts: float
     drafted: float
@@ -55,6 +56,7 @@ class Recount(NamedTuple):
 
     decode_tps: dict[str, float]
     steady_tps: float  # while nearly all of them were in flight
+    steady_per_piece: float  # tokens, meanwhile
     whole_tps: float  # over the whole phase
     classes: dict[str, Counted]
     together: Counted
@@ -70,7 +72,7 @@ def recount(path: Path) -> Recount:
     by_class = grouped(alone)
     return Recount(
         {name: decode_tps(its) for name, its in by_class.items()},
-        steady_tps(together),
+        *steady(together),
         whole_tps(lines, together),
         {name: counted(lines, its) for name, its in by_class.items()},
         counted(lines, together, with_firsts=True),
@@ -90,11 +92,11 @@ def decode_tps(requests: list[Line]) -> float:
     return 1e6 * tokens / sum(sum(request["chunk_us"][1:]) for request in requests)
 
 
-def steady_tps(requests: list[Line]) -> float:
-    """Tokens that came while nine tenths of the requests were in flight, over the seconds of that."""
+def steady(requests: list[Line]) -> tuple[float, float]:
+    """Tokens that came while nine tenths of the requests were in flight: a second, and a piece."""
     full = [(a, b) for a, b in pairwise(sorted(moments(requests))) if running(requests, (a + b) / 2)]
-    tokens = sum(n for r in requests for at_s, n in arrivals(r) if any(a < at_s <= b for a, b in full))
-    return tokens / sum(b - a for a, b in full)
+    counts = [n for r in requests for at_s, n in arrivals(r) if any(a < at_s <= b for a, b in full)]
+    return sum(counts) / sum(b - a for a, b in full), sum(counts) / len(counts)
 
 
 def moments(requests: list[Line]) -> set[float]:
@@ -134,7 +136,7 @@ def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = Fals
 
     with_firsts: the step that gave a request its first token is one of its steps.
     """
-    streamed = sum(sum(request["chunk_tokens"]) for request in requests)
+    left_out = 0 if with_firsts else len(requests)
     read = {one["segment"]: one for one in lines if one.get("record") == "load_counters"}
     pairs = [(read[n], read[n + 1]) for n in {request["segment"] for request in requests}]
 
@@ -143,7 +145,8 @@ def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = Fals
 
     return Counted(
         len(requests),
-        streamed - (0 if with_firsts else len(requests)),
+        sum(sum(request["chunk_tokens"]) for request in requests) - left_out,
+        sum(len(request["chunk_tokens"]) for request in requests) - left_out,
         gained("inter_token_count_total") + gained("first_tokens_total") * with_firsts,
         gained("drafts_total"),
         gained("draft_tokens_total"),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from scripts.recount_requests import Counted, Recount, middle
 
 TOLERANCE = 0.01
+SIDES = ("baseline", "other")
 PER_STEP = ("streamed_per_step", "accepted_per_step")
 Answer = Mapping[str, Any]
 Arm = Sequence[Recount]  # its starts in the order of the answer's values
@@ -46,16 +47,19 @@ def of_streams(answer: Answer, first: Arm, second: Arm) -> Iterator[Demand]:
 
 
 def of_together(answer: Answer, first: Arm, second: Arm) -> Iterator[Demand]:
-    """Output tok/s of requests side by side; its factors split the whole phase, of which the steady part is one."""
+    """Output tok/s of requests side by side in the steady part, and the factors of just that."""
     about = f"{answer['other']} : {answer['baseline']}, together"
     yield from of_values(about, answer, [[one.steady_tps for one in arm] for arm in (first, second)])
-    yield from of_factors(about, answer, [middle(one.whole_tps for one in arm) for arm in (first, second)])
-    yield from of_steps(about, answer, [[one.together for one in arm] for arm in (first, second)])
+    yield from of_factors(about, answer, [middle(one.steady_tps for one in arm) for arm in (first, second)])
+    for side, arm in enumerate((first, second)):
+        per_step = tokens_per_step(answer, side)
+        yield Demand(about, f"{SIDES[side]}, tokens per step", per_step, middle(one.steady_per_piece for one in arm))
+        yield from of_pieces(about, SIDES[side], [one.together for one in arm])
 
 
 def of_values(about: str, answer: Answer, counted: Sequence[Sequence[float]]) -> Iterator[Demand]:
     """The value of each start, and the ratio of the arms."""
-    for side, name in enumerate(("baseline", "other")):
+    for side, name in enumerate(SIDES):
         told = answer["values"][name]
         for number, value in enumerate(counted[side]):
             yield Demand(about, f"{name} #{number + 1}, tok/s", dict(enumerate(told)).get(number), value)
@@ -63,7 +67,7 @@ def of_values(about: str, answer: Answer, counted: Sequence[Sequence[float]]) ->
 
 
 def of_ratio(about: str, part: Answer, speeds: Sequence[float]) -> Iterator[Demand]:
-    for side, name in enumerate(("baseline", "other")):
+    for side, name in enumerate(SIDES):
         yield Demand(about, f"{name}, tok/s", part["values"][side] if part else None, speeds[side])
     yield Demand(about, "ratio", part.get("ratio"), speeds[1] / speeds[0])
 
@@ -77,17 +81,29 @@ def of_factors(about: str, told: Answer, speeds: Sequence[float]) -> Iterator[De
 
 def of_steps(about: str, told: Answer, counted: Sequence[Sequence[Counted]]) -> Iterator[Demand]:
     """Tokens per step of both arms: of the streams' own tokens, and of the server's accepted ones."""
-    values = next((one["values"] for one in told.get("factors") or [] if one["name"] == "tokens_per_step"), None)
-    for side, name in enumerate(("baseline", "other")):
-        per_step, its = values[side] if values else None, counted[side]
+    for side, name in enumerate(SIDES):
+        per_step, its = tokens_per_step(told, side), counted[side]
         streamed, accepted = (middle(getattr(one, of) for one in its) for of in PER_STEP)
         yield Demand(about, f"{name}, tokens per step", per_step, streamed)
         most = TOLERANCE + max(one.most_cut_share for one in its)
         yield Demand(about, f"{name}, 1 + accepted per step", per_step, accepted, most)
+        yield from of_pieces(about, name, its)
+
+
+def of_pieces(about: str, side: str, counted: Sequence[Counted]) -> Iterator[Demand]:
+    """Every step of a request sends one piece: what Compare takes for granted where it cuts a phase."""
+    pieces, steps = sum(one.pieces for one in counted), sum(one.steps for one in counted)
+    yield Demand(about, f"{side}, pieces to steps", pieces, steps)
+
+
+def tokens_per_step(told: Answer, side: int) -> float | None:
+    """Of the arm on this side, as the answer has it."""
+    values = [one["values"][side] for one in told.get("factors") or [] if one["name"] == "tokens_per_step"]
+    return values[0] if values else None
 
 
 def table(demands: Sequence[Demand]) -> str:
-    head = ["arms", "number", "./pitwall compare", "counted", "apart", "at most", "met"]
+    head = ["arms", "number", "told", "counted", "apart", "at most", "met"]
     rows = [
         [
             d.about,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from analysis.evidence.loads import LoadRecord, decode_tokens
-from analysis.evidence.steady import in_flight_s
+from analysis.evidence.steady import Steady, token_times
 from analysis.reasons import Code, Reason
 from samples import LoadCounters, RequestRecord
 
@@ -65,12 +65,14 @@ def stream_factors(
     return Factors(per_step, sum(map(decode_tokens, inside)) / seconds / per_step)
 
 
-def phase_factors(load: LoadRecord, concurrency: int, speculates: bool | None) -> Factors | Reason:
-    """Of whole phases: output tok/s = mean running x steps/s of a request x tokens per step."""
+def steady_factors(load: LoadRecord, concurrency: int, speculates: bool | None, steady: Steady) -> Factors | Reason:
+    """Of the steady part of phases: output tok/s = mean running x steps/s of a request x tokens per step.
+
+    The counters are read at the ends of a phase, of which this is a part: of its steps it has the share that it has of
+    the pieces, for a step that drafts sends what it gained as one; without drafts the share that it has of the tokens.
+    """
     inside = [r for r in load.measured if r.concurrency == concurrency]
-    phases = [p for p in load.phases if p.kind == "measure" and p.concurrency == concurrency]
-    wall_s = sum(p.duration_s - p.paused_s for p in phases)
-    if wall_s <= 0:
+    if not any(p.kind == "measure" and p.concurrency == concurrency for p in load.phases):
         return Reason(Code.PHASE_NOT_ENDED)
     gained = _gained(load, inside)
     if isinstance(gained, Reason):
@@ -78,9 +80,9 @@ def phase_factors(load: LoadRecord, concurrency: int, speculates: bool | None) -
     steps = _all_steps(gained, speculates)
     if isinstance(steps, Reason):
         return steps
-    flight_s = in_flight_s(inside)
-    tokens = sum(r.completion_tokens or 0 for r in inside)
-    return Factors(tokens / steps, steps / flight_s, flight_s / wall_s)
+    counts = [count for request in inside for _, count in token_times(request)]
+    steps *= steady.tokens / sum(counts) if speculates is False else steady.pieces / len(counts)
+    return Factors(steady.tokens / steps, steps / steady.in_flight_s, steady.running)
 
 
 def geometric_mean(values: Sequence[float]) -> float:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from analysis.evidence.factors import Factors, geometric_mean, phase_factors, stream_factors
+from analysis.evidence.factors import Factors, geometric_mean, steady_factors, stream_factors
 from analysis.evidence.loads import LoadRecord, RequestKey, decode_tokens, has_decoding, matched
 from analysis.evidence.objectives import FEWEST_FOR_P95, Kind, Objective
-from analysis.evidence.steady import steady_part
+from analysis.evidence.steady import steady_part, together
 from analysis.reasons import Code, Reason
 from samples import RequestRecord
 
@@ -85,15 +85,14 @@ def _output(load: LoadRecord, concurrency: int, speculates: bool | None) -> Meas
     ]
     if not parts:
         return Measured(reason=Reason(Code.NO_STEADY_PART, values={"concurrency": concurrency}))
-    seconds = sum(part.seconds for part in parts)
-    told = phase_factors(load, concurrency, speculates)
-    is_told = isinstance(told, Factors)
+    steady = together(parts)
+    told = steady_factors(load, concurrency, speculates, steady)
     return Measured(
-        sum(part.tokens for part in parts) / seconds,
+        steady.output_tps,
         factors=told if isinstance(told, Factors) else None,
-        no_factors=None if is_told else told,  # type: ignore[arg-type]
-        steady_s=seconds,
-        prefill_share=sum(part.prefill_share * part.seconds for part in parts) / seconds,
+        no_factors=told if isinstance(told, Reason) else None,
+        steady_s=steady.seconds,
+        prefill_share=steady.prefill_share,
     )
 
 

@@ -23,16 +23,27 @@ class Stretch(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """What came out during the steady part of a phase."""
+    """What came out during the steady part of a phase, or of several."""
 
     tokens: float
+    pieces: int  # that these tokens came in
     seconds: float
-    running: float  # mean requests in flight
-    prefill_share: float  # of the requests' time in it, before their first token
+    in_flight_s: float  # of all its requests together
+    prefill_s: float  # likewise, before their first token
 
     @property
     def output_tps(self) -> float:
         return self.tokens / self.seconds
+
+    @property
+    def running(self) -> float:
+        """Mean requests in flight."""
+        return self.in_flight_s / self.seconds
+
+    @property
+    def prefill_share(self) -> float:
+        """Of the requests' time in it, before their first token."""
+        return self.prefill_s / self.in_flight_s
 
 
 class _Stretches:
@@ -66,12 +77,17 @@ class _Stretches:
 def steady_part(requests: Sequence[RequestRecord], concurrency: int) -> Steady | None:
     """Of the requests of one phase; None where it never was under full load, or no token came meanwhile."""
     full = _Stretches(full_stretches(requests, concurrency))
-    tokens = sum(count for r in requests for at_s, count in token_times(r) if full.hold(at_s))
-    if full.seconds <= 0 or tokens <= 0:
+    counts = [count for r in requests for at_s, count in token_times(r) if full.hold(at_s)]
+    if full.seconds <= 0 or sum(counts) <= 0:
         return None
     in_flight_s = sum(full.overlap_s(span) for r in requests if (span := _span(r)))
     prefill_s = sum(full.overlap_s(span) for r in requests if (span := _prefill(r)))
-    return Steady(tokens, full.seconds, in_flight_s / full.seconds, prefill_s / in_flight_s)
+    return Steady(sum(counts), len(counts), full.seconds, in_flight_s, prefill_s)
+
+
+def together(parts: Sequence[Steady]) -> Steady:
+    """The steady parts of several phases as one."""
+    return Steady(*map(sum, zip(*parts, strict=True)))
 
 
 def full_stretches(requests: Sequence[RequestRecord], concurrency: int) -> list[Stretch]:
@@ -100,11 +116,6 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
         counts = [tokens / len(distances_us)] * len(distances_us)
     for at_us, count in zip(accumulate(distances_us), counts, strict=True):
         yield span.from_s + at_us / 1e6, count
-
-
-def in_flight_s(requests: Sequence[RequestRecord]) -> float:
-    """Seconds of all requests together: over the phase's length the mean number in flight."""
-    return sum(span.to_s - span.from_s for span in map(_span, requests) if span)
 
 
 def _even(request: RequestRecord, tokens: int) -> list[float]:

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.evidence.factors import Factors, geometric_mean, phase_factors, stream_factors
+from analysis.evidence.factors import Factors, geometric_mean, steady_factors, stream_factors
 from analysis.evidence.loads import LoadRecord
+from analysis.evidence.steady import steady_part
 from analysis.reasons import Code, Reason
 from samples import LoadCounters, RequestRecord
 from tests.comparison.hand_made import load, mark, request, streams
@@ -25,9 +26,16 @@ def of_stream(
     return stream_factors(load(two, marks), "Code", speculates, two)
 
 
+def of_load(one: LoadRecord, speculates: bool | None = None) -> Factors | Reason:
+    """Of two streams."""
+    steady = steady_part([r for r in one.measured if r.concurrency == 2], 2)
+    assert steady
+    return steady_factors(one, 2, speculates, steady)
+
+
 def of_phase(marks: Sequence[LoadCounters], speculates: bool | None = None) -> Factors | Reason:
-    """Of two streams with two requests each: 40 tokens, 4 s in flight, in a phase of 10 s."""
-    return phase_factors(load(streams(2, 2), marks), 2, speculates)
+    """Of two streams with two requests each: 40 tokens in 2 s, in a phase of 10 s."""
+    return of_load(load(streams(2, 2), marks), speculates)
 
 
 def test_counted_steps_are_believed() -> None:
@@ -62,31 +70,34 @@ def test_counters_that_leave_no_step_tell_nothing() -> None:
     )
 
 
-def test_the_factors_of_a_phase_multiply_to_its_rate() -> None:
+def test_the_factors_of_a_steady_part_multiply_to_its_rate() -> None:
     """16 steps after first tokens and 4 of these; with the accepted ones alone 40 - 20 steps."""
     counted = of_phase(
         [mark(0, 5.0, inter_token_count=0.0, first_tokens=0.0), mark(1, 45.0, inter_token_count=16.0, first_tokens=4.0)]
     )
     accepted = of_phase([mark(0, 5.0, accepted_tokens=1.0), mark(1, 45.0, accepted_tokens=21.0)])
-    assert counted == accepted == Factors(2.0, 5.0, 0.4)
-    assert math.prod(counted) == pytest.approx(40 / 10)  # type: ignore[arg-type]
-    assert of_phase([mark(0, 5.0), mark(1, 45.0)], speculates=False) == Factors(1.0, 10.0, 0.4)
+    assert counted == accepted == Factors(2.0, 5.0, 2.0)
+    assert math.prod(counted) == pytest.approx(40 / 2)  # type: ignore[arg-type]
+    assert of_phase([mark(0, 5.0), mark(1, 45.0)], speculates=False) == Factors(1.0, 10.0, 2.0)
 
 
-def test_a_pause_is_no_time_of_a_phase() -> None:
-    one = load(streams(2, 2), [mark(0, 5.0), mark(1, 45.0)])
-    paused = replace(one, phases=(replace(one.phases[0], paused_s=5.0),))
-    assert phase_factors(paused, 2, False) == Factors(1.0, 10.0, 0.8)
-    never = replace(one, phases=(replace(one.phases[0], paused_s=10.0),))
-    assert phase_factors(never, 2, False) == Reason(Code.PHASE_NOT_ENDED)
-    assert phase_factors(replace(one, phases=()), 2, False) == Reason(Code.PHASE_NOT_ENDED)
-
-
-def test_phases_of_another_kind_or_concurrency_do_not_count() -> None:
+def test_a_phase_of_another_kind_or_concurrency_is_not_the_one_that_ended() -> None:
     one = load(streams(2, 2), [mark(0, 5.0), mark(1, 45.0)])
     phase = one.phases[0]
-    more = replace(one, phases=(phase, replace(phase, kind="warmup"), replace(phase, concurrency=1)))
-    assert phase_factors(more, 2, False) == Factors(1.0, 10.0, 0.4)
+    others = replace(one, phases=(replace(phase, kind="warmup"), replace(phase, concurrency=1)))
+    for never in (others, replace(one, phases=())):
+        assert of_load(never, False) == Reason(Code.PHASE_NOT_ENDED)
+    assert of_load(replace(one, phases=(*others.phases, phase)), False) == Factors(1.0, 10.0, 2.0)
+
+
+def test_of_the_steps_of_a_phase_its_steady_part_has_the_share_of_its_pieces() -> None:
+    """One answer of 8 pieces in 4 s beside a short one of 2 that ends after a second: 4 of 10 pieces."""
+    long = request(0, 0.0, 2, total_ms=4000.0, completion_tokens=22, chunk_us=[500_000] * 8, chunk_tokens=[1] + [3] * 7)
+    short = request(1, 0.0, 2, completion_tokens=2, chunk_us=[500_000] * 2, chunk_tokens=[1, 1])
+    counted = load([long, short], [mark(0, 0.0, inter_token_count=0.0), mark(1, 24.0, inter_token_count=20.0)])
+    assert of_load(counted, True) == Factors(pytest.approx(6 / 8), pytest.approx(8 / 2), 2.0)
+    assert of_load(counted, None) == of_load(counted, True)
+    assert of_load(counted, False) == Factors(pytest.approx(6 / 5), pytest.approx(5 / 2), 2.0), "the share of tokens"
 
 
 def test_a_class_of_which_requests_are_left_out_has_no_factors() -> None:
@@ -162,9 +173,7 @@ def test_requests_in_two_segments_take_both() -> None:
 def test_answers_without_tokens_are_nothing_to_split() -> None:
     empty = [replace(r, completion_tokens=None) for r in streams(2)]
     assert of_stream([mark(0, 5.0), mark(1, 25.0)], speculates=False, asked=empty) == NO_COUNTERS
-    assert phase_factors(load([request(0)], [mark(0), mark(1)]), 1, False) == NO_COUNTERS
-    nobody = LoadRecord("r", "l", phases=load(streams(2, 2)).phases)
-    assert phase_factors(nobody, 2, False) == NO_COUNTERS
+    assert of_phase([mark(0), mark(1)], speculates=False) == NO_COUNTERS
 
 
 def test_geometric_mean() -> None:

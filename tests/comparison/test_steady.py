@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.evidence.steady import full_stretches, in_flight_s, steady_part, token_times
+from analysis.evidence.steady import full_stretches, steady_part, together, token_times
 from tests.comparison.hand_made import request, streams
 
 
@@ -53,8 +53,9 @@ def test_failed_requests_take_a_place_and_give_no_token() -> None:
 
 def test_requests_without_times_are_no_part_of_it() -> None:
     bare = [request(0, since_phase_s=None), request(1, total_ms=None)]
-    assert steady_part(bare, 1) is None and in_flight_s(bare) == 0.0
-    assert in_flight_s([*bare, request(2), request(3, 5.0)]) == 2.0
+    assert steady_part(bare, 1) is None
+    found = steady_part([*bare, request(2), request(3, 5.0)], 1)
+    assert found is not None and (found.in_flight_s, found.seconds) == (2.0, 2.0)
     assert list(token_times(bare[0])) == list(token_times(request(0, completion_tokens=0))) == []
 
 
@@ -73,6 +74,13 @@ def test_pieces_that_were_not_all_counted_share_the_tokens() -> None:
     odd = request(0, 1.0, completion_tokens=6, chunk_us=[200_000, 300_000], chunk_tokens=[1, 4, 1])
     assert list(token_times(odd)) == [(1.2, 3.0), (1.5, 3.0)]
     assert steady_part([odd], 1) is not None
+
+
+def test_the_parts_of_several_phases_are_one() -> None:
+    one, other = (steady_part(streams(2, 2), 2), steady_part(streams(1, 2, completion_tokens=4), 2))
+    assert one and other
+    assert together([one, other]) == (48.0, 48, 3.0, 6.0, pytest.approx(0.6))
+    assert together([one, other]).running == 2.0
 
 
 def test_a_long_load_with_gaps_is_the_sum_of_its_parts() -> None:

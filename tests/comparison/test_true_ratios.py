@@ -100,7 +100,21 @@ def test_each_rung_of_a_ladder_is_compared_for_itself() -> None:
         found = answer(a, b, f"output_tps@{rung}")
         assert found.judgement and found.judgement.ratio == pytest.approx(1.4, rel=0.02)
         product = np.prod([one.ratio for one in found.factors])
-        assert product == pytest.approx(found.judgement.ratio, rel=0.1)
+        assert product == pytest.approx(found.judgement.ratio, rel=1e-9)
+
+
+def test_side_by_side_the_factors_are_those_of_the_seconds_that_are_compared() -> None:
+    """Answers of unlike lengths leave the end of a phase to a few of them: that is no part of the ratio."""
+    rng = np.random.default_rng(9)
+    plain, drafting = IdealEngine(0.02, length_sd=0.3), IdealEngine(0.025, drafts=4, length_sd=0.3)
+    sides = [repeats(engine, "five-prompts", 2, rng) for engine in (plain, drafting)]
+    found = answer(*sides, "output_tps@4")
+    tokens, steps, running = found.factors
+    assert found.judgement
+    assert tokens.ratio * steps.ratio * running.ratio == pytest.approx(found.judgement.ratio, rel=1e-9)
+    assert tokens.values[0] == pytest.approx(1.0, abs=1e-9)
+    assert tokens.values[1] == pytest.approx(1 + sum(0.6**k for k in range(1, 5)), rel=0.05)
+    assert running.values == pytest.approx((4.0, 4.0)), "nothing but full load"
 
 
 def test_factors_are_not_told_where_client_and_counters_disagree() -> None:
