@@ -13,6 +13,7 @@ from typing import NamedTuple
 from samples import RequestRecord
 
 FULL = 0.9  # of the target concurrency
+MOST_PIECES = 1000  # into which an answer is cut whose pieces were not recorded, however many tokens its server claims
 
 
 class Stretch(NamedTuple):
@@ -94,7 +95,7 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
     span = _span(request)
     if not tokens or span is None or request.error_kind:
         return
-    distances_us: Sequence[float] = request.chunk_us or [(request.ttft_ms or 0.0) * 1000, *_even(request, tokens)]
+    distances_us: Sequence[float] = request.chunk_us or [(request.ttft_ms or 0.0) * 1000, *_even(request, min(tokens, MOST_PIECES))]
     counts: Sequence[float] = request.chunk_tokens or []
     if len(counts) != len(distances_us):
         counts = [tokens / len(distances_us)] * len(distances_us)
@@ -107,9 +108,9 @@ def in_flight_s(requests: Sequence[RequestRecord]) -> float:
     return sum(span.to_s - span.from_s for span in map(_span, requests) if span)
 
 
-def _even(request: RequestRecord, tokens: int) -> list[float]:
-    """Distances of the tokens after the first, for a record without the times of its pieces."""
-    return [(request.decode_ms or 0.0) * 1000 / (tokens - 1)] * (tokens - 1) if tokens > 1 else []
+def _even(request: RequestRecord, pieces: int) -> list[float]:
+    """Distances of the pieces after the first, for a record without their times."""
+    return [(request.decode_ms or 0.0) * 1000 / (pieces - 1)] * (pieces - 1) if pieces > 1 else []
 
 
 def _span(request: RequestRecord) -> Stretch | None:
