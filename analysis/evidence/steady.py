@@ -111,8 +111,7 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
     span = _span(request)
     if not tokens or span is None or request.error_kind:
         return
-    even = _even(request, min(tokens, MOST_PIECES))
-    distances_us: Sequence[float] = request.chunk_us or [(request.ttft_ms or 0.0) * 1000, *even]
+    distances_us: Sequence[float] = request.chunk_us or _even(request, min(tokens, MOST_PIECES))
     counts: Sequence[float] = request.chunk_tokens or []
     if len(counts) != len(distances_us):
         counts = [tokens / len(distances_us)] * len(distances_us)
@@ -121,8 +120,9 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
 
 
 def _even(request: RequestRecord, pieces: int) -> list[float]:
-    """Distances of the pieces after the first, for a record without their times."""
-    return [(request.decode_ms or 0.0) * 1000 / (pieces - 1)] * (pieces - 1) if pieces > 1 else []
+    """Distances of so many pieces, for a record without their times: the first as it came, the others evenly."""
+    first_us, others_us = ((ms or 0.0) * 1000 for ms in (request.ttft_ms, request.decode_ms))
+    return [first_us, *[others_us / max(1, pieces - 1)] * (pieces - 1)]
 
 
 def _span(request: RequestRecord) -> Stretch | None:
