@@ -19,6 +19,9 @@ HARDWARE = HW_SLOWDOWN | SW_THERMAL | HW_THERMAL | HW_POWER_BRAKE
 # From which difference of two runs on they are unlike, and from which value on a run is held back.
 UNLIKE: Mapping[str, float] = {"starvation_ratio": 0.15, "throttled_ratio": 0.02, "steal_ratio": 0.02}
 HIGH: Mapping[str, float] = {"starvation_ratio": 0.25, "throttled_ratio": 0.02, "steal_ratio": 0.02}
+UNLIKE_RAN = (
+    1.25  # times: of the time that its threads wanted a CPU, the share they had one; near 1 waits differ little
+)
 UNLIKE_CLOCK = 0.03  # of two runs' median clocks, as a share of the higher one
 FOREIGN_MEMORY_BYTES = 1 << 30  # a display server and a monitor hold less
 FOREIGN_UTILIZATION = 0.02
@@ -80,9 +83,11 @@ def starvation(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
 
     It matters when two of the runs are unlike, and is told when all are held back alike.
     """
-    unlike = tuple(name for name, most in UNLIKE.items() if _spread(a, b, name) > most)
+    unlike = {name: None for name, most in UNLIKE.items() if _spread(a, b, name) > most}
+    if _ran_unlike(a, b):
+        unlike = {"starvation_ratio": None} | unlike
     if unlike:
-        return _standing("matters", unlike, a, b)
+        return _standing("matters", tuple(unlike), a, b)
     if unknown := _unknown(("starvation_ratio",), a, b):
         return unknown
     high = tuple(name for name, most in HIGH.items() if max(_known(a, b, name), default=0.0) > most)
@@ -139,6 +144,12 @@ def _values(
 
 def _known(a: Sequence[Conditions], b: Sequence[Conditions], name: str) -> list[Any]:
     return [value for one in chain(a, b) if (value := getattr(one, name)) is not None]
+
+
+def _ran_unlike(a: Sequence[Conditions], b: Sequence[Conditions]) -> bool:
+    """A server that waits 94 % of the time has two thirds of the CPU of one that waits 91 %."""
+    ran = [1.0 - ratio for ratio in _known(a, b, "starvation_ratio")]
+    return bool(ran) and max(ran) > UNLIKE_RAN * min(ran)
 
 
 def _spread(a: Sequence[Conditions], b: Sequence[Conditions], name: str) -> float:

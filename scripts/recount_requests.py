@@ -1,7 +1,7 @@
 """What a load did, counted anew from its requests.jsonl: for a check of Compare, with which it shares no line.
 
 Only the raw times and counts are read: when each request was sent, when each piece of its stream came and how many
-tokens it held, how long a phase took, and the server's counters between the stretches.
+tokens it held, and the server's counters between the stretches.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ class Recount(NamedTuple):
     decode_tps: dict[str, float]
     steady_tps: float  # while nearly all of them were in flight
     steady_per_piece: float  # tokens, meanwhile
-    whole_tps: float  # over the whole phase
     classes: dict[str, Counted]
     together: Counted
 
@@ -73,7 +72,6 @@ def recount(path: Path) -> Recount:
     return Recount(
         {name: decode_tps(its) for name, its in by_class.items()},
         *steady(together),
-        whole_tps(lines, together),
         {name: counted(lines, its) for name, its in by_class.items()},
         counted(lines, together, with_firsts=True),
     )
@@ -122,13 +120,6 @@ def arrivals(request: Line) -> list[tuple[float, int]]:
         at_us += gap_us
         found.append((request["since_phase_s"] + at_us / 1e6, tokens))
     return found
-
-
-def whole_tps(lines: list[Line], requests: list[Line]) -> float:
-    phases = {request["phase_index"] for request in requests}
-    ended = [one for one in lines if one.get("record") == "load_phase" and one["phase_index"] in phases]
-    seconds = sum(one["duration_s"] - one["paused_s"] for one in ended)
-    return float(sum(request["completion_tokens"] for request in requests) / seconds)
 
 
 def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = False) -> Counted:

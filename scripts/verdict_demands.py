@@ -73,10 +73,14 @@ def of_ratio(about: str, part: Answer, speeds: Sequence[float]) -> Iterator[Dema
 
 
 def of_factors(about: str, told: Answer, speeds: Sequence[float]) -> Iterator[Demand]:
-    """Their product is the ratio of the same seconds."""
+    """Their product is the speed of each arm, and their ratios' product the ratio."""
     factors = told.get("factors") or []
-    product = math.prod(one["ratio"] for one in factors) if len(factors) > 1 else None
-    yield Demand(about, "product of the factors", product, speeds[1] / speeds[0])
+    is_split = len(factors) > 1
+    for side, name in enumerate(SIDES):
+        product = math.prod(one["values"][side] for one in factors) if is_split else None
+        yield Demand(about, f"{name}, product of the factors", product, speeds[side])
+    product = math.prod(one["ratio"] for one in factors) if is_split else None
+    yield Demand(about, "product of the factors' ratios", product, speeds[1] / speeds[0])
 
 
 def of_steps(about: str, told: Answer, counted: Sequence[Sequence[Counted]]) -> Iterator[Demand]:

@@ -65,6 +65,15 @@ def test_each_is_unlike_from_a_difference_on_and_high_from_a_value_on(name: str)
     assert starvation([run(**{name: HIGH[name]})], [run(**{name: HIGH[name] + 0.001})]).word == "warns"
 
 
+def test_servers_that_nearly_always_wait_are_unlike_by_what_they_had() -> None:
+    """91 and 94 % were measured of one configuration, the second with 0.59 times the speed of the first."""
+    often, oftener = run(starvation_ratio=0.91), run(starvation_ratio=0.94)
+    found = starvation([often], [oftener])
+    assert (found.word, found.fields) == ("matters", ("starvation_ratio",))
+    assert starvation([often], [run(starvation_ratio=0.92)]).word == "warns"
+    assert starvation([run(starvation_ratio=1.0)], [often]).word == "matters"
+
+
 def test_starvation_that_one_run_does_not_tell_is_unknown_with_its_reason() -> None:
     mute = run(starvation_ratio=None, reasons={"starvation_ratio": "no schedstat"})
     found = starvation([run()], [run(), mute])
