@@ -68,7 +68,6 @@ test-vllm: $(VENV)/.dev
 mutation: $(VENV)/.dev
 	rm -rf mutants
 	$(BIN)/mutmut run --max-children 2
-	$(BIN)/mutmut export-cicd-stats
 	$(BIN)/python scripts/mutation_score.py 90
 
 clean:

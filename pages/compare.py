@@ -47,6 +47,9 @@ for problem in problems:
     st.warning(markdown_text(problem))
 ids = [run.id for run in picked.runs]
 report = comparison_of(services().store, picked.runs, asking)
+if not report.arms:
+    st.info("The address leaves out every run: nothing is left to compare.")
+    st.stop()
 colors = colors_of(report, picked.runs)
 st.html(arm_line(report, colors))
 if report.answers:

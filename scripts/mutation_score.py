@@ -1,6 +1,6 @@
-"""Say how many mutants the last `mutmut run` killed; exit 1 below the percentage given.
+"""Say how many mutants the last `mutmut run` killed, of each file and of all; exit 1 below the percentage given.
 
-python scripts/mutation_score.py 90, after `mutmut export-cicd-stats`. A mutant that loops for ever counts as killed.
+python scripts/mutation_score.py 90. A mutant that loops for ever counts as killed.
 """
 
 from __future__ import annotations
@@ -9,14 +9,30 @@ import json
 import sys
 from pathlib import Path
 
-STATS = Path("mutants/mutmut-cicd-stats.json")
+from mutmut.stats import status_by_exit_code
+
+MUTANTS = Path("mutants")
+KILLED = ("killed", "timeout")
 
 
 def main() -> int:
-    stats = json.loads(STATS.read_text())
-    killed, total = stats["killed"] + stats["timeout"], stats["total"]
-    print(f"{killed} of {total} mutants killed: {killed / total:.1%}")
+    scores = {path: score_of(path) for path in sorted(MUTANTS.rglob("*.py.meta"))}
+    for path, (killed, total) in scores.items():
+        if total:
+            print(said(str(path.relative_to(MUTANTS)).removesuffix(".meta"), killed, total))
+    killed, total = (sum(counts) for counts in zip(*scores.values(), strict=True))
+    print(said("all", killed, total))
     return 0 if killed >= total * float(sys.argv[1]) / 100 else 1
+
+
+def score_of(meta: Path) -> tuple[int, int]:
+    """(killed, all) mutants of one file."""
+    codes = json.loads(meta.read_text())["exit_code_by_key"].values()
+    return sum(status_by_exit_code[code] in KILLED for code in codes), len(codes)
+
+
+def said(name: str, killed: int, total: int) -> str:
+    return f"{name}: {killed} of {total} mutants killed, {killed / total:.1%}"
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from samples import RequestRecord
 
 FULL = 0.9  # of the target concurrency
+MOST_PIECES = 1000  # into which an answer is cut whose pieces were not recorded, however many tokens its server claims
 
 
 class Stretch(NamedTuple):
@@ -110,7 +111,7 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
     span = _span(request)
     if not tokens or span is None or request.error_kind:
         return
-    distances_us: Sequence[float] = request.chunk_us or [(request.ttft_ms or 0.0) * 1000, *_even(request, tokens)]
+    distances_us: Sequence[float] = request.chunk_us or _even(request, min(tokens, MOST_PIECES))
     counts: Sequence[float] = request.chunk_tokens or []
     if len(counts) != len(distances_us):
         counts = [tokens / len(distances_us)] * len(distances_us)
@@ -118,9 +119,10 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
         yield span.from_s + at_us / 1e6, count
 
 
-def _even(request: RequestRecord, tokens: int) -> list[float]:
-    """Distances of the tokens after the first, for a record without the times of its pieces."""
-    return [(request.decode_ms or 0.0) * 1000 / (tokens - 1)] * (tokens - 1) if tokens > 1 else []
+def _even(request: RequestRecord, pieces: int) -> list[float]:
+    """Distances of so many pieces, for a record without their times: the first as it came, the others evenly."""
+    first_us, others_us = ((ms or 0.0) * 1000 for ms in (request.ttft_ms, request.decode_ms))
+    return [first_us, *[others_us / max(1, pieces - 1)] * (pieces - 1)]
 
 
 def _span(request: RequestRecord) -> Stretch | None:

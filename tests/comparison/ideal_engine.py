@@ -12,6 +12,7 @@ from itertools import count
 
 import numpy as np
 
+from analysis.conditions import Conditions
 from analysis.evidence.loads import LoadRecord
 from analysis.facts import RunFacts, Served
 from samples import Load, LoadCounters, LoadPhase, RequestRecord
@@ -25,6 +26,15 @@ ON_TIME = {"client_wait_ms": 0.1}
 SERVED = Served("vllm", "m1", "org/model", "f1", "0.33.0", None, ("H100",), {"max_model_len": 4096})
 
 
+@dataclass(frozen=True)
+class Bursts:
+    """Other work on the host: in a share of the stretches of `length_s` each step takes `slowdown` times as long."""
+
+    share: tuple[float, float]  # of the stretches; each start draws its own between these
+    slowdown: tuple[float, float]  # likewise
+    length_s: float = 0.4
+
+
 @dataclass
 class IdealEngine:
     """`step_s` seconds a step; with `drafts` each position is accepted with the probability of the class."""
@@ -35,6 +45,7 @@ class IdealEngine:
     start_sd: float = 0.0  # of the log of one start's speed
     step_cv: float = 0.03  # of single steps
     length_sd: float = 0.10  # of the log of an answer's length
+    bursts: Bursts | None = None  # of other work on its host
     served: Served = SERVED
 
     def run(self, workload: str, rng: np.random.Generator, params: dict[str, object] | None = None) -> RunFacts:
@@ -42,12 +53,15 @@ class IdealEngine:
         number = next(IDS)
         run_id = f"run-{number:06d}"
         speed = float(np.exp(rng.normal(0.0, self.start_sd))) if self.start_sd else 1.0
-        load = _Simulation(self, run_id, rng, self.step_s / speed).load(workload, params or {})
+        simulated = _Simulation(self, run_id, rng, self.step_s / speed)
+        load = simulated.load(workload, params or {})
         began = T0 + timedelta(minutes=number)
         served = replace(self.served, settings={**self.served.settings, "speculative.num_tokens": self.drafts})
+        conditions = (Conditions(run_id, starvation_ratio=simulated.waited_s / simulated.wanted_s),)
         return RunFacts(
-            run_id, run_id, served, workload=workload, loads=(load,), speculates=bool(self.drafts), began_at=began
-        )
+            run_id, run_id, served, workload=workload, loads=(load,), speculates=bool(self.drafts), began_at=began,
+            conditions=conditions if self.bursts else (),
+        )  # fmt: skip
 
 
 class _Simulation:
@@ -59,6 +73,11 @@ class _Simulation:
         self.requests: list[RequestRecord] = []
         self.phases: list[LoadPhase] = []
         self.now_s = 0.0
+        self.waited_s, self.wanted_s = 0.0, 0.0
+        bursts = engine.bursts
+        self.share, self.slowdown = (
+            (rng.uniform(*bursts.share), rng.uniform(*bursts.slowdown)) if bursts else (0.0, 1.0)
+        )
 
     def load(self, workload: str, params: dict[str, object]) -> LoadRecord:
         known = REGISTRY[workload]
@@ -104,6 +123,7 @@ class _Simulation:
         )
         tokens, accepted = self._steps(request.prompt_class, max(2, int(wanted)))
         times = self.step_s * (1 + self.rng.normal(0, self.engine.step_cv, len(tokens)))
+        times = self._disturbed(times)
         ttft_s = len(request.prompt) * PREFILL_S_PER_CHAR + self.step_s
         decode_s = float(times.sum())
         total = int(tokens.sum()) + 1
@@ -147,6 +167,17 @@ class _Simulation:
             )
         )
         return sent_s + ttft_s + decode_s
+
+    def _disturbed(self, steps_s: np.ndarray) -> np.ndarray:
+        """The steps with what the bursts add; what they add is waited for."""
+        if self.engine.bursts:
+            stretch = (np.cumsum(steps_s) / self.engine.bursts.length_s).astype(int)
+            in_burst = self.rng.random(stretch.max(initial=0) + 1) < self.share
+            slow_s = np.where(in_burst[stretch], steps_s * self.slowdown, steps_s)
+            self.waited_s += float(slow_s.sum() - steps_s.sum())
+            steps_s = slow_s
+        self.wanted_s += float(steps_s.sum())
+        return steps_s
 
     def _steps(self, prompt_class: str, wanted: int) -> tuple[np.ndarray, int]:
         """Tokens of each step after the first token, `wanted` - 1 together, and how many of them were drafted."""

@@ -25,11 +25,15 @@ def arms(*runs: RunFacts, **how: Any) -> list[list[str]]:
 
 
 def test_equal_runs_are_one_arm_in_the_order_in_which_they_began() -> None:
-    late, early = (replace(serving(name), began_at=T0 + timedelta(hours=h)) for name, h in (("late", 2), ("early", 1)))
+    late, early = (
+        replace(serving(name), began_at=T0 + timedelta(hours=h)) for name, h in (("a late", 2), ("early", 1))
+    )
     (arm,) = arms_of([late, early])
-    assert [one.run_id for one in arm.runs] == ["early", "late"] and arm.id == "early"
+    assert [one.run_id for one in arm.runs] == ["early", "a late"] and arm.id == "early"
     assert arm.unknown == () and arm.left_out == {} and arm.key == arm_key(late) and len(arm.key) == 12
     assert arms(serving("b"), serving("a")) == [["a", "b"]], "without a time by their ids"
+    spelled = [serving(settings=dict(pairs)) for pairs in ([("x", 1), ("y", T0)], [("y", T0), ("x", 1)])]
+    assert arm_key(spelled[0]) == arm_key(spelled[1]), "in whatever order, of whatever kind"
 
 
 def test_an_arm_is_named_without_the_number_of_the_repeat() -> None:

@@ -219,7 +219,7 @@ def test_what_is_proposed_and_what_there_is() -> None:
 def test_objectives_have_names() -> None:
     assert parse_objective("output_tps@8") == Objective(Kind.OUTPUT_TPS, 8)
     assert parse_objective("output_tps@8").title == "output tok/s, 8 at once"
-    assert parse_objective("ttft_ms@1").title == "time to first token, one at once"
+    assert parse_objective("ttft_ms@1").title == "time to first token, one at a time"
     assert parse_objective("decode_tps").title == "decode speed of a stream"
     for wrong in ("", "fast", "decode_tps@1", "output_tps", "output_tps@x", "output_tps@12345", "@", "x" * 50):
         with pytest.raises(UnknownObjectiveError) as told:

@@ -48,7 +48,8 @@ def test_the_first_piece_may_hold_several_tokens() -> None:
 
 
 def test_one_token_has_no_decoding() -> None:
-    one = request(0, completion_tokens=1, decode_ms=0.0)
+    one = request(0, completion_tokens=1, decode_ms=900.0)
+    assert has_decoding(request(0, completion_tokens=2))
     assert is_whole(one) and not has_decoding(one)
     assert told([one], "decode_tps").reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
     assert told([one, request(1)], "decode_tps").value == pytest.approx(10.0)
@@ -167,7 +168,7 @@ def test_loads_in_the_order_in_which_they_began() -> None:
     requests = [request(0, load_id="b"), request(1, load_id=None), request(2, load_id="a")]
     marks = [replace(mark(0), load_id="a"), replace(mark(1), load_id="b")]
     found = load_records("r", [asked("b", 9), asked("a", 5)], phases, requests, marks)
-    assert [one.load_id for one in found] == ["a", "b", None]
+    assert [one.load_id for one in found] == ["a", "b", None] and {one.run_id for one in found} == {"r"}
     assert [p.phase_index for p in found[0].phases] == [0, 1]
     assert [[r.request_id for r in one.requests] for one in found] == [["q2-1"], ["q0-1"], ["q1-1"]]
     assert [one.counters for one in found] == [(marks[0],), (marks[1],), ()]
@@ -186,6 +187,8 @@ def test_requests_of_an_older_load_are_placed_by_their_order() -> None:
     old = [request(n, float(n), 1 if n < 2 else 4, **bare) for n in (3, 1, 0, 2)]
     placed = [(r.request_id, r.phase_index, r.sequence, r.since_phase_s) for r in numbered(old)]
     assert placed == [("q0-1", 0, 0, 0.0), ("q1-1", 0, 1, 1.0), ("q2-4", 1, 0, 0.0), ("q3-4", 1, 1, 1.0)]
+    titled = [request(n, float(n), extra={"phase_title": f"phase {n // 2}"}, **bare) for n in range(4)]
+    assert [r.phase_index for r in numbered(titled)] == [0, 0, 1, 1]
     new = [request(1, 1.0), request(0, 0.0)]
     assert numbered(new) == [new[1], new[0]]
 

@@ -69,6 +69,13 @@ def test_the_times_of_tokens() -> None:
     assert list(token_times(uncounted)) == [(1.2, 2.5), (1.5, 2.5)]
 
 
+def test_a_server_that_claims_a_billion_tokens_costs_no_memory() -> None:
+    """Of a record without its pieces: they once became a list of a billion times."""
+    claimed = list(token_times(request(0, completion_tokens=10**9)))
+    assert len(claimed) == 1000 and sum(count for _, count in claimed) == pytest.approx(1e9)
+    assert (claimed[0][0], claimed[-1][0]) == pytest.approx((0.1, 1.0))
+
+
 def test_pieces_that_were_not_all_counted_share_the_tokens() -> None:
     """A record whose two lists are of unlike length, as another tool may write it."""
     odd = request(0, 1.0, completion_tokens=6, chunk_us=[200_000, 300_000], chunk_tokens=[1, 4, 1])

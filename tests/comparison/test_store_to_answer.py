@@ -32,7 +32,7 @@ def stored(store: Store, facts: RunFacts, k: int, offset_h: float = 0.0) -> Run:
     """A run with the rows of its load, finished; `k` drafts a step are its configuration."""
     spec = facts.loads[0].asked
     assert spec and facts.began_at
-    begun = facts.began_at + timedelta(hours=offset_h)
+    begun = facts.began_at + timedelta(days=1, hours=offset_h)  # never while another's requests were sent
     config = Config(
         engine="vllm",
         model="org/model",

@@ -80,7 +80,7 @@ def _engine(values: Values, names: Names) -> str:
 
 def _hardware(values: Values, names: Names) -> str:
     machines = [", ".join(one) for one in values["machines"]]
-    gpus = [gpu and (", ".join(gpu) or "no GPU") for gpu in values["gpus"]]
+    gpus = [None if gpu is None else ", ".join(gpu) or "no GPU" for gpu in values["gpus"]]
     same = "one machine" if machines[0] == machines[1] else f"machines {pair_words(machines)}"
     return f"{same}, {pair_words(gpus)}" if any(gpu is not None for gpu in gpus) else same
 
@@ -187,7 +187,9 @@ def _neighbours(values: Values, names: Names) -> str:
     if not told:
         return "none worked on this machine"
     where = "on the same GPUs or CPUs" if values.get("sharing") else "on other GPUs of the machine"
-    return "; ".join(f"{len(others)} beside {names[run_id]} {where}" for run_id, others in told.items())
+    first, *more = told
+    those = f"{names[first]} and {len(more)} more" if more else names[first]
+    return f"others worked {where} beside {those}"
 
 
 def _definition(values: Values, names: Names) -> str:
