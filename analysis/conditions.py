@@ -17,6 +17,7 @@ HW_POWER_BRAKE = 0x80
 HARDWARE = HW_SLOWDOWN | SW_THERMAL | HW_THERMAL | HW_POWER_BRAKE
 # Measured with benchmarks/starvation.py, see docs/starvation.md.
 # From which difference of two runs on they are unlike, and from which value on a run is held back.
+OTHERS_CORES = 0.5  # mean cores in use by everybody else; our client and collectors take less
 UNLIKE: Mapping[str, float] = {"starvation_ratio": 0.15, "throttled_ratio": 0.02, "steal_ratio": 0.02}
 HIGH: Mapping[str, float] = {"starvation_ratio": 0.25, "throttled_ratio": 0.02, "steal_ratio": 0.02}
 UNLIKE_RAN = (
@@ -81,10 +82,13 @@ class Standing:
 def starvation(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
     """Whether the servers were kept from the CPU: by other work, by a CPU limit, by other machines on the same host.
 
-    It matters when two of the runs are unlike, and is told when all are held back alike.
+    It matters when two of the runs are unlike, and is told when all are held back alike. Waits are others' doing only
+    where others used the CPU: threads of one server that has more of them than cores wait for each other.
     """
     unlike = {name: None for name, most in UNLIKE.items() if _spread(a, b, name) > most}
-    if _ran_unlike(a, b):
+    if not _others_worked(a, b):
+        unlike.pop("starvation_ratio", None)
+    elif _ran_unlike(a, b):
         unlike = {"starvation_ratio": None} | unlike
     if unlike:
         return _standing("matters", tuple(unlike), a, b)
@@ -144,6 +148,12 @@ def _values(
 
 def _known(a: Sequence[Conditions], b: Sequence[Conditions], name: str) -> list[Any]:
     return [value for one in chain(a, b) if (value := getattr(one, name)) is not None]
+
+
+def _others_worked(a: Sequence[Conditions], b: Sequence[Conditions]) -> bool:
+    """Whether anybody but the server took more than our client and collectors do; where it is not known, perhaps."""
+    cores = [one.other_cores for one in chain(a, b)]
+    return any(one is None or one > OTHERS_CORES for one in cores)
 
 
 def _ran_unlike(a: Sequence[Conditions], b: Sequence[Conditions]) -> bool:

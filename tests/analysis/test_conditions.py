@@ -136,3 +136,10 @@ def test_one_slowed_gpu_is_enough_and_all_must_tell_to_deny_it() -> None:
         return conditions_of(Span("r", at(0), at(10)), None, gpus).hardware_throttled
 
     assert (of(HW_SLOWDOWN, None), of(0, None), of(0, 0)) == (True, None, False)
+
+
+@pytest.mark.parametrize(("others", "word"), [(0.3, "warns"), (0.6, "matters"), (None, "matters")])
+def test_waits_are_others_doing_only_where_others_used_the_cpu(others: float | None, word: str) -> None:
+    """A server with more threads than cores waits for itself, more or less of it by its configuration."""
+    waiting = [Conditions("r", starvation_ratio=ratio, other_cores=others) for ratio in (0.3, 0.6)]
+    assert starvation(waiting[:1], waiting[1:]).word == word
