@@ -65,7 +65,7 @@ def test_runs_with_its_folds_open(look: Page, pitwall: Pitwall) -> None:
 @SCHEMES
 def test_compare_its_statements_and_the_share_dialog(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
     look.goto(f"{pitwall.url}/compare?run={runs[0]}&run={runs[1]}")
-    expect(look.locator(".pw-not-ranked")).to_contain_text("Ended")
+    expect(look.locator(".pw-refused")).to_contain_text("Ended")
     assert broken_rules(look) == []
     look.get_by_role("button", name="Show the SQL").click()
     expect(look.get_by_text("Acceptance over the whole run")).to_be_visible()
