@@ -7,7 +7,7 @@ import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,7 +19,6 @@ MOST_VALUES = 64  # of one field
 NONE_WORDS = ("none", "unset")
 DRAFT_TOKENS = "speculative.num_tokens"
 _RANGE = re.compile(r"(-?\d+)\s*\.\.\s*(-?\d+)$")
-T = TypeVar("T")
 
 
 class Axis(NamedTuple):
@@ -131,11 +130,6 @@ def value_at(config: Config, field: str) -> JsonValue:
     outer, _, inner = field.partition(".")
     value = getattr(config, outer)
     return getattr(value, inner) if inner and value is not None else value
-
-
-def interleaved(items: Sequence[T], repeats: int) -> list[T]:
-    """ABAB: every item once, then every item again, so that what drifts with time falls on all alike."""
-    return [item for _ in range(repeats) for item in items]
 
 
 def estimate(count: int, workload: str, earlier: Sequence[Run], config: Config) -> Estimate:

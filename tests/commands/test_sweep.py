@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from commands.explain import read_argv
-from commands.sweep import Axis, estimate, interleaved, read_values, sweep_configs
+from commands.sweep import Axis, estimate, read_values, sweep_configs
 from commands.write import CommandError
 from domain import Config, JsonValue, Run, RunState, WorkloadSpec
 
@@ -79,10 +79,6 @@ def test_what_a_command_cannot_say_is_refused(command: str, axis: Axis, words: s
     base = read_argv(shlex.split(command), {}) or Config(argv=tuple(command.split()))
     with pytest.raises(CommandError, match=words):
         sweep_configs(base.model_copy(update={"argv": ()}) if base.engine == "other" else base, [axis])
-
-
-def test_repeats_are_interleaved() -> None:
-    assert interleaved(["a", "b"], 3) == ["a", "b", "a", "b", "a", "b"]
 
 
 def finished(engine: str, seconds: float, workload: str = "five", state: RunState = RunState.FINISHED) -> Run:
