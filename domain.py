@@ -1,4 +1,6 @@
-"""What Pitwall speaks of: a Config, a Run of it, and who may see it (its samples: samples.py).
+"""What Pitwall speaks of: a Config, a Run of it, and who may see it.
+
+Its samples are in samples.py, what its loads left in load_records.py, what people write of it in notes.py.
 
 Every room imports this one and it imports none. Conventions that hold everywhere:
 unknown is None (never 0 or -1); times are aware UTC datetimes; names carry their units.
@@ -9,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -145,6 +148,7 @@ class Run(BaseModel):
     config: Config
     workload: WorkloadSpec | None = None
     batch_id: str | None = None  # runs launched together
+    arm: str | None = None  # of a study: whose repeat it is, whatever its configuration
     round: int | None = None  # which repeat of its configuration within the batch it is, from 1
     round_seed: int | None = None  # what the order of the batch's rounds was drawn from; see launcher.runs.rounds
     queue_position: float | None = None  # order within the queue; None: starts at once
@@ -171,6 +175,11 @@ class Run(BaseModel):
     note: str | None = None
     provenance: dict[str, JsonValue] | None = None  # what it ran on, frozen at its start; see launcher.runs.provenance
     told: dict[str, JsonValue] | None = None  # what its log says of its start, by the names in TOLD_FACTS
+
+    @property
+    def on_host(self) -> str | None:
+        """The label of the host on which Pitwall started it by ssh; None: on its own machine."""
+        return (self.provenance or {}).get("on_host")
 
     def with_fact(self, key: str, value: JsonValue) -> Run:
         """The run with one more fact that its log tells; itself where this is known, or none that a run keeps."""
@@ -210,12 +219,61 @@ class Share(BaseModel):
         return self.revoked_at is None and now < self.expires_at
 
 
+class Study(BaseModel):
+    """A question that several runs are to answer, as the store keeps it; its runs have its id as their batch."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    title: str
+    question: str  # which | value | load | upgrade
+    state: Literal["running", "paused", "ended"] = "running"
+    created_at: datetime
+    updated_at: datetime
+    plan: dict[str, JsonValue]  # commands.study_file.StudyPlan
+    answer: dict[str, JsonValue] | None = None  # as `./pitwall study run --json` prints it; None before the first round
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine as the Pitwall on it tells it; `gpus` as their driver tells them: index, uuid, name, memory, ..."""
+
+    id: str
+    host_name: str
+    addresses: Sequence[str]  # without loopback
+    system: str | None
+    cpu: str | None
+    cores: int | None
+    memory_bytes: int | None
+    gpus: Sequence[Mapping[str, JsonValue]]
+    gpus_reason: str | None  # why there is none
+    driver_version: str | None
+    cuda_version: str | None
+    seen_at: datetime
+
+
+class AdoptedPoint(BaseModel):
+    """An operating point that somebody adopted, with its evidence; kept as it was, a later one may supersede it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    name: str  # of the arm
+    purpose: str | None = None  # what it is for
+    reason: str
+    config: Config
+    workload: WorkloadSpec | None = None
+    run_ids: tuple[str, ...]  # the evidence
+    adopted_by: str  # as they called themselves
+    role: str
+    adopted_at: datetime
+    supersedes: str | None = None  # id of the point whose place it took
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
     """One change that somebody made, to one run or to none."""
 
     ts: datetime
     role: str
-    action: str  # launch | stop | cancel | attach | share | revoke | ...
+    action: str  # launch | stop | attach | share | rename | delete | ...
     run_id: str | None = None
     detail: str = ""

@@ -31,7 +31,7 @@ _PLACEHOLDERS = frozenset({"empty", "none", "null", "dummy", "changeme", "your-k
 
 _SHAPES = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{16,}|sk-(?=[\w-]*\d)[\w-]{16,}|nvapi-[\w-]{16,}|(?:AKIA|ASIA)[0-9A-Z]{16}\b|AIza[\w-]{35}|"
-    r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,}|glpat-[\w-]{20,}|xox[abeprs]-[\w-]{10,}|wandb_v1_\w{20,}|"
+    r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,}|glpat-[\w-]{20,}|pwt_[\w-]{40,}|xox[abeprs]-[\w-]{10,}|wandb_v1_\w{20,}|"
     r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})|(?<=hooks\.slack\.com/services/)[\w/]{20,}|(?<=Bearer )[\w.~+/-]{8,}=*"
 )
 _SAYS = r"""['"]?\s*[:=]\s*\[?['"]?"""

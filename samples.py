@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from domain import JsonValue
+from load_records import Accuracy, AccuracyItem, Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,21 @@ class CounterSample:
     accept_rate_gauge: float | None = None
     generation_tps_gauge: float | None = None
     process_start_s: float | None = None  # since the epoch, as the server says it of its own process
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySample:
+    """One latency histogram of the server's own, of all its requests, as /metrics gave it: cumulative."""
+
+    run_id: str
+    ts: datetime
+    mono_s: float
+    definition: str  # 'vllm.histogram'
+    metric: str  # 'ttft_ms' | 'itl_ms' | 'tpot_ms' | 'e2e_ms'
+    engine_index: int = 0
+    upper_ms: list[float] | None = None  # upper bounds of the buckets but the last, which has none
+    counts: list[float] | None = None  # up to each bound; the last one counts all
+    sum_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +135,9 @@ class GpuSample:
     unknown: dict[str, str] = field(default_factory=dict)
     other_memory_bytes: int | None = None  # of all other processes that compute on this GPU
     other_utilization_ratio: float | None = None  # 0..1, share of time the others' kernels ran
+    # Of a machine that an agent samples: `ts` is Pitwall's time, and its own was so much behind; None: Pitwall's own.
+    clock_offset_s: float | None = None
+    clock_uncertainty_s: float | None = None  # half of the round trip by which it was found, and drift since
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,99 +169,8 @@ class HostSample:
     host_busy_seconds_total: float | None = None  # used by anybody here, the tree included
     host_steal_seconds_total: float | None = None  # wanted here, and given to another machine by the hypervisor
     unknown: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
-    """One request of our own workload, measured in the load generator's process, tokens counted (not chunks)."""
-
-    run_id: str
-    request_id: str
-    workload: str
-    phase: str  # 'warmup' | 'measure'
-    prompt_class: str
-    stream: int
-    concurrency: int
-    sent_at: datetime
-    ttft_ms: float | None = None  # sent -> first token
-    decode_ms: float | None = None  # first token -> the event that ends the answer, whether it shows text or not
-    total_ms: float | None = None  # sent -> end of stream
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    token_source: str | None = None  # 'usage' | 'timings' | None when unknown
-    chunks: int | None = None
-    draft_tokens: int | None = None
-    accepted_tokens: int | None = None
-    finish_reason: str | None = None
-    http_status: int | None = None
-    error_kind: str | None = None  # refused | timeout | stalled | http | closed | malformed | cancelled
-    error_text: str | None = None
-    prompt_hash: str | None = None
-    sampling: dict[str, JsonValue] = field(default_factory=dict)
-    extra: dict[str, JsonValue] = field(default_factory=dict)
-    load_id: str | None = None
-    phase_index: int | None = None  # of the plan, from 0, the warm-up among them
-    sequence: int | None = None  # its place among the requests of its phase, from 0
-    since_phase_s: float | None = None  # from the beginning of its phase to its sending, monotonic
-    segment: int | None = None  # the stretch between two looks at the counters that it lies in: LoadCounters
-    chunk_us: list[int] | None = None  # microseconds from one piece of the answer to the next; the first from sending
-    chunk_tokens: list[int] | None = None  # tokens of each piece by the server's own count; None where it gives none
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What a load was asked to do, written when it begins; what came of it are its phases and requests."""
-
-    run_id: str
-    load_id: str
-    ts: datetime  # when it began; of a declared one, when it was declared
-    tool: str  # 'pitwall'; 'declared': an owner's word about a run that was measured elsewhere
-    workload: str
-    tool_version: str | None = None
-    prompt_set_hash: str | None = None
-    params: dict[str, JsonValue] = field(default_factory=dict)
-    planned_requests: int | None = None  # that are measured
-    planned_phases: int | None = None  # the warm-up among them
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPhase:
-    """One phase of a load as it went, written at its end; one that was broken off is not complete."""
-
-    run_id: str
-    load_id: str
-    ts: datetime  # its end
-    phase_index: int
-    title: str
-    kind: str  # 'warmup' | 'measure'
-    concurrency: int
-    began_at: datetime
-    duration_s: float  # by the load generator's monotonic clock
-    paused_s: float
-    planned_requests: int
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LoadCounters:
-    """The engine's counters as the load generator read them while none of its requests was in flight.
-
-    Those numbered n stand before the requests of segment n and after those of segment n - 1.
-    """
-
-    run_id: str
-    load_id: str
-    ts: datetime
-    segment: int
-    definition: str
-    engine_index: int = 0
-    generation_tokens_total: float | None = None
-    first_tokens_total: float | None = None
-    inter_token_count_total: float | None = None
-    drafts_total: float | None = None
-    draft_tokens_total: float | None = None
-    accepted_tokens_total: float | None = None
-    requests_running: float | None = None  # whoever else's
+    clock_offset_s: float | None = None  # as of a GpuSample
+    clock_uncertainty_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +200,7 @@ class CollectorHealth:
 
 Sample = (
     CounterSample
+    | LatencySample
     | SlotSample
     | LogSample
     | GpuSample
@@ -280,6 +209,10 @@ Sample = (
     | Load
     | LoadPhase
     | LoadCounters
+    | Result
+    | Check
+    | Accuracy
+    | AccuracyItem
     | Event
     | CollectorHealth
 )
@@ -297,8 +230,21 @@ class TailPosition:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentPosition:
+    """How far what an agent on another machine sends has been taken in; committed with the samples, as a file's is."""
+
+    run_id: str
+    agent_id: str
+    machine_id: str
+    host_name: str
+    number: int  # of its last batch
+    thinned: int  # batches that it left out, for its buffer was full
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
-    """Samples (and the file positions they bring us to) that are committed together or not at all."""
+    """Samples (and the positions they bring us to) that are committed together or not at all."""
 
     samples: tuple[Sample, ...] = ()
-    positions: tuple[TailPosition, ...] = ()
+    positions: tuple[TailPosition | AgentPosition, ...] = ()

@@ -78,6 +78,31 @@ class Settings(BaseSettings):
         return self.data_dir / "presets"
 
     @property
+    def loads_dir(self) -> Path:
+        """Loads that the user kept under a name."""
+        return self.data_dir / "loads"
+
+    @property
+    def prices_path(self) -> Path:
+        """What an hour of a machine and a kWh cost, as its user entered it."""
+        return self.data_dir / "prices.toml"
+
+    @property
+    def lake_path(self) -> Path:
+        """Where the lake is that this Pitwall ships to, with its keys; see storage.lake."""
+        return self.data_dir / "lake.toml"
+
+    @property
+    def owner_path(self) -> Path:
+        """The id of this data folder, under which it ships."""
+        return self.data_dir / "pitwall.id"
+
+    @property
+    def agent_dir(self) -> Path:
+        """What an agent on this machine has not sent yet, a file a run."""
+        return self.data_dir / "agent"
+
+    @property
     def secret_path(self) -> Path:
         return self.data_dir / "signing.key"
 
@@ -87,15 +112,57 @@ class Settings(BaseSettings):
         return self.data_dir / "sessions.json"
 
     @property
+    def tokens_path(self) -> Path:
+        """The tokens of programs, as hashes."""
+        return self.data_dir / "tokens.json"
+
+    @property
+    def peers_path(self) -> Path:
+        """Other Pitwalls whose live runs are watched here, with tokens of theirs; see web.live.peers."""
+        return self.data_dir / "peers.json"
+
+    @property
+    def hosts_path(self) -> Path:
+        """The machines on which servers may be started by ssh; see launcher.remote.hosts."""
+        return self.data_dir / "hosts.json"
+
+    @property
+    def shims_dir(self) -> Path:
+        """The runs of other Pitwalls whose servers were started on this machine, a folder each."""
+        return self.data_dir / "shims"
+
+    @property
     def api_token_path(self) -> Path:
+        """Where an older Pitwall kept its one token, and its owner may keep one; see web.access.tokens."""
         return self.data_dir / "api.token"
 
     @property
     def own_names(self) -> tuple[str, ...]:
         """What Pitwall keeps in the data folder, by name; the folder may hold other things of its user's."""
         stores = [f"{path.name}{end}" for path in (self.store_path, self.published_path) for end in ("", ".wal")]
-        folders = (self.runs_dir, self.parquet_dir, self.presets_dir, self.queries_dir)
-        files = (self.secret_path, self.api_token_path, self.sessions_path)
+        folders = (
+            self.runs_dir,
+            self.parquet_dir,
+            self.presets_dir,
+            self.queries_dir,
+            self.loads_dir,
+            self.agent_dir,
+            self.shims_dir,
+        )
+        files = (
+            self.secret_path,
+            self.api_token_path,
+            self.tokens_path,
+            self.tokens_path.with_suffix(".lock"),
+            self.peers_path,
+            self.peers_path.with_suffix(".lock"),
+            self.hosts_path,
+            self.hosts_path.with_suffix(".lock"),
+            self.sessions_path,
+            self.prices_path,
+            self.lake_path,
+            self.owner_path,
+        )
         return (*stores, *(path.name for path in (*folders, *files)), "inbox", "demo")
 
     @property

@@ -1,4 +1,4 @@
-"""An arm is one configuration under one workload; its repeats are runs, each a server start of its own.
+"""An arm is one configuration under one workload; its repeats are runs, as a rule a server start each.
 
 Two runs are of one arm when everything that is known to matter is equal. Where something is not known of one of them (a
 model that was not on the disk yet when its first server started) they are of one arm only within one machine and by the
@@ -12,10 +12,11 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.facts import RunFacts, Served
 from analysis.model_names import base_name
+from analysis.starts import starts_of
 
 NUMBERED = re.compile(r" #\d+$")  # as repeats are named
 NEEDED = ("model_files", "engine_version", "gpus")  # without these two runs are held together by their command alone
@@ -33,6 +34,11 @@ class Arm:
     @property
     def id(self) -> str:
         return self.runs[0].run_id
+
+    @property
+    def starts(self) -> tuple[RunFacts, ...]:
+        """Its server starts, which are what is counted: runs that met one process are put together."""
+        return starts_of(self.runs)
 
     @property
     def name(self) -> str:
@@ -65,28 +71,46 @@ def _arm(group: Sequence[RunFacts], out: Mapping[str, str]) -> Arm:
 
 def _grouped(runs: Sequence[RunFacts]) -> list[list[RunFacts]]:
     """Those of which most is known first: a run with gaps joins the one group that it fits, or is alone."""
-    groups: list[list[RunFacts]] = []
-    for run in sorted(runs, key=_gaps):
-        fitting = [group for group in groups if all(is_repeat(run, other) for other in group)]
+    groups: list[list[_Known]] = []
+    for run in sorted(map(_known, runs), key=lambda one: len(one.unknown)):
+        fitting = [group for group in groups if all(_is_repeat(run, other) for other in group)]
         if len(fitting) == 1:
             fitting[0].append(run)
         else:
             groups.append([run])
-    return groups
+    return [[one.run for one in group] for group in groups]
+
+
+class _Known(NamedTuple):
+    """A run with what it is held against others by: a run of a long list is held against hundreds."""
+
+    run: RunFacts
+    identity: Mapping[str, Any]
+    workload: list[Any]
+    unknown: tuple[str, ...]
+
+
+def _known(run: RunFacts) -> _Known:
+    return _Known(run, identity_of(run.served), workload_of(run), unknown_of(run.served))
 
 
 def is_repeat(one: RunFacts, other: RunFacts) -> bool:
     """Whether two runs are of one arm: nothing known is unlike, and for what is not known the command stands."""
-    a, b = identity_of(one.served), identity_of(other.served)
-    if workload_of(one) != workload_of(other):
+    return _is_repeat(_known(one), _known(other))
+
+
+def _is_repeat(one: _Known, other: _Known) -> bool:
+    a, b = one.identity, other.identity
+    if one.workload != other.workload:
         return False
     if any(a[name] != b[name] for name in a if name not in NEEDED or None not in (a[name], b[name])):
         return False
-    if not (unknown_of(one.served) or unknown_of(other.served)):
+    if not (one.unknown or other.unknown):
         return True
-    if not one.served.command:  # and nothing stands for it
+    mine, theirs = one.run.served, other.run.served
+    if not mine.command:  # and nothing stands for it
         return False
-    return (one.served.machine_id, one.served.command) == (other.served.machine_id, other.served.command)
+    return (mine.machine_id, mine.command) == (theirs.machine_id, theirs.command)
 
 
 def arm_key(run: RunFacts) -> str:

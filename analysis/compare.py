@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 
 from analysis.arms import Arm
 from analysis.evidence.loads import LoadRecord, RequestKey, common_keys, key_of
+from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective, objectives_of
 from analysis.guard import Pair, Row, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.reasons import Code, Reason
 from analysis.replicates import Part, Ratio, Replicate, factor_ratios, parts_of, replicate
-from analysis.verdict import Earlier, Judgement, judge
-
-MARGIN = 0.02  # the smallest difference that matters, unless another is set
+from analysis.verdict import MARGIN, Earlier, Judgement, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +32,8 @@ class Comparison:
     factors: tuple[Ratio, ...] = ()
     no_factors: Reason | None = None
     no_value: Reason | None = None  # why one of the arms has no value
-    matched: int = 0  # requests that all loads share
-    left_out: Mapping[str, int] = field(default_factory=dict)  # why -> measured requests
+    left_out: Mapping[str, int] = field(default_factory=dict)  # why -> requests; 'starts': those without a value
+    margin: float = MARGIN  # the smallest difference that matters
 
     @property
     def is_ranked(self) -> bool:
@@ -55,7 +54,8 @@ def compare_arms(
 ) -> list[Comparison]:
     """Each further arm against the first. Their intervals hold together: Bonferroni over the comparisons.
 
-    objective: what they are compared by; None for what the workload proposes.
+    objective: what they are compared by; None for what the workload proposes. margin: the smallest difference that
+    matters, as a share.
     """
     baseline, *others = arms
     chosen = objective or propose(arms)
@@ -86,11 +86,12 @@ def _compare(
 ) -> Comparison:
     loads = [*loads_of(baseline), *loads_of(other)]
     keys = common_keys(loads)
-    sides = tuple(tuple(replicate(run, objective, keys) for run in arm.runs) for arm in (baseline, other))
+    evidence = evidence_keys(loads, objective)
+    sides = tuple(tuple(replicate(one, objective, evidence) for one in arm.starts) for arm in (baseline, other))
     values = [[one.value for one in side if one.value is not None] for side in sides]
     if not all(values) or (objective.kind is Kind.WORK_S and not _equal_tokens(loads, keys, objective.concurrency)):
         pair = Pair(baseline, other, objective, keys, declared=declared)
-        return Comparison(pair, (sides[0], sides[1]), tuple(guard(pair)), no_value=_no_value(sides))
+        return Comparison(pair, (sides[0], sides[1]), tuple(guard(pair)), no_value=_no_value(sides), margin=margin)
     terms = objective.terms
     judgement = judge(
         *values, higher_is_better=terms.higher_is_better, margin=margin, comparisons=comparisons, earlier=earlier
@@ -104,8 +105,8 @@ def _compare(
         parts_of(sides),
         factor_ratios([[one.factors for one in side] for side in sides]),
         _no_factors(sides),
-        matched=len(keys),
-        left_out=_left_out(loads, keys),
+        left_out=_left_out(loads, evidence, sides),
+        margin=margin,
     )
 
 
@@ -124,10 +125,14 @@ def _equal_tokens(loads: Sequence[LoadRecord], keys: frozenset[RequestKey], conc
     return all(one == asked[0] and one.keys() <= keys for one in asked)
 
 
-def _left_out(loads: Sequence[LoadRecord], keys: frozenset[RequestKey]) -> dict[str, int]:
-    """Requests that are no evidence, by why."""
+def _left_out(
+    loads: Sequence[LoadRecord], keys: frozenset[RequestKey], sides: Iterable[Sequence[Replicate]]
+) -> dict[str, int]:
+    """Requests that are no evidence, by why; and server starts that gave no value."""
     measured = [r for load in loads for r in load.measured]
     failed = sum(r.error_kind is not None for r in measured)
     unmatched = sum(r.error_kind is None and key_of(r) not in keys for r in measured)
     warm = sum(r.phase != "measure" for load in loads for r in load.requests)
-    return {name: n for name, n in (("warmup", warm), ("failed", failed), ("unmatched", unmatched)) if n}
+    silent = sum(one.value is None for side in sides for one in side)
+    counts = {"warmup": warm, "failed": failed, "unmatched": unmatched, "starts": silent}
+    return {name: count for name, count in counts.items() if count}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import reduce
+from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ GPU_COLUMNS = {  # likewise of gpu_samples
     "power_capped": "throttle_reasons",
     "sm_clock_mhz_median": "sm_clock_mhz",
     "sm_clock_ratio": "sm_clock_max_mhz",
+    "memory_clock_mhz_median": "memory_clock_mhz",
+    "power_limits_w": "power_limit_w",
     "other_gpu_memory_bytes": "other_memory_bytes",
     "other_gpu_utilization": "other_utilization_ratio",
     "energy_j": "energy_j_total",
@@ -67,8 +70,11 @@ class GpuSums(NamedTuple):
     throttle_bits: int | None = None
     sm_clock_mhz: float | None = None
     sm_clock_max_mhz: float | None = None
+    memory_clock_mhz: float | None = None
+    power_limits_w: Sequence[float] | None = None  # each once
     other_memory_bytes: int | None = None
     other_utilization: float | None = None
+    other_utilization_before: float | None = None  # in the seconds before the stretch
     unknown: Mapping[str, str] = {}
 
 
@@ -85,6 +91,7 @@ def conditions_of(
     values = of_host | of_gpus
     return Conditions(
         span.run_id,
+        span.load_id,
         **values,
         samples=host.samples,
         gpu_names=tuple(gpu.gpu_name or "" for gpu in gpus),
@@ -125,8 +132,10 @@ def _of_gpus(span: Span, gpus: Sequence[GpuSums]) -> dict[str, Any]:
     return _slowed(seen) | {
         "sm_clock_mhz_median": _of_all(min, [gpu.sm_clock_mhz for gpu in seen]),
         "sm_clock_ratio": _of_all(min, [_ratio(gpu.sm_clock_mhz, gpu.sm_clock_max_mhz) for gpu in seen]),
+        "memory_clock_mhz_median": _of_all(min, [gpu.memory_clock_mhz for gpu in seen]),
+        "power_limits_w": _of_all(_each_once, [gpu.power_limits_w for gpu in seen]),
         "other_gpu_memory_bytes": _of_all(sum, [gpu.other_memory_bytes for gpu in seen]),
-        "other_gpu_utilization": _of_all(max, [gpu.other_utilization for gpu in seen]),
+        "other_gpu_utilization": _of_all(max, [_others_share(gpu) for gpu in seen]),
         "energy_j": _of_all(math.fsum, [_energy_j(span, gpu) for gpu in seen]),
     }
 
@@ -150,11 +159,25 @@ def _energy_j(span: Span, gpu: GpuSums) -> float | None:
     return None if watts is None else watts * span.seconds
 
 
+def _others_share(gpu: GpuSums) -> float | None:
+    """The driver gives each fifth of a second to one process: beside a busy server a small neighbour may show nothing.
+
+    So what it did just before the load counts where that is more.
+    """
+    if gpu.other_utilization is None:
+        return None
+    return max(gpu.other_utilization, gpu.other_utilization_before or 0.0)
+
+
 def _gpu_reason(span: Span, gpus: Sequence[GpuSums], column: str) -> str | None:
     """The first reason that one of the GPUs has."""
     gaps = [gap for gpu in gpus if (gap := _gap(span, gpu))]
     told = [gpu.unknown[column] for gpu in gpus if column in gpu.unknown]
     return next(iter([*gaps, *told]), NOT_RECORDED if gpus else None)
+
+
+def _each_once(limits_w: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(sorted(set(chain.from_iterable(limits_w))))
 
 
 def _of_all(combine: Any, values: Sequence[Any]) -> Any:

@@ -23,9 +23,10 @@ HIGH: Mapping[str, float] = {"starvation_ratio": 0.25, "throttled_ratio": 0.02, 
 UNLIKE_RAN = (
     1.25  # times: of the time that its threads wanted a CPU, the share they had one; near 1 waits differ little
 )
+CLOCKS = ("sm_clock_mhz_median", "memory_clock_mhz_median")
 UNLIKE_CLOCK = 0.03  # of two runs' median clocks, as a share of the higher one
-FOREIGN_MEMORY_BYTES = 1 << 30  # a display server and a monitor hold less
-FOREIGN_UTILIZATION = 0.02
+FOREIGN_MEMORY_BYTES = 1 << 30  # CUDA's context alone takes half of it
+FOREIGN_UTILIZATION = 0.005  # 2 % of a GPU's time cost a server 4 % of its speed
 
 
 class Span(NamedTuple):
@@ -34,6 +35,7 @@ class Span(NamedTuple):
     run_id: str
     began_at: datetime
     ended_at: datetime
+    load_id: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -45,6 +47,7 @@ class Conditions:
     """One stretch of one run; what is not known is None and has its reason in `reasons` under the field's name."""
 
     run_id: str
+    load_id: str | None = None
     starvation_ratio: float | None = None  # of the time its threads wanted a CPU, the share they waited for one
     throttled_ratio: float | None = None  # seconds held back by CPU limits / seconds; above 1 where several CPUs were
     steal_ratio: float | None = None  # of all cores' time, the share that the hypervisor gave to other machines
@@ -56,8 +59,10 @@ class Conditions:
     power_capped: bool | None = None  # held at the power limit by software, and nothing worse
     sm_clock_mhz_median: float | None = None  # while a kernel ran; of its slowest GPU
     sm_clock_ratio: float | None = None  # of the highest clock; of its slowest GPU
+    memory_clock_mhz_median: float | None = None  # likewise; None also where the GPU does not tell it
+    power_limits_w: tuple[float, ...] | None = None  # in force on its GPUs, each once
     other_gpu_memory_bytes: int | None = None  # most that other processes held on its GPUs, summed over them
-    other_gpu_utilization: float | None = None  # mean share of time others' kernels ran; of the GPU with the most
+    other_gpu_utilization: float | None = None  # mean share of time others' kernels ran, then or just before
     gpu_names: tuple[str, ...] = ()
     gpu_uuids: tuple[str, ...] = ()
     energy_j: float | None = None  # of all its GPUs over the stretch
@@ -105,14 +110,14 @@ def clocks(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
     """
     if any(_known(a, b, "hardware_throttled")):
         return _standing("matters", ("hardware_throttled", "throttle_bits"), a, b)
-    median = "sm_clock_mhz_median"
-    if _spread(a, b, median) > UNLIKE_CLOCK * max(_known(a, b, median), default=0.0):
-        return _standing("matters", (median,), a, b)
-    if unknown := _unknown(("hardware_throttled", median), a, b):
+    unlike = [name for name in CLOCKS if _spread(a, b, name) > UNLIKE_CLOCK * max(_known(a, b, name), default=0.0)]
+    if unlike:
+        return _standing("matters", tuple(unlike), a, b)
+    if unknown := _unknown(("hardware_throttled", CLOCKS[0]), a, b):
         return unknown
     if any(_known(a, b, "power_capped")):
-        return _standing("warns", ("power_capped", median), a, b)
-    return _standing("same", (median,), a, b)
+        return _standing("warns", ("power_capped", *CLOCKS), a, b)
+    return _standing("same", CLOCKS, a, b)
 
 
 def foreign_gpu_load(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:

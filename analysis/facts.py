@@ -17,6 +17,7 @@ class Neighbour(NamedTuple):
 
     run_id: str
     shares_gpu: bool  # or the processors, where neither has a GPU of its own
+    load_id: str | None = None  # of the load that it was beside
 
 
 class LogSpeed(NamedTuple):
@@ -42,6 +43,9 @@ class Served:
     settings: Mapping[str, JsonValue] = field(default_factory=dict)  # in effect, dotted; no address, no spelling
     command: tuple[str, ...] = ()  # its words without the address
     is_configuration_known: bool = True
+    gpu_limits: Mapping[str, tuple[JsonValue, ...]] = field(
+        default_factory=dict
+    )  # what bounds its GPUs, each value once
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,9 @@ class RunFacts:
     began_at: datetime | None = None
     startup_s: float | None = None
     log: LogSpeed | None = None
+    kv_cache_tokens: int | None = None  # as its log prints it
+    full_length_requests: float | None = None  # that fit at once, as its log states it
+    processes: frozenset[str] = frozenset()  # names of its server process: runs that share one met the same
 
     @property
     def is_over(self) -> bool:

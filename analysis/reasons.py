@@ -39,6 +39,48 @@ class Code(StrEnum):
     NOT_STARTED_BY_US = "not_started_by_us"
     NO_LOAD = "no_load"
     NO_LOG_SPEED = "no_log_speed"
+    # about an arm from one viewpoint
+    NO_WHOLE_WINDOW = "no_whole_window"
+    NO_USERS_HELD = "no_users_held"
+    NO_KV_CAPACITY = "no_kv_capacity"
+    NO_ACCURACY = "no_accuracy"
+    TOO_FEW_STARTS = "too_few_starts"  # starts, fewest
+    # about what a formula of analysis.physics would give
+    INPUTS_UNKNOWN = "inputs_unknown"  # inputs: their names
+    MODEL_NOT_HERE = "model_not_here"
+    CONFIG_NOT_READ = "config_not_read"  # why
+    ATTENTION_NOT_READ = "attention_not_read"  # model_type
+    NO_SPECULATION = "no_speculation"
+    TOO_FEW_FOR_BANDS = "too_few_for_bands"  # windows, fewest
+    PHASES_OVERLAP = "phases_overlap"  # phases_s, total_s
+    # in a column of a view, about one interval between two looks at a server
+    COUNTER_RESET = "counter_reset"
+    NO_ANSWER = "no_answer"  # seconds
+    TOO_MANY_TOKENS_A_STEP = "too_many_tokens_a_step"  # tokens, most
+    MORE_TOKENS_THAN_STEPS = "more_tokens_than_steps"
+    MORE_STEPS_THAN_TOKENS = "more_steps_than_tokens"
+    RANKS_MISSING = "ranks_missing"  # missing, ranks
+    RANK_IS_NEW = "rank_is_new"  # rank
+    RANK_SILENT = "rank_silent"  # rank, seconds
+    ACCEPTED_NOT_COUNTED = "accepted_not_counted"
+    TOKENS_NOT_COUNTED = "tokens_not_counted"
+    DECODE_NOT_COUNTED = "decode_not_counted"
+    SPECULATION_NOT_KNOWN = "speculation_not_known"
+    SLOTS_TELL_NO_TOKENS = "slots_tell_no_tokens"
+    REQUEST_ENDED_INSIDE = "request_ended_inside"
+    REQUEST_BETWEEN_LOOKS = "request_between_looks"
+    SEVERAL_REQUESTS = "several_requests"
+    REQUEST_NOT_THROUGHOUT = "request_not_throughout"
+    LOG_TELLS_NO_WINDOW = "log_tells_no_window"
+    LOG_COUNTS_NO_STEPS = "log_counts_no_steps"
+    # in a column of a view, about a run or a machine
+    SLIDING_WINDOW = "sliding_window"
+    NO_KV_TOKENS_LOGGED = "no_kv_tokens_logged"
+    METHOD_NOT_STATED = "method_not_stated"
+    START_NOT_KNOWN = "start_not_known"
+    NO_SPECULATION_CONFIGURED = "no_speculation_configured"
+    MACHINE_NOT_TOLD = "machine_not_told"
+    NO_GPU_SAMPLED = "no_gpu_sampled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +90,9 @@ class Reason:
     code: Code
     run_ids: tuple[str, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
+
+
+def read_reason(text: str) -> Reason:
+    """A reason as a view gives it: 'no_answer seconds=7.6'."""
+    code, *values = text.split()
+    return Reason(Code(code), values=dict(value.split("=") for value in values))

@@ -68,11 +68,11 @@ def _of_the_run(run: RunFacts, objective: Objective) -> Replicate:
     elif objective.kind is Kind.LOG_TPS:
         value, reason = run.log and run.log.decode_tps, Reason(Code.NO_LOG_SPEED)
     else:
-        value, reason = _tokens_per_j(run), Reason(Code.NO_ENERGY)
+        value, reason = tokens_per_j(run), Reason(Code.NO_ENERGY)
     return Replicate(run.run_id, value) if is_positive(value) else Replicate(run.run_id, None, reason=reason)
 
 
-def _tokens_per_j(run: RunFacts) -> float | None:
+def tokens_per_j(run: RunFacts) -> float | None:
     """Output tokens of the measured requests over the energy of the stretches in which they ran."""
     energies = [one.energy_j for one in run.conditions if one.energy_j is not None]
     tokens = sum(request.completion_tokens or 0 for load in run.loads for request in load.measured)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
 
-from samples import RequestRecord
+from load_records import RequestRecord
 
 
 def end_to_end_tps(record: RequestRecord) -> float | None:

@@ -19,7 +19,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from domain import Config, Run
-from samples import Batch, CounterSample, LogSample, RequestRecord, Sample
+from load_records import RequestRecord
+from samples import Batch, CounterSample, LogSample, Sample
 from settings import Settings
 from storage.ask import load_queries, queries
 from storage.store import Store

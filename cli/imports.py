@@ -1,4 +1,4 @@
-"""`./pitwall import FILE...`: make runs of server logs and of Pitwall's bundles.
+"""`./pitwall import FILE...`: make runs of server logs, of Pitwall's bundles and of other tools' results.
 
 Files go through the inbox of the data folder. A Pitwall that runs takes them; where none runs, or it dies meanwhile,
 this command owns the store until its files are in.
@@ -27,9 +27,10 @@ OWN_EVERY_S = 2.0  # how often it tries to own the store of a Pitwall that may h
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    words = "make runs of server logs (plain, .gz, .zst) and of Pitwall's bundles"
+    words = "make runs of server logs (plain, .gz, .zst), of Pitwall's bundles and of other tools' results"
     command = commands.add_parser("import", help=words, description=words)
-    command.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    command.add_argument("files", type=Path, nargs="+", metavar="FILE", help="or the folder of a tool's results")
+    command.add_argument("--run", dest="onto", metavar="RUN", help="of results: the run that they belong to")
     command.add_argument("--zone", help="time zone of stamps that name none: Europe/Berlin, UTC or +02:00")
     command.add_argument("--name", help="of the run; default: made of engine and model")
     command.add_argument("--json", action="store_true", help="print one JSON object a file")
@@ -40,23 +41,28 @@ def run(arguments: argparse.Namespace) -> int:
     """Hand the files in and wait for them; raises StoreError where no store can be opened."""
     from settings import load_settings
 
-    for missing in (file for file in arguments.files if not file.is_file()):
+    for missing in (file for file in arguments.files if not (file.is_file() or file.is_dir())):
         print(f"There is no file {missing}.", file=sys.stderr)
         return CANNOT_READ
     settings = load_settings()
     with Owner(settings) as owner:
         owner.try_to_own()
-        jobs = hand_in(settings, arguments.files, arguments.zone, arguments.name)
+        jobs = hand_in(settings, arguments.files, arguments.zone, arguments.name, arguments.onto)
         return max([_wait(settings, job, owner, arguments.json) for job in jobs])
 
 
-def hand_in(settings: Settings, files: Sequence[Path], zone: str | None, name: str | None) -> list[Job]:
-    """A job for each file."""
+def hand_in(
+    settings: Settings, files: Sequence[Path], zone: str | None, name: str | None, onto: str | None = None
+) -> list[Job]:
+    """A job for each file; `onto` is the id of the run that results belong to."""
     from collectors.imports.inbox import Job, drop, inbox_folder, new_job_id
 
     jobs = []
     for file in files:
-        job = Job(id=new_job_id(datetime.now(UTC)), path=file.absolute(), shown_name=file.name, zone=zone, name=name)
+        path = file.absolute()
+        job = Job(
+            id=new_job_id(datetime.now(UTC)), path=path, shown_name=path.name, zone=zone, name=name, run=onto
+        )  # fmt: skip
         drop(inbox_folder(settings.data_dir), job)
         jobs.append(job)
     return jobs
@@ -96,6 +102,7 @@ class Owner:
 def _inbox_at_work(settings: Settings) -> Iterator[None]:
     from collectors.imports.inbox import Inbox, inbox_folder
     from collectors.imports.log_import import LogImporter
+    from collectors.imports.result_import import ResultImporter
     from domain import utc_now
     from storage.database import StoreError
     from storage.store import Store
@@ -105,7 +112,10 @@ def _inbox_at_work(settings: Settings) -> Iterator[None]:
     try:
         logs = LogImporter(store, settings.runs_dir, utc_now)
         folder = inbox_folder(settings.data_dir)
-        inbox = Inbox(folder, logs, lambda path, tell: import_bundle(store, settings, path, tell), (StoreError,))
+        results = ResultImporter(store, utc_now)
+        inbox = Inbox(
+            folder, logs, results, lambda path, tell: import_bundle(store, settings, path, tell), (StoreError,)
+        )
         inbox.start()
         try:
             yield
@@ -126,7 +136,7 @@ def _wait(settings: Settings, job: Job, owner: Owner, as_json: bool) -> int:
     forget(folder, job.id)
     is_done = status.state == "done"
     if as_json:
-        fields = {"file": str(job.path), "state": status.state, "text": status.text, "run_ids": list(status.run_ids)}
+        fields = {"file": str(job.path), **status.model_dump(mode="json", exclude={"share"})}
         print(json.dumps(fields), flush=True)
     else:
         line = ("\r" if sys.stderr.isatty() else "") + status.text

@@ -63,11 +63,14 @@ def report(requests: Path) -> int:
     """Print a summary of a requests.jsonl."""
     from pydantic import ValidationError
 
-    from workloads.records import read_records
-    from workloads.summary import summary
+    from load_records import Check, RequestRecord
+    from workloads.records import parse_lines
+    from workloads.summary import check_lines, summary
 
     try:
-        print(summary(list(read_records(requests.read_text().splitlines()))))
+        told = list(parse_lines(requests.read_text().splitlines()))
+        print(summary([one for one in told if isinstance(one, RequestRecord)]))
+        print(*check_lines([one for one in told if isinstance(one, Check)]), sep="\n", end="")
     except (ValidationError, KeyError):
         print(f"{requests} holds a line that is not a request record.", file=sys.stderr)
         return REFUSED

@@ -6,11 +6,51 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from cli import compare, explain, hardware, imports, load, parse, serve, store
+from cli import (
+    agent,
+    claims,
+    compare,
+    drive,
+    explain,
+    hardware,
+    host,
+    imports,
+    lake,
+    load,
+    parse,
+    peer,
+    record,
+    report,
+    serve,
+    shim,
+    store,
+    study,
+    token,
+)
 from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
 from errors import PitwallError
 
-GROUPS = (serve, parse, explain, imports, load, compare, store, hardware)
+GROUPS = (
+    serve,
+    parse,
+    explain,
+    imports,
+    load,
+    drive,
+    record,
+    agent,
+    compare,
+    report,
+    study,
+    claims,
+    store,
+    token,
+    peer,
+    host,
+    shim,
+    lake,
+    hardware,
+)
 INTERRUPTED = 130  # as a shell says it of SIGINT
 
 

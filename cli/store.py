@@ -6,49 +6,27 @@ They read the published file, which Pitwall replaces every few seconds; only `re
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from cli.exit_status import DONE
-
-Answer = tuple[str, dict[str, Any]]  # for a person, for a program
+from cli.answers import Answer, add_command
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    checked = _add(commands, "check", check, "read the whole store to its end, or one bundle or backup")
+    checked = add_command(commands, "check", check, "read the whole store to its end, or one bundle or backup")
     checked.add_argument("file", type=Path, nargs="?", metavar="FILE")
     words = "make a store that cannot be opened anew from its published copy, and say what is lost"
     checked.add_argument("--repair", action="store_true", help=words)
-    exported = _add(commands, "export", export, "write finished runs as one file for another Pitwall, secrets masked")
+    exported = add_command(
+        commands, "export", export, "write finished runs as one file for another Pitwall, secrets masked"
+    )
     exported.add_argument("runs", nargs="+", metavar="RUN", help="a run's id; of several, in the order of comparison")
     exported.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN.pitwall.zip")
-    backed_up = _add(commands, "backup", backup, "write the whole data folder to one file")
+    backed_up = add_command(commands, "backup", backup, "write the whole data folder to one file")
     backed_up.add_argument("file", type=Path, metavar="FILE")
-    restored = _add(commands, "restore", restore, "make the data folder of a backup; it must be empty or absent")
+    restored = add_command(commands, "restore", restore, "make the data folder of a backup; it must be empty or absent")
     restored.add_argument("file", type=Path, metavar="FILE")
-    _add(commands, "schema", schema, "print the views and their columns as Markdown")
-
-
-def _add(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    answer: Callable[[argparse.Namespace], Answer],
-    words: str,
-) -> argparse.ArgumentParser:
-    command = commands.add_parser(name, help=words, description=words)
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-    command.set_defaults(run=_print, answer=answer)
-    return command
-
-
-def _print(arguments: argparse.Namespace) -> int:
-    """Raises StoreError or OSError."""
-    text, fields = arguments.answer(arguments)
-    print(json.dumps(fields) if arguments.json else text)
-    return DONE
+    add_command(commands, "schema", schema, "print the views and their columns as Markdown")
 
 
 def check(arguments: argparse.Namespace) -> Answer:
@@ -70,7 +48,7 @@ def _repair() -> Answer:
         "rows": done.rows,
         "lost": [one._asdict() for one in done.lost],
     }
-    return "\n".join(done.sentences()), fields
+    return Answer("\n".join(done.sentences()), fields)
 
 
 def _check_store() -> Answer:
@@ -82,7 +60,7 @@ def _check_store() -> Answer:
         rows = count_views(query)
         lost = read_lost_files(query)
     lines = [*(f"{name:20} {count:>12,} rows" for name, count in rows.items()), *(one.sentence() for one in lost)]
-    return "\n".join(lines), {"rows": rows, "lost": [one._asdict() for one in lost]}
+    return Answer("\n".join(lines), {"rows": rows, "lost": [one._asdict() for one in lost]})
 
 
 def _check_file(file: Path) -> Answer:
@@ -94,7 +72,7 @@ def _check_file(file: Path) -> Answer:
     names = bundle.NAMES if kind == "bundle" else backup.NAMES
     with opened_archive(file, kind, latest_schema(), names, file.absolute().parent) as archive:
         members = check_members(archive)
-    return f"{file}: all {members} members are as the manifest says.", {"kind": kind, "members": members}
+    return Answer(f"{file}: all {members} members are as the manifest says.", {"kind": kind, "members": members})
 
 
 def schema(arguments: argparse.Namespace) -> Answer:
@@ -105,7 +83,7 @@ def schema(arguments: argparse.Namespace) -> Answer:
 
     with published_query(load_settings().published_path) as query:
         text = describe_schema(query)
-    return text, {"markdown": text}
+    return Answer(text, {"markdown": text})
 
 
 def export(arguments: argparse.Namespace) -> Answer:
@@ -120,7 +98,7 @@ def export(arguments: argparse.Namespace) -> Answer:
         bundle.export_runs(query, arguments.runs, target, datetime.now(UTC), mask_text)
     size_bytes = target.stat().st_size
     fields = {"file": str(target), "runs": arguments.runs, "size_bytes": size_bytes}
-    return f"{target}: {len(arguments.runs)} run(s), {size_bytes:,} bytes, secrets masked.", fields
+    return Answer(f"{target}: {len(arguments.runs)} run(s), {size_bytes:,} bytes, secrets masked.", fields)
 
 
 def backup(arguments: argparse.Namespace) -> Answer:
@@ -130,7 +108,7 @@ def backup(arguments: argparse.Namespace) -> Answer:
     members = write_backup(load_settings(), arguments.file, datetime.now(UTC))
     size_bytes = arguments.file.stat().st_size
     fields = {"file": str(arguments.file), "members": members, "size_bytes": size_bytes}
-    return f"{arguments.file}: {members} members, {size_bytes:,} bytes.", fields
+    return Answer(f"{arguments.file}: {members} members, {size_bytes:,} bytes.", fields)
 
 
 def restore(arguments: argparse.Namespace) -> Answer:
@@ -140,4 +118,4 @@ def restore(arguments: argparse.Namespace) -> Answer:
     settings = load_settings()
     members = restore_backup(settings, arguments.file)
     fields = {"data_dir": str(settings.data_dir), "members": members}
-    return f"{settings.data_dir}: {members} members restored from {arguments.file}.", fields
+    return Answer(f"{settings.data_dir}: {members} members restored from {arguments.file}.", fields)

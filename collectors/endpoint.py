@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from collectors.base import Clock, Collector, Outage, Unavailable, Unreadable
 from collectors.exposition import has_prefix, read_points
+from collectors.latency_look import LatencyLook
 from domain import JsonValue, Run, RunState
 from engines import BY_NAME
 from engines.base import CounterMap, Engine, MetricPoint, Scrape
 from machine.bounded_http import Answer, BadAnswerError, BoundedHttp, NoAnswerError, ReadLimits
-from samples import Batch, CounterSample, Event, Sample
+from samples import Batch, CounterSample, Event, LatencySample, Sample
 
 # A /metrics of a large vLLM has 1 MB; /slots of older llama.cpp repeats whole prompts.
 LIMITS = ReadLimits(body_bytes=16 << 20, total_s=5.0)
@@ -30,6 +31,7 @@ class _Connection:
     missing: dict[str, float] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     ranks: set[tuple[str, int]] = field(default_factory=set)  # seen so far: definition and engine index
+    latencies: LatencyLook = field(default_factory=LatencyLook)
 
     def with_missing(self, looked: list[CounterSample]) -> list[CounterSample]:
         """The look, and for each rank that it lacks a sample in which nothing is known: its sum is no sum of all."""
@@ -57,7 +59,7 @@ class EndpointCollector(Collector):
         self._clock = clock or Clock()
         self._connections: dict[str, _Connection] = {}
 
-    def collect(self, run: Run) -> Iterable[Batch]:
+    def collect(self, run: Run, is_last: bool = False) -> Iterable[Batch]:
         """A raw sample per engine and slot. Nothing while the server starts, or when it has been stopped.
 
         Raises Outage when it answers no more, Unreadable for an answer that is no metrics, Unavailable when this
@@ -70,7 +72,7 @@ class EndpointCollector(Collector):
             return []
         connection = self._connection(run.id, run.base_url)
         try:
-            samples = self._look(run, engine, engine.counters, connection)
+            samples = self._look(run, engine, engine.counters, connection, is_last)
         except BadAnswerError as problem:
             raise Unreadable(str(problem)) from None
         except (NoAnswerError, Outage) as problem:
@@ -87,7 +89,7 @@ class EndpointCollector(Collector):
         if run.id not in self._connections:
             return []
         try:
-            return self.collect(run)
+            return self.collect(run, is_last=True)
         except (Outage, Unavailable, Unreadable):
             return []
 
@@ -106,13 +108,17 @@ class EndpointCollector(Collector):
             self._connections[run_id] = held
         return held
 
-    def _look(self, run: Run, engine: Engine, counters: CounterMap, connection: _Connection) -> list[Sample]:
+    def _look(
+        self, run: Run, engine: Engine, counters: CounterMap, connection: _Connection, is_last: bool
+    ) -> list[Sample]:
         samples: list[Sample] = []
         points: list[MetricPoint] = []
         metrics = self._get(connection, engine.metrics_path)
         if metrics is not None:
             points = _points(metrics, engine, counters)
-            samples += connection.with_missing(counters.counter_samples(self._scrape(run, points)))
+            scrape = self._scrape(run, points)
+            samples += connection.with_missing(counters.counter_samples(scrape))
+            samples += _latencies(scrape, metrics, engine, counters, connection, is_last)
         slots = self._get(connection, engine.slots_path)
         if slots is not None:
             samples += counters.slot_samples(replace(self._scrape(run, points), slots=_json(slots, engine)))
@@ -171,6 +177,15 @@ def _points(answer: Answer, engine: Engine, counters: CounterMap) -> list[Metric
         hint = f"; it may run with {engine.counters_off_flag}" if engine.counters_off_flag else ""
         raise Unavailable(f"{engine.metrics_path} exports no {engine.title} counters{hint}")
     raise Unreadable(f"{engine.metrics_path} answers something that is no metrics: {_excerpt(body)}")
+
+
+def _latencies(
+    scrape: Scrape, answer: Answer, engine: Engine, counters: CounterMap, connection: _Connection, is_last: bool
+) -> list[LatencySample]:
+    try:
+        return connection.latencies.take(scrape, answer.content, counters, is_last)
+    except ValueError as problem:
+        raise Unreadable(f"{engine.metrics_path} cannot be read: {problem}") from None
 
 
 def _json(answer: Answer, engine: Engine) -> JsonValue:

@@ -15,6 +15,8 @@ from collectors.run_queue import NotTold, ThreadTimes
 from domain import Run
 from samples import Batch, HostSample
 
+NO_PROCESS = "no process of the run is known on this machine"
+
 
 class _Tree(NamedTuple):
     processes: int
@@ -95,6 +97,10 @@ class HostCollector(Collector):
             if why := sample.unknown.get("runnable_wait_seconds_total"):
                 raise Incomplete(why)
 
+    def machine_alone(self, run: Run) -> HostSample:
+        """The machine as everybody uses it, where no process of the run is known."""
+        return self._sample(run, [], self._clock.mono_s())
+
     def forget(self, run_id: str) -> None:
         self._counted.pop(run_id, None)
 
@@ -104,22 +110,27 @@ class HostCollector(Collector):
         total_s = sum(counted.cpu_seconds.values())
         memory, machine = psutil.virtual_memory(), _machine_times()
         told, unknown = _given_by_kernel(counted, [process.pid for process in processes], total_s)
+        own = {
+            "process_count": tree.processes,
+            "cpu_seconds_total": total_s,
+            "cpu_ratio": counted.cpu_ratio(total_s, mono_s),
+            "rss_bytes": tree.rss_bytes,
+            "threads": tree.threads,
+            **told,
+        }
+        if not processes:
+            own, unknown = {}, dict.fromkeys((*own, *unknown), NO_PROCESS)
         return HostSample(
             run_id=run.id,
             ts=self._clock.utc(),
             mono_s=mono_s,
             machine_id=self._machine_id,
-            process_count=tree.processes,
-            cpu_seconds_total=total_s,
-            cpu_ratio=counted.cpu_ratio(total_s, mono_s),
-            rss_bytes=tree.rss_bytes,
-            threads=tree.threads,
             host_cpu_ratio=counted.machine_cpu_ratio(machine),
             host_cores=psutil.cpu_count(),
             host_memory_used_bytes=memory.total - memory.available,
             host_memory_total_bytes=memory.total,
             **machine.fields(),
-            **told,
+            **own,
             unknown=unknown,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import fmean
@@ -32,6 +33,7 @@ REASONS = {
     pynvml.NVML_ERROR_FUNCTION_NOT_FOUND: "this driver is too old to tell it",
     pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH: "this driver is too old to tell it",
 }
+FIRST_LOOK_S = 1.0
 UNIFIED_ZERO = "reads 0 where GPU and CPU share their memory"
 
 
@@ -60,8 +62,11 @@ class NvmlProvider:
             return readings
 
     def _read_shares(self, reading: GpuReading, handle: Any) -> None:
-        """Each process's share of the GPU's time since the last reading: the mean of the driver's own samples."""
-        since_us = self._seen_us.get(reading.index, 0)
+        """Each process's share of the GPU's time since the last reading: the mean of the driver's own samples.
+
+        At first since a second ago: asked for all, a driver tells of each process's whole life.
+        """
+        since_us = self._seen_us.get(reading.index) or round((time.time() - FIRST_LOOK_S) * 1e6)
         samples, why = _asked(_process_samples, handle, since_us)
         if samples is None:
             reading.shares_unknown = why
@@ -198,6 +203,7 @@ def _identity(index: int, handle: Any) -> dict[str, Any]:
     ecc, _ = _asked(pynvml.nvmlDeviceGetEccMode, handle)
     mig, _ = _asked(pynvml.nvmlDeviceGetMigMode, handle)
     persistence, _ = _asked(pynvml.nvmlDeviceGetPersistenceMode, handle)
+    clock_mhz, _ = _asked(pynvml.nvmlDeviceGetApplicationsClock, handle, pynvml.NVML_CLOCK_SM)
     instant, _ = _field(handle, pynvml.NVML_FI_DEV_POWER_INSTANT)
     capability, _ = _asked(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
     reading = _read(index, handle)
@@ -208,11 +214,13 @@ def _identity(index: int, handle: Any) -> dict[str, Any]:
         "compute_capability": None if capability is None else f"{capability[0]}.{capability[1]}",
         "memory_total_bytes": reading.values.get("memory_total_bytes"),
         "memory_used_bytes": reading.values.get("memory_used_bytes"),
+        "memory_kind": reading.values.get("memory_kind"),
         "vbios": _text(_asked(pynvml.nvmlDeviceGetVbiosVersion, handle)[0]),
         "pci_bus_id": None if pci is None else _text(pci.busId),
         "ecc": None if ecc is None else bool(ecc[0]),
         "mig": None if mig is None else bool(mig[0]),
         "persistence": None if persistence is None else bool(persistence),
+        "application_clock_mhz": None if clock_mhz is None else float(clock_mhz),
         "power_from": "instant" if instant is not None else "average over about a second",
         "unknown": reading.unknown,
     }

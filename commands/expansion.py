@@ -1,8 +1,8 @@
 """`~` and `$NAME` as a shell would fill them in, for no shell runs a launch: what is checked and what is run alike.
 
-A Config keeps its text as written. Its words know no quotes any more, so what was quoted is filled in too; the text of
-`bash -c` is left to the shell that reads it, and `$(...)` is run by nobody. References to secrets stay: they are put in
-at the start, by `redaction` and the shim, and never stored.
+A Config keeps its text as written, and marks what was quoted (`commands.quoting`). In the text of `bash -c` only what
+is set here is filled in: the rest is for the shell that reads it. `$(...)` is run by nobody. References to secrets
+stay: they are put in at the start, by `redaction` and the shim, and never stored.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pwd
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.paste.servers import SHELLS, basename
@@ -18,21 +19,27 @@ from domain import Config
 from redaction import is_secret_name
 
 MOST_NESTED = 5  # defaults within defaults
-_REFERENCE = re.compile(
-    r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<how>:?[-=+?])(?P<word>(?:[^{}]|\{[^{}]*\})*))?\})"
+_PIECE = re.compile(
+    r"(?<!\\)(?P<literal>\\(?:\\\\)*)\$(?=[A-Za-z_{])|(?:^|(?<=[:=]))(?P<tilde>\\+)(?=~)|"
+    r"(?<!\\)(?P<slashes>(?:\\\\)*)\$(?:(?P<bare>[A-Za-z_][A-Za-z0-9_]*)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?:(?P<how>:?[-=+?])(?P<word>(?:[^{}]|\{[^{}]*\})*))?\})"
 )
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_REFERENCE_ALONE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _TILDE = re.compile(r"~(?P<user>[A-Za-z_][\w.-]*)?(?=[/:]|$)")
 _SHELL_SCRIPT_FLAG = re.compile(r"-[a-z]*c")
 
 
 @dataclass
 class Expansion:
-    """Fills texts in from one environment; `missing` are the names that it lacks, in their order."""
+    """Fills texts in from one environment.
+
+    `missing` are the names that it lacks, in their order; `several` those that are a word of the command by themselves
+    and hold flags: only a shell that sees the quotes can tell whether they are one word or many.
+    """
 
     environ: Mapping[str, str]
-    fills_secrets: bool = False  # for what is given to the process alone
     missing: list[str] = field(default_factory=list)
+    several: list[str] = field(default_factory=list)
 
     def word(self, word: str) -> str:
         """A word of a command: `~` at its start, as an assignment's value also after each colon."""
@@ -45,7 +52,13 @@ class Expansion:
 
     def words(self, argv: Sequence[str]) -> list[str]:
         """The words of a command, the text of `bash -c` as it stands."""
-        return [word if _is_shell_text(argv, at) else self.word(word) for at, word in enumerate(argv)]
+        alone = [match for match in map(_REFERENCE_ALONE.fullmatch, argv) if match]
+        self.several += [match[1] for match in alone if _has_flags(self.environ.get(match[1], ""))]
+        return [self._script(word) if _is_shell_text(argv, at) else self.word(word) for at, word in enumerate(argv)]
+
+    def _script(self, text: str) -> str:
+        """The text of `bash -c`: what nothing sets here is that shell's own matter."""
+        return Expansion(self.environ)._references(text)
 
     def _tilde(self, text: str) -> str:
         match = _TILDE.match(text)
@@ -61,12 +74,21 @@ class Expansion:
             return None
 
     def _references(self, text: str, depth: int = 0) -> str:
-        return _REFERENCE.sub(lambda match: self._referred(match, depth), text)
+        return _PIECE.sub(lambda match: self._piece(match, depth), text)
+
+    def _piece(self, match: re.Match[str], depth: int) -> str:
+        """A marked `$` or `~` without its mark, a reference filled in."""
+        slashes = match["literal"] or match["tilde"] or match["slashes"]
+        said = "\\" * (len(slashes) // 2)
+        if match["literal"]:
+            return said + "$"
+        return said if match["tilde"] else said + self._referred(match, depth)
 
     def _referred(self, match: re.Match[str], depth: int) -> str:
+        reference = match[0][len(match["slashes"]) :]
         name, how = match["bare"] or match["name"], match["how"] or ""
-        if is_secret_name(name) and not self.fills_secrets:
-            return match[0]
+        if is_secret_name(name):
+            return reference
         value = self.environ.get(name)
         is_set = bool(value) if how.startswith(":") else value is not None
         word = match["word"] or ""
@@ -79,7 +101,12 @@ class Expansion:
             return instead
         if name not in self.missing:
             self.missing.append(name)
-        return match[0]
+        return reference
+
+
+def _has_flags(value: str) -> bool:
+    words = value.split()
+    return len(words) > 1 and any(word.startswith("-") for word in words)
 
 
 def _is_shell_text(argv: Sequence[str], at: int) -> bool:
@@ -88,8 +115,16 @@ def _is_shell_text(argv: Sequence[str], at: int) -> bool:
     return any(basename(word) in SHELLS for word in argv[max(0, at - 3) : at - 1])
 
 
-def expand_config(config: Config, environ: Mapping[str, str]) -> tuple[Config, list[str]]:
-    """The config as it is run, its words, environment and paths filled in, and the names that nothing sets.
+class Filled(NamedTuple):
+    """A config as it is run, and the names for which it cannot be: see `Expansion`."""
+
+    config: Config
+    missing: list[str]
+    several: list[str]
+
+
+def expand_config(config: Config, environ: Mapping[str, str]) -> Filled:
+    """The config as it is run, its words, environment and paths filled in.
 
     The environment of a container is no part of its client's.
     """
@@ -109,7 +144,7 @@ def expand_config(config: Config, environ: Mapping[str, str]) -> tuple[Config, l
         "speculative": drafter,
     }
     missing = [*fill.missing, *([] if is_contained else outside.missing)]
-    return config.model_copy(update=stated), list(dict.fromkeys(missing))
+    return Filled(config.model_copy(update=stated), list(dict.fromkeys(missing)), list(dict.fromkeys(fill.several)))
 
 
 def _value(name: str, value: str, outside: Expansion) -> str:

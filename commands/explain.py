@@ -16,6 +16,7 @@ from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.reading import find_candidate, read_words
 from commands.paste.servers import INVOCATIONS, SHELLS, basename
 from commands.paste.variables import Variables, arg
+from commands.quoting import without_marks
 from commands.secrets import mask_argv, take_secrets, telling
 from domain import Config, JsonValue
 from engines import BY_NAME, ENGINES
@@ -52,7 +53,16 @@ class Explanation(BaseModel):
             stated["speculative"] = {
                 name: v for name, v in stated["speculative"].items() if v is not None and name not in _UNSAYABLE
             }
-        return stated | self.model_dump(exclude={"config"})
+        return {key: _unmarked(value) for key, value in stated.items()} | self.model_dump(exclude={"config"})
+
+
+def _unmarked(value: JsonValue) -> JsonValue:
+    """A value as its writer meant it."""
+    if isinstance(value, dict):
+        return {key: _unmarked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unmarked(item) for item in value]
+    return without_marks(value) if isinstance(value, str) else value
 
 
 def explain(text: str) -> Explanation:

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from commands.quoting import without_marks
 from commands.secret_places import find_spots, is_script_at, replaced
 from domain import Config, JsonValue
 from engines import ENGINES
+from engines.flag_table import words_of_flag
 from redaction import HIDDEN_PREFIX, MASK, is_reference, is_secret_flag, is_secret_name, is_telling, mask_text
 
 _POINTER = re.compile(
-    r"\$(?:(?:env:)?(?P<bare>[A-Za-z_]\w*)|\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\})|%(?P<dos>\w+)%"
+    r"(?<!\\)\$(?:(?:env:)?(?P<bare>[A-Za-z_][A-Za-z0-9_]*)|\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\})|%(?P<dos>\w+)%"
 )
 _API_KEY_FLAG = re.compile(r"--?api[-_]key")
 _API_KEY_NAME = re.compile(r"(VLLM|SGLANG|LLAMA)_API_KEY")
@@ -70,7 +72,8 @@ def take_secrets(config: Config) -> tuple[Config, dict[str, str]]:
     flags = [mask_flag(text, known) for text in config.unknown_flags]
     other = config.model_dump(mode="json", exclude={"argv", "env", "unknown_flags"})
     masked = _mask_values(other, known)
-    return Config.model_validate({**masked, **kept, "unknown_flags": flags}), secrets
+    said = {place: without_marks(value) for place, value in secrets.items()}
+    return Config.model_validate({**masked, **kept, "unknown_flags": flags}), said
 
 
 def _mask_values(value: JsonValue, known: Sequence[str]) -> JsonValue:
@@ -91,7 +94,7 @@ def mask_flag(text: str, known: Sequence[str] = ()) -> str:
 
 def said_by(config: Config) -> list[str]:
     """The words of a config; without words of its own, what it says to the server in no field."""
-    return list(config.argv) or [word for text in config.unknown_flags for word in text.split(" ", 1)]
+    return list(config.argv) or [word for text in config.unknown_flags for word in words_of_flag(text)]
 
 
 def places_of(config: Config) -> list[str]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import itertools
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from commands.edit import SERVER_FIELDS
 from commands.explain import read_argv
 from commands.write import CommandError, command_of
 from domain import Config, JsonValue, Run, RunState, Speculation
+from engines import BY_NAME
 
 MOST_VALUES = 64  # of one field
 NONE_WORDS = ("none", "unset")
 DRAFT_TOKENS = "speculative.num_tokens"
-_RANGE = re.compile(r"(-?\d+)\s*\.\.\s*(-?\d+)$")
+_RANGE = re.compile(r"(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})$")  # more digits are no number of anything
 
 
 class Axis(NamedTuple):
@@ -43,12 +45,32 @@ class Estimate:
     basis: str
 
 
+def field_named(name: str, config: Config) -> str:
+    """The field of this name, or the one that its engine's flag of this name says; raises CommandError.
+
+    'max_num_seqs', 'speculative.num_tokens'; 'gpu_memory_utilization' is gpu_memory_fraction where the engine says so.
+    """
+    outer, _, inner = name.partition(".")
+    if name in SERVER_FIELDS or (outer == "speculative" and inner in Speculation.model_fields):
+        return name
+    engine = BY_NAME.get(config.engine)
+    if engine and engine.commands:
+        for field, said in engine.commands.read_command([f"--{name.replace('_', '-')}", "1"], {}).fields.items():
+            return f"{field}.{next(iter(said))}" if isinstance(said, dict) else field
+    raise CommandError(f"There is no field {name[:80]}.")
+
+
 def read_values(field: str, text: str) -> tuple[JsonValue, ...]:
     """'0..3, 8, none' as (0, 1, 2, 3, 8, None), in the field's own type; raises CommandError in words."""
+    return read_words(field, text, lambda word: _typed(field, word))
+
+
+def read_words(field: str, text: str, typed: Callable[[str], JsonValue]) -> tuple[JsonValue, ...]:
+    """The same, of anything: `typed` makes a value of a word, and raises where that is none."""
     found: list[JsonValue] = []
     for part in (part.strip() for part in text.split(",") if part.strip()):
         for word in _expand(part):
-            value = None if word.lower() in NONE_WORDS else _typed(field, word)
+            value = None if word.lower() in NONE_WORDS else typed(word)
             if value not in found or isinstance(value, bool):
                 found.append(value)
     if not found:
@@ -68,7 +90,12 @@ def _expand(part: str) -> list[str]:
     return [str(number) for number in range(first, last + 1)]
 
 
-def _typed(field: str, word: str) -> JsonValue:
+def checked_values(field: str, values: Sequence[JsonValue]) -> tuple[JsonValue, ...]:
+    """The same values in the field's own type, None among them; raises CommandError."""
+    return tuple(None if value is None else _typed(field, value) for value in values)
+
+
+def _typed(field: str, word: JsonValue) -> JsonValue:
     owner, name = (Speculation, field.partition(".")[2]) if "." in field else (Config, field)
     known = owner.model_fields.get(name)
     if known is None:

@@ -11,14 +11,20 @@ from commands.explain import read_argv
 from commands.paste.containers import Container, find_runtime, port_pair, read_container
 from commands.paste.servers import SCRIPTS, basename, find_server
 from commands.paste.variables import arg
+from commands.quoting import without_marks
 from commands.secrets import as_references, as_words
 from domain import Config
 from engines import BY_NAME
+from engines.flag_table import words_of_flag
 from errors import PitwallError
 
 RUNTIMES = {"podman": "podman", "docker": "docker", "compose": "docker", "kubernetes": "docker"}
-_REFERENCE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
-_BARE_WORD = re.compile(r"~?[\w@%+=:,./-]+")
+_REFERENCE = re.compile(r"(?<!\\)(?:\\\\)*\$[A-Za-z_{]")
+_HOME = re.compile(r"~[\w.-]*(?:/|$)")
+_IN_DOUBLE = re.compile(r"(?P<dollar>(?<!\\)\\*\$(?=[A-Za-z_{]))|(?:^|(?<=[:=]))(?P<tilde>\\+)(?=~)|[\\\"`$]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_UNSEEN = re.compile(rf"{_CONTROL.pattern}|[\\']")
+_BARE_WORD = re.compile(r"[\w@%+=:,./~-]+")
 
 
 class CommandError(PitwallError):
@@ -113,7 +119,7 @@ def _started_by_image(config: Config) -> Sequence[str]:
 def _runtime_words(config: Config) -> list[str]:
     """`podman run ...` up to the image; what the config's own words tell the runtime and no field holds is kept."""
     container = _container_of(config)
-    flags = [word for text in (container.flags if container else []) for word in text.split(" ", 1)]
+    flags = [word for text in (container.flags if container else []) for word in words_of_flag(text)]
     words = [RUNTIMES[config.launcher], "run", *flags]
     if config.gpus and config.gpus not in (
         config.env.get("CUDA_VISIBLE_DEVICES"),
@@ -175,7 +181,22 @@ def _quote(word: str) -> str:
     """A word in the quotes it needs; references in it stay references."""
     if _BARE_WORD.fullmatch(word):
         return word
+    if home := _HOME.match(word):  # within quotes it would be no home
+        return home[0] + (_quote(word[home.end() :]) if home.end() < len(word) else "")
     if not _REFERENCE.search(word):
-        return shlex.quote(word)
-    escaped = re.sub(r'([\\"`])', r"\\\1", word)
-    return '"' + re.sub(r"\$(?![A-Za-z_{])", r"\\$", escaped) + '"'
+        said = without_marks(word)
+        return "$'" + _UNSEEN.sub(_by_code, said) + "'" if _CONTROL.search(said) else shlex.quote(said)
+    return '"' + _IN_DOUBLE.sub(_escape, word) + '"'
+
+
+def _by_code(match: re.Match[str]) -> str:
+    """A control character, which no terminal passes on, by its number; a quote or a backslash escaped."""
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code > 0x7F else f"\\{code:03o}" if _CONTROL.match(match[0]) else "\\" + match[0]
+
+
+def _escape(match: re.Match[str]) -> str:
+    """What stands in double quotes for a piece of a word: a `$` and what marks it are written alike in both."""
+    if match["tilde"]:
+        return "\\" * (len(match["tilde"]) // 2 * 2)
+    return match["dollar"] or "\\" + match[0]

@@ -1,4 +1,7 @@
-"""`python -m demo serve ...` runs the demo engine's server; `python -m demo model --dir DIR` makes its model files."""
+"""`python -m demo serve ...` runs the demo engine's server; `python -m demo model --dir DIR` makes its model files.
+
+`python -m demo paced ...` is a stand-in of known truth, which runs no model.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import argparse
 import sys
 from pathlib import Path
 
+from demo import paced
 from demo.model import DEMO
 from demo.server import CannotServeError, add_serve_flags, make_demo_model, serve
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["paced"]:
+        return paced.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     add_serve_flags(commands.add_parser("serve", help="serve a model file over HTTP, with the flags of llama-server"))

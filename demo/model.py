@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
-    from gguf import GGUFWriter
+    from gguf import GGMLQuantizationType, GGUFWriter
 
     Weights = dict[str, np.ndarray]
 
@@ -121,16 +121,26 @@ def layer_weights(shape: Shape, scale: float, matrix: Callable[[int, int, float]
     return tensors | {f"{norm}_norm.weight": np.ones(width, np.float32) for norm in ("attn", "ffn")}
 
 
-def write_gguf(path: Path, name: str, weights: Weights, shape: Shape, layers: int, vocabulary: Vocabulary) -> None:
-    """Write the first `layers` layers with 8-bit weights as one GGUF file, whole or not at all (renamed when done)."""
+def write_gguf(
+    path: Path,
+    name: str,
+    weights: Weights,
+    shape: Shape,
+    layers: int,
+    vocabulary: Vocabulary,
+    weight_type: GGMLQuantizationType | None = None,
+) -> None:
+    """Write the first `layers` layers as one GGUF file, whole or not at all (renamed when done).
+
+    weight_type: of the matrices, 8-bit unless given; the norms stay at 32 bits.
+    """
     from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType, quantize
 
-    weight_type = GGMLQuantizationType.Q8_0
-
+    weight_type = weight_type or GGMLQuantizationType.Q8_0
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     writer = GGUFWriter(partial, "llama")
     writer.add_name(name)
-    writer.add_file_type(LlamaFileType.MOSTLY_Q8_0)
+    writer.add_file_type(LlamaFileType[f"MOSTLY_{weight_type.name}"])
     describe_shape(writer, shape, layers)
     describe_vocabulary(writer, vocabulary)
     for tensor_name, tensor in weights.items():

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from domain import Config, JsonValue
 from engines.flag_table import FlagTable
-from samples import CounterSample, LogSample, SlotSample
+from samples import CounterSample, LatencySample, LogSample, SlotSample
 
 
 # --- logs -----------------------------------------------------------------------------------------------------------
@@ -133,6 +133,16 @@ class MetricDefinition(NamedTuple):
     null_reason: str | None
 
 
+# --- tokenizers -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class TokenizerApi:
+    """How a server's /tokenize and /detokenize speak; answers hold 'tokens', and the text under `text_field`."""
+
+    text_field: str
+    special_field: str  # whether the tokens that a prompt begins with are added
+    template_path: str | None = None  # makes a prompt of messages; None: /tokenize takes messages itself
+
+
 # --- command lines --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -201,6 +211,12 @@ class CounterMap(Protocol):
 
     def slot_samples(self, scrape: Scrape) -> list[SlotSample]: ...
 
+    HISTOGRAM_NAMES: frozenset[str]  # of its latency histograms; looked at more seldom
+
+    def latency_samples(self, scrape: Scrape) -> list[LatencySample]:
+        """The latency histograms, as far as it has them, one a rank."""
+        ...
+
 
 class CommandLine(Protocol):
     """engines/<name>/flags.py: its flags, read and written."""
@@ -233,6 +249,7 @@ class Engine:
     is_told_by_version: bool = False  # nobody else answers there
     packages: tuple[str, ...] = ()  # the Python packages that it may have come in
     sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
+    tokenizer: TokenizerApi | None = None  # None: its server cuts no text for us
     takes_ignore_eos: bool = False  # in a request, beyond the standard
     request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # what makes a stream tell its token counts
     stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # the same, said among these

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from domain import Config, JsonValue
 from engines.base import Reading
-from engines.flag_table import FlagTable, Item
+from engines.flag_table import FlagTable, Item, words_of_flag
 
 Kind = Literal["text", "integer", "number", "true", "false"]
 LARGEST_PORT = 65535
@@ -137,11 +137,10 @@ class Grammar:
         return words
 
     def _split_unknown(self, text: str) -> list[str]:
-        name, blank, rest = text.partition(" ")
-        if not blank:
-            return [text]
+        name, *values = words_of_flag(text)
         flag, _ = self.table.find(name)
-        return [name, *rest.split(" ")] if flag and flag.takes == "many" else [name, rest]
+        takes_many = flag is not None and flag.takes == "many"
+        return [name, *(word for value in values for word in (value.split(" ") if takes_many else [value]))]
 
 
 def write_flag(flag: str, key: Key, value: JsonValue) -> list[str]:

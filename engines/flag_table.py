@@ -45,6 +45,12 @@ def is_flag(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and not _NUMBER.match(word) and not re.search(r"^[^=]*\s", word)
 
 
+def words_of_flag(text: str) -> list[str]:
+    """A flag and its value, written as one text, as the words they are: '--x=a b' is one."""
+    name, blank, value = text.partition(" ")
+    return [name, value] if blank and "=" not in name else [text]
+
+
 @dataclass(frozen=True)
 class FlagTable:
     """The flags of one engine, read from its `flag_names.txt` when first needed.

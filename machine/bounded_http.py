@@ -1,4 +1,4 @@
-"""GET at a server that is not ours: no answer is larger, longer or more tightly packed than we are ready for.
+"""Requests to a server that is not ours: no answer is larger, longer or more tightly packed than we are ready for.
 
 httpx bounds the silence between two bytes and nothing else: a byte a second goes on for ever, a body without an end
 into memory. Here one request has one deadline, from the connection to the last byte, and a most of bytes, unpacked.
@@ -76,6 +76,7 @@ class BoundedHttp:
         headers: Mapping[str, str] | None = None,
         connect_s: float = 1.0,
         silence_s: float = 3.0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """`connect_s` and `silence_s` bound one wait; raises httpx.InvalidURL only when it is asked."""
         self.headers = dict(headers or {})
@@ -83,17 +84,24 @@ class BoundedHttp:
         self._waits = {"connect": connect_s, "read": silence_s, "write": silence_s, "pool": silence_s}
         self._allowance = _Allowance()
         self._pool = httpcore.ConnectionPool(
-            max_connections=1, network_backend=_BoundedBackend(self._allowance), keepalive_expiry=30.0
+            max_connections=1, network_backend=_BoundedBackend(self._allowance), keepalive_expiry=30.0, ssl_context=tls
         )
 
     def get(self, path: str, limits: ReadLimits) -> Answer:
         """Raises NoAnswerError, BadAnswerError, or httpx.InvalidURL. A kept connection that ended is made anew once."""
+        return self._ask("GET", path, limits, None)
+
+    def post(self, path: str, body: bytes, limits: ReadLimits) -> Answer:
+        """As `get`, so the body may come twice: for what may be said again."""
+        return self._ask("POST", path, limits, body)
+
+    def _ask(self, method: str, path: str, limits: ReadLimits, body: bytes | None) -> Answer:
         self._allowance.begin(limits)
         try:
             try:
-                return self._get(path, limits)
+                return self._once(method, path, limits, body)
             except DROPPED:
-                return self._get(path, limits)
+                return self._once(method, path, limits, body)
         except httpcore.TimeoutException:
             if not self._allowance.has_begun:
                 raise NoAnswerInTimeError("no answer in time") from None
@@ -106,11 +114,14 @@ class BoundedHttp:
     def close(self) -> None:
         self._pool.close()
 
-    def _get(self, path: str, limits: ReadLimits) -> Answer:
+    def _once(self, method: str, path: str, limits: ReadLimits, sent: bytes | None) -> Answer:
         url = httpx.URL(f"{self._base_url}{path}")
         target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         headers = [*ASKED.items(), *self.headers.items()]
-        with self._pool.stream("GET", target, headers=headers, extensions={"timeout": self._waits}) as answer:
+        if sent is not None:
+            headers += [("Content-Type", "application/json"), ("Content-Length", str(len(sent)))]
+        waits = {"timeout": self._waits}
+        with self._pool.stream(method, target, headers=headers, content=sent, extensions=waits) as answer:
             body = _unpacked(answer.iter_stream(), _packing(answer, path), limits.body_bytes, path)
             phrase = answer.extensions.get("reason_phrase", b"").decode("ascii", "replace")
             return Answer(answer.status, phrase, body)

@@ -13,6 +13,7 @@ from machine.ports import dial_host, host_and_port
 
 MACHINE_ID_PATH = Path("/etc/machine-id")
 BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
+INTERNET = (socket.AF_INET, socket.AF_INET6)
 REMOTE = "remote-"  # and the host: the id of a machine that is known by a URL alone
 
 
@@ -25,9 +26,17 @@ def machine_id(path: Path = MACHINE_ID_PATH, hostname: str | None = None) -> str
 def machine_at(base_url: str, here: str) -> str:
     """The id of the machine where a URL leads; `here` is the one of this machine."""
     host = host_and_port(base_url)[0]
-    own = {known.address.partition("%")[0] for card in psutil.net_if_addrs().values() for known in card}
-    is_own = any(address in own or ip_address(address).is_loopback for address in _addresses(host))
+    own = own_addresses()
+    is_own = host.lower() == socket.gethostname().lower() or any(
+        address in own or ip_address(address).is_loopback for address in _addresses(host)
+    )
     return here if is_own else f"{REMOTE}{host}"
+
+
+def own_addresses() -> set[str]:
+    """The IP addresses of this machine's network cards."""
+    cards = psutil.net_if_addrs().values()
+    return {one.address.partition("%")[0] for card in cards for one in card if one.family in INTERNET}
 
 
 def _addresses(host: str) -> set[str]:

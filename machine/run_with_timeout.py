@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import selectors
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 
 class Ended(NamedTuple):
@@ -46,6 +47,51 @@ def read_bounded(
         finally:
             process.kill()
     return printed if returncode == 0 else None
+
+
+class Told(NamedTuple):
+    """What a process said within its bounds; `returncode` None: it was killed because time or bytes were spent."""
+
+    returncode: int | None
+    stdout: bytes
+    stderr: bytes
+
+
+def ask_bounded(argv: Sequence[str], stdin: bytes, timeout_s: float, most_bytes: int) -> Told:
+    """Ask a process one thing on its standard input; raises OSError when it cannot start.
+
+    Both outputs together may hold `most_bytes`; what was said before the bound is given.
+    """
+    deadline = time.monotonic() + timeout_s
+    with tempfile.TemporaryFile() as question:  # a pipe that nobody reads would hold us up
+        question.write(stdin)
+        question.seek(0)
+        with subprocess.Popen(argv, stdin=question, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout and process.stderr
+            said = {process.stdout: bytearray(), process.stderr: bytearray()}
+            try:
+                _hear(said, deadline, most_bytes)
+                returncode: int | None = process.wait(max(deadline - time.monotonic(), 0.0))
+            except subprocess.TimeoutExpired:
+                returncode = None
+            finally:
+                process.kill()
+    return Told(returncode, bytes(said[process.stdout]), bytes(said[process.stderr]))
+
+
+def _hear(said: Mapping[IO[bytes], bytearray], deadline: float, most_bytes: int) -> None:
+    """Read both outputs to their ends; raises TimeoutExpired when the time or the bytes are spent."""
+    with selectors.DefaultSelector() as waiting:
+        for stream in said:
+            waiting.register(stream, selectors.EVENT_READ)
+        while waiting.get_map():
+            for key, _ in waiting.select(max(deadline - time.monotonic(), 0.0)):
+                data = os.read(key.fd, 1 << 16)
+                said[key.fileobj].extend(data)  # type: ignore[index]
+                if not data:
+                    waiting.unregister(key.fileobj)
+            if time.monotonic() >= deadline or sum(map(len, said.values())) > most_bytes:
+                raise subprocess.TimeoutExpired("", 0.0)
 
 
 def _printed(process: subprocess.Popen[bytes], deadline: float, most_bytes: int) -> bytes:

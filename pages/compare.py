@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.comparison import comparison_of
 from reports.evidence import evidence_of
 from reports.run_report import report_on
 from web import charts
 from web.actions import is_operator
-from web.compare.asking import asked_by_address
+from web.compare.adopt import adopt_form, adopted_notes
+from web.compare.arms_head import head_and_runs, show_arms
+from web.compare.asking import answered, asked_by_address
 from web.compare.comparison import evidence_table
+from web.compare.compatibility_table import compatibility_section
 from web.compare.config_table import config_table
 from web.compare.more_repeats import offer_more_repeats
 from web.compare.published import published_group
-from web.compare.repeats_panel import baseline_picker, objective_picker, offer_repeats, settings_panel
-from web.compare.sheet import all_numbers, arm_line, as_its_arm, colors_of, decision_sheet
+from web.compare.repeats_panel import (
+    margin_input,
+    objective_picker,
+    offer_repeats,
+    settings_panel,
+    tell_earlier,
+    workload_picker,
+)
+from web.compare.report_notes import report_notes
+from web.compare.sheet import all_numbers, as_its_arm, colors_of, decision_sheet
 from web.compare.shown_sql import show_the_sql
-from web.context import services
+from web.compare.viewpoint_section import viewpoint_section
+from web.fleet import OF_ANOTHER, asked_about, away_ids, away_runs, newest_of_all
+from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
-from web.picker import nothing_yet, pick_runs, tell_unknown
+from web.picker import nothing_yet, tell_unknown
+from web.replay.choice import replay_link
+from web.report.button import report_button
 from web.sharing.bundle_button import bundle_button
 from web.sharing.share_dialog import share_button
 from web.visible import visible_runs
@@ -28,50 +42,70 @@ NEWEST = 200
 MOST = 24  # runs: eight arms of three starts each
 
 runs = visible_runs(NEWEST)
+if away := away_runs(st.query_params.get_all("run")):  # where some of another machine are asked for, all are offered
+    known = {run.id for run in runs}
+    others = {run.id: run for run in [*away, *newest_of_all(NEWEST)] if run.id not in known}
+    runs = [*runs, *others.values()]
 finished = sorted((run for run in runs if run.state == "finished"), key=lambda run: run.started_at or run.created_at)
 last = [run for run in finished if finished[-1].batch_id and run.batch_id == finished[-1].batch_id]
-default = [run.id for run in (last if len(last) > 1 else finished[-3:])]
-prompt = "Runs to compare; the first is the baseline"
-picked = pick_runs(runs, default[:MOST], prompt, key="compare-runs", most=MOST)
+proposed = last if len(last) > 1 else finished[-3:]
+# What does not speculate comes first: it is the baseline that speculation is held against.
+default = [run.id for run in sorted(proposed, key=lambda run: run.config.speculative is not None)]
+head, picked = head_and_runs(runs, default[:MOST], MOST)
 tell_unknown(picked)
 if len(picked.runs) < 2:
     if runs or not is_operator():
         st.info("Pick two or more runs. The first is the baseline the others are held against.")
     else:
         nothing_yet()
+    compatibility_section()
     published_group()
     st.stop()
 
 asking, problems = asked_by_address()
-for problem in problems:
+asked = asked_about(picked.runs, with_earlier=True)
+report, not_shared = answered(asked, picked.runs, asking)
+for problem in [*problems, *not_shared]:
     st.warning(markdown_text(problem))
 ids = [run.id for run in picked.runs]
-report = comparison_of(services().store, picked.runs, asking)
 if not report.arms:
     st.info("The address leaves out every run: nothing is left to compare.")
     st.stop()
 colors = colors_of(report, picked.runs)
-st.html(arm_line(report, colors))
+show_arms(head, report, colors, ids)
+for note in report_notes(report):
+    st.caption(markdown_text(note))
+adopted_notes(picked.runs)
 if report.answers:
     decision_sheet(report, asking, colors)
+    tell_earlier(report)
 else:
     st.info("These runs repeat one configuration: pick one of another to compare them with.")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     objective_picker(report)
-    baseline_picker(report, ids)
+    workload_picker(report)
+    margin_input(report)
     settings_panel(report, asking, {run.id: run.name for run in picked.runs})
-    share_button(picked.runs, "compare")
-    bundle_button(picked.runs, "compare")
-    show_the_sql(ids)
-if is_operator():
-    offer_repeats(report, ids)
+    if not away_ids(picked.runs):
+        share_button(picked.runs, "compare")
+        bundle_button(picked.runs, "compare")
+        report_button(picked.runs, "compare", asking)
+        adopt_form(report.arms, picked.runs)
+        show_the_sql(ids)
+    replay_link([arm.runs[0].run_id for arm in report.arms])
+if away_ids(picked.runs):
+    st.caption(OF_ANOTHER)
+elif is_operator():
+    offer_repeats(report, picked.runs)
     offer_more_repeats(report)
-reports = [as_its_arm(one, report, colors) for one in report_on(services().store, picked.runs)]
-all_numbers(report, reports, colors)
+reports = [as_its_arm(one, report, colors) for one in report_on(asked, picked.runs)]
+all_numbers(asked, report, reports, colors)
+viewpoint_section(report, asking, picked.runs, colors)
 st.subheader("What differs in the configuration")
 st.html(config_table(report.arms, colors))
 with st.expander("What the numbers rest on, run by run"):
-    st.html(evidence_table(reports, evidence_of(services().store, picked.runs)))
+    st.html(evidence_table(reports, evidence_of(asked, picked.runs), machine_titles(asked)))
 st.subheader("Over time since ready")
 charts.over_time(reports)
+compatibility_section()
 published_group()

@@ -5,7 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_operator
-from web.launch import attach_form, editor, import_form, launch_check, launch_form, source_picker, sweep_form
+from web.launch import (
+    attach_form,
+    editor,
+    host_choice,
+    import_form,
+    launch_check,
+    launch_form,
+    source_picker,
+    sweep_form,
+)
+from web.launch.command_gotchas import command_gotchas
 
 
 def configure() -> None:
@@ -22,8 +32,10 @@ def configure() -> None:
         # The form has a place of its own: were it moved by what appears above, it would forget what is being typed.
         above, form = st.container(), st.container()
         with above:
+            host_choice.choose_host()
             launch_check.exact_command()
             launch_check.lacks()
+            command_gotchas()
         with form:
             launch_form.launch()
         launch_check.changes()

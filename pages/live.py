@@ -1,18 +1,18 @@
-"""Live: runs side by side as they happen, with any finished run laid under them."""
+"""Live: runs side by side as they happen, with any finished run as an overlay."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from reports.comparison import not_comparable
-from web.actions import is_operator, stop_buttons
+from web.actions import is_operator
 from web.compare.sentence import refusal_words
 from web.context import services
 from web.live.component import live_plot
-from web.live.next_runs import next_of_batch
-from web.picker import nothing_yet, pick_runs, tell_unknown
-from web.runs.workload_panel import workload_progress
-from web.sharing.share_dialog import share_button
+from web.live.elsewhere_picker import runs_elsewhere
+from web.live.head import live_head
+from web.picker import nothing_yet, tell_unknown
+from web.theme import colors_apart
 from web.visible import visible_runs
 
 NEWEST = 200
@@ -21,19 +21,20 @@ GHOSTS_BY_DEFAULT = 3
 runs = visible_runs(NEWEST)
 live = [run.id for run in runs if run.state.is_live]
 ghosts = [run.id for run in runs if run.state == "finished"][:GHOSTS_BY_DEFAULT][::-1]
-prompt = "Runs to watch; finished ones are laid under the live ones"
-picked = pick_runs(runs, live or ghosts, prompt, key="live-runs")
+picked = live_head(runs, live or ghosts)
 tell_unknown(picked)
-if picked.runs:
-    with st.container(horizontal=True):
-        stop_buttons(picked.runs)
-        share_button(picked.runs, "live")
-    next_of_batch(runs, picked.runs)
-    workload_progress(picked.runs)
+there = runs_elsewhere()
+if picked.runs or there:
     names = {run.id: run.name for run in picked.runs}
     found = not_comparable(services().store, picked.runs)
     reasons = {run_id: refusal_words(row, names) for run_id, row in found.items()}
-    live_plot({run.id: run.color for run in picked.runs}, not_comparable=reasons)
+    colors = colors_apart([*(run.color for run in picked.runs), *range(len(there))])
+    live_plot(
+        dict(zip([*names, *(run.id for run in there)], colors, strict=True)),
+        not_comparable=reasons | {run.id: "another Pitwall measures it" for run in there},
+        names=names | {run.id: f"{run.peer}: {run.name}" for run in there},
+        links={run.id: run.url for run in there},
+    )
 elif not runs and is_operator():
     nothing_yet()
 else:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
+from reports.facts import facts_of
 from reports.run_report import report_on
 from web import charts, places
 from web.actions import is_operator
-from web.context import services
+from web.fleet import asked_about, away_ids
 from web.markup import markdown_text
 from web.runs import provenance_panel, run_page
 from web.runs.declare_load import declare_load
+from web.runs.load_panel import load_panel
+from web.runs.load_results import load_results
+from web.runs.node_panel import node_panel
+from web.runs.people_panel import people_panel
+from web.runs.physics_panel import physics_panel
+from web.runs.server_latency import server_latency_table
+from web.runs.server_log import server_log
 from web.runs.workload_panel import workload_progress
 from web.visible import visible_run, visible_runs
 
@@ -26,15 +34,25 @@ if run is None:
         st.page_link(places.RUNS, label="All runs")
     st.stop()
 
-(report,) = report_on(services().store, [run])
+st.set_page_config(page_title=f"{run.name} · Pitwall")
+asked = asked_about([run])
+(report,) = report_on(asked, [run])
+(facts,) = facts_of(asked, [run])
 run_page.header(report)
 run_page.actions(run)
 run_page.cause(run)
-declare_load(run)
-workload_progress([run])
-run_page.numbers(report)
+if not away_ids([run]):
+    people_panel(run)
+    declare_load(run)
+    load_panel(run)
+    workload_progress([run])
+run_page.numbers(report, facts)
+load_results(run)
+server_latency_table(asked, run)
 if report.windows:
     charts.over_time([report])
+node_panel(run)
+physics_panel(report, facts)
 left, right = st.columns([1, 1])
 with left:
     run_page.timeline(run)
@@ -43,4 +61,4 @@ with right:
     run_page.configuration(run)
     provenance_panel.provenance(run)
     provenance_panel.reproduce(run)
-run_page.log(run)
+server_log(run)

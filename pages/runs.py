@@ -5,26 +5,41 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import Run, RunState
-from reports.run_report import report_on
+from reports.run_line import in_order
+from storage.ask import run_queries
 from web import markup
 from web.actions import demo_buttons
+from web.compare.adopt import adopted_section
 from web.compare.published import published_section
 from web.context import services
+from web.fleet import scope_asked
+from web.machines.lake_panel import lake_panel
+from web.machines.machine_list import machine_list
+from web.machines.machine_titles import machine_titles
 from web.runs.change_list import links_and_changes
+from web.runs.delete_runs import deleted_runs, disk_and_rule
+from web.runs.grouped_runs import choose_grouping, grouped_runs
 from web.runs.queue_panel import queue
 from web.runs.run_cards import live_cards
-from web.runs.run_table import pick_from_table
+from web.runs.run_filters import run_filters
+from web.runs.run_table import choose_columns, how_many, lines_here, run_table
+from web.saved_views import view_list
 
-NEWEST = 50  # of those that wait, and of those that have ended
+NEWEST = 50  # of those that wait
+SHOWN = 200  # of those that have ended, the newest that the filters let through
+GROUPED = 1_000  # likewise, where a row is a group
 LIVE = [state for state in RunState if state.is_live]
-FINAL = [state for state in RunState if state.is_final]
 
-st.html(
-    '<h1 class="pw-title">Pitwall</h1>'
-    '<p class="pw-lead">Launch configurations of a language model server, watch them live side by side, '
-    "and learn which is faster and why.</p>"
-    '<p class="pw-lead pw-muted">Every number says who measured it and how; what cannot be compared is not ranked.</p>'
-)
+scope = scope_asked()
+choices = run_queries.run_choices(scope)
+if not choices.runs:
+    st.html(
+        '<h1 class="pw-title">Pitwall</h1>'
+        '<p class="pw-lead">Launch configurations of a language model server, watch them live side by side, '
+        "and learn which is faster and why.</p>"
+        '<p class="pw-lead pw-muted">Every number says who measured it and how; what cannot be compared is not '
+        "ranked.</p>"
+    )
 demo_buttons()
 
 
@@ -54,12 +69,31 @@ def follow_changes(runs: list[Run]) -> None:
 
 live_now()
 
-ended = services().store.runs(FINAL, NEWEST)
 st.subheader("Finished runs")
-if ended:
-    pick_from_table(report_on(services().store, ended))
+if choices.runs:
+    machines = machine_titles(scope)
+    wanted = run_filters(choices, machines, "runs")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by, speed = choose_grouping()
+        columns = choose_columns(choices)
+        view_list("runs")
+    found = run_queries.find_runs(scope, wanted, GROUPED if by else SHOWN)
+    lines = lines_here(found)
+    found = in_order(found, lines, wanted.order_by)
+    if not found:
+        st.info("No run is like that.")
+    elif by:
+        grouped_runs(found, lines, by, speed, columns, machines)
+    else:
+        of_all = choices.runs - (0 if wanted.marks else choices.archived)
+        run_table(found, lines, columns, machines, how_many(found, of_all, wanted))
 else:
     st.info("No run has ended yet. Run the demo: three configurations of a real server, about two minutes.")
 
+adopted_section()
 published_section()
+deleted_runs()
+disk_and_rule()
+machine_list(scope)
+lake_panel()
 links_and_changes()

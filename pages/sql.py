@@ -18,4 +18,5 @@ with left:
     sql_page.answer()
 with right:
     sql_page.saved()
+    sql_page.history()
     sql_page.schema()

@@ -23,6 +23,8 @@ DIMENSIONS = {
     "node": "node {}",
     "band": "{} band",
     "workload": "{}",
+    "category": "{}",
+    "versus": "over {}",
 }
 WORDS = {
     "accept": "acceptance",
@@ -115,10 +117,15 @@ class Command:
     text: str
 
 
+def load_sources() -> list[dict[str, Any]]:
+    """The documents: id, title, sha256."""
+    return _json("sources.json")
+
+
 @cache
 def load_published() -> dict[str, Published]:
     """Every configuration by its id, in the order of the sources."""
-    sources = {one["id"]: Source(**one) for one in _json("sources.json")}
+    sources = {one["id"]: Source(**one) for one in load_sources()}
     numbers: dict[str, list[Number]] = {}
     doubts = _json("doubts.json")
     for row in _rows("measurements.csv"):
@@ -133,6 +140,13 @@ def load_published() -> dict[str, Published]:
         assert isinstance(fields, dict)
         fields[row["field"]] = (row["value"], int(row["line"]))
     return found
+
+
+@cache
+def numbers_by_id() -> dict[str, Number]:
+    """Every number by the id of its row."""
+    doubts = _json("doubts.json")
+    return {row["id"]: _number(row, doubts) for row in _rows("measurements.csv")}
 
 
 @cache

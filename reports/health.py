@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from collectors.loop import Freshness
-from storage.store import StoreHealth
+from storage.health import StoreHealth
 
 BEHIND_S = 30.0  # what was given so long ago and is not durable, or not published, is told
 BEHIND_BYTES = 64 << 20  # of a log

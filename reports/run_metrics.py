@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from analysis.evidence.loads import LoadRecord, common_keys, decode_tokens, has_decoding, is_whole
-from analysis.evidence.measure import measure, quantile
-from analysis.evidence.objectives import Kind, Objective
+from analysis.evidence.loads import LoadRecord, is_whole
+from analysis.evidence.measure import LATENCIES as OF_REQUEST
+from analysis.evidence.measure import evidence_keys, measure, quantile
+from analysis.evidence.objectives import TERMS, Kind, Objective
 from analysis.facts import RunFacts
+from analysis.replicates import tokens_per_j
 from reports.run_report import RunReport
-from samples import RequestRecord
 
 
 class Section(StrEnum):
@@ -40,9 +41,9 @@ class Named:
 Values = dict[Named, float | None]
 QUANTILES = (50, 95, 99)
 LATENCIES = (
-    ("Time to first token", "sent to first token", lambda r: r.ttft_ms),
-    ("Time per output token", "after the first token", lambda r: _per_token_ms(r)),
-    ("End-to-end latency", "sent to ended", lambda r: r.total_ms),
+    ("Time to first token", "sent to first token", Kind.TTFT_MS),
+    ("Time per output token", "after the first token", Kind.TPOT_MS),
+    ("End-to-end latency", "sent to ended", Kind.E2E_MS),
 )
 STARTUP = (
     ("weights_load_s", "Weights", "reading the weights"),
@@ -57,15 +58,11 @@ def metrics_of(report: RunReport, facts: RunFacts, started: Mapping[str, Any]) -
     told: Values = {}
     for part in (_speed(report, facts), _latency(facts), _speculation(report), _capacity(started)):
         told |= dict(part)
-    return told | dict(_startup(report, started)) | dict(_power(facts))
+    return told | dict(_startup(facts, started)) | dict(_power(facts))
 
 
 def _speed(report: RunReport, facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
-    for load in facts.loads[-1:]:
-        for objective in _speeds(load):
-            value = measure(load, objective, common_keys([load]), facts.speculates).value
-            named = Named(Section.SPEED, objective.title.capitalize(), "tok/s", objective.terms.meaning, True)
-            yield named, value
+    yield from client_speeds(facts)
     for title, value, meaning in (
         ("Decode speed, typical", report.summary.typical_tps, "median of the windows that hold decoding alone"),
         ("Single-stream peak, p99", _peak(report, "p99"), "99th percentile of the whole 2 s windows of one request"),
@@ -73,6 +70,14 @@ def _speed(report: RunReport, facts: RunFacts) -> Iterator[tuple[Named, float | 
         ("Decode speed, floor", report.summary.floor_tps, "10th percentile of these windows"),
     ):
         yield Named(Section.SPEED, title, "tok/s", meaning, True), value
+
+
+def client_speeds(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
+    """What our own client measured of its last load: of a stream, and of requests side by side."""
+    for load in facts.loads[-1:]:
+        for objective in _speeds(load):
+            value = measure(load, objective, evidence_keys([load], objective), facts.speculates).value
+            yield Named(Section.SPEED, objective.title.capitalize(), "tok/s", objective.terms.meaning, True), value
 
 
 def _peak(report: RunReport, which: str) -> float | None:
@@ -89,8 +94,8 @@ def _latency(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
     for load in facts.loads[-1:]:
         for concurrency in load.concurrencies:
             inside = [r for r in load.measured if r.concurrency == concurrency and is_whole(r)]
-            for title, meaning, of in LATENCIES:
-                values = [value for r in inside if (value := of(r))]
+            for title, meaning, kind in LATENCIES:
+                values = [value for r in inside if (value := OF_REQUEST[kind](r))]
                 yield from _quantiles(title, meaning, concurrency, values)
 
 
@@ -104,10 +109,6 @@ def _quantiles(
         where = "alone" if concurrency == 1 else f"{concurrency} at once"
         named = Named(Section.LATENCY, f"{title}, {where}, p{share}", "ms", meaning, False)
         yield named, quantile(values, share / 100) if values else None
-
-
-def _per_token_ms(request: RequestRecord) -> float | None:
-    return (request.decode_ms or 0.0) / decode_tokens(request) if has_decoding(request) else None
 
 
 def _speculation(report: RunReport) -> Iterator[tuple[Named, float | None]]:
@@ -134,20 +135,16 @@ def _capacity(started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]
     yield Named(Section.CAPACITY, "Weights in memory", "GiB", memory, False), loaded
 
 
-def _startup(report: RunReport, started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]]:
-    ready = report.time_to_ready_s if report.run.kind == "launched" else None
-    yield Named(Section.STARTUP, "Time to ready", "s", "from the start of the process", False), ready
+def _startup(facts: RunFacts, started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]]:
+    yield Named(Section.STARTUP, "Time to ready", "s", "from the start of the process", False), facts.startup_s
     for key, title, meaning in STARTUP:
         yield Named(Section.STARTUP, title, "s", meaning, False), _number(started.get(key))
 
 
 def _power(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
     last = facts.conditions[-1] if facts.conditions else None
-    tokens = sum(r.completion_tokens or 0 for load in facts.loads for r in load.measured)
-    energies = [one.energy_j for one in facts.conditions if one.energy_j]
-    energy_j = sum(energies) if energies and len(energies) == len(facts.loads) else None
-    per_joule = "output tokens over the energy of its GPUs while it was measured"
-    yield Named(Section.POWER, "Tokens per joule", "tok/J", per_joule, True), tokens / energy_j if energy_j else None
+    per_joule = TERMS[Kind.TOKENS_PER_J]
+    yield Named(Section.POWER, "Tokens per joule", per_joule.unit, per_joule.meaning, True), tokens_per_j(facts)
     clock = last.sm_clock_mhz_median if last else None
     yield Named(Section.POWER, "SM clock", "MHz", "median while a kernel ran"), clock
     cores = last.own_cores if last else None

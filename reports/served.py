@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from analysis.conditions import Conditions
 from analysis.config_diff import flatten
 from analysis.effective import Row
 from analysis.facts import Served
+from analysis.guard.gpu_limits import DRIVER, LIMITS, NUMBERS, POWER
 from domain import Config, JsonValue, Run
 
 # Where a server listens, how its command is spelled and what stands in a column of its own make no other configuration.
@@ -42,6 +44,7 @@ def served_by(run: Run, effective: Sequence[Row], conditions: Sequence[Condition
         settings=settings_of(config, effective),
         command=command_of(config.argv),
         is_configuration_known=bool(config.argv or told),
+        gpu_limits=gpu_limits_of(provenance, conditions),
     )
 
 
@@ -60,7 +63,13 @@ def settings_of(config: Config, effective: Sequence[Row]) -> dict[str, JsonValue
     env = {f"env.{k}": v for k, v in config.env.items() if not INDEX_ONLY.fullmatch(k)}
     mounts = sorted(volume for volume in config.volumes if not CACHE.search(volume))
     flags = {flag: value or "set" for flag, _, value in (word.partition(" ") for word in config.unknown_flags)}
-    return asked | told | env | flags | ({"volumes": " ".join(mounts)} if mounts else {})
+    own = {"command": " ".join(command_of(config.argv))} if config.argv and not is_read(config) else {}
+    return asked | told | env | flags | own | ({"volumes": " ".join(mounts)} if mounts else {})
+
+
+def is_read(config: Config) -> bool:
+    """Whether the command was understood; the words of one that was not are all that tells it from the next."""
+    return config.engine != "other" and config.model is not None
 
 
 def _is_setting(field: str) -> bool:
@@ -104,3 +113,26 @@ def gpus_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions]) -> 
     if "gpus" not in provenance:
         return None
     return tuple(sorted(str(gpu.get("name")) for gpu in provenance["gpus"]))
+
+
+def _limit(name: str, told: JsonValue) -> float | bool | None:
+    """A bundle's run may say anything of its GPUs: what is no limit is not told."""
+    is_number = isinstance(told, int | float) and math.isfinite(told)
+    return told if is_number and isinstance(told, bool) != (name in NUMBERS) else None
+
+
+def gpu_limits_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions]) -> dict[str, tuple[JsonValue, ...]]:
+    """What bounds its GPUs, each value once: the power limit as sampled under its loads, the rest as frozen.
+
+    A name that is missing was not looked at; a value of None is what the driver did not tell.
+    """
+    own = {uuid for one in conditions for uuid in one.gpu_uuids}
+    frozen = [gpu for gpu in provenance.get("gpus") or () if not own or gpu.get("uuid") in own]
+    told: dict[str, set[Any]] = {name: {_limit(name, gpu[name]) for gpu in frozen if name in gpu} for name in LIMITS}
+    driver = provenance.get("driver_version")
+    if frozen and driver and isinstance(driver, str):
+        told[DRIVER] = {driver}
+    sampled = [one.power_limits_w for one in conditions if one.power_limits_w is not None]
+    if sampled:
+        told[POWER] = {watts for limits in sampled for watts in limits}
+    return {name: tuple(sorted(values, key=str)) for name, values in told.items() if values}

@@ -26,7 +26,7 @@ from collectors.loop import CollectorLoop
 from demo.presets import free_ports
 from domain import Config, Run, Speculation
 from launcher.runs.supervisor import Supervisor
-from samples import RequestRecord
+from load_records import RequestRecord
 from settings import Settings
 from storage.store import Store
 from workloads.job import Job

@@ -27,26 +27,18 @@ from typing import Any
 from benchmarks.starvation import BURNER
 from commands.explain import explain
 from demo.presets import free_ports
-from domain import Config, RunState
+from domain import Config
 from launcher.checks.preflight import LaunchRequest
-from launcher.runs.rounds import new_seed, repeated
-from launcher.runs.supervisor import Supervisor
 from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S
 from scripts.recount_requests import Recount, recount
 from scripts.verdict_demands import Demand, of_streams, of_together, table
-from settings import Settings
-from storage.store import Store
-from tests.e2e.pitwall_process import Pitwall, wait_until
+from scripts.whole_pitwall import CLAIMS, compare, put_in_queue, runs_by_arm, work_off
 from workloads import spec_for
 
-ROOT = Path(__file__).resolve().parent.parent
 PLAIN, BURDENED = "plain", "plain beside a burner"
 MARK = {"BESIDE": "a burner"}  # a variable that vLLM does not know: the same server, and an arm of its own
 OBJECTIVES = {"decode_tps": of_streams, "output_tps@4": of_together}
-CLAIMS = ("better", "worse")
 LOAD = {"endpoint": "completions", "parallel_tokens": 1536}  # the model has no chat template, and a context of 2,048
-PITWALL_LIVES_S = 300.0
-LOOK_EVERY_S = 5.0  # seldom: what is measured meanwhile should not notice
 
 
 def config_of(flags: argparse.Namespace, drafts: int = 0, marked: Mapping[str, str] | None = None) -> Config:
@@ -83,55 +75,6 @@ def burning(count: int, cpu: int) -> Iterator[None]:
 def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchRequest:
     load = LOAD | {"token_scale": flags.scale, "rounds": flags.rounds}
     return LaunchRequest(config, name, spec_for("five-prompts", load), ready_timeout_s=READY_WITHIN_S)
-
-
-@contextmanager
-def supervising(data: Path) -> Iterator[Supervisor]:
-    """A supervisor that does not tick, while no Pitwall runs."""
-    store = Store.open(Settings(data_dir=data))
-    supervisor = Supervisor(store, data / "runs", events=store.write)
-    supervisor.adopt_all()
-    try:
-        yield supervisor
-    finally:
-        supervisor.close()
-        store.close()
-
-
-def put_in_queue(data: Path, requests: Sequence[LaunchRequest], repeats: int) -> None:
-    """Rounds of one start each, as the Launch page lays them down."""
-    with supervising(data) as supervisor:
-        supervisor.launch_batch(repeated(requests, repeats, new_seed()), one_after_the_other=True)
-
-
-def work_off(data: Path, limit_s: float) -> None:
-    """A Pitwall of its own takes the queue up and is ended when all is over; no server is left, whatever happens."""
-    pitwall = Pitwall(data, free_ports(1)[0])
-    try:
-        pitwall.start()
-        wait_until(lambda: are_over(pitwall), limit_s, every_s=LOOK_EVERY_S)
-        pitwall.terminate(PITWALL_LIVES_S)
-    finally:
-        if pitwall.process and pitwall.process.poll() is None:
-            pitwall.kill()
-        with supervising(data) as supervisor:
-            supervisor.close(stop_servers=True)
-
-
-def are_over(pitwall: Pitwall) -> bool:
-    states = pitwall.sql("SELECT name, state, cause FROM runs ORDER BY run_id")
-    if failed := [f"{name}: {cause}" for name, state, cause in states if state == RunState.FAILED]:
-        sys.exit("\n".join(failed))
-    return all(state == RunState.FINISHED for _, state, _ in states)
-
-
-def compare(data: Path, runs: Sequence[str], objective: str) -> dict[str, Any]:
-    """What the command line answers of these runs."""
-    argv = [sys.executable, str(ROOT / "pitwall"), "compare", *runs, "--json"]
-    env = os.environ | {"PITWALL_DATA": str(data)}
-    done = subprocess.run([*argv, "--objective", objective], env=env, capture_output=True, text=True, check=True)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
 
 
 def recounts(data: Path, told: Mapping[str, Any]) -> dict[str, list[Recount]]:
@@ -179,15 +122,6 @@ def launch_all(flags: argparse.Namespace, data: Path) -> None:
     put_in_queue(data, [request(flags, BURDENED, config_of(flags, marked=MARK))], flags.repeats)
     with burning(flags.burners, flags.cpu):
         work_off(data, flags.limit)
-
-
-def runs_by_arm(data: Path, left_out: Collection[str]) -> dict[str, list[str]]:
-    """Ids of the runs by their name without the number of the repeat, sorted by it."""
-    found: dict[str, list[str]] = {}
-    for run_id, name in Pitwall(data, 0).sql("SELECT run_id, name FROM runs ORDER BY name"):
-        if name not in left_out:
-            found.setdefault(name.partition(" #")[0], []).append(run_id)
-    return found
 
 
 def check(data: Path, left_out: Collection[str]) -> int:

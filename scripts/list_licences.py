@@ -1,4 +1,4 @@
-"""Print docs/licences.md: every package that constraints.txt or package-lock.json pins, with its stated licence."""
+"""Print docs/licences.md: every package that constraints.txt or a package-lock.json pins, with its stated licence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,18 @@ What checks the JavaScript under `web/static`, pinned in `package-lock.json`; no
 
 | package | version | licence |
 |---|---|---|"""
-PLATFORM_COPY = "@typescript/typescript-"  # one of these is installed, the one for this machine
+EDITOR_HEAD = """
+What `web/static/sql_editor/codemirror.min.js` is bundled from (`make sql-editor`), pinned in
+`web/sql_editor/package-lock.json`; the texts of their licences are in `web/static/sql_editor/LICENSE.txt`. Of these,
+esbuild bundles and is not shipped.
+
+| package | version | licence |
+|---|---|---|"""
+PLOTLY = """
+`web/static/plotly/plotly-basic.min.js` is plotly.js 4.1.1's basic bundle as its authors publish it (the package
+`plotly.js-basic-dist-min`, MIT, its licence beside it): a quarter of the whole, and all that Live draws with. Its
+version is that of the Python package's plotly.js; a test says when they part."""
+PLATFORM_COPIES = ("@typescript/typescript-", "@esbuild/")  # one of these is installed, the one for this machine
 
 
 def licence_of(name: str) -> str:
@@ -41,13 +52,13 @@ def _title_of(name: str) -> str:
     return paths[0].read_text().strip().splitlines()[0] if paths else "not stated"
 
 
-def node_packages() -> list[tuple[str, str, str]]:
-    """Name, version and licence of what package-lock.json pins."""
-    pinned = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+def node_packages(folder: Path) -> list[tuple[str, str, str]]:
+    """Name, version and licence of what the package-lock.json of a folder pins."""
+    pinned = json.loads((folder / "package-lock.json").read_text())["packages"]
     rows = [
         (path.rpartition("node_modules/")[2], one["version"], one["license"]) for path, one in pinned.items() if path
     ]
-    return sorted({row for row in rows if not row[0].startswith(PLATFORM_COPY)})
+    return sorted({row for row in rows if not row[0].startswith(PLATFORM_COPIES)})
 
 
 def main() -> int:
@@ -59,9 +70,11 @@ def main() -> int:
                 print(f"| {match[1]} | {match[2]} | {licence_of(match[1])} |")
             except PackageNotFoundError:
                 print(f"| {match[1]} | {match[2]} | not installed here |")
-    print(NODE_HEAD)
-    for row in node_packages():
-        print("| {} | {} | {} |".format(*row))
+    print(PLOTLY)
+    for head, folder in ((NODE_HEAD, ROOT), (EDITOR_HEAD, ROOT / "web" / "sql_editor")):
+        print(head)
+        for row in node_packages(folder):
+            print("| {} | {} | {} |".format(*row))
     return 0
 
 

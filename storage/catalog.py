@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 
-from storage.ask.literals import quoted
+from storage.ask.literals import as_name, quoted
 from storage.database import StoreError
+from storage.reference_views import define_reference_views
 from storage.rows import TIME_COLUMNS
 
 HERE = Path(__file__).parent
@@ -19,13 +21,15 @@ TERMS = "terms"
 VIEWS = (
     "scrapes", "engines/*", "progress",  # what moved between two looks, engine by engine
     "rates", "log_lines", "log_rates", "samples",  # from increments and lines to rates
-    "crosscheck", "acceptance", "runs", "audit", "comments", "comments_samples",
+    "crosscheck", "acceptance", "runs", "machines", "startup", "latency", "audit", "people", "adopted", "search",
+    "comments", "comments_samples", "comments_results", "comments_machines", "comments_reference", "comments_people",
 )  # fmt: skip
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, folder: Path = HERE / "migrations") -> None:
-    """Bring the tables up to date, each migration once and in a transaction of its own.
+    """Bring the tables up to date, each migration once; those of an older store in a transaction each.
 
+    An empty store gets all of them in one: a commit each would take a third of the time of a first start.
     Raises StoreError when the store was written by a newer Pitwall.
     """
     connection.execute("CREATE SCHEMA IF NOT EXISTS raw")
@@ -39,8 +43,9 @@ def migrate(connection: duckdb.DuckDBPyConnection, folder: Path = HERE / "migrat
             f"This store was written by a newer Pitwall (schema {max(newer)}, this one knows {max(known)}): "
             "start the newer version, or choose another data folder with PITWALL_DATA."
         )
-    for number in sorted(known.keys() - applied):
-        _apply(connection, number, known[number])
+    missing = sorted(known.keys() - applied)
+    for together in [missing] if not applied else [[number] for number in missing]:
+        _apply(connection, {number: known[number] for number in together})
 
 
 def latest_schema(folder: Path = HERE / "migrations") -> int:
@@ -48,11 +53,27 @@ def latest_schema(folder: Path = HERE / "migrations") -> int:
     return max(int(path.name[:4]) for path in folder.glob("[0-9]*.sql"))
 
 
-def _apply(connection: duckdb.DuckDBPyConnection, number: int, path: Path) -> None:
+def _apply(connection: duckdb.DuckDBPyConnection, migrations: Mapping[int, Path]) -> None:
     connection.begin()
-    connection.execute(path.read_text())
-    connection.execute("INSERT INTO raw.migrations VALUES (?, ?, now())", [number, path.name])
+    for number, path in migrations.items():
+        connection.execute(path.read_text())
+        connection.execute("INSERT INTO raw.migrations VALUES (?, ?, now())", [number, path.name])
     connection.commit()
+
+
+def drop_views(connection: duckdb.DuckDBPyConnection) -> None:
+    """Take every view and macro of schema main away, those of an older Pitwall too, which may name what is gone.
+
+    What a person keeps in a schema of their own stays.
+    """
+    views = "SELECT 'VIEW' AS kind, view_name AS name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
+    macros = (
+        "SELECT DISTINCT CASE function_type WHEN 'macro' THEN 'MACRO' ELSE 'MACRO TABLE' END, function_name "
+        "FROM duckdb_functions() WHERE NOT internal AND schema_name = 'main' "
+        "AND function_type IN ('macro', 'table_macro')"
+    )
+    for kind, name in connection.execute(f"{views} UNION ALL {macros}").fetchall():
+        connection.execute(f"DROP {kind} main.{as_name(name)}")
 
 
 def define_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> None:
@@ -60,6 +81,7 @@ def define_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> No
     _load(connection, TERMS)
     for table in TIME_COLUMNS:
         connection.execute(_samples_sql(table, parquet_dir.absolute(), _sealed_files(connection, table)))
+    define_reference_views(connection)
     for name in VIEWS:
         _load(connection, name)
 
@@ -69,34 +91,49 @@ def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         connection.execute(path.read_text())
 
 
-def _sealed_files(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
-    """The sealed files of a table, a line each, by schema, the oldest first."""
+class SealedFiles(NamedTuple):
+    """The sealed files of a table that have the same columns, a line each, the oldest first."""
+
+    own: str | None  # each of one run
+    merged: str | None  # each of several
+
+
+def _sealed_files(connection: duckdb.DuckDBPyConnection, table: str) -> list[SealedFiles]:
+    """By schema, the oldest first."""
     found = connection.execute(
-        "SELECT string_agg(path, chr(10) ORDER BY path) FROM raw.sealed_files "
-        "WHERE table_name = ? AND lost_reason IS NULL "
+        "SELECT string_agg(path, chr(10) ORDER BY path) FILTER (merged_path IS NULL), "
+        "string_agg(DISTINCT merged_path, chr(10) ORDER BY merged_path) "
+        "FROM raw.sealed_files WHERE table_name = ? AND lost_reason IS NULL "
         "GROUP BY schema_number ORDER BY schema_number",
         [table],
     ).fetchall()
-    return [files for (files,) in found]
+    return [SealedFiles(*files) for files in found]
 
 
-def _samples_sql(table: str, folder: Path, sealed: list[str]) -> str:
+def _samples_sql(table: str, folder: Path, sealed: list[SealedFiles]) -> str:
     """A sample table as a user sees it: the rows still in the file and those sealed to Parquet; of all runs or of some.
 
     Files of one schema are one scan; a column that an older schema lacks is null.
     """
-    sources = [f"raw.{table}", *(_parquet_scan(folder, files) for files in sealed)]
-    scans = " UNION ALL BY NAME ".join(f"SELECT * FROM {source} WHERE is_asked(run_ids, run_id)" for source in sources)
+    sources = [f"FROM raw.{table} WHERE is_asked(run_ids, run_id)"]
+    for files in sealed:
+        if files.own:
+            sources.append(f"FROM {_scan('files_of', folder, files.own)} WHERE is_asked(run_ids, run_id)")
+        if files.merged:
+            where = "is_asked(run_ids, run_id) AND is_between_asked(run_ids, run_id)"
+            sources.append(f"FROM {_scan('merged_files_of', folder, files.merged)} WHERE {where}")
     return f"""
-        CREATE OR REPLACE MACRO {table}_of(run_ids) AS TABLE {scans};
+        CREATE OR REPLACE MACRO {table}_of(run_ids) AS TABLE {" UNION ALL BY NAME ".join(sources)};
         COMMENT ON MACRO TABLE {table}_of IS '{table}_of(run_ids): {table} of these runs.';
         CREATE OR REPLACE VIEW {table} AS FROM {table}_of(NULL::VARCHAR[]);
     """
 
 
-def _parquet_scan(folder: Path, files: str) -> str:
-    paths = f"files_of(run_ids, {quoted(str(folder))}, {quoted(files)})"
-    return f"read_parquet({paths}, hive_partitioning = true, hive_types = {{'run_id': VARCHAR}})"
+def _scan(chooses: str, folder: Path, files: str) -> str:
+    """The rows of the files that may have those of the runs asked about."""
+    paths = f"{chooses}(run_ids, {quoted(str(folder))}, {quoted(files)})"
+    columns = "hive_partitioning = " + ("true, hive_types = {'run_id': VARCHAR}" if chooses == "files_of" else "false")
+    return f"read_parquet({paths}, {columns})"
 
 
 @contextmanager

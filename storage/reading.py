@@ -13,6 +13,7 @@ import pyarrow as pa
 from storage.database import StoreError
 
 Params = Sequence[Any] | Mapping[str, Any]
+ASKING_FAILURES = (duckdb.Error, StoreError)  # what a question may raise
 
 
 class Query(Protocol):

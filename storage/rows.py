@@ -12,17 +12,16 @@ from typing import Any, get_args, get_type_hints
 import pyarrow as pa
 
 from domain import Run
+from load_records import Accuracy, AccuracyItem, Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
 from samples import (
+    AgentPosition,
     CollectorHealth,
     CounterSample,
     Event,
     GpuSample,
     HostSample,
-    Load,
-    LoadCounters,
-    LoadPhase,
+    LatencySample,
     LogSample,
-    RequestRecord,
     Sample,
     SlotSample,
     TailPosition,
@@ -30,6 +29,7 @@ from samples import (
 
 SAMPLE_TABLES: Mapping[type[Sample], str] = {
     CounterSample: "counter_samples",
+    LatencySample: "latency_samples",
     SlotSample: "slot_samples",
     LogSample: "log_samples",
     GpuSample: "gpu_samples",
@@ -38,11 +38,15 @@ SAMPLE_TABLES: Mapping[type[Sample], str] = {
     Load: "loads",
     LoadPhase: "load_phases",
     LoadCounters: "load_counters",
+    Result: "results",
+    Check: "checks",
+    Accuracy: "accuracy",
+    AccuracyItem: "accuracy_items",
     Event: "events",
     CollectorHealth: "collector_health",
 }
 TIME_COLUMNS: Mapping[str, str] = {name: "sent_at" if name == "requests" else "ts" for name in SAMPLE_TABLES.values()}
-ROW_TABLES: Mapping[type[Any], str] = {**SAMPLE_TABLES, TailPosition: "tail_positions"}
+ROW_TABLES: Mapping[type[Any], str] = {**SAMPLE_TABLES, TailPosition: "tail_positions", AgentPosition: "agents"}
 ARROW_TYPES: Mapping[type, pa.DataType] = {
     str: pa.string(),
     float: pa.float64(),
@@ -55,7 +59,7 @@ UNSIGNED: Mapping[str, pa.DataType] = {"inode": pa.uint64()}  # overlay file sys
 
 
 def _arrow_type(hint: Any) -> pa.DataType:
-    """The Arrow type of a field; dicts become JSON text, `X | None` is X (every column may be null)."""
+    """The Arrow type of a field; dicts and lists of texts become JSON, `X | None` is X (every column may be null)."""
     known = [arm for arm in (get_args(hint) or (hint,)) if arm is not type(None)]
     lists = [LISTS[arm] for arm in known if arm in LISTS]
     if lists:
@@ -89,7 +93,7 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
     """One column; what a log or a server sent may hold lone surrogates, which no UTF-8 column can."""
     if not pa.types.is_string(kind):
         return pa.array(values, kind)
-    texts = [_json_text(value) if isinstance(value, dict) else value for value in values]
+    texts = [_json_text(value) if isinstance(value, dict | list) else value for value in values]
     return pa.array([t if t is None else t.encode("utf-8", "replace").decode() for t in texts], kind)
 
 

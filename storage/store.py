@@ -4,24 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, Self
 
 import duckdb
 import pyarrow as pa
 
-from domain import AuditEntry, Run, RunState, Share, utc_now
+from analysis.run_line import RunLine
+from domain import AdoptedPoint, AuditEntry, Machine, Run, RunState, Share, Study, utc_now
 from machine.private_files import private_folder
-from samples import Batch, TailPosition
+from notes import RunNote
+from samples import AgentPosition, Batch, TailPosition
 from settings import Settings
-from storage.catalog import define_views, migrate
+from storage.ask import run_queries
+from storage.catalog import define_views, drop_views, migrate
 from storage.database import Database, StoreError, StoreInUseError
 from storage.files.damage import damaged, first_line, is_of_damage, look_for_damage
+from storage.files.deleted import RunBin
 from storage.files.lost import LostFile, look_deeply, look_quickly, note_lost_files, read_lost_files
 from storage.files.publish import Publisher
 from storage.files.seal import SealedDraft, Sealer
-from storage.records import audit_table, share_of, share_table
+from storage.health import StoreHealth, health_of
+from storage.kept_lines import KeptLines
+from storage.people import GotchaBook, NoteBook, ViewBook
+from storage.records import (
+    adopted_of,
+    adopted_table,
+    audit_table,
+    label_table,
+    machine_table,
+    note_table,
+    share_of,
+    share_table,
+    study_of,
+    study_table,
+)
 from storage.rows import run_of, run_table, tables_of
 from storage.writer import WRITE_FAILURES, CommitCallback, Pending, Writer, replace_rows
 
@@ -41,22 +58,6 @@ class Definition(Protocol):
     def formula(self) -> str | None: ...
     @property
     def null_reason(self) -> str | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class StoreHealth:
-    """Whether all is well with the store; `detail` says in words what is not."""
-
-    ok: bool
-    is_storing: bool  # what is given to it becomes durable; else it waits in memory
-    detail: str | None
-    pending_rows: int
-    publish_ms: float | None  # how long the last publishing took
-    waiting_s: float = 0.0  # since when something waits to become durable
-    last_commit_age_s: float | None = None
-    unpublished_s: float = 0.0  # since when the published file lacks something
-    published_age_s: float | None = None
-    lost: tuple[LostFile, ...] = ()  # sealed files that are left out
 
 
 def _opened(settings: Settings) -> Database:
@@ -79,8 +80,13 @@ class Store:
         self._database = database
         self._clock = clock
         self._writer = Writer(database)
+        self.notes = NoteBook(self, self._writer, clock)
+        self.gotchas = GotchaBook(self, self._writer, clock)
+        self.saved_views = ViewBook(self, self._writer, clock)
         self._publisher = Publisher(settings, database)
-        self._sealer = Sealer(settings, database, clock, self._publisher.changed)
+        self.bin = RunBin(settings, database, self, clock, self._publisher.changed)
+        self._sealer = Sealer(settings, database, clock, self._publisher.changed, self.bin)
+        self._lines = KeptLines(self._writer.submit, self.query)
 
     @classmethod
     def open(cls, settings: Settings, clock: Callable[[], datetime] = utc_now) -> Self:
@@ -99,6 +105,7 @@ class Store:
                 look_for_damage(cursor, settings)
             with database.transaction() as cursor:
                 note_lost_files(cursor, settings.parquet_dir)
+                drop_views(cursor)
                 define_views(cursor, settings.parquet_dir)
         except WRITE_FAILURES as error:
             database.close()
@@ -115,6 +122,7 @@ class Store:
         self._sealer.lost = read_lost_files(self.query)
         self._publisher.try_publish()
         self._writer.on_commit(self._publisher.changed)
+        self._writer.on_commit(self._lines.committed)
         self._publisher.start()
         self._sealer.start()
 
@@ -133,6 +141,14 @@ class Store:
         """Move what is due to Parquet now; it happens by itself twice a minute. The number of files made."""
         return self._sealer.seal_due()
 
+    def purge(self) -> int:
+        """Let go of the runs that were deleted a day ago; it happens by itself. The number of runs."""
+        return self._sealer.purge_due()
+
+    def merge(self) -> int:
+        """Merge small sealed files of ended runs now; it happens by itself while no run is live. The number made."""
+        return self._sealer.merge_due()
+
     def write(self, batch: Batch) -> Future[None]:
         """Queue samples and positions, which are committed together; the future is done when they are durable.
 
@@ -141,7 +157,8 @@ class Store:
         """
         tables = tables_of([*batch.samples, *batch.positions])
         run_ids = frozenset(s.run_id for s in batch.samples if s.run_id is not None)
-        return self._writer.submit(Pending(tables, run_ids, is_bulk=not tables.keys() <= NEVER_WAITS))
+        is_bulk = not tables.keys() <= NEVER_WAITS
+        return self._writer.submit(Pending(tables | self._lines.forgetting(run_ids), run_ids, is_bulk=is_bulk))
 
     def save_run(self, run: Run, timeout_s: float | None = None) -> None:
         """Store the state of a run after all that was written before; durable when it returns.
@@ -150,6 +167,18 @@ class Store:
         """
         pending = Pending({"runs": run_table(run)}, frozenset([run.id]), urgent=True)
         self._writer.submit(pending).result(timeout_s)
+
+    def save_run_with(self, run: Run, batch: Batch) -> Future[None]:
+        """Queue the state of a run and samples of it, which are committed together; the future is done then.
+
+        Raises at once on a value of a wrong type.
+        """
+        tables = {"runs": run_table(run), **tables_of([*batch.samples, *batch.positions])}
+        return self._writer.submit(Pending(tables, frozenset([run.id]), is_bulk=True))
+
+    def runs_of_source(self, sha256: str) -> list[str]:
+        """The ids of the runs whose loads were imported from this file."""
+        return run_queries.runs_of_source(self, sha256)
 
     def set_definitions(self, definitions: Iterable[Definition]) -> None:
         """Replace what the metrics mean under the given definition ids; shown by the view metric_definitions."""
@@ -161,6 +190,38 @@ class Store:
     def save_share(self, share: Share) -> None:
         """Store a share as it now stands; durable when it returns."""
         self._writer.submit(Pending({"shares": share_table(share)}, frozenset(), urgent=True)).result()
+
+    def save_study(self, study: Study) -> None:
+        """Store a study as it now stands; durable when it returns."""
+        self._writer.submit(Pending({"studies": study_table(study)}, frozenset(), urgent=True)).result()
+
+    def keep_run_lines(self, lines: Iterable[tuple[Run, RunLine]], formulas: str, asked_s: float) -> None:
+        """Keep what these formulas say of runs, by the rows that were there at `asked_s` of the monotonic clock."""
+        self._lines.keep(lines, formulas, asked_s)
+
+    def save_machine(self, machine: Machine) -> Future[None]:
+        """Queue what a machine now is; the future is done when it is durable."""
+        return self._writer.submit(Pending({"machines": machine_table(machine)}, frozenset()))
+
+    def label_machine(self, machine_id: str, label: str | None) -> None:
+        """Call a machine so, or by no label; durable when it returns."""
+        table = label_table(machine_id, label, self._clock())
+        self._writer.submit(Pending({"machine_labels": table}, frozenset(), urgent=True)).result()
+
+    def studies(self) -> list[Study]:
+        """All studies, the newest first."""
+        rows = self.query("SELECT * FROM raw.studies ORDER BY created_at DESC, id").to_pylist()
+        return [study_of(row) for row in rows]
+
+    def adopt(self, point: AdoptedPoint, entries: Iterable[AuditEntry]) -> None:
+        """Add an operating point, with what the audit says of it, in one transaction; durable when it returns."""
+        tables = {"adopted": adopted_table(point), "audit": audit_table(entries)}
+        self._writer.submit(Pending(tables, frozenset(), urgent=True)).result()
+
+    def adopted(self) -> list[AdoptedPoint]:
+        """All that were ever adopted, the newest first."""
+        rows = self.query("SELECT * FROM raw.adopted ORDER BY adopted_at DESC, id DESC").to_pylist()
+        return [adopted_of(row) for row in rows]
 
     def shares(self) -> list[Share]:
         """All shares that were ever made, the newest first."""
@@ -176,22 +237,26 @@ class Store:
         """Queue what somebody did for the audit; the future is done when it is durable."""
         return self._writer.submit(Pending({"audit": audit_table(entries)}, frozenset()))
 
-    def take_sealed(self, runs: Sequence[Run], drafts: Sequence[SealedDraft]) -> None:
-        """Take runs whose samples lie in finished Parquet files, which are moved: all of it or nothing."""
+    def take_sealed(self, runs: Sequence[Run], drafts: Sequence[SealedDraft], notes: Sequence[RunNote] = ()) -> None:
+        """Take another Pitwall's runs with their notes; the samples lie in finished Parquet files, which are moved."""
         if not runs:
             return
-        with self._database.transaction() as cursor:
+        with self._sealer.held_off(), self._database.transaction() as cursor:
             self._sealer.take(cursor, drafts)
             for run in runs:
                 replace_rows(cursor, "runs", run_table(run))
-        self._publisher.changed()
+                cursor.execute("INSERT INTO raw.foreign_runs VALUES (?, ?)", [run.id, self._clock()])
+            replace_rows(cursor, "run_notes", note_table(notes))
+        touched = frozenset(run.id for run in runs)
+        self._lines.committed(touched)
+        self._publisher.changed(touched)
 
     def run(self, run_id: str) -> Run | None:
         return next(iter(self._runs("WHERE id = ?", [run_id])), None)
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
-        """The runs that have these ids, in no order."""
-        return self._runs("WHERE list_contains(?, id)", [list(run_ids)])
+        """The runs that have these ids, in their order."""
+        return run_queries.runs_of(self, run_ids)
 
     def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
         """Runs, the newest first; all of them unless states or a limit are given."""
@@ -205,6 +270,15 @@ class Store:
         """How far a file had been taken in when its last samples were committed."""
         sql = "SELECT * FROM raw.tail_positions WHERE run_id = ? AND path = ?"
         return next((TailPosition(**row) for row in self.query(sql, [run_id, path]).to_pylist()), None)
+
+    def agent_position(self, run_id: str, agent_id: str) -> AgentPosition | None:
+        """How far what an agent sends was taken in when its last samples were committed."""
+        sql = "SELECT * FROM raw.agents WHERE run_id = ? AND agent_id = ?"
+        return next((AgentPosition(**row) for row in self.query(sql, [run_id, agent_id]).to_pylist()), None)
+
+    def count_agents(self, run_id: str) -> int:
+        """How many agents have sent samples of a run."""
+        return int(self.query("SELECT count(*) AS n FROM raw.agents WHERE run_id = ?", [run_id])["n"][0].as_py())
 
     def query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> pa.Table:
         """The rows a statement gives, on a cursor of its own; times come in UTC. Raises duckdb.Error."""
@@ -230,18 +304,4 @@ class Store:
         self._writer.on_commit(callback)
 
     def health(self) -> StoreHealth:
-        unwritten = self._writer.failure
-        failure = unwritten or self._publisher.failure or self._sealer.failure
-        pending, published_ms = self._writer.pending_rows, self._publisher.last_ms
-        return StoreHealth(
-            failure is None,
-            unwritten is None,
-            failure,
-            pending,
-            published_ms,
-            waiting_s=self._writer.waiting_s,
-            last_commit_age_s=self._writer.last_commit_age_s,
-            unpublished_s=self._publisher.behind_s,
-            published_age_s=self._publisher.age_s,
-            lost=tuple(self._sealer.lost),
-        )
+        return health_of(self._writer, self._publisher, self._sealer)

@@ -21,9 +21,17 @@ COALESCE_S = 0.05  # samples wait this long for company; a run that is saved doe
 RETRY_S = 1.0
 KEYS: Mapping[str, str] = {
     "runs": "id",
+    "run_notes": "run_id, version",
+    "gotchas": "id, version",
+    "saved_views": "page, name, version",
     "tail_positions": "run_id, path",
+    "agents": "run_id, agent_id",
     "metric_definitions": "definition",
     "shares": "id",
+    "studies": "id",
+    "run_reports": "run_id",
+    "machines": "id",
+    "machine_labels": "machine_id",
 }  # rows that replace the ones with the same key
 WRITE_FAILURES = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException)  # of DuckDB's, not of the rows
 STORE_FAILURES = (*WRITE_FAILURES, StoreError)
@@ -215,7 +223,7 @@ def _insert(cursor: duckdb.DuckDBPyConnection, batch: Sequence[Pending]) -> None
         if name in KEYS:
             replace_rows(cursor, name, _latest(tables, KEYS[name].split(", ")))
         else:
-            _append(cursor, name, pa.concat_tables(tables))
+            append_rows(cursor, name, pa.concat_tables(tables))
 
 
 def _latest(tables: Sequence[pa.Table], key: Sequence[str]) -> pa.Table:
@@ -233,10 +241,11 @@ def replace_rows(cursor: duckdb.DuckDBPyConnection, name: str, table: pa.Table) 
     """Put rows in the place of those with the same key, in the caller's transaction."""
     with _registered(cursor, table):
         cursor.execute(f"DELETE FROM raw.{name} WHERE ({KEYS[name]}) IN (SELECT ({KEYS[name]}) FROM incoming)")
-    _append(cursor, name, table)
+    append_rows(cursor, name, table)
 
 
-def _append(cursor: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+def append_rows(cursor: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    """Add rows to a raw table, in the caller's transaction."""
     with _registered(cursor, table):
         cursor.execute(f"INSERT INTO raw.{name} BY NAME SELECT * FROM incoming")
 

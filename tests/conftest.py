@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from demo.model import TINY, ModelFiles, make_model
 from demo.presets import free_ports
+from settings import Settings
+from storage.store import Store
 from tests.demo_engine import DemoServer, running_demo
 
 BROWSER_ARGS = [
@@ -29,6 +31,19 @@ PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 hypothesis.settings.register_profile("unhurried", deadline=None)  # a busy machine is no fault of the code
 hypothesis.settings.load_profile("unhurried")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data")
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[Store]:
+    """A store in a folder of its own."""
+    opened = Store.open(settings)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

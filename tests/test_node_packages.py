@@ -1,26 +1,51 @@
-"""What checks the JavaScript is pinned, and the lock says nothing of where a machine takes packages from."""
+"""What checks the JavaScript and what the SQL editor is bundled from are pinned, and no lock names a registry."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCK = json.loads((ROOT / "package-lock.json").read_text())["packages"]
-PACKAGES = {path: one for path, one in LOCK.items() if path}
+EDITOR = ROOT / "web" / "sql_editor"
+SERVED = ROOT / "web" / "static" / "sql_editor"
+FOLDERS = pytest.mark.parametrize("folder", [ROOT, EDITOR], ids=["checks", "editor"])
 
 
-def test_every_package_is_pinned_by_its_content() -> None:
-    assert len(PACKAGES) > 50
-    assert [path for path, one in PACKAGES.items() if not one.get("integrity")] == []
+def locked(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the lock of a folder pins, by its place."""
+    packages = json.loads((folder / "package-lock.json").read_text())["packages"]
+    return {path: one for path, one in packages.items() if path}
 
 
-def test_the_lock_names_no_registry() -> None:
-    assert [path for path, one in PACKAGES.items() if "resolved" in one] == []
+@FOLDERS
+def test_every_package_is_pinned_by_its_content_and_no_registry_is_named(folder: Path) -> None:
+    packages = locked(folder)
+    assert len(packages) > 10
+    assert [path for path, one in packages.items() if not one.get("integrity") or "resolved" in one] == []
 
 
-def test_what_is_asked_for_is_exact() -> None:
-    asked = json.loads((ROOT / "package.json").read_text())
-    assert "dependencies" not in asked, "nothing of Node.js is shipped"
-    installed = {name: LOCK[f"node_modules/{name}"]["version"] for name in asked["devDependencies"]}
-    assert asked["devDependencies"] == installed
+@FOLDERS
+def test_what_is_asked_for_is_exact(folder: Path) -> None:
+    told = json.loads((folder / "package.json").read_text())
+    asked = told.get("dependencies", {}) | told["devDependencies"]
+    assert asked == {name: locked(folder)[f"node_modules/{name}"]["version"] for name in asked}
+    assert folder == EDITOR or "dependencies" not in told, "nothing else of Node.js is shipped"
+
+
+def test_the_served_editor_was_bundled_from_what_is_here() -> None:
+    digest = hashlib.sha256(
+        (EDITOR / "entry.js").read_bytes() + (EDITOR / "package-lock.json").read_bytes()
+    ).hexdigest()
+    with (SERVED / "codemirror.min.js").open() as bundle:
+        assert digest in bundle.readline(), "run: make sql-editor"
+
+
+def test_every_shipped_package_has_its_licence_beside_it() -> None:
+    texts = (SERVED / "LICENSE.txt").read_text()
+    shipped = {path.removeprefix("node_modules/"): one for path, one in locked(EDITOR).items() if not one.get("dev")}
+    assert {one["license"] for one in shipped.values()} == {"MIT"}
+    assert [name for name, one in shipped.items() if f"{name} {one['version']}\n" not in texts] == []

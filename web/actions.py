@@ -17,7 +17,8 @@ from web.markup import markdown_text
 from workloads import spec_for
 
 DEMO_WORKLOAD = "demo-stream"
-DEMO_PARAMS = {"requests": 4, "tokens": 400}  # short, so that nine starts take two minutes on two quiet cores
+# Nine starts take two minutes on two quiet cores, and each request lasts longer than the two looks that a speed needs.
+DEMO_PARAMS = {"requests": 4, "tokens": 900}
 DEMO_REPEATS = 3
 
 
@@ -67,11 +68,11 @@ def start_demo(one_after_the_other: bool) -> list[Run]:
 
 
 def stop_buttons(runs: Sequence[Run]) -> None:
-    """One button a run that can be ended: stopped if we launched it, let go if we only watch."""
+    """One button a run that can be ended: stopped if we launched it, let go if we only watch; several behind one."""
     stoppable = [run for run in runs if not run.state.is_final]
     if not stoppable or not is_operator():
         return
-    with st.container(horizontal=True):
+    with st.popover("Stop", key="stop-some") if len(stoppable) > 1 else st.container(width="content"):
         for run in stoppable:
             word = "Stop watching" if run.kind == "attached" else "Cancel" if run.state == "queued" else "Stop"
             st.button(f"{word} {markdown_text(run.name)}", key=f"stop-{run.id}", on_click=_stop, args=(run.id,))

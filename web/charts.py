@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -13,7 +14,17 @@ from reports.run_report import RunReport
 from web import markup
 from web.theme import EXCLUDED, GRID, MUTED, TEXT, Ground, run_color
 
-PLOT_CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+PLOT_CONFIG: dict[str, Any] = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "modeBarButtonsToRemove": ["select2d", "lasso2d"],
+}
+# Of a phone: a finger scrolls the page, and the few buttons leave the title room.
+PHONE_CONFIG: dict[str, Any] = {
+    "displaylogo": False,
+    "displayModeBar": True,
+    "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]],
+}
 HEIGHT_PX = 280
 QUESTIONS: Mapping[str, Callable[[Window], float | None]] = {
     "Decode speed, tok/s of all streams": lambda w: w.decode_tps,
@@ -27,12 +38,25 @@ def ground() -> Ground:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
+def is_phone() -> bool:
+    """Whether the browser says that it is one."""
+    return "Mobi" in (st.context.headers.get("User-Agent") or "")
+
+
+def plot_config() -> dict[str, Any]:
+    """What Plotly's own toolbar of a still chart offers."""
+    return PHONE_CONFIG if is_phone() else PLOT_CONFIG
+
+
 def over_time(reports: Sequence[RunReport]) -> None:
     """The small multiples: the speed above its two factors, one legend for all."""
+    if not any(w.activity == "active" for one in reports for w in one.windows):
+        st.caption("No window holds decoding alone (the run was too short, or its log has none): there is no course.")
+        return
     st.html(_legend(reports))
     for place, (title, value) in zip([st.container(), *st.columns(2)], QUESTIONS.items(), strict=True):
         if any(value(w) is not None for one in reports for w in one.windows):
-            place.plotly_chart(_lines(title, reports, value), key=title, theme=None, config=PLOT_CONFIG, alt=title)
+            place.plotly_chart(_lines(title, reports, value), key=title, theme=None, config=plot_config(), alt=title)
 
 
 def _legend(reports: Sequence[RunReport]) -> str:
@@ -75,6 +99,7 @@ def styled(figure: go.Figure, title: str, on: Ground, x: Mapping[str, object], l
         yaxis={**axis, "rangemode": "tozero"},
         showlegend=legend,
         hovermode="closest",
+        dragmode=False if is_phone() else "zoom",
         uirevision=title,
     )
     return figure

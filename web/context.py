@@ -7,12 +7,18 @@ from dataclasses import dataclass
 
 from collectors.loop import Freshness
 from launcher.runs.supervisor import Supervisor
+from service.agents import AgentIntake
+from service.fleet import Fleet
+from service.lake_shipping import LakeShipping
 from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.store import Store
+from studies.runner import StudyRunner
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
+from web.access.tokens import TokenBook
 from web.live.hub import LiveHub
+from web.live.relay import Elsewhere
 
 
 @dataclass(frozen=True)
@@ -22,10 +28,16 @@ class Services:
     settings: Settings
     store: Store
     supervisor: Supervisor
+    studies: StudyRunner
     hub: LiveHub
     shares: ShareBook
     sessions: SessionBook
+    tokens: TokenBook
     sandbox: Sandbox
+    intake: AgentIntake
+    elsewhere: Elsewhere
+    shipping: LakeShipping | None = None
+    fleet: Fleet | None = None  # other machines' runs
     freshness: Callable[[], Sequence[Freshness]] = tuple  # of the collecting of each live run
 
 

@@ -86,7 +86,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = Fals
     heads = "".join(f'<th scope="col">{one}</th>' for one in head)
     body = "".join(_row(*row) for row in rows)
     kind = "pw-table" + " pw-wraps" * wraps + " pw-numeric" * is_numeric
-    inner = f'<table class="{kind}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    columns = f' style="--pw-columns:{len(head) - 1}"' if is_numeric else ""  # each has room for a number
+    inner = f'<table class="{kind}"{columns}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
     return f'<div class="pw-table-wrap" tabindex="0" role="region" aria-label="table">{inner}</div>'
 
 

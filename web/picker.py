@@ -45,7 +45,8 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
     if not by_id:
         return Picked([], unknown)
     known = [run_id for run_id in named if run_id in by_id] or ([] if named else list(default))
-    if st.session_state.get(f"{key}-address") != named:
+    # Streamlit forgets what was picked when another page is shown, and the address that it was picked from it keeps.
+    if key not in st.session_state or st.session_state.get(f"{key}-address") != named:
         st.session_state[key] = known[:most]
     chosen = st.multiselect(
         prompt,
@@ -54,7 +55,6 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
         key=key,
         max_selections=most,
         placeholder=prompt,
-        label_visibility="collapsed",
     )
     if chosen != named and not unknown:
         st.query_params["run"] = chosen

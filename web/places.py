@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+# The paths of the browser's address, the first page's apart.
+PATHS = ("live", "launch", "compare", "replay", "studies", "explore", "sql", "run", "shared")
 RUNS = "../pages/runs.py"
 LIVE = "../pages/live.py"
 LAUNCH = "../pages/launch.py"
 COMPARE = "../pages/compare.py"
+REPLAY = "../pages/replay.py"
 RUN = "../pages/run.py"
 SHARED = "../pages/shared.py"
 SQL = "../pages/sql.py"
+EXPLORE = "../pages/explore.py"
+STUDIES = "../pages/studies.py"

@@ -15,18 +15,22 @@ from web.sharing.share_expiry import watch_sign_in
 
 STATIC = Path(__file__).resolve().parent / "static"
 
-st.set_page_config(page_title="Pitwall", page_icon=str(STATIC / "icon.svg"), layout="wide")
+st.set_page_config(page_icon=str(STATIC / "icon.svg"), layout="wide")
 # Streamlit says the ground on its app alone: popovers and dialogs lie beside it, and light-dark() asks what is above.
 STYLE = "".join((STATIC / name).read_text() for name in ("pitwall.css", "streamlit_dom.css"))
 st.html(f"<style>:root {{ color-scheme: {ground()}; }} {STYLE}</style>")
 
 live = st.Page(places.LIVE, title="Live", url_path="live")
 compare = st.Page(places.COMPARE, title="Compare", url_path="compare")
+replay = st.Page(places.REPLAY, title="Replay", url_path="replay", visibility="hidden")
 OPERATOR_PAGES = [
     st.Page(places.RUNS, title="Runs", url_path="runs", default=True),
     live,
     st.Page(places.LAUNCH, title="Launch", url_path="launch"),
     compare,
+    replay,
+    st.Page(places.STUDIES, title="Studies", url_path="studies"),
+    st.Page(places.EXPLORE, title="Explore", url_path="explore"),
     st.Page(places.SQL, title="SQL", url_path="sql"),
     st.Page(places.RUN, title="Run", url_path="run", visibility="hidden"),
 ]
@@ -34,6 +38,7 @@ VIEWER_PAGES = [
     st.Page(places.SHARED, title="Shared", url_path="shared", default=True, visibility="hidden"),
     live,
     compare,
+    replay,
     st.Page(places.RUN, title="Run", url_path="run"),
 ]
 
@@ -42,4 +47,6 @@ if is_operator():
         st.error(markdown_text(trouble))
 
 watch_sign_in()
-st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top").run()
+page = st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top")
+st.set_page_config(page_title=f"{page.title} · Pitwall")
+page.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis.reasons import Code, Reason
+from analysis.reasons import Code, Reason, read_reason
 
 Names = Mapping[str, str]  # run id -> name
 Values = Mapping[str, Any]
@@ -13,13 +13,13 @@ Values = Mapping[str, Any]
 UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_WINDOW: lambda v: "no window was recorded",
     Code.TOO_FEW_WINDOWS: lambda v: (
-        f"{v['active']} active of {v['windows']} windows: fewer than {v['fewest']} say nothing"
+        f"only {v['active']} of {v['windows']} intervals were decoding; {v['fewest']} or more are needed"
     ),
     Code.NO_STEP_COUNTED: lambda v: "no step was counted",
     Code.NO_STEP_COUNTER: lambda v: "there is no step counter",
-    Code.STEPS_MISSING: lambda v: f"{v['missing']} of {v['active']} active windows have no step count",
+    Code.STEPS_MISSING: lambda v: f"{v['missing']} of {v['active']} decoding intervals have no step count",
     Code.NO_DRAFT_MADE: lambda v: "no draft was made",
-    Code.NO_DRAFT_TOLD: lambda v: "the engine told of no draft",
+    Code.NO_DRAFT_TOLD: lambda v: "the engine reported no drafts",
     Code.DRAFTS_NOT_COUNTED: lambda v: "the server counts no drafts",
     Code.DRAFTS_NOT_LOGGED: lambda v: "the log does not tell how many drafts were made",
     Code.REQUESTS_LEFT_OUT: lambda v: "some requests were left out, and the counters cannot leave them out",
@@ -36,12 +36,82 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NOT_STARTED_BY_US: lambda v: "Pitwall did not start this server, or it never was ready",
     Code.NO_LOAD: lambda v: "no load of ours was put on it",
     Code.NO_LOG_SPEED: lambda v: "its log tells no window of decoding alone",
+    Code.NO_WHOLE_WINDOW: lambda v: "no whole window holds one request alone",
+    Code.NO_USERS_HELD: lambda v: "'how many users does it hold?' was not asked of it",
+    Code.NO_KV_CAPACITY: lambda v: "what fits in its KV cache is not known for a length that all tell",
+    Code.NO_ACCURACY: lambda v: "no accuracy of a task that all have was brought in",
+    Code.TOO_FEW_STARTS: lambda v: f"{v['starts']} start of the server: {v['fewest']} or more show a spread",
+    Code.INPUTS_UNKNOWN: lambda v: f"not told: {', '.join(INPUTS.get(name, name) for name in v['inputs'])}",
+    Code.MODEL_NOT_HERE: lambda v: "the model's folder is not on this machine",
+    Code.CONFIG_NOT_READ: lambda v: f"the model's config.json was not read: {v['why']}",
+    Code.ATTENTION_NOT_READ: lambda v: (
+        f"config.json of a model of type {v['model_type'] or 'unknown'} tells its layers in a way that is not read"
+    ),
+    Code.NO_SPECULATION: lambda v: "no acceptance was counted while it only decoded",
+    Code.TOO_FEW_FOR_BANDS: lambda v: f"{v['windows']} windows: fewer than {v['fewest']} show no bands",
+    Code.PHASES_OVERLAP: lambda v: (
+        f"its phases sum to {v['phases_s']:.0f} s, more than the {v['total_s']:.0f} s that it took"
+    ),
+    Code.COUNTER_RESET: lambda v: "its counters began anew",
+    Code.NO_ANSWER: lambda v: f"no answer for {v['seconds']} s",
+    Code.TOO_MANY_TOKENS_A_STEP: lambda v: (
+        f"the counters contradict each other: {v['tokens']} tokens per step, {v['most']} is the most"
+    ),
+    Code.MORE_TOKENS_THAN_STEPS: lambda v: (
+        "the counters contradict each other: more tokens than steps and accepted tokens"
+    ),
+    Code.MORE_STEPS_THAN_TOKENS: lambda v: "the counters contradict each other: more steps than tokens",
+    Code.RANKS_MISSING: lambda v: f"{v['missing']} of {v['ranks']} ranks are missing from this look",
+    Code.RANK_IS_NEW: lambda v: f"rank {v['rank']} was not there at the look before",
+    Code.RANK_SILENT: lambda v: f"rank {v['rank']} has logged nothing for {v['seconds']} s",
+    Code.ACCEPTED_NOT_COUNTED: lambda v: "the server counts no accepted tokens",
+    Code.TOKENS_NOT_COUNTED: lambda v: "the server does not count generated or first tokens",
+    Code.DECODE_NOT_COUNTED: lambda v: "the server does not count decode tokens as they come",
+    Code.SPECULATION_NOT_KNOWN: lambda v: "not known whether the server speculates",
+    Code.SLOTS_TELL_NO_TOKENS: lambda v: "the slots do not tell the tokens made",
+    Code.REQUEST_ENDED_INSIDE: lambda v: "a request ended inside: its last tokens were not seen",
+    Code.REQUEST_BETWEEN_LOOKS: lambda v: "a request came and went between two looks: its tokens were not seen",
+    Code.SEVERAL_REQUESTS: lambda v: "steps are not told apart while several requests run",
+    Code.REQUEST_NOT_THROUGHOUT: lambda v: "steps are known only while one request decodes throughout",
+    Code.LOG_TELLS_NO_WINDOW: lambda v: "the log does not say over which time its lines are averaged",
+    Code.LOG_COUNTS_NO_STEPS: lambda v: "the log has no step counter",
+    Code.SLIDING_WINDOW: lambda v: "layers with a sliding window hold less than the context",
+    Code.NO_KV_TOKENS_LOGGED: lambda v: "the log tells no KV tokens, or no context",
+    Code.METHOD_NOT_STATED: lambda v: "the engine takes it from the draft model, and its log has not told it",
+    Code.START_NOT_KNOWN: lambda v: "how it was started is not known",
+    Code.NO_SPECULATION_CONFIGURED: lambda v: "no speculation is configured",
+    Code.MACHINE_NOT_TOLD: lambda v: "no Pitwall has told what this machine is",
+    Code.NO_GPU_SAMPLED: lambda v: "no GPU of it was sampled on this machine",
+}
+INPUTS: Mapping[str, str] = {  # of the formulas in analysis/physics
+    "decode_tps": "decode speed",
+    "weights_bytes": "memory of the weights",
+    "gb_s": "bandwidth of the GPU",
+    "number_bytes": "KV data type",
+    "pool_bytes": "memory of the KV cache",
+    "k": "draft tokens",
+    "draft_cost": "memory of the draft model",
+    "positions": "acceptance by position",
+    "idle_w": "power while nothing ran",
+    "load_w": "power under our load",
+    "output_tps": "output speed",
+    "power_w": "power under our load",
+    "price_per_hour": "price of an hour",
+    "price_per_kwh": "price of a kWh",
+    "total_s": "time to ready",
 }
 
 
 def why(reason: Reason | None) -> str | None:
     """Why a number of one run is not known."""
     return UNKNOWN[reason.code](reason.values) if reason else None
+
+
+def told_by_view(text: str | None) -> str | None:
+    """A reason in a column of a view, in words; what is no code is what a driver said."""
+    if text is None or text.split()[0] not in set(Code):
+        return text
+    return why(read_reason(text))
 
 
 def window_words(window_s: float | None) -> str:

@@ -1,25 +1,26 @@
-"""Sends one request to an OpenAI-compatible server and measures its stream; every end of it is a RequestRecord."""
+"""Sends one request to an OpenAI-compatible server and measures its answer; every end of it is a RequestRecord."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import httpx
+import aiohttp
 
 from analysis.collapse import find_collapse
 from domain import JsonValue, utc_now
 from engines import BY_NAME
+from load_records import RequestRecord
 from machine.cpu_wait import cpu_wait
-from samples import RequestRecord
-from workloads.plan import Endpoint, PhaseKind, PlannedRequest
-from workloads.reading import BadStreamError, StreamReading
+from workloads.exchange import Exchange
+from workloads.plan import Endpoint, Message, PhaseKind, PlannedRequest
+from workloads.reading import StreamReading
+from workloads.sending import Call, error_of, read_stream, read_whole
 
+TEXTS = ("model", "messages", "prompt", "tools")
 PATHS: dict[Endpoint, str] = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
-CONNECT_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,14 @@ class Target:
     mono_s: Callable[[], float] = time.monotonic
     utc_now: Callable[[], datetime] = utc_now
 
+    @property
+    def url(self) -> str:
+        return self.base_url.rstrip("/") + PATHS[self.endpoint]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -55,58 +64,65 @@ class Place:
     phase_began_s: float  # of the target's monotonic clock
 
 
-def request_body(target: Target, request: PlannedRequest) -> dict[str, JsonValue]:
-    """The JSON to send: the standard's fields, and the engine's own for exact lengths and live token counts."""
+def request_body(target: Target, request: PlannedRequest, preface: str = "") -> dict[str, JsonValue]:
+    """The JSON to send: the standard's fields, and the engine's own for exact lengths and live token counts.
+
+    `preface` goes before the first words, so that no cache of prefixes knows them.
+    """
     engine = BY_NAME.get(target.engine)
     sampling: dict[str, JsonValue] = {**request.sampling, **(engine.request_extras if engine else {})}
-    options: dict[str, JsonValue] = {"include_usage": True, **(engine.stream_options if engine else {})}
     if engine is None or not engine.takes_ignore_eos:
         sampling.pop("ignore_eos", None)  # not in the standard: an unknown server may refuse it
-    chat = {"messages": [{"role": "user", "content": request.prompt}]}
-    said = chat if target.endpoint == "chat" else {"prompt": request.prompt}
-    return {"model": target.model, **said, **sampling, "stream": True, "stream_options": options}
+    said: dict[str, JsonValue] = {"prompt": preface + request.text}
+    if target.endpoint == "chat":
+        messages = request.messages or ({"role": "user", "content": request.text},)
+        said = {"messages": _with_preface(messages, preface)}
+    if request.tools:
+        said["tools"] = [dict(tool) for tool in request.tools]
+    said = {"model": target.model, **said, **sampling, "stream": request.is_streamed}
+    if request.is_streamed:
+        said["stream_options"] = {"include_usage": True, **(engine.stream_options if engine else {})}
+    return said
 
 
-def open_client() -> httpx.AsyncClient:
-    """A client that never reuses a connection (llama.cpp drops reused ones now and then) nor goes through a proxy."""
-    return httpx.AsyncClient(
-        limits=httpx.Limits(max_keepalive_connections=0, max_connections=None),
-        timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT_S),  # stalls are seen per event, in read_stream
-        trust_env=False,
-    )
+def _with_preface(messages: Sequence[Message], preface: str) -> list[JsonValue]:
+    first, *rest = (dict(message) for message in messages)
+    return [first | ({"content": _prefaced(first.get("content"), preface)} if preface else {}), *rest]
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One request as it went, on the target's clocks; both error fields are None when the stream ended properly."""
-
-    reading: StreamReading
-    sent_at: datetime
-    sent_s: float
-    ended_s: float
-    error_kind: str | None
-    error_text: str | None
+def _prefaced(content: JsonValue, preface: str) -> JsonValue:
+    """Of a message's content, which is a text or a list of parts."""
+    if isinstance(content, list):
+        return [{"type": "text", "text": preface}, *content]
+    return f"{preface}{content or ''}"
 
 
-async def exchange(client: httpx.AsyncClient, target: Target, request: PlannedRequest) -> Exchange:
-    """Send the request and read its stream to the end, whatever end that is; only a bug of ours raises.
+async def exchange(
+    session: aiohttp.ClientSession,
+    target: Target,
+    request: PlannedRequest,
+    preface: str = "",
+    reading: StreamReading | None = None,
+) -> Exchange:
+    """Send the request and read its answer to the end, whatever end that is; only a bug of ours raises.
 
+    `reading` is what the answer is read into, for who looks at it meanwhile.
     Cancelling the task, once it runs, gives error_kind 'cancelled' and what was counted until then.
     """
-    reading, body = StreamReading(), request_body(target, request)
+    reading, body = reading or StreamReading(), request_body(target, request, preface)
+    read = read_stream if request.is_streamed else read_whole
     sent_at, sent_s = target.utc_now(), target.mono_s()
     with cpu_wait() as waited_s:
-        stream = read_stream(client, target, body, reading, waited_s)
-        kind, text = await error_of(stream, target.request_timeout_s)
+        call = Call(target.url, target.headers, body, reading, target.stall_timeout_s, target.mono_s, waited_s)
+        kind, text = await error_of(read(session, call), target.request_timeout_s)
     if text and target.api_key:
         text = text.replace(target.api_key, "<secret>")  # a server may echo it in its refusal
-    return Exchange(reading, sent_at, sent_s, target.mono_s(), kind, text)
+    return Exchange(body, reading, sent_at, sent_s, target.mono_s(), kind, text)
 
 
 def record_of(target: Target, request: PlannedRequest, place: Place, went: Exchange) -> RequestRecord:
     """The exchange as a record, its text judged for collapse and then forgotten."""
     reading, sent_s = went.reading, went.sent_s
-    body = request_body(target, request)
     return RequestRecord(
         run_id=target.run_id,
         request_id=place.request_id,
@@ -122,7 +138,7 @@ def record_of(target: Target, request: PlannedRequest, place: Place, went: Excha
         prompt_tokens=reading.prompt_tokens,
         completion_tokens=reading.completion_tokens,
         token_source=reading.token_source,
-        chunks=reading.chunks,
+        chunks=reading.chunks if request.is_streamed else None,
         draft_tokens=reading.draft_tokens,
         accepted_tokens=reading.accepted_tokens,
         finish_reason=reading.finish_reason,
@@ -130,12 +146,15 @@ def record_of(target: Target, request: PlannedRequest, place: Place, went: Excha
         error_kind=went.error_kind,
         error_text=went.error_text,
         prompt_hash=request.prompt_hash,
-        sampling={key: value for key, value in body.items() if key not in ("model", "messages", "prompt")},
+        sampling={key: value for key, value in went.body.items() if key not in TEXTS},
         extra={
             "phase_title": place.phase_title,
             "cached_prompt_tokens": reading.cached_prompt_tokens,
             "first_chunk_tokens": reading.first_chunk_tokens,
             "client_wait_ms": reading.client_wait_ms,
+            **({"thinking_tokens": reading.thinking_tokens} if reading.thinking_tokens is not None else {}),
+            **({"tool_calls": reading.tools.as_json()} if reading.tools.calls else {}),
+            **request.facts,
             "collapse": find_collapse("".join(reading.text)).as_json(reading.completion_tokens),
         },
         load_id=place.load_id,
@@ -143,61 +162,9 @@ def record_of(target: Target, request: PlannedRequest, place: Place, went: Excha
         sequence=place.sequence,
         since_phase_s=round(sent_s - place.phase_began_s, 6),
         segment=place.segment,
-        chunk_us=reading.chunk_us(sent_s),
+        chunk_us=reading.chunk_us(sent_s) if request.is_streamed else None,
         chunk_tokens=reading.chunk_tokens(),
     )
-
-
-async def error_of(stream: Awaitable[None], limit_s: float) -> tuple[str | None, str | None]:
-    """Await the stream; its error kind and one sentence, or two Nones when it came to its proper end."""
-    try:
-        async with asyncio.timeout(limit_s):
-            await stream
-    except BadStreamError as error:
-        return error.kind, str(error)
-    except TimeoutError:
-        return "timeout", f"not finished after {limit_s:g} s"
-    except asyncio.CancelledError:
-        return "cancelled", "the workload was cancelled"
-    except httpx.ConnectTimeout:
-        return "timeout", f"no connection after {CONNECT_TIMEOUT_S:g} s"
-    except httpx.ConnectError as error:
-        return "refused", f"no connection: {error}"
-    except httpx.DecodingError as error:
-        return "malformed", f"cannot decode the answer: {error}"
-    except httpx.TransportError as error:
-        return "closed", f"{type(error).__name__}: {error}"
-    return None, None
-
-
-async def read_stream(
-    client: httpx.AsyncClient,
-    target: Target,
-    body: Mapping[str, JsonValue],
-    reading: StreamReading,
-    waited_s: Callable[[], float | None],
-) -> None:
-    """Post the body and feed every line to `reading`; raises BadStreamError, httpx.TransportError, DecodingError."""
-    headers = {"Authorization": f"Bearer {target.api_key}"} if target.api_key else {}
-    url = target.base_url.rstrip("/") + PATHS[target.endpoint]
-    loop = asyncio.get_running_loop()
-    reading.note_wait(waited_s())
-    try:
-        async with asyncio.timeout(target.stall_timeout_s) as patience:
-            async with client.stream("POST", url, json=body, headers=headers) as response:
-                reading.http_status = response.status_code
-                if response.status_code != httpx.codes.OK:
-                    text = (await response.aread()).decode(errors="replace")
-                    raise BadStreamError("http", f"HTTP {response.status_code}: {text[:500]}")
-                async for line in response.aiter_lines():
-                    reading.note_wait(waited_s())
-                    if reading.take_line(line, target.mono_s()):
-                        patience.reschedule(loop.time() + target.stall_timeout_s)
-    except TimeoutError as error:
-        silence = f"no event for {target.stall_timeout_s:g} s, after {reading.chunks} chunks"
-        raise BadStreamError("stalled", silence) from error
-    if not (reading.is_done or reading.finish_reason):
-        raise BadStreamError("closed", f"the stream ended without a finish reason, after {reading.chunks} chunks")
 
 
 def milliseconds(start_s: float | None, end_s: float | None) -> float | None:

@@ -23,8 +23,8 @@ def build(params: FivePromptParams) -> Plan:
     """Warm-up, `rounds` times the five prompts one after the other, then `parallel` requests at once."""
 
     def request(prompt_class: str, prompt: str, tokens: int) -> PlannedRequest:
-        sampling = {"max_tokens": max(1, round(tokens * params.token_scale)), "temperature": params.temperature}
-        return PlannedRequest(prompt_class, prompt, sampling | {"seed": params.seed, "ignore_eos": params.ignore_eos})
+        limit = max(1, round(tokens * params.token_scale))
+        return PlannedRequest(prompt_class, prompt, params.sampled(limit, params.temperature, params.ignore_eos))
 
     five = tuple(request(name, prompts.FIVE[name], tokens) for name, tokens in MAX_TOKENS.items())
     plan = [Phase("Warm-up", "warmup", 1, (request("Q&A", prompts.WARMUP, 64),))]

@@ -17,6 +17,7 @@ class Job(BaseModel):
     base_url: str = Field(pattern=r"^https?://")
     model: str | None = None  # None: the first that /v1/models names
     engine: str = "other"
+    reasoning_parser: str | None = None  # that the server's command names
     workload: str
     params: dict[str, JsonValue] = Field(default_factory=dict)
     out: Path  # requests.jsonl, appended to
@@ -34,8 +35,11 @@ class Progress(BaseModel):
     state: str  # running | paused | done | cancelled
     phase: str | None = None  # the title of the phase under way
     done: int = 0  # requests that have ended, errors among them
-    total: int
+    total: int  # of an adaptive workload: so far
     errors: int = 0
+    output_tokens: int = 0  # that the server has counted so far
+    looping: int = 0  # streams under way whose text repeats itself now
+    looping_since_word: int | None = None  # of that which began first in its text
     remaining_s: float | None = None  # at the pace so far, pauses aside; None before the first request has ended
     updated_at: str  # ISO 8601, UTC
 

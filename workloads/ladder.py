@@ -19,8 +19,7 @@ class LadderParams(Params):
 
 def build(params: LadderParams) -> Plan:
     """A warm-up, then one phase per rung with `repeats` requests for each of its streams."""
-    sampling = {"max_tokens": params.tokens, "temperature": params.temperature}
-    request = PlannedRequest("Single", prompts.SINGLE, sampling | {"seed": params.seed, "ignore_eos": True})
+    request = PlannedRequest("Single", prompts.SINGLE, params.sampled(params.tokens, params.temperature, True))
     rungs = [
         Phase(f"{concurrency} at once", "measure", concurrency, (request,) * concurrency * params.repeats)
         for concurrency in params.rungs

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
+from analysis.load_results import results_of
 from domain import utc_now
-from samples import CounterSample, Load, LoadCounters, LoadPhase
+from load_records import Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
+from samples import CounterSample
 from settings import VERSION
 from workloads.job import Job
 from workloads.plan import Params, Phase, Plan
@@ -37,8 +39,8 @@ class LoadBook:
     load_id: str = field(default_factory=lambda: secrets.token_hex(4))  # a run may have several loads
     segment: int = -1
 
-    def begin(self, plan: Plan) -> None:
-        """What was asked."""
+    def begin(self, plan: Plan, is_adaptive: bool = False) -> None:
+        """What was asked; how much an adaptive workload will send is not known."""
         measured = sum(len(phase.requests) for phase in plan if phase.kind == "measure")
         load = Load(
             run_id=self.job.run_id,
@@ -49,8 +51,8 @@ class LoadBook:
             tool_version=VERSION,
             prompt_set_hash=self.prompt_set_hash,
             params=self.params.model_dump(mode="json"),
-            planned_requests=measured,
-            planned_phases=len(plan),
+            planned_requests=None if is_adaptive else measured,
+            planned_phases=None if is_adaptive else len(plan),
         )
         self._write(load)
 
@@ -61,7 +63,14 @@ class LoadBook:
             self._write(self._counters(sample))
 
     def end_phase(
-        self, index: int, phase: Phase, began_at: datetime, duration_s: float, paused_s: float, is_complete: bool
+        self,
+        index: int,
+        phase: Phase,
+        began_at: datetime,
+        duration_s: float,
+        paused_s: float,
+        is_complete: bool,
+        client_cpu_s: float | None = None,
     ) -> None:
         """How a phase went."""
         went = LoadPhase(
@@ -77,8 +86,17 @@ class LoadBook:
             paused_s=round(paused_s, 6),
             planned_requests=len(phase.requests),
             is_complete=is_complete,
+            client_cpu_s=None if client_cpu_s is None else round(client_cpu_s, 6),
         )
         self._write(went)
+
+    def write_results(self, records: Sequence[RequestRecord], concluded: Sequence[Result]) -> None:
+        """What came of it, also where it was broken off."""
+        for row in (*results_of(self.load_id, self.utc_now(), records), *concluded):
+            self._write(row)
+
+    def write_check(self, check: Check) -> None:
+        self._write(check)
 
     def _counters(self, sample: CounterSample) -> LoadCounters:
         told = {name: getattr(sample, name) for name in COPIED}

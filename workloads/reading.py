@@ -1,4 +1,4 @@
-"""Reads one streamed answer of an OpenAI-compatible server: when its tokens came, and how many the server says."""
+"""Reads one answer of an OpenAI-compatible server: when its tokens came, and how many the server says."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from domain import JsonValue
 from errors import PitwallError
+from workloads.tool_calls import ToolCalls
 
 
 class BadStreamError(PitwallError):
@@ -26,6 +27,11 @@ class Delta(BaseModel):
     reasoning: str | None = None
     tool_calls: JsonValue = None
 
+    @property
+    def thinks(self) -> bool:
+        """Whether it is thinking and nothing else."""
+        return bool(self.reasoning_content or self.reasoning) and not self.content
+
     def pieces(self) -> list[str]:
         """What the model wrote, whatever the server takes it for."""
         texts = [text for text in (self.reasoning_content, self.reasoning, self.content) if text]
@@ -33,7 +39,8 @@ class Delta(BaseModel):
 
 
 class Choice(BaseModel):
-    delta: Delta = Delta()  # /v1/chat/completions
+    delta: Delta = Delta()  # of a stream of /v1/chat/completions
+    message: Delta | None = None  # of a whole answer of it
     text: str | None = None  # /v1/completions
     finish_reason: str | None = None
 
@@ -42,10 +49,15 @@ class CachedTokens(BaseModel):
     cached_tokens: int | None = None
 
 
+class CompletionDetails(BaseModel):
+    reasoning_tokens: int | None = None
+
+
 class Usage(BaseModel):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: CachedTokens | None = None
+    completion_tokens_details: CompletionDetails | None = None
 
 
 class Timings(BaseModel):
@@ -85,7 +97,9 @@ class StreamReading:
     for under speculation one chunk may hold several.
     """
 
-    text: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)  # all that the model wrote
+    content: list[str] = field(default_factory=list)  # of it the answer
+    thought: list[str] = field(default_factory=list)  # and the thinking, where the server takes it apart
     chunks: int = 0
     first_at_s: float | None = None
     last_at_s: float | None = None
@@ -94,7 +108,9 @@ class StreamReading:
     prompt_tokens: int | None = None
     cached_prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    thinking_tokens: int | None = None  # of the completion: as the server says, else those of pieces that only think
     token_source: str | None = None
+    tools: ToolCalls = field(default_factory=ToolCalls)
     draft_tokens: int | None = None
     accepted_tokens: int | None = None
     finish_reason: str | None = None
@@ -135,12 +151,41 @@ class StreamReading:
             self._take_choice(choice, now_s)
         return True
 
+    def take_whole(self, data: bytes) -> None:
+        """Take an answer that did not come as a stream, so that it has no times; raises BadStreamError."""
+        try:
+            answer = StreamEvent.model_validate_json(data)
+        except ValidationError as error:
+            raise BadStreamError("malformed", f"not an answer of the API: {data[:200]!r}") from error
+        if answer.error:
+            raise BadStreamError("http", f"error in the answer: {json.dumps(answer.error)}"[:500])
+        if not answer.choices or answer.choices[0].finish_reason is None:
+            raise BadStreamError("malformed", f"an answer without a finish reason: {data[:200]!r}")
+        self._take_counts(answer)
+        for choice in answer.choices:
+            message = choice.message or Delta()
+            self.tools.take_whole(message.tool_calls)
+            self._take_text(choice, message)
+        self.is_done = True
+
+    def _take_text(self, choice: Choice, said: Delta) -> list[str]:
+        """The pieces of text that a choice brings; in `said` if it is a chat's."""
+        self.finish_reason = choice.finish_reason or self.finish_reason
+        pieces = said.pieces() + ([choice.text] if choice.text else [])
+        self.text += pieces
+        self.content += [text for text in (said.content, choice.text) if text]
+        self.thought += [text for text in (said.reasoning_content, said.reasoning) if text]
+        return pieces
+
     def _take_choice(self, choice: Choice, now_s: float) -> None:
         """Note a piece; the last one may show no text, for parsers of tools and reasoning hold tokens back."""
-        self.finish_reason = choice.finish_reason or self.finish_reason
-        pieces = choice.delta.pieces() + ([choice.text] if choice.text else [])
+        pieces = self._take_text(choice, choice.delta)
+        if choice.delta.tool_calls:
+            self.tools.take(choice.delta.tool_calls)
+        if choice.delta.thinks and self.completion_tokens is not None:
+            before = self.pieces[-1][1] if self.pieces else 0
+            self.thinking_tokens = (self.thinking_tokens or 0) + self.completion_tokens - (before or 0)
         if pieces:
-            self.text += pieces
             self.chunks += 1
             if self.first_at_s is None:
                 self.first_at_s = now_s
@@ -172,5 +217,7 @@ class StreamReading:
         if usage and usage.completion_tokens is not None:
             self.completion_tokens, self.token_source = usage.completion_tokens, "usage"
             self.prompt_tokens = usage.prompt_tokens
+            if usage.completion_tokens_details and usage.completion_tokens_details.reasoning_tokens is not None:
+                self.thinking_tokens = usage.completion_tokens_details.reasoning_tokens
             if usage.prompt_tokens_details:
                 self.cached_prompt_tokens = usage.prompt_tokens_details.cached_tokens

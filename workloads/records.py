@@ -1,6 +1,7 @@
 """The lines of requests.jsonl: what a load generator writes, one JSON object each, times in ISO 8601 UTC.
 
-A line is a request unless its 'record' says that it is the load, a phase of it or the counters between its stretches.
+A line is a request unless its 'record' says that it is the load, a phase of it, the counters between its stretches,
+a result or a check.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter
 
-from samples import Load, LoadCounters, LoadPhase, RequestRecord
+from load_records import Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
 
-Line = RequestRecord | Load | LoadPhase | LoadCounters
-KINDS: dict[str, type[Load | LoadPhase | LoadCounters]] = {
+Line = RequestRecord | Load | LoadPhase | LoadCounters | Result | Check
+KINDS: dict[str, type[Load | LoadPhase | LoadCounters | Result | Check]] = {
     "load": Load,
     "load_phase": LoadPhase,
     "load_counters": LoadCounters,
+    "result": Result,
+    "check": Check,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 ADAPTERS: dict[type[Line], TypeAdapter[Line]] = {kind: TypeAdapter(kind) for kind in (RequestRecord, *KINDS.values())}
@@ -53,10 +56,14 @@ def parse_line(line: str | bytes) -> Line:
     return ADAPTERS[KINDS[name] if name else RequestRecord].validate_json(line)
 
 
+def parse_lines(lines: Iterable[str]) -> Iterator[Line]:
+    """Raises pydantic's ValidationError, or KeyError, on any other text."""
+    return (parse_line(line) for line in lines if line.strip())
+
+
 def read_records(lines: Iterable[str]) -> Iterator[RequestRecord]:
-    """The requests of these lines; raises pydantic's ValidationError, or KeyError, on any other text."""
-    parsed = (parse_line(line) for line in lines if line.strip())
-    return (record for record in parsed if isinstance(record, RequestRecord))
+    """The requests of these lines; raises as parse_lines does."""
+    return (record for record in parse_lines(lines) if isinstance(record, RequestRecord))
 
 
 def _moment(value: object) -> str:

@@ -6,17 +6,23 @@ import asyncio
 import itertools
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 
-import httpx
+import aiohttp
 
-from samples import RequestRecord
-from workloads.client import Exchange, Place, Target, exchange, open_client, record_of
-from workloads.job import Job, Progress, write_progress
+from load_records import RequestRecord
+from workloads.cases import check_of
+from workloads.client import Place, Target, exchange, record_of
+from workloads.exchange import Exchange
+from workloads.fitting import Fitter
+from workloads.job import Job
 from workloads.load_book import LoadBook
-from workloads.plan import Phase, Plan, PlannedRequest
+from workloads.loop_watch import LoopWatch
+from workloads.pace import Pace
+from workloads.plan import AS_THEY_ARRIVE, Numbered, Params, Phase, Plan, PlannedRequest, Workload, by_thread
+from workloads.reading import StreamReading
 from workloads.records import append_record
+from workloads.sending import open_session
 
 EXIT_DONE = 0
 EXIT_UNREACHABLE = 3
@@ -48,122 +54,146 @@ class Spot:
 
 @dataclass
 class Runner:
-    """One pass through a plan.
+    """One pass through a plan, and what follows from it.
 
     SIGTERM and SIGINT cancel it, SIGUSR1 pauses it after the requests in flight, SIGUSR2 lets it go on.
     """
 
     job: Job
-    plan: Plan
+    workload: Workload
+    params: Params
     target: Target
     book: LoadBook
     records: list[RequestRecord] = field(default_factory=list)
-    phase: Phase | None = None
-    is_cancelled: bool = False
     in_flight: set[asyncio.Task[Exchange]] = field(default_factory=set)
-    may_send: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self.started_s = self.target.mono_s()
-        self.requests_total = sum(len(phase.requests) for phase in self.plan)
-        self.tokens_planned = sum(request.max_tokens for phase in self.plan for request in phase.requests)
-        self.paused_s = 0.0
-        self.paused_at_s = self.started_s
-        self.tokens_ended = 0  # of the plan, by the limits of the requests that have ended
-        self.names: Iterator[str] = (f"{self.book.load_id}-{number:04d}" for number in range(self.requests_total))
+        self.plan: Plan = self.workload.build(self.params)
+        self.pace = Pace(self.job, self.plan, self.target.mono_s, self.target.utc_now)
+        self.names: Iterator[str] = (f"{self.book.load_id}-{number:04d}" for number in itertools.count())
+        self.loops = LoopWatch(self.pace.note_loops)
+        self.is_cold = self.params.prefix_cache == "cold"
 
     async def run(self) -> int:
         """Send everything planned; returns the exit code. Raises OSError where results cannot be written."""
         self._obey_signals()
-        self.may_send.set()
-        self.book.begin(self.plan)
-        async with open_client() as client:
-            for index, phase in enumerate(self.plan):
-                self.phase = phase
-                self.tell("running")
-                await self._run_phase(client, index, phase)
+        self.book.begin(self.plan, self.workload.is_adaptive)
+        async with open_session() as session, self.loops.running():
+            fitter = Fitter(session, self.target)
+            for index, phase in enumerate(self._phases()):
+                self.pace.enter(phase)
+                await self._run_phase(session, index, await fitter.fitted(phase))
         await self.book.look()
-        self.phase = None
-        self.tell("cancelled" if self.is_cancelled else "done")
-        was_reached = self.is_cancelled or any(record.http_status for record in self.records)
+        concluded = self.workload.conclude(self.params, self.book.load_id, self.target.utc_now(), self.records)
+        self.book.write_results(self.records, concluded)
+        self.pace.end()
+        was_reached = self.pace.is_cancelled or any(record.http_status for record in self.records)
         return EXIT_DONE if was_reached else EXIT_UNREACHABLE
 
-    async def _run_phase(self, client: httpx.AsyncClient, index: int, phase: Phase) -> None:
+    def _phases(self) -> Iterator[Phase]:
+        """Those of the plan, then those that follow from what was measured."""
+        yield from self.plan
+        while not self.pace.is_cancelled and (phase := self.workload.further(self.params, self.records)):
+            self.pace.add(phase)
+            yield phase
+
+    async def _run_phase(self, session: aiohttp.ClientSession, index: int, phase: Phase) -> None:
         """Its segments one after the other, the counters read before each while nothing is in flight."""
-        began_at, began_s, paused_s = self.target.utc_now(), self.target.mono_s(), self.paused_s
+        began_at, began_s, paused_s = self.target.utc_now(), self.target.mono_s(), self.pace.paused_s
+        cpu_s = self.pace.cpu_s()
         sequence = itertools.count()
         for segment in phase.segments():
             await self.book.look()
             spot = Spot(index, phase, self.book.segment, began_s)
-            waiting = zip(sequence, segment, strict=False)
-            streams = range(phase.concurrency)
-            await asyncio.gather(*(self._run_stream(client, spot, waiting, stream) for stream in streams))
+            waiting = by_thread(zip(sequence, segment, strict=False))
+            if phase.concurrency == AS_THEY_ARRIVE:
+                await self._run_by_the_clock(session, spot, waiting)
+            else:
+                streams = range(phase.concurrency)
+                await asyncio.gather(*(self._run_stream(session, spot, waiting, stream) for stream in streams))
         duration_s = self.target.mono_s() - began_s
-        self.book.end_phase(index, phase, began_at, duration_s, self.paused_s - paused_s, not self.is_cancelled)
+        paused_s = self.pace.paused_s - paused_s
+        used_s = self.pace.cpu_s() - cpu_s
+        self.book.end_phase(index, phase, began_at, duration_s, paused_s, not self.pace.is_cancelled, used_s)
 
     async def _run_stream(
-        self, client: httpx.AsyncClient, spot: Spot, waiting: Iterator[tuple[int, PlannedRequest]], stream: int
+        self, session: aiohttp.ClientSession, spot: Spot, waiting: Iterator[list[Numbered]], stream: int
     ) -> None:
-        """Send one waiting request after the other until none is left or the job is cancelled."""
-        while True:
-            await self.may_send.wait()
-            found = None if self.is_cancelled else next(waiting, None)
-            if found is None:
-                return
-            sequence, request = found
-            place = spot.place(next(self.names), self.book.load_id, sequence, stream)
-            task = asyncio.create_task(exchange(client, self.target, request))
-            self.in_flight.add(task)
-            with suppress(asyncio.CancelledError):  # cancelled before it was sent: there is nothing to record
+        """Send what waits, one after the other, until nothing is left, the phase is over or the load is cancelled."""
+        for thread in waiting:
+            for sequence, request in thread:
+                await self.pace.wait(request.think_s)
+                if self._is_over(spot):
+                    return
+                await self._converse(session, spot, request, sequence, stream)
+
+    async def _run_by_the_clock(
+        self, session: aiohttp.ClientSession, spot: Spot, waiting: Iterator[list[Numbered]]
+    ) -> None:
+        """Send each at its time, however many are under way; a pause moves all that follow."""
+        paused_s = self.pace.paused_s
+        async with asyncio.TaskGroup() as sent:
+            for sequence, request in itertools.chain.from_iterable(waiting):
+                due_s = spot.phase_began_s + (request.sent_after_s or 0.0) + self.pace.paused_s - paused_s
+                await self.pace.wait(due_s - self.target.mono_s())
+                if self._is_over(spot):
+                    return
+                sent.create_task(self._converse(session, spot, request, sequence, sequence))
+
+    def _is_over(self, spot: Spot) -> bool:
+        limit_s = spot.phase.limit_s
+        is_late = limit_s is not None and self.target.mono_s() - spot.phase_began_s >= limit_s
+        return self.pace.is_cancelled or is_late
+
+    async def _converse(
+        self, session: aiohttp.ClientSession, spot: Spot, request: PlannedRequest, sequence: int, stream: int
+    ) -> None:
+        """Send a request, and where it begins a case all that follow from the answers; then judge the case."""
+        went: list[Exchange] = []
+        asked: PlannedRequest | None = request
+        while asked and not self.pace.is_cancelled:
+            if went:
+                self.pace.add_request(asked)
+            if (one := await self._send(session, spot, asked, sequence, stream)) is not None:
+                went.append(one)
+            asked = request.case.follow(went) if request.case and went else None
+        if request.case and went and not self.pace.is_cancelled:
+            now = self.target.utc_now()
+            self.book.write_check(check_of(request.case, went, self.job, self.book.load_id, now))
+
+    async def _send(
+        self, session: aiohttp.ClientSession, spot: Spot, request: PlannedRequest, sequence: int, stream: int
+    ) -> Exchange | None:
+        """One request, recorded; None where it was cancelled before it was sent."""
+        place = spot.place(next(self.names), self.book.load_id, sequence, stream)
+        preface = f"({place.request_id}) " if self.is_cold else ""
+        reading = StreamReading()
+        task = asyncio.create_task(exchange(session, self.target, request, preface, reading))
+        self.in_flight.add(task)
+        try:
+            with self.loops.watching(reading):
                 went = await task
-                self._keep(await asyncio.to_thread(record_of, self.target, request, place, went), request)
+        except asyncio.CancelledError:
+            return None
+        finally:
             self.in_flight.discard(task)
+        self._keep(await asyncio.to_thread(record_of, self.target, request, place, went), request)
+        return went
 
     def _keep(self, record: RequestRecord, request: PlannedRequest) -> None:
         append_record(self.job.out, record)
         self.records.append(record)
-        self.tokens_ended += request.max_tokens
-        self.tell("running")
+        self.pace.note(record, request)
 
-    def tell(self, state: str) -> None:
-        """Write the progress file; the estimate takes the pace so far, pauses aside, for all that is still planned."""
-        elapsed_s = self.target.mono_s() - self.started_s
-        left = self.tokens_planned - self.tokens_ended
-        progress = Progress(
-            run_id=self.job.run_id,
-            workload=self.job.workload,
-            state=state if self.may_send.is_set() else "paused",
-            phase=self.phase.title if self.phase else None,
-            done=len(self.records),
-            total=self.requests_total,
-            errors=sum(record.error_kind is not None for record in self.records),
-            remaining_s=round((elapsed_s - self.paused_s) * left / self.tokens_ended, 1) if self.tokens_ended else None,
-            updated_at=self.target.utc_now().isoformat(),
-        )
-        write_progress(self.job.progress, progress)
+    def cancel(self) -> None:
+        """Send nothing more; what is in flight is recorded as cancelled."""
+        self.pace.cancel()
+        for task in self.in_flight:
+            task.cancel()
 
     def _obey_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.cancel)
-        loop.add_signal_handler(signal.SIGUSR1, self.pause)
-        loop.add_signal_handler(signal.SIGUSR2, self.go_on)
-
-    def cancel(self) -> None:
-        """Send nothing more; what is in flight is recorded as cancelled."""
-        self.is_cancelled = True
-        self.may_send.set()
-        for task in self.in_flight:
-            task.cancel()
-
-    def pause(self) -> None:
-        if self.may_send.is_set():
-            self.paused_at_s = self.target.mono_s()
-        self.may_send.clear()
-        self.tell("paused")
-
-    def go_on(self) -> None:
-        if not self.may_send.is_set():
-            self.paused_s += self.target.mono_s() - self.paused_at_s
-        self.may_send.set()
-        self.tell("running")
+        loop.add_signal_handler(signal.SIGUSR1, self.pace.pause)
+        loop.add_signal_handler(signal.SIGUSR2, self.pace.go_on)

@@ -52,7 +52,7 @@ async def run_job(job: Job, api_key: str | None, look: CounterLook = no_counters
     workload = REGISTRY.get(job.workload)
     if workload is None:
         raise UnknownWorkloadError(f"There is no workload {job.workload!r}: it is one of {', '.join(REGISTRY)}.")
-    params = workload.params_type.model_validate(job.params)
+    params = workload.checked(job.params)
     target = Target(
         run_id=job.run_id,
         workload=job.workload,
@@ -65,4 +65,4 @@ async def run_job(job: Job, api_key: str | None, look: CounterLook = no_counters
         request_timeout_s=job.request_timeout_s,
     )
     book = LoadBook(job, workload.prompt_set_hash(job.params), params, look, target.utc_now)
-    return await Runner(job, workload.plan(job.params), target, book).run()
+    return await Runner(job, workload, params, target, book).run()

@@ -27,8 +27,7 @@ def build(params: StreamParams) -> Plan:
     temperature = {"predictable": params.predictable_temperature, "creative": params.creative_temperature}
 
     def request(prompt_class: PromptClass, prompt: str, tokens: int) -> PlannedRequest:
-        sampling = {"max_tokens": tokens, "temperature": temperature[prompt_class]}
-        return PlannedRequest(prompt_class, prompt, sampling | {"seed": params.seed, "ignore_eos": True})
+        return PlannedRequest(prompt_class, prompt, params.sampled(tokens, temperature[prompt_class], True))
 
     pairs = islice(zip(cycle(ORDER), cycle(prompts.DEMO), strict=False), params.requests)
     warmup = (request("predictable", prompts.WARMUP, params.warmup_tokens),)

@@ -13,7 +13,7 @@ from analysis.requests import (
     end_to_end_tps,
     tokens_per_step,
 )
-from samples import RequestRecord
+from load_records import VERDICTS, Check, RequestRecord
 
 
 def summary(records: Sequence[RequestRecord]) -> str:
@@ -30,6 +30,22 @@ def summary(records: Sequence[RequestRecord]) -> str:
             lines += aggregate_lines(together)
     lines += ["", "── By class (medians) " + "─" * 42, *map(class_line, class_summaries(measured))]
     return "\n".join(lines)
+
+
+def check_lines(checks: Sequence[Check]) -> list[str]:
+    """A line per case and mode, a block a suite; none where nothing was checked."""
+    lines: list[str] = []
+    for suite, group in groupby(checks, key=lambda check: check.suite):
+        together = list(group)
+        passed = sum(check.is_pass is True for check in together)
+        lines += ["", f"── {suite}: {passed} of {len(together)} pass " + "─" * 30, *map(check_line, together)]
+    return [*lines, ""] if lines else []
+
+
+def check_line(check: Check) -> str:
+    """'pass       Single call, streaming', or what was wrong after it."""
+    why = f": {check.why}" if check.why else ""
+    return f"{VERDICTS[check.is_pass]:<10} {check.case_name}, {check.mode}{why}"
 
 
 def request_line(record: RequestRecord) -> str:

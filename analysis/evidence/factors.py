@@ -14,7 +14,7 @@ from typing import NamedTuple
 from analysis.evidence.loads import LoadRecord, decode_tokens
 from analysis.evidence.steady import Steady, token_times
 from analysis.reasons import Code, Reason
-from samples import LoadCounters, RequestRecord
+from load_records import LoadCounters, RequestRecord
 
 AGREE = 0.02  # how far the client's tokens and the counters' may be apart
 SUMMED = (
@@ -54,10 +54,10 @@ def stream_factors(
     inside = [r for r in load.measured if r.concurrency == 1 and r.prompt_class == prompt_class]
     if len(inside) != len(compared):
         return Reason(Code.REQUESTS_LEFT_OUT)
-    gained = _gained(load, inside)
+    gained = gained_over(load, inside)
     if isinstance(gained, Reason):
         return gained
-    steps = _decode_steps(gained, len(inside), speculates)
+    steps = decode_steps(gained, len(inside), speculates)
     if isinstance(steps, Reason):
         return steps
     per_step = (sum(r.completion_tokens or 0 for r in inside) - len(inside)) / steps
@@ -74,7 +74,7 @@ def steady_factors(load: LoadRecord, concurrency: int, speculates: bool | None, 
     inside = [r for r in load.measured if r.concurrency == concurrency]
     if not any(p.kind == "measure" and p.concurrency == concurrency for p in load.phases):
         return Reason(Code.PHASE_NOT_ENDED)
-    gained = _gained(load, inside)
+    gained = gained_over(load, inside)
     if isinstance(gained, Reason):
         return gained
     steps = _all_steps(gained, speculates)
@@ -90,7 +90,7 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def _gained(load: LoadRecord, requests: Sequence[RequestRecord]) -> Increments | Reason:
+def gained_over(load: LoadRecord, requests: Sequence[RequestRecord]) -> Increments | Reason:
     """The counters' increments over the segments of these requests, if they count the same tokens as the client."""
     segments = {request.segment for request in requests}
     parts = [_between(load.counters, segment) for segment in segments]
@@ -130,7 +130,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _decode_steps(gained: Increments, requests: int, speculates: bool | None) -> float | Reason:
+def decode_steps(gained: Increments, requests: int, speculates: bool | None) -> float | Reason:
     """Request-steps after each request's first token."""
     if gained.inter_token_count:
         return gained.inter_token_count

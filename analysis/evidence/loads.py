@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
-from samples import Load, LoadCounters, LoadPhase, RequestRecord
+from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 
 MEASURED = "measure"
 
@@ -43,6 +43,11 @@ class LoadRecord:
     def concurrencies(self) -> list[int]:
         """The targets of its measured phases, lowest first."""
         return sorted({request.concurrency for request in self.measured})
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was planned was sent and ended, as far as the plan is known."""
+        return not self.unsent and all(phase.is_complete for phase in self.phases)
 
     @property
     def unsent(self) -> int | None:
@@ -119,9 +124,11 @@ def decode_tokens(request: RequestRecord) -> int:
     return (request.completion_tokens or 0) - int(request.extra.get("first_chunk_tokens") or 1)
 
 
-def common_keys(loads: Iterable[LoadRecord]) -> frozenset[RequestKey]:
-    """The measured requests that ended well in every one of the loads."""
-    sets = [{key_of(request) for request in load.measured if is_whole(request)} for load in loads]
+def common_keys(
+    loads: Iterable[LoadRecord], tells: Callable[[RequestRecord], bool] = is_whole
+) -> frozenset[RequestKey]:
+    """The measured requests that every one of the loads `tells` of: unless said otherwise, that ended well."""
+    sets = [{key_of(request) for request in load.measured if tells(request)} for load in loads]
     return frozenset(set.intersection(*sets)) if sets else frozenset()
 
 

@@ -8,14 +8,23 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from analysis.evidence.factors import Factors, geometric_mean, steady_factors, stream_factors
-from analysis.evidence.loads import LoadRecord, RequestKey, decode_tokens, has_decoding, matched
+from analysis.evidence.loads import (
+    LoadRecord,
+    RequestKey,
+    common_keys,
+    decode_tokens,
+    has_decoding,
+    is_whole,
+    matched,
+)
 from analysis.evidence.objectives import FEWEST_FOR_P95, Kind, Objective
 from analysis.evidence.steady import steady_part, together
 from analysis.reasons import Code, Reason
-from samples import RequestRecord
+from load_records import RequestRecord
 
 Keys = frozenset[RequestKey]
 P95 = 0.95
+OF_DECODING = (Kind.DECODE_TPS, Kind.TPOT_MS, Kind.TPOT_P95_MS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,11 @@ class Measured:
     no_factors: Reason | None = None
     steady_s: float | None = None  # seconds that an output rate is taken over
     prefill_share: float | None = None  # of the requests' time meanwhile
+
+
+def evidence_keys(loads: Sequence[LoadRecord], objective: Objective) -> Keys:
+    """The requests by which these loads are compared: all of them tell what the objective takes of a request."""
+    return common_keys(loads, has_decoding if objective.kind in OF_DECODING else is_whole)
 
 
 def measure(load: LoadRecord, objective: Objective, keys: Keys, speculates: bool | None) -> Measured:
@@ -47,8 +61,7 @@ def measure(load: LoadRecord, objective: Objective, keys: Keys, speculates: bool
 def _decode(load: LoadRecord, keys: Keys, speculates: bool | None) -> Measured:
     by_class: dict[str, list[RequestRecord]] = {}
     for request in matched(load, keys, 1):
-        if has_decoding(request):
-            by_class.setdefault(request.prompt_class, []).append(request)
+        by_class.setdefault(request.prompt_class, []).append(request)
     if not by_class:
         return Measured(reason=Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1}))
     parts = {name: _class_tps(requests) for name, requests in by_class.items()}
@@ -117,15 +130,16 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def _per_token_ms(request: RequestRecord) -> float | None:
+def per_token_ms(request: RequestRecord) -> float | None:
+    """After the first piece; None of an answer without decoding."""
     return (request.decode_ms or 0.0) / decode_tokens(request) if has_decoding(request) else None
 
 
 LATENCIES: Mapping[Kind, Callable[[RequestRecord], float | None]] = {
     Kind.TTFT_MS: lambda request: request.ttft_ms,
     Kind.TTFT_P95_MS: lambda request: request.ttft_ms,
-    Kind.TPOT_MS: _per_token_ms,
-    Kind.TPOT_P95_MS: _per_token_ms,
+    Kind.TPOT_MS: per_token_ms,
+    Kind.TPOT_P95_MS: per_token_ms,
     Kind.E2E_MS: lambda request: request.total_ms,
     Kind.E2E_P95_MS: lambda request: request.total_ms,
 }

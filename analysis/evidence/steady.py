@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from samples import RequestRecord
+from load_records import RequestRecord
 
 FULL = 0.9  # of the target concurrency
 MOST_PIECES = 1000  # into which an answer is cut whose pieces were not recorded, however many tokens its server claims

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.evidence.objectives import Kind
-from analysis.guard import answers, configuration, load, machine
+from analysis.guard import answers, configuration, gpu_limits, load, machine
 from analysis.guard.rows import DECLARABLE, Check, Pair, Row, RowCode, Standing
 
 CHECKS: Mapping[RowCode, Check] = {
@@ -16,6 +16,7 @@ CHECKS: Mapping[RowCode, Check] = {
     RowCode.SETTINGS: configuration.settings,
     RowCode.SAMPLING: configuration.sampling,
     RowCode.HARDWARE: configuration.hardware,
+    RowCode.GPU_LIMITS: gpu_limits.limits,
     RowCode.WORKLOAD: load.workload,
     RowCode.PROMPTS: load.prompts,
     RowCode.CONCURRENCY: load.concurrency,

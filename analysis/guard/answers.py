@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests
-from samples import RequestRecord
+from load_records import RequestRecord
 
 MOST_LENGTH_RATIO = 1.5  # of the medians within a class
 TOLD_LENGTH_RATIO = 1.02

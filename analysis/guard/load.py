@@ -9,10 +9,12 @@ from typing import Any
 
 from analysis.evidence.objectives import Kind
 from analysis.facts import RunFacts
+from analysis.guard.configuration import model
 from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests, each, loads_of
-from samples import RequestRecord
+from load_records import RequestRecord
 
 OTHER_CONTEXT = 1.2  # ratio of prompt tokens from which the same text is another depth
+FEWEST_SHARED = 0.5  # of a load's requests: fewer that all runs ended are told
 OTHER_CACHE = 0.10  # share of the prompt that came from the cache
 MOST_FAILED = 0.02  # of an arm's requests; a few in a thousand are told
 DECLARED = "declared"
@@ -67,7 +69,10 @@ def prompts(pair: Pair) -> Row:
     values = {"matched": len(pair.keys), "measured": max(ours, default=0)}
     if hashes[0] != hashes[1] or len(hashes[0]) > 1:
         return Row(RowCode.PROMPTS, Standing.MATTERS, values)
-    return Row(RowCode.PROMPTS, Standing.UNKNOWN if hashes[0] == {None} else Standing.SAME, values)
+    if hashes[0] == {None}:
+        return Row(RowCode.PROMPTS, Standing.UNKNOWN, values)
+    is_part = values["matched"] < FEWEST_SHARED * values["measured"]
+    return Row(RowCode.PROMPTS, Standing.TOLD if is_part else Standing.SAME, values)
 
 
 def _hash(load: Any) -> str | None:
@@ -88,13 +93,18 @@ def concurrency(pair: Pair) -> Row:
 
 
 def context(pair: Pair) -> Row:
-    """Depth of the same requests in tokens; another model's tokenizer cuts the same text otherwise."""
+    """Depth of the same requests in tokens; another model's tokenizer cuts the same text otherwise.
+
+    One model has one tokenizer: there a server that counts other tokens read another prompt, such as the end of it.
+    """
     first, second = (_median([r.prompt_tokens or None for r in compared_requests(pair, arm)]) for arm in pair.arms)
     values = {"prompt_tokens": (first, second)}
     if first is None or second is None:
         return Row(RowCode.CONTEXT, Standing.UNKNOWN, values)
-    is_other = max(first, second) / min(first, second) > OTHER_CONTEXT
-    return Row(RowCode.CONTEXT, Standing.TOLD if is_other else Standing.SAME, values)
+    if max(first, second) / min(first, second) <= OTHER_CONTEXT:
+        return Row(RowCode.CONTEXT, Standing.SAME, values)
+    is_one_model = model(pair).standing is Standing.SAME
+    return Row(RowCode.CONTEXT, Standing.MATTERS if is_one_model else Standing.TOLD, values)
 
 
 def prefix_cache(pair: Pair) -> Row:
@@ -134,15 +144,15 @@ def warmup(pair: Pair) -> Row:
 
 def unfinished(pair: Pair) -> Row:
     """A part of a load holds other texts than the whole, and a run that goes on may still change."""
-    left = {run.run_id: run.loads[-1].unsent or 0 for run in pair.runs if run.loads and _is_part(run)}
+    left = {
+        run.run_id: sum(load.unsent or 0 for load in run.loads)
+        for run in pair.runs
+        if not all(load.is_complete for load in run.loads)
+    }
     if not left:
         return Row(RowCode.UNFINISHED, Standing.SAME)
     live = [run.run_id for run in pair.runs if run.run_id in left and not run.is_over]
     return Row(RowCode.UNFINISHED, Standing.MATTERS, {"unsent": left, "live": live})
-
-
-def _is_part(run: RunFacts) -> bool:
-    return any(load.unsent or not all(p.is_complete for p in load.phases) for load in run.loads)
 
 
 def failed(pair: Pair) -> Row:

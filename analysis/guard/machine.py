@@ -8,9 +8,11 @@ from dataclasses import replace
 from analysis import conditions
 from analysis.arms import Arm
 from analysis.conditions import Conditions
+from analysis.facts import RunFacts
 from analysis.guard.configuration import gpu_kinds
+from analysis.guard.gpu_limits import limits
 from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests
-from samples import RequestRecord
+from load_records import RequestRecord
 
 STANDINGS = {
     "same": Standing.SAME,
@@ -25,9 +27,10 @@ Judge = Callable[[Sequence[Conditions], Sequence[Conditions]], conditions.Standi
 
 
 def throttling(pair: Pair) -> Row:
-    """GPUs slowed down by heat or power, or at other clocks; another kind of GPU has clocks of its own."""
+    """GPUs slowed down by heat or power, or at other clocks; another kind or other limits have clocks of their own."""
     is_one_kind = gpu_kinds(pair.baseline) == gpu_kinds(pair.other)
-    return _of_gpus(RowCode.THROTTLING, pair, conditions.clocks if is_one_kind else _clocks_within)
+    is_alike = is_one_kind and limits(pair).standing is not Standing.COMPARED
+    return _of_gpus(RowCode.THROTTLING, pair, conditions.clocks if is_alike else _clocks_within)
 
 
 def _clocks_within(a: Sequence[Conditions], b: Sequence[Conditions]) -> conditions.Standing:
@@ -74,13 +77,17 @@ def gpu_shared(pair: Pair) -> Row:
 
 def neighbours(pair: Pair) -> Row:
     """Other runs whose servers worked meanwhile: on the same GPUs they take their share; elsewhere they are told."""
-    near = {run.run_id: [one.run_id for one in run.neighbours if one.shares_gpu] for run in pair.runs}
-    far = {run.run_id: [one.run_id for one in run.neighbours if not one.shares_gpu] for run in pair.runs}
+    near = {run.run_id: _near(run, True) for run in pair.runs}
+    far = {run.run_id: _near(run, False) for run in pair.runs}
     shared = {run_id: others for run_id, others in near.items() if others}
     if shared:
         return Row(RowCode.NEIGHBOURS, Standing.MATTERS, {"sharing": shared})
     beside = {run_id: others for run_id, others in far.items() if others}
     return Row(RowCode.NEIGHBOURS, Standing.TOLD if beside else Standing.SAME, {"beside": beside})
+
+
+def _near(run: RunFacts, shares_gpu: bool) -> list[str]:
+    return list(dict.fromkeys(one.run_id for one in run.neighbours if one.shares_gpu is shares_gpu))
 
 
 def _of_gpus(code: RowCode, pair: Pair, judge: Judge) -> Row:

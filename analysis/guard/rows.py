@@ -11,7 +11,7 @@ from analysis.arms import Arm
 from analysis.evidence.loads import LoadRecord, RequestKey, matched
 from analysis.evidence.objectives import Objective
 from analysis.facts import RunFacts
-from samples import RequestRecord
+from load_records import RequestRecord
 
 
 class Standing(StrEnum):
@@ -34,6 +34,7 @@ class RowCode(StrEnum):
     SETTINGS = "settings"
     SAMPLING = "sampling"
     HARDWARE = "hardware"
+    GPU_LIMITS = "gpu_limits"
     WORKLOAD = "workload"
     PROMPTS = "prompts"
     CONCURRENCY = "concurrency"
@@ -53,7 +54,7 @@ class RowCode(StrEnum):
 
 
 # A person may say that these are what is compared; failures, warm-up, loops and starvation can never be declared away.
-DECLARABLE = frozenset({RowCode.MODEL, RowCode.SAMPLING, RowCode.HARDWARE})
+DECLARABLE = frozenset({RowCode.MODEL, RowCode.SAMPLING, RowCode.HARDWARE, RowCode.GPU_LIMITS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from analysis.verdict.difference import Error, as_ratio, as_ratios, error_of, log_interval
+from analysis.verdict.margin import MARGIN
 from analysis.verdict.repeats import repeats_to_settle
 from analysis.verdict.replicates import Earlier, Side, side_of
 
@@ -59,7 +60,7 @@ def judge(
     other: Sequence[float],
     *,
     higher_is_better: bool = True,
-    margin: float = 0.02,
+    margin: float = MARGIN,
     comparisons: int = 1,
     earlier: Earlier | None = None,
 ) -> Judgement:
@@ -80,7 +81,7 @@ def judge_arms(
     arms: Sequence[Sequence[float]],
     *,
     higher_is_better: bool = True,
-    margin: float = 0.02,
+    margin: float = MARGIN,
     earlier: Earlier | None = None,
 ) -> list[Judgement]:
     """Judge each further arm against arms[0], so that all intervals together cover in 95 %. ValueError: under two."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from analysis.verdict.difference import Error, Part
+from analysis.verdict.margin import MARGIN
 from analysis.verdict.replicates import Spread
 from analysis.verdict.student_t import cdf, quantile
 
@@ -72,7 +73,7 @@ def half_width(sd_log: float, n_per_arm: int, level: float = 0.95) -> float:
     return math.expm1(_Plan.alike(sd_log, n_per_arm).half_log(level))
 
 
-def repeats_for_same(sd_log: float, margin: float = 0.02) -> int | None:
+def repeats_for_same(sd_log: float, margin: float = MARGIN) -> int | None:
     """Repeats an arm that probably show 'same' where the arms are the same. None: more than MOST_REPEATS."""
     limit = math.log1p(margin)
     return _fewest(2, lambda n: _Plan.alike(sd_log, n).power_same(0.0, limit, 0.90) >= POWER)

@@ -21,7 +21,7 @@ def cdf(t: float, df: float) -> float:
 def tail_beyond(t: float, df: float) -> float:
     """P(T > |t|): half of the regularised incomplete beta function, DLMF 8.17."""
     square = t * t
-    return 0.5 * _incomplete_beta(df / (df + square), square / (df + square), df / 2, 0.5)
+    return 0.5 * incomplete_beta(df / (df + square), square / (df + square), df / 2, 0.5)
 
 
 @lru_cache(maxsize=4096)
@@ -45,10 +45,10 @@ def _density(t: float, df: float) -> float:
     return math.exp(log_scale - (df + 1) / 2 * math.log1p(t * t / df))
 
 
-def _incomplete_beta(x: float, y: float, a: float, b: float) -> float:
-    """I_x(a, b) with y = 1 - x, given apart because their difference would lose digits."""
+def incomplete_beta(x: float, y: float, a: float, b: float) -> float:
+    """The regularised I_x(a, b) with y = 1 - x, given apart because their difference would lose digits."""
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side
-        return 1.0 - _incomplete_beta(y, x, b, a)
+        return 1.0 - incomplete_beta(y, x, b, a)
     if x == 0:
         return 0.0
     log_front = a * math.log(x) + b * math.log(y) - math.log(a) - _log_beta(a, b)

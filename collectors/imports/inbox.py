@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from collectors.imports.log_file import ImportRefusedError, Tell
 from collectors.imports.log_import import LogImporter, Outcome, Wish
+from collectors.imports.result_import import ResultImporter
 from domain import new_run_id
 from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, opened, pinned
@@ -46,6 +47,7 @@ class Job(BaseModel):
     zone: str | None = None
     dated: datetime | None = None
     is_upload: bool = False
+    run: str | None = None  # of results: the run that they belong to
 
 
 class Status(BaseModel):
@@ -56,6 +58,8 @@ class Status(BaseModel):
     share: float = 0.0
     text: str = ""
     run_ids: tuple[str, ...] = ()
+    loads: tuple[str, ...] = ()
+    rows: dict[str, int] = {}
 
     @property
     def is_over(self) -> bool:
@@ -93,12 +97,14 @@ class Inbox:
         self,
         folder: Path,
         logs: LogImporter,
+        results: ResultImporter,
         bundles: Callable[[Path, Tell], tuple[tuple[str, ...], str]],
         refusals: tuple[type[Exception], ...] = (),
     ) -> None:
         """`refusals` are what `bundles` and the store raise with a sentence for a person."""
         self._folder = folder
         self._logs = logs
+        self._results = results
         self._bundles = bundles
         self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, NotRegularError, OSError, *refusals)
         self._closing = threading.Event()
@@ -145,12 +151,22 @@ class Inbox:
             outcome = self._take(job, tell)
         except self._refusals as refusal:
             return Status(state="refused", text=_sentence(refusal))
-        return Status(state="done", share=1.0, text=outcome.text, run_ids=outcome.run_ids)
+        return Status(
+            state="done", share=1.0, text=outcome.text, run_ids=outcome.run_ids, loads=outcome.loads,
+            rows=dict(outcome.rows),
+        )  # fmt: skip
 
     def _take(self, job: Job, tell: Tell) -> Outcome:
+        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run)
+        if job.path.is_dir() or self._results.recognises(job.path, job.shown_name):
+            return self._results.take(job.path, wish, tell)
+        if job.run:
+            raise ImportRefusedError(
+                f"{job.shown_name} is no result file that is known here: logs and bundles are runs of their own."
+            )
         if is_bundle(job.path):
             return Outcome(*self._bundles(job.path, tell))
-        return self._logs.take(job.path, Wish(job.shown_name, job.name, job.zone, job.dated), tell)
+        return self._logs.take(job.path, wish, tell)
 
 
 class _Progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,6 +55,7 @@ class Wish(NamedTuple):
     name: str | None = None  # of the run
     zone: str | None = None
     dated: datetime | None = None  # of the last change, where the file on the disk is only a copy
+    run: str | None = None  # the id of the run that results belong to; None: a new one
 
 
 class Outcome(NamedTuple):
@@ -62,6 +63,8 @@ class Outcome(NamedTuple):
 
     run_ids: tuple[str, ...]
     text: str
+    loads: tuple[str, ...] = ()  # ids of the loads that results became
+    rows: Mapping[str, int] = {}  # how many of each kind
 
 
 class LogImporter:

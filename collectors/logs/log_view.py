@@ -1,4 +1,4 @@
-"""The end of a log for a page: its last lines, those that matter marked, read from the file when asked."""
+"""A piece of a log for a page: its last lines, or those at any byte, those that matter marked; read when asked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from engines import BY_NAME
 from engines.access_log import is_look
@@ -41,8 +41,18 @@ class ViewLine(_Said):
     text: str
 
 
+class Place(NamedTuple):
+    """Which bytes of the file the shown lines are, the last one excluded, and how long the file is."""
+
+    start: int
+    end: int
+    size: int
+
+
 class LogTailView:
-    """The last lines of one growing log; cheap to ask again, for only a changed file is read.
+    """The lines of one growing log; cheap to ask again, for only a changed file is read.
+
+    A place is a byte, so that the middle of a file of gigabytes is as near as its end: nothing before it is read.
 
     An access log's lines of looks at the server are left out: they keep their numbers, and stay in the file.
     """
@@ -50,17 +60,22 @@ class LogTailView:
     def __init__(self, path: Path, engine: str) -> None:
         self._path = path
         self._engine = BY_NAME.get(engine)
-        self._seen: tuple[int, int, int] | None = None  # inode, size, limit
+        self._seen: tuple[int, int, int, int | None] | None = None  # inode, size, limit, place
+        self._shown: Place | None = None
+        self.place: Place | None = None  # of the lines that were asked for last
         self._lines: list[ViewLine] = []
         self._before = 0  # bytes of the files that were here before
         self.why: str | None = None  # there are no lines, where that is not because there is no file
 
-    def lines(self, limit: int = 200) -> list[ViewLine]:
-        """At most `limit` last lines, of the last 128 KiB; none when there is no file (yet) or it may not be read."""
-        self.why = None
+    def lines(self, limit: int = 200, since: int | None = None) -> list[ViewLine]:
+        """At most `limit` lines and 128 KiB: the last ones, or those from the first that begins at byte `since` on.
+
+        None when there is no file (yet) or it may not be read.
+        """
+        self.why = self.place = None
         try:
             with opened(self._path) as file:
-                return self._read(file.fileno(), limit)
+                return self._read(file.fileno(), limit, since)
         except FileNotFoundError:
             return []
         except NotRegularError as problem:
@@ -69,21 +84,20 @@ class LogTailView:
             self.why = f"{self._path} cannot be read: {problem.strerror}"
         return []
 
-    def _read(self, fd: int, limit: int) -> list[ViewLine]:
+    def _read(self, fd: int, limit: int, since: int | None) -> list[ViewLine]:
         stat = os.fstat(fd)
-        seen = (stat.st_ino, stat.st_size, limit)
+        seen = (stat.st_ino, stat.st_size, limit, since)
         if seen != self._seen:
             if self._seen and (stat.st_ino != self._seen[0] or stat.st_size < self._seen[1]):
                 self._before += self._seen[1]
-            start = max(stat.st_size - WINDOW_BYTES, 0)
-            window = os.pread(fd, stat.st_size - start, start)
-            if start:
-                cut = window.find(b"\n") + 1
-                start, window = start + cut, window[cut:]
-            self._seen, self._lines = seen, self._marked(window, self._before + start, limit)
+            start, window = _whole_lines(fd, stat.st_size, since)
+            told = self._marked(window, self._before + start)
+            self._seen, self._lines = seen, told[-limit:] if since is None else told[:limit]
+            self._shown = _shown(told, self._lines, self._before, Place(start, start + len(window), stat.st_size))
+        self.place = self._shown
         return self._lines
 
-    def _marked(self, window: bytes, start: int, limit: int) -> list[ViewLine]:
+    def _marked(self, window: bytes, start: int) -> list[ViewLine]:
         raw = window.split(b"\n")
         if raw and not raw[-1]:
             raw.pop()
@@ -94,7 +108,7 @@ class LogTailView:
             for number, (at, text) in enumerate(zip(begins, raw, strict=False), 1)
             if not is_look(text.decode("utf-8", "replace"))
         ]
-        return [ViewLine(at=at, text=_plain(text), **marks.get(number, NO_MARK)) for number, at, text in told[-limit:]]
+        return [ViewLine(at=at, text=_plain(text), **marks.get(number, NO_MARK)) for number, at, text in told]
 
     def _marks(self, window: bytes) -> dict[int, _Said]:
         """By line number within the window; a fresh parser's, which marks each line by what it says itself."""
@@ -105,6 +119,25 @@ class LogTailView:
         samples = {event.line: _of_sample(event) for event in events if isinstance(event, ParsedSample)}
         times = {line: said["elapsed_s"] for line, said in samples.items()}
         return samples | {event.line: _of_mark(event, times) for event in events if isinstance(event, Mark)}
+
+
+def _whole_lines(fd: int, size: int, since: int | None) -> tuple[int, bytes]:
+    """Where the lines of a window begin, and the window without the lines that it cuts."""
+    # With the byte before, which tells whether a line begins there.
+    start = max(size - WINDOW_BYTES, 0) if since is None else max(min(since, size) - 1, 0)
+    window = os.pread(fd, WINDOW_BYTES, start)
+    cut = window.find(b"\n") + 1 if start or since == 1 else 0
+    end = len(window) if start + len(window) >= size else window.rfind(b"\n") + 1
+    return start + cut, window[cut : end if end > cut else len(window)]
+
+
+def _shown(told: list[ViewLine], lines: list[ViewLine], before: int, window: Place) -> Place:
+    """The bytes of these lines of a window."""
+    if not lines or len(lines) == len(told):
+        return window
+    if lines[0] is told[0]:
+        return window._replace(end=told[len(lines)]["at"] - before)
+    return window._replace(start=lines[0]["at"] - before)
 
 
 def _of_sample(event: ParsedSample) -> _Said:

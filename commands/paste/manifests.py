@@ -11,8 +11,9 @@ import yaml
 
 from commands.paste.containers import Container, port_pair
 from commands.paste.notes import Notes
-from commands.paste.shell import UnclosedQuoteError, split_words
+from commands.paste.shell import UnclosedQuoteError, Word, split_references, split_words
 from commands.paste.variables import Arg, Variables
+from commands.quoting import as_literal
 from redaction import MASK
 
 MOST_NODES = 20_000
@@ -26,6 +27,7 @@ _COMMENT = re.compile(r"\s#.*$|^#.*$")
 _PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
 _OF_AN_ITEM = frozenset({"value", "valueFrom", "mountPath", "protocol", "name"})
 _FLAG_AND_VALUE = re.compile(r"(--?[A-Za-z][\w.-]*)[ \t]+(\S.*)", re.DOTALL)
+_PLAIN_DOLLAR = re.compile(r"\$\$(?=[A-Za-z_{])")
 _COMPOSE_KEYS = frozenset({"image", "command", "entrypoint"})
 
 
@@ -124,7 +126,7 @@ def _merged(node: dict[str, Any]) -> dict[str, Any]:
 
 def _compose(node: dict[str, Any], variables: Variables, notes: Notes) -> Container:
     container = Container("compose", image=_text(node.get("image"), variables) or None)
-    container.env = _environment(node.get("environment"))
+    container.env = {name: _dollars(text) for name, text in _environment(node.get("environment")).items()}
     container.volumes = [_volume(item) for item in _list(node.get("volumes"))]
     container.ports = [variables.expand_text(port) for item in _list(node.get("ports")) if (port := _published(item))]
     container.gpus = _compose_gpus(node)
@@ -141,8 +143,13 @@ def _compose_words(value: Any, variables: Variables, notes: Notes) -> list[Arg]:
         items = _split_items([item for item in value if isinstance(item, str)], notes)
         words = [Arg(item, variables.expand_text(item)) for item in items]
     else:
-        words = _shell_words(value if isinstance(value, str) else "", variables, notes)
-    return [Arg(word.raw.replace("$$", "$"), word.text.replace("$$", "$")) for word in words]
+        words = _shell_words(value if isinstance(value, str) else "", variables, notes, fills_quoted=True)
+    return [Arg(_dollars(word.raw), _dollars(word.text)) for word in words]
+
+
+def _dollars(text: str) -> str:
+    """`$$` as the plain dollar that it is in a compose file."""
+    return _PLAIN_DOLLAR.sub(r"\\$", text).replace("$$", "$")
 
 
 def _split_items(items: list[str], notes: Notes) -> list[str]:
@@ -157,18 +164,28 @@ def _split_items(items: list[str], notes: Notes) -> list[str]:
     return words
 
 
-def _shell_words(text: str, variables: Variables, notes: Notes) -> list[Arg]:
+def _shell_words(text: str, variables: Variables, notes: Notes, fills_quoted: bool = False) -> list[Arg]:
+    """The words of a shell-like text; `fills_quoted`: its references count within quotes too."""
     try:
-        return variables.expand_words(split_words(text))
+        words = split_words(text)
     except UnclosedQuoteError as torn:
         notes.add(notes.warnings, f"a {torn.quote} quote in the manifest's command is never closed")
-        return variables.expand_words(torn.command.words)
+        words = torn.command.words
+    return variables.expand_words(map(_with_quoted_references, words) if fills_quoted else words)
+
+
+def _with_quoted_references(word: Word) -> Word:
+    """The word as Compose reads it, which knows no quotes."""
+    pieces = [[part] if part.is_reference else split_references(part.text) for part in word.parts]
+    return Word(tuple(part for piece in pieces for part in piece))
 
 
 def _kubernetes(node: dict[str, Any], notes: Notes) -> Container:
     node = _merged(node)
     container = Container("kubernetes", image=node.get("image") if isinstance(node.get("image"), str) else None)
-    container.env = _environment(node.get("env"))
+    container.env = {
+        name: text if text == MASK else as_literal(text) for name, text in _environment(node.get("env")).items()
+    }
     command, args = _kubernetes_words(node.get("command")), _kubernetes_words(node.get("args"))
     container.has_entrypoint = bool(command)
     if len(command + args) == 1 and " " in (command + args)[0]:
@@ -177,7 +194,7 @@ def _kubernetes(node: dict[str, Any], notes: Notes) -> Container:
         container.args = split
     else:
         known = {name: value for name, value in container.env.items() if "$" not in value}
-        words = _split_items(command + args, notes)
+        words = [as_literal(word) for word in _split_items(command + args, notes)]
         container.args = [Arg(word, _substitute(word, known)) for word in words]
     resources = node.get("resources")
     container.gpus = _gpu_count(_get_any(resources, "limits")) or _gpu_count(_get_any(resources, "requests"))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from commands.paste.variables import Arg
+from commands.quoting import without_marks
 from engines import ENGINES
 from engines.base import Invocation
 from engines.flag_table import FlagTable, is_flag
@@ -88,7 +89,7 @@ def inner_script(words: Sequence[Arg]) -> tuple[int, str] | None:
         if basename(word.text) in SHELLS:
             for at in range(position + 1, len(words) - 1):
                 if _SHELL_SCRIPT_FLAG.match(words[at].text):
-                    return position, words[at + 1].text
+                    return position, without_marks(words[at + 1].text)
                 if not words[at].text.startswith("-"):
                     break
     return None
@@ -98,7 +99,8 @@ def quoted_command(words: Sequence[Arg]) -> str | None:
     """A word that is a server's command by itself: `tmux new -d 'vllm serve …'`, `ssh host "…"`."""
     if not words or basename(words[0].text) in NEVER_SERVE:
         return None
-    return next((word.text for word in words[1:] if " " in word.text and SERVER_START.search(word.text)), None)
+    texts = (without_marks(word.text) for word in words[1:])
+    return next((text for text in texts if " " in text and SERVER_START.search(text)), None)
 
 
 def engine_of_image(image: str | None) -> str | None:

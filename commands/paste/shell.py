@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from commands.paste.ansi_c import ANSI_C, read_ansi_c
+from commands.quoting import WordBuilder
 from errors import PitwallError
 
 _PLAIN = re.compile(r"[^ \t\n\v\f\\'\"$`;&|<>()#]+")
@@ -14,9 +16,9 @@ _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|()]")
 _REDIRECT = re.compile(r"&>>?|<<<|<<-?|>>|>&|<&|>\||<>|<\(|>\(|[<>]")
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./:-]{0,60}>")
-_NAME = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])")
+_NAME = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
 _LONGEST_REFERENCE = 500  # characters of ${...} or $(...) before it is taken for plain text
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 
 
 class UnclosedQuoteError(PitwallError):
@@ -43,8 +45,20 @@ class Word:
 
     @property
     def text(self) -> str:
-        """The word with its references as written."""
-        return "".join(part.text for part in self.parts)
+        """The word with its references as written; a quoted `$` or `~` is marked (`commands.quoting`)."""
+        return self.filled_in(lambda part: part.text)
+
+    def filled_in(self, read: Callable[[Part], str]) -> str:
+        """The word with what `read` makes of its references."""
+        builder = WordBuilder()
+        for part in self.parts:
+            if part.is_reference:
+                builder.add_word(read(part))
+            elif part.is_quoted:
+                builder.add_literal(part.text)
+            else:
+                builder.add_plain(part.text)
+        return builder.text
 
     @property
     def assignment(self) -> tuple[str, Word] | None:
@@ -187,6 +201,10 @@ class Lexer:
                 self.line += 1
             elif char == "'":
                 parts.append(self._single(command))
+            elif self.text.startswith("$'", self.position):
+                parts.append(self._ansi_c(command))
+            elif self.text.startswith('$"', self.position):  # a text to be translated: there is no catalogue
+                self.position += 1
             elif char == '"':
                 parts += self._double(command)
             elif char in ("$", "`"):
@@ -202,6 +220,15 @@ class Lexer:
         self.position = end + 1
         self.line += body.count("\n")
         return Part(body, is_quoted=True)
+
+    def _ansi_c(self, command: Command) -> Part:
+        """$'...': a single quote with the escapes of C."""
+        match = ANSI_C.match(self.text, self.position)
+        if match is None:
+            raise UnclosedQuoteError("single", command, self.line, self.position)
+        self.position = match.end()
+        self.line += match[0].count("\n")
+        return Part(read_ansi_c(match["body"]), is_quoted=True)
 
     def _double(self, command: Command) -> list[Part]:
         opened_at, start = self.line, self.position

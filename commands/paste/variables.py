@@ -54,7 +54,7 @@ class Variables:
         text = self.expand(value)
         if is_secret_name(name):
             self.secrets.add(text)
-        refers_to_itself = re.search(rf"\$\{{?{name}\b", text)
+        refers_to_itself = re.search(rf"(?<!\\)\$\{{?{name}\b", text)
         if is_computed(text) or refers_to_itself or len(text) > LONGEST_VALUE:
             self.values.pop(name, None)
         else:
@@ -83,7 +83,7 @@ class Variables:
 
     def expand(self, word: Word) -> str:
         """The word as one text."""
-        return "".join(self._expand_part(part) for part in word.parts)
+        return word.filled_in(self._expand_part)
 
     def expand_text(self, text: str, depth: int = 0) -> str:
         """Text with references that stands outside the shell (YAML)."""

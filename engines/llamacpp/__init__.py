@@ -1,6 +1,6 @@
 """llama.cpp: its log grammar, counters and command line, put together."""
 
-from engines.base import Engine
+from engines.base import Engine, TokenizerApi
 from engines.llamacpp import arguments, counters, flags, log
 from engines.llamacpp.definitions import DEFINITIONS
 from engines.llamacpp.invocation import INVOCATION
@@ -24,6 +24,7 @@ ENGINE = Engine(
     invocation=INVOCATION,
     arguments=arguments,
     sampling_flags=("--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--presence-penalty", "--seed"),
+    tokenizer=TokenizerApi("content", "add_special", template_path="/apply-template"),
     takes_ignore_eos=True,
     request_extras={"timings_per_token": True},
 )

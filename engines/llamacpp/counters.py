@@ -10,7 +10,7 @@ from typing import Any
 from domain import JsonValue
 from engines.base import Scrape
 from engines.points import Points
-from samples import CounterSample, SlotSample
+from samples import CounterSample, LatencySample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("llamacpp:",)
 DECODE_CALLS = "llamacpp:n_decode_total"
@@ -31,6 +31,9 @@ PER_POSITION = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
 METRIC_NAMES = frozenset({*SUMS.values(), PER_POSITION})
 
 
+HISTOGRAM_NAMES: frozenset[str] = frozenset()
+
+
 def counter_samples(scrape: Scrape) -> list[CounterSample]:
     """One sample; its token and speculation counters move only when a request finishes."""
     points = Points(scrape.points)
@@ -47,6 +50,11 @@ def counter_samples(scrape: Scrape) -> list[CounterSample]:
             **sums,
         )
     ]
+
+
+def latency_samples(scrape: Scrape) -> list[LatencySample]:
+    """None: llama.cpp has no histograms."""
+    return []
 
 
 def slot_samples(scrape: Scrape) -> list[SlotSample]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from engines.base import MetricPoint, Scrape
+from engines.histograms import histogram_names, histogram_samples
 from engines.points import Points, small_number
-from samples import CounterSample, SlotSample
+from samples import CounterSample, LatencySample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("sglang:",)
 REALTIME = "sglang:realtime_tokens_total"
@@ -32,12 +34,27 @@ METRIC_NAMES = frozenset(
 )
 
 
+HISTOGRAMS = {
+    "ttft_ms": ("sglang:time_to_first_token_seconds",),
+    "itl_ms": ("sglang:inter_token_latency_seconds",),
+    "tpot_ms": ("sglang:request_time_per_output_token_seconds", "sglang:time_per_output_token_seconds"),
+    "e2e_ms": ("sglang:e2e_request_latency_seconds",),
+}
+HISTOGRAM_NAMES = histogram_names(HISTOGRAMS)
+
+
 def counter_samples(scrape: Scrape) -> list[CounterSample]:
     """One sample per DP rank; what only the front end counts (first tokens, finished tokens) stands at rank 0."""
     ranks: dict[int, list[MetricPoint]] = {}
     for point in scrape.points:
         ranks.setdefault(small_number(point.labels.get("dp_rank", "")) or 0, []).append(point)
     return [_sample(scrape, rank, Points(_first_worker(points))) for rank, points in sorted(ranks.items())]
+
+
+def latency_samples(scrape: Scrape) -> list[LatencySample]:
+    """One sample per histogram, and per DP rank where it is split by it; the lowest worker speaks for all."""
+    whole = replace(scrape, points=_first_worker(list(scrape.points)))
+    return histogram_samples(whole, "sglang.histogram", HISTOGRAMS, "dp_rank")
 
 
 def slot_samples(scrape: Scrape) -> list[SlotSample]:

@@ -1,6 +1,6 @@
 """vLLM: its log grammar, counters and command line, put together."""
 
-from engines.base import Engine
+from engines.base import Engine, TokenizerApi
 from engines.vllm import arguments, counters, flags, log
 from engines.vllm.definitions import DEFINITIONS
 from engines.vllm.invocation import INVOCATION
@@ -22,6 +22,7 @@ ENGINE = Engine(
     log=log,
     arguments=arguments,
     sampling_flags=("--override-generation-config", "--generation-config"),
+    tokenizer=TokenizerApi("prompt", "add_special_tokens"),
     takes_ignore_eos=True,
     stream_options={"continuous_usage_stats": True},
     claims_memory_share=True,

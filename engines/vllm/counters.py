@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from engines.base import Scrape
+from engines.histograms import histogram_names, histogram_samples
 from engines.points import Points, small_number
-from samples import CounterSample, SlotSample
+from samples import CounterSample, LatencySample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("vllm:",)
 # Field of CounterSample -> exposed names, the newer one first. Counters are declared with and without '_total'.
@@ -47,6 +48,15 @@ METRIC_NAMES = frozenset({PROCESS_START}) | frozenset(
 )
 
 
+HISTOGRAMS = {
+    "ttft_ms": ("vllm:time_to_first_token_seconds",),
+    "itl_ms": ("vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"),
+    "tpot_ms": ("vllm:request_time_per_output_token_seconds",),
+    "e2e_ms": ("vllm:e2e_request_latency_seconds",),
+}
+HISTOGRAM_NAMES = histogram_names(HISTOGRAMS)
+
+
 def counter_samples(scrape: Scrape) -> list[CounterSample]:
     """One sample per `engine` label (a DP rank); a server without that label is engine 0."""
     points = Points(point for point in scrape.points if point.name != PROCESS_START)
@@ -56,6 +66,11 @@ def counter_samples(scrape: Scrape) -> list[CounterSample]:
     if not engines:
         return [_sample(scrape, definition, points, 0, started)] if points else []
     return [_sample(scrape, definition, points, index, started, engine=name) for index, name in _numbered(engines)]
+
+
+def latency_samples(scrape: Scrape) -> list[LatencySample]:
+    """One sample per histogram and `engine` label; itl_ms has one observation per request and step."""
+    return histogram_samples(scrape, "vllm.histogram", HISTOGRAMS, "engine")
 
 
 def slot_samples(scrape: Scrape) -> list[SlotSample]:

@@ -41,45 +41,88 @@ class LaunchRequest:
     stop_when_done: bool = True
     cwd: Path | None = None  # default: Pitwall's own
     makes_model: bool = False  # the command writes its model file itself (the demo)
+    arm: str | None = None  # of a study
     round: int | None = None  # which of its repeats it is, from 1; see launcher.runs.rounds
     round_seed: int | None = None
+    on_host: str | None = None  # the label of a host that was added; default: this machine
 
 
 def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:
     """Raise LaunchRefusedError for what the user can mend before anything runs."""
-    config = request.config
-    if not config.argv or not config.argv[0].strip():
+    _check_words(request)
+    _check_place(request)
+    _check_given(request)
+    if starts_now:
+        _check_free(request, live)
+
+
+def check_command(request: LaunchRequest) -> None:
+    """Raise LaunchRefusedError for what is wrong with the command on whatever machine it is to run."""
+    _check_words(request)
+    _check_given(request)
+
+
+def check_machine(request: LaunchRequest) -> None:
+    """Raise LaunchRefusedError for what this machine lacks now, of a command that was checked elsewhere."""
+    _check_place(request)
+    _check_free(request, [])
+
+
+def _check_words(request: LaunchRequest) -> None:
+    argv = request.config.argv
+    if not argv or not argv[0].strip():
         raise LaunchRefusedError("There is no command to run.")
-    if any("\0" in word for word in config.argv):
+    if any("\0" in word for word in argv):
         raise LaunchRefusedError("The command holds a NUL character, which no program can be given.")
+
+
+def _check_place(request: LaunchRequest) -> None:
     cwd = working_directory(request)
     if not (is_there(cwd) and cwd.is_dir()):
         raise LaunchRefusedError(f"The working directory {cwd} does not exist: make it, or choose another.")
-    check_executable(config, cwd)
+    check_executable(request.config, cwd)
     check_model(request, cwd)
-    missing = missing_secrets(config, {**os.environ, **request.secrets})
+
+
+def _check_given(request: LaunchRequest) -> None:
+    missing = missing_secrets(request.config, {**os.environ, **request.secrets})
     if missing:
         raise LaunchRefusedError(
             f"The value of {told(missing)} is a secret that Pitwall does not keep: please give it."
         )
-    base_url = request.base_url or default_base_url(config)
+    port_of(answering_url(request))
+
+
+def _check_free(request: LaunchRequest, live: Sequence[Run]) -> None:
+    check_port(port_of(answering_url(request)), request.config.host, live)
+    check_container(request.config)
+
+
+def answering_url(request: LaunchRequest) -> str:
+    """Where the server will answer, seen from its own machine; raises LaunchRefusedError where that is not known."""
+    base_url = request.base_url or default_base_url(request.config)
     if not base_url:
         raise LaunchRefusedError("Pitwall cannot tell where this server will answer: please give its port or its URL.")
-    port = port_of(base_url)
-    if starts_now:
-        check_port(port, config.host, live)
-        check_container(config)
+    return base_url
 
 
 def expanded(request: LaunchRequest) -> LaunchRequest:
     """The request as it is run: `~` and variables filled in, for no shell will do it; what is stored keeps its text.
 
-    Raises LaunchRefusedError for a variable that neither its environment nor ours sets.
+    Raises LaunchRefusedError for a variable that neither its environment nor ours sets, or that holds several words.
     """
-    config, missing = expand_config(request.config, os.environ)
-    if missing:
-        raise LaunchRefusedError(f"The command names ${', $'.join(missing)}, which is not set: please give the value.")
-    return replace(request, config=config)
+    filled = expand_config(request.config, os.environ)
+    if filled.missing:
+        names = ", $".join(filled.missing)
+        raise LaunchRefusedError(f"The command names ${names}, which is not set: please give the value.")
+    for sentence in map(several_words, filled.several):
+        raise LaunchRefusedError(sentence)
+    return replace(request, config=filled.config)
+
+
+def several_words(name: str) -> str:
+    """Why a variable of the command cannot be filled in."""
+    return f"${name} holds several words, flags among them: please write them into the command in its place."
 
 
 def working_directory(request: LaunchRequest) -> Path:

@@ -22,9 +22,11 @@ from launcher.checks.preflight import (
     in_full,
     is_there,
     port_of,
+    several_words,
 )
 from launcher.checks.readiness import default_base_url
 from launcher.processes.containers import TOOLS, has_image
+from launcher.runs.provenance import GpusNow
 
 GIB = 2**30
 _FILE = re.compile(r"(?:/|\./|\.\./)[^\s:,{}]*\.(?:json|jinja2?|ya?ml|txt|toml|gguf|grammar|gbnf)")
@@ -46,6 +48,11 @@ class GpuFacts(NamedTuple):
     reason: str | None = None
 
 
+def gpu_facts(now: GpusNow) -> GpuFacts:
+    """The GPUs as their driver tells them now."""
+    return GpuFacts([Gpu(**{name: gpu.get(name) for name in Gpu._fields}) for gpu in now.gpus], now.reason)
+
+
 def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, live: Sequence[Run] = ()) -> list[str]:
     """One sentence for each thing for which the launch will fail; what cannot be known says nothing.
 
@@ -56,7 +63,7 @@ def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, live: S
 
 def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> list[str]:
     """What may make the launch fail or wait, one sentence each."""
-    filled, _ = expand_config(config, os.environ)
+    filled = expand_config(config, os.environ).config
     doubts = [*_memory(needs, facts), *_free_memory(config, facts)]
     if config.launcher in CONTAINER_LAUNCHERS:
         return [*_image(filled), *doubts]
@@ -86,9 +93,11 @@ def is_hub_name(model: str | None) -> bool:
 
 
 def _software(config: Config, cwd: Path) -> Iterator[str]:
-    filled, unset = expand_config(config, os.environ)
-    for name in unset:
+    found = expand_config(config, os.environ)
+    filled = found.config
+    for name in found.missing:
         yield f"The command refers to ${name}, which is not set."
+    yield from map(several_words, found.several)
     try:
         if filled.argv:
             check_executable(filled, cwd)

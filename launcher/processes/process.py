@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -28,10 +29,11 @@ from machine.identity import boot_id
 from machine.process_start import process_start_s, same_process
 from redaction import HIDDEN_PREFIX, is_secret_name
 
-WORKLOAD = "workload"  # the name of its directory within the run's
+WORKLOAD = "workload"  # the directory of a run's first load within the run's; 'workload-2' that of the next
 ROOT = Path(__file__).resolve().parents[2]
 LOST = "exit code unknown: its supervisor was killed"
 LOST_AT_BOOT = "exit code unknown: the machine was restarted"
+_LOAD = re.compile(rf"{WORKLOAD}(-[1-9]\d{{0,5}})?")
 Leftovers = Literal["end", "follow", "leave"]
 
 
@@ -46,6 +48,8 @@ class ProcessSpec:
     # What becomes of the processes that the first one leaves: a script's own server is waited for as the first one was,
     # what a container's client leaves is its runtime's to end.
     leftovers: Leftovers = "end"
+    # The soft limit of open files; None: that of Pitwall, which raises its own. The hard one is the user's in any case.
+    open_files: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,14 @@ def server_process(directory: Path) -> psutil.Process | None:
 
 def marker_of(directory: Path) -> str:
     """The marker of the process of this directory: the run's id, or '<run id>/workload'."""
-    return f"{directory.parent.name}/{directory.name}" if directory.name == WORKLOAD else directory.name
+    is_load = _LOAD.fullmatch(directory.name)
+    return f"{directory.parent.name}/{directory.name}" if is_load else directory.name
+
+
+def load_directories(directory: Path) -> list[Path]:
+    """Those of the loads of the run whose directory this is, in the order of their beginning."""
+    found = [path for path in directory.glob(f"{WORKLOAD}*") if _LOAD.fullmatch(path.name)]
+    return sorted(found, key=lambda path: int(path.name.partition("-")[2] or 1))
 
 
 def look_at(directory: Path) -> ProcessStatus:

@@ -123,6 +123,7 @@ class ContainerBackend:
     runtime: tuple[str, ...]
     run_id: str
     environ: Mapping[str, str]
+    is_here: bool = True  # False: its runtime is another machine's, and asked over there
 
     @property
     def tool(self) -> str:
@@ -152,7 +153,7 @@ class ContainerBackend:
         return read_pull(log)
 
     def look(self) -> ContainerFacts | None:
-        found = self._ids()
+        found = self._ids() if self.is_here else None
         return self._inspect(found[0]) if found else None
 
     def end(self, grace_s: float) -> tuple[StopReport, ContainerFacts | None]:
@@ -198,13 +199,13 @@ class ContainerBackend:
         return ask([*self.runtime, *words], timeout_s, {**os.environ, **self.environ})
 
 
-def backend_of(config: Config, run_id: str) -> Backend:
+def backend_of(config: Config, run_id: str, is_here: bool = True) -> Backend:
     """The backend that the config's own words call for."""
     found = find_runtime([arg(word) for word in config.argv])
     if found is None or found[2] != "run":
         return ProcessBackend()
     steering = {name: value for name, value in config.env.items() if name.startswith(CLIENT_VARIABLES)}
-    return ContainerBackend(tuple(config.argv[: found[1] - 1]), run_id, steering)
+    return ContainerBackend(tuple(config.argv[: found[1] - 1]), run_id, steering, is_here)
 
 
 def with_container(run: Run, facts: ContainerFacts | None) -> dict[str, JsonValue]:

@@ -30,6 +30,7 @@ from launcher.json_file import write_json
 from launcher.processes.descendants import DescendantWatch, descendants
 from launcher.processes.ending import Ended, end_processes, signal_server
 from machine.identity import boot_id
+from machine.open_files import set_open_file_limit
 from machine.process_start import process_start_s
 from redaction import HIDDEN_PREFIX
 
@@ -136,6 +137,8 @@ class Shim:
         return None
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if (limit := self._spec.get("open_files")) is not None:
+            set_open_file_limit(limit)
         with (self._directory / self._spec["log"]).open("ab") as log:
             return subprocess.Popen(
                 complete_argv(self._spec["argv"], os.environ),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from domain import Run, RunState
+from domain import Run, RunState, WorkloadSpec
+from launcher.checks.preflight import LaunchRefusedError
 from launcher.checks.readiness import ReadinessPoll, accepts_connections
+from launcher.processes.stopping import StopReport
 from launcher.runs.dependencies import Dependencies
 from launcher.runs.recorder import RunRecorder
+from launcher.runs.run_loads import LOAD_RUNS, NO_SHIM, RunLoads, check_can_load, told_of
 from machine.process_start import same_process
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
@@ -46,19 +51,62 @@ class Watch:
 
     run: Run
     deps: Dependencies
+    runs_dir: Path
     _poll: ReadinessPoll | None = None
     _contact: Contact | None = None
+    _stop: Future[StopReport] | None = None  # of the load that ran when the watch was ended
+
+    def __post_init__(self) -> None:
+        self.loads = RunLoads(self.deps, self.runs_dir / self.run.id)
 
     def step(self) -> None:
         """Look once, and do what is due."""
-        if self._is_gone():
+        if self.run.state is RunState.STOPPING:
+            self._step_stopping()
+        elif self._is_gone():
             self.end(WENT_AWAY)
         elif self.run.state is RunState.STARTING:
             self._step_starting()
+        elif self.run.run_dir:
+            self._step_load()
 
     def end(self, note: str) -> None:
-        """Stop watching; the server, if it lives, is left alone."""
+        """Stop watching, and with it a load of ours; the server, if it lives, is left alone."""
+        if self.run.state is RunState.RUNNING:
+            self._change(note, state=RunState.STOPPING, note=note)
+            self._stop = self.deps.pool.submit(self.loads.stop)
+        elif self.run.state is not RunState.STOPPING:
+            self._finish(note)
+
+    def _step_stopping(self) -> None:
+        if self._stop is None:  # an earlier Pitwall was ended meanwhile
+            self._stop = self.deps.pool.submit(self.loads.stop)
+        elif self._stop.done():
+            self._finish(self.run.note or WENT_AWAY)
+
+    def _finish(self, note: str) -> None:
         self._change(note, state=RunState.FINISHED, ended_at=self._now(), note=note)
+
+    def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
+        """Put a load on the server; raises LaunchRefusedError."""
+        check_can_load(self.run)
+        try:
+            self.loads.begin(self.run, spec, secrets)
+        except OSError as error:
+            raise LaunchRefusedError(f"The workload could not be started: {told_of(error)}") from error
+        self._change(LOAD_RUNS, state=RunState.RUNNING, run_dir=str(self.loads.directory))
+
+    def _step_load(self) -> None:
+        status = self.loads.look()
+        if status.state in ("starting", "alive"):
+            if self.run.state is RunState.READY:
+                self._change(LOAD_RUNS, state=RunState.RUNNING)
+        elif self.run.state is RunState.RUNNING and status.exit:
+            words, is_well = self.loads.note_end(self.run, status)
+            note = self.run.note if is_well else words
+            self._change(words if is_well is False else "workload done", state=RunState.READY, note=note)
+        elif self.run.state is RunState.RUNNING:
+            self._change(NO_SHIM, state=RunState.READY, note=NO_SHIM)
 
     def _change(self, text: str, **updates: Any) -> None:
         recorder: RunRecorder = self.deps.recorder

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
-from domain import Run
+from domain import Machine, Run
 from launcher.runs.provenance import GpusNow
 from launcher.runs.recorder import RunRecorder
 
@@ -23,3 +23,4 @@ class Dependencies:
     prepare_workload: Callable[[Run, Path], list[str]] | None
     explain_failure: Callable[[Run], tuple[str, str | None] | None]
     gpus: Callable[[], GpusNow]
+    tell_machine: Callable[[Machine], object]  # what another machine says that it is

@@ -14,23 +14,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from commands.secrets import hide_secrets, missing_secrets, telling, told, unfilled_places
-from domain import WATCH, Run, RunState
+from domain import WATCH, Run, RunState, WorkloadSpec
+from errors import PitwallError
 from launcher.checks.discover import output_of
-from launcher.checks.preflight import port_of
+from launcher.checks.preflight import LaunchRefusedError, port_of
 from launcher.checks.readiness import ReadinessPoll
 from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
-from launcher.processes.exit_messages import describe_exit, log_tail
+from launcher.processes.exit_messages import log_tail
 from launcher.processes.process import (
-    ROOT,
-    WORKLOAD,
     ProcessExit,
-    ProcessSpec,
     ProcessStatus,
     look_at,
     processes_of,
     read_spec,
     start_shim,
-    write_spec,
 )
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.startup_progress import Start, by_the_clock_of, is_pulling, read_bar
@@ -38,6 +35,7 @@ from launcher.runs.attached_run import WENT_AWAY, Contact
 from launcher.runs.dependencies import Dependencies
 from launcher.runs.new_run import leftovers_of
 from launcher.runs.provenance import freeze
+from launcher.runs.run_loads import LOAD_RUNS, NO_SHIM, RunLoads, check_can_load, told_of
 from launcher.runs.teardown import (
     BROKE_OFF,
     NOTHING_STOPPED,
@@ -49,14 +47,12 @@ from launcher.runs.teardown import (
     stop_everything,
 )
 from machine.ports import describe_busy_port, is_port_free
-from machine.private_files import private_folder
 from redaction import KNOWN
 
 DETACHED = "its script has ended, the server is awaited"
 LEFT_ALONE = "Its script ended and left the server to itself: Pitwall watches it and does not stop it."
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SECRET = "It was not started: the value of {} is a secret that was not given: launch again, and give it."
-NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 T = TypeVar("T")
 
 
@@ -68,7 +64,7 @@ class LaunchedRun:
     deps: Dependencies
     secrets: Mapping[str, str] = field(default_factory=dict)
     was_adopted: bool = False  # from an earlier Pitwall
-    _shims: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _shim: subprocess.Popen[bytes] | None = None  # the server's
     _start: Start | None = None
     _begun_s: float | None = None  # monotonic, None when an earlier Pitwall began it
     _stop: Future[Stopped | None] | None = None
@@ -79,20 +75,17 @@ class LaunchedRun:
     _record_due_s: float = 0.0  # monotonic
 
     def __post_init__(self) -> None:
+        self.loads = RunLoads(self.deps, self.directory)
         KNOWN.add(telling(self.secrets.values()))
 
     @property
     def backend(self) -> Backend:
-        return backend_of(self.run.config, self.run.id)
+        return backend_of(self.run.config, self.run.id, is_here=self.run.on_host is None)
 
     @property
     def directory(self) -> Path:
         assert self.run.run_dir
         return Path(self.run.run_dir)
-
-    @property
-    def workload_directory(self) -> Path:
-        return self.directory / WORKLOAD
 
     def begin(self) -> None:
         """Start the server; what has become impossible since it was queued makes a failed run."""
@@ -109,33 +102,53 @@ class LaunchedRun:
         missing = missing_secrets(run.config, os.environ)
         if was_adopted and missing:
             return self._conclude(f"The secret {told(missing)} was not kept over Pitwall's restart: launch again.")
-        if not is_port_free(port_of(run.base_url), run.config.host):
-            return self._conclude(describe_busy_port(port_of(run.base_url)))
+        if obstacle := self._port_obstacle():
+            return self._conclude(obstacle)
         # After a restart only what Pitwall's own environment holds is left of the secrets.
         inherited = hide_secrets(run.config.argv, run.config.env, {}, os.environ).secrets
         self.secrets = {**inherited, **self.secrets}
         KNOWN.add(telling(self.secrets.values()))
-        self._frozen = self._in_pool(lambda: freeze(run, self.deps.gpus()))
+        self._frozen = self._freeze()
         return self._start_server()
+
+    def _port_obstacle(self) -> str | None:
+        assert self.run.base_url
+        port = port_of(self.run.base_url)
+        return None if is_port_free(port, self.run.config.host) else describe_busy_port(port)
+
+    def _freeze(self) -> Future[dict[str, Any] | None] | None:
+        run = self.run
+        return self._in_pool(lambda: freeze(run, self.deps.gpus()))
+
+    def _spec(self) -> Mapping[str, Any]:
+        """The command and the environment as they were laid down, secrets in their hiding places."""
+        return read_spec(self.directory)
+
+    def _status(self) -> ProcessStatus:
+        """How the server is."""
+        return look_at(self.directory)
+
+    def _stop_everything(self) -> Future[Stopped | None]:
+        return self._in_pool(lambda: stop_everything(self.run, self.deps.stop_grace_s, self.deps.gpus))
 
     def _start_server(self) -> None:
         """The last moment to see that every secret is in its place."""
         try:
-            if unfilled := unfilled_places(read_spec(self.directory), self.secrets):
+            if unfilled := unfilled_places(self._spec(), self.secrets):
                 return self._conclude(NO_SECRET.format(told(unfilled)))
-            self._shims[self.directory] = start_shim(self.directory, self.secrets)
+            self._shim = start_shim(self.directory, self.secrets)
         except OSError as error:
             self._conclude(f"The server could not be started: {error.strerror} ({error.filename}).")
         return None
 
     def step(self) -> None:
         """Look once, and do what is due."""
-        for shim in self._shims.values():
-            shim.poll()
+        if self._shim:
+            self._shim.poll()
         self._note_provenance()
         if self.run.state is RunState.STOPPING:
             return self._step_stopping()
-        status = look_at(self.directory)
+        status = self._status()
         if status.state == "absent":
             return self._start_again()
         if status.exit and self._has_detached(status.exit):
@@ -181,7 +194,7 @@ class LaunchedRun:
 
     def _note_process(self, status: ProcessStatus) -> None:
         has_moved = self.run.pid != status.pid and isinstance(self.backend, ProcessBackend)
-        if self.run.pid is None or has_moved:
+        if status.pid is not None and (self.run.pid is None or has_moved):
             update: dict[str, Any] = {
                 "pid": status.pid,
                 "pid_birth_s": status.pid_birth_s,
@@ -222,7 +235,7 @@ class LaunchedRun:
 
     def _start_again(self) -> None:
         """Pitwall was ended between its word that the server starts and the start."""
-        if self.directory in self._shims:
+        if self._shim:
             return self.end(NO_SHIM)
         if self.run.state is RunState.STARTING and (self.directory / "spec.json").exists():
             return self.begin()
@@ -277,42 +290,59 @@ class LaunchedRun:
 
     # --- ready and running ------------------------------------------------------------------------------------------
     def _step_workload(self) -> None:
-        if not self.has_workload:
-            return None
-        status = look_at(self.workload_directory)
+        status = self.loads.look()
         if status.state == "absent":
-            return self.end(NO_SHIM) if self.workload_directory in self._shims else self._start_workload()
-        if status.state == "ended" and (self.run.state is RunState.RUNNING or self.run.stop_when_done):
-            return self._workload_ended(status)
-        if status.state != "ended" and self.run.state is RunState.READY:
-            self._change("workload running", state=RunState.RUNNING)
+            return self._begin_workload()
+        if status.state == "ended":
+            is_due = self.run.state is RunState.RUNNING or (self._is_launched_with and self.run.stop_when_done)
+            return self._workload_ended(status) if is_due else None
+        if self.run.state is RunState.READY:
+            self._change(LOAD_RUNS, state=RunState.RUNNING)
         return None
 
     @property
     def has_workload(self) -> bool:
         return self.run.workload is not None and self.run.workload.name != WATCH.name
 
+    @property
+    def _is_launched_with(self) -> bool:
+        """Whether the newest load is the one that the run was launched with."""
+        return self.has_workload and self.loads.is_first
+
+    def _begin_workload(self) -> None:
+        """The load that the run was launched with, or what is to be said of one that left no trace."""
+        if not self.loads.could_not_start():
+            return self._start_workload() if self._is_launched_with else None
+        if self._is_launched_with:
+            return self.end(NO_SHIM)
+        return self._change(NO_SHIM, state=RunState.READY) if self.run.state is RunState.RUNNING else None
+
     def _start_workload(self) -> None:
-        assert self.deps.prepare_workload, "a run with a workload needs a Supervisor with prepare_workload"
-        directory = self.workload_directory
+        assert self.run.workload
         try:
-            private_folder(directory)
-            argv = self.deps.prepare_workload(self.run, directory)
-            write_spec(ProcessSpec(argv, str(ROOT), log="workload.log"), directory)
-            self._change("workload running", state=RunState.RUNNING)
-            self._shims[directory] = start_shim(directory, self.secrets)
+            self.loads.begin(self.run, self.run.workload, self.secrets)
+        except (OSError, PitwallError) as error:
+            return self.end(f"The workload could not be started: {told_of(error)}")
+        return self._change(LOAD_RUNS, state=RunState.RUNNING)
+
+    def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
+        """Put a further load on the server; raises LaunchRefusedError."""
+        check_can_load(self.run)
+        try:
+            self.loads.begin(self.run, spec, {**self.secrets, **secrets})
         except OSError as error:
-            self.end(f"The workload could not be started: {error.strerror} ({error.filename}).")
+            raise LaunchRefusedError(f"The workload could not be started: {told_of(error)}") from error
+        self._change(LOAD_RUNS, state=RunState.RUNNING)
 
     def _workload_ended(self, status: ProcessStatus) -> None:
-        assert status.exit
-        words = describe_exit(status.exit, "The workload")
-        self.deps.recorder.tell(self.run.id, "workload", words, exit_code=status.exit.exit_code)
-        is_broken = bool(status.exit.exit_code) or status.exit.signal is not None or status.started_at is None
-        is_unknown = status.exit.exit_code is None and not is_broken
-        if is_broken or self.run.stop_when_done:
-            return self.end(words if is_broken else None, words if is_unknown else None)
-        return self._change("workload done", state=RunState.READY, note=words if is_unknown else self.run.note)
+        words, is_well = self.loads.note_end(self.run, status)
+        if self._is_launched_with and (is_well is False or self.run.stop_when_done):
+            return self.end(words if is_well is False else None, words if is_well is None else None)
+        return self._change(
+            "workload done" if is_well is not False else words,
+            state=RunState.READY,
+            note=self.run.note if is_well else words,
+        )
 
     # --- the end ----------------------------------------------------------------------------------------------------
     def _server_ended(self, end: ProcessExit, was_started: bool) -> None:
@@ -325,12 +355,12 @@ class LaunchedRun:
 
     def _step_stopping(self) -> None:
         if self._stop is None:
-            self._stop = self._in_pool(lambda: stop_everything(self.run, self.deps))
+            self._stop = self._stop_everything()
         elif self._stop.done():
             self._conclude(self.run.cause, self._stop.result() or BROKE_OFF)
 
     def _conclude(self, cause: str | None, stopped: Stopped = NOTHING_STOPPED) -> None:
-        update = how_it_ended(self.run, cause, look_at(self.directory), stopped, self.deps.recorder.clock())
+        update = how_it_ended(self.run, cause, self._status(), stopped, self.deps.recorder.clock())
         self.run = self.run.model_copy(update=update)
         words = self.run.cause or self.run.note or "finished"
         tail = self._log_tail() if self.run.cause else []

@@ -19,6 +19,7 @@ from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, working
 from launcher.checks.readiness import default_base_url, default_ready_path
 from launcher.processes.process import Leftovers, ProcessSpec, write_spec
 from launcher.processes.runtimes import ContainerBackend, backend_of
+from machine import open_files
 from machine.private_files import FILE_MODE, make_private, private_folder
 from machine.process_start import process_start_s
 from redaction import SERVER_API_KEY
@@ -38,6 +39,7 @@ def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str,
         color=choose_color(known),
         config=config,
         workload=request.workload,
+        arm=request.arm,
         round=request.round,
         round_seed=request.round_seed,
         stop_when_done=request.stop_when_done,
@@ -79,7 +81,14 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     directory = private_folder(Path(run.run_dir))
     for name in LOGS:  # before the shim opens them with the user's own umask
         (directory / name).touch(FILE_MODE)
-    spec = ProcessSpec(hidden.argv, str(working_directory(request)), hidden.env, leftovers=leftovers_of(request.config))
+    # The limit that the user's own shell gives: a server that needs more raises it by itself, as vLLM does.
+    spec = ProcessSpec(
+        hidden.argv,
+        str(working_directory(request)),
+        hidden.env,
+        leftovers=leftovers_of(request.config),
+        open_files=open_files.AT_START,
+    )
     write_spec(spec, directory)
     make_private(directory / "spec.json")
     variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}

@@ -15,10 +15,12 @@ from typing import Protocol
 
 import psutil
 
+from analysis.physics.attention import shape_of
 from commands.secrets import mask_env
 from domain import JsonValue, Run
 from engines import ENGINES
 from launcher.processes.process import read_spec
+from machine.json_object import read_object
 from machine.regular_file import NotRegularError, opened, pinned
 from redaction import mask_text
 
@@ -28,7 +30,9 @@ TELLING = (
     *("CUDA_", "NVIDIA_", "NCCL_", "OMP_", "TORCH", "PYTORCH_", "TRITON_", "FLASHINFER_", "HF_"),
     *("VLLM_", "SGLANG_", "SGL_", "LLAMA_", "GGML_", "TRTLLM_", "TLLM_"),
 )
-HASHED = ("config.json", "generation_config.json", "quantize_config.json", "hf_quant_config.json")
+CONFIG = "config.json"
+LARGEST_CONFIG_BYTES = 4 << 20
+HASHED = (CONFIG, "generation_config.json", "quantize_config.json", "hf_quant_config.json")
 INDEX_PATTERN = "*.index.json"
 MOST_INDEXES = 16
 LARGEST_BYTES = 64 << 20  # of a file that names shape and weights: the index of a trillion parameters has some 20 MB
@@ -127,7 +131,7 @@ def _model(run: Run, cwd: Path) -> dict[str, JsonValue]:
         return {"model": None, "model_reason": "the command names no model"}
     try:
         place = _place(model, cwd, os.environ | run.config.env)
-        told = {"path": str(place.resolve()), "files": _files(place)} if place else {}
+        told = {"path": str(place.resolve()), "files": _files(place), **_shape(place)} if place else {}
     except (
         OSError,
         RuntimeError,
@@ -161,6 +165,14 @@ def _files(place: Path) -> dict[str, JsonValue]:
         return {place.name: {"bytes": place.stat().st_size, "sha256_of_first_mib": head}}
     named = [place / name for name in HASHED] + sorted(place.glob(INDEX_PATTERN))[:MOST_INDEXES]
     return {path.name: _hashed(path) for path in named if path.is_file()}
+
+
+def _shape(place: Path) -> dict[str, JsonValue]:
+    """Layers and heads as config.json tells them, so that they are known when the folder has gone."""
+    try:
+        return {"shape": shape_of(read_object(place / CONFIG, LARGEST_CONFIG_BYTES))}
+    except (OSError, RuntimeError, NotRegularError, ValueError):
+        return {}
 
 
 def _hashed(path: Path) -> dict[str, JsonValue]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from commands.gpus import stated_gpus
 from domain import Config, Run
 from launcher.checks.preflight import port_of
+from launcher.checks.readiness import default_base_url
 
 
 def gpus_of(config: Config) -> frozenset[int] | None:
@@ -20,20 +21,24 @@ def gpus_of(config: Config) -> frozenset[int] | None:
 
 
 class Claim(NamedTuple):
-    """What one run takes; `gpus` None is the whole machine."""
+    """What one run takes; `gpus` None is the whole machine, `host` None this one."""
 
     gpus: frozenset[int] | None
     port: int
+    host: str | None = None
 
     def competes_with(self, other: Claim) -> bool:
         """Whether the two cannot be served at the same time."""
+        if self.host != other.host:
+            return False
         return self.port == other.port or self.gpus is None or other.gpus is None or bool(self.gpus & other.gpus)
 
 
 def claim_of(run: Run) -> Claim:
     """The claim of a launched run."""
     assert run.base_url
-    return Claim(gpus_of(run.config), port_of(run.base_url))
+    url = default_base_url(run.config) if run.on_host else None  # its own is that of the way there
+    return Claim(gpus_of(run.config), port_of(url or run.base_url), run.on_host)
 
 
 def span_s(runs: Iterable[tuple[Run, float]]) -> float:

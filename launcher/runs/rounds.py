@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from analysis.arms import NUMBERED
 from commands.naming import describe
 from commands.secrets import missing_secrets, told
 from domain import WATCH, Run, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes.process import read_spec
+from launcher.remote.records import read_asked
 
 MOST_REPEATS = 50
 NO_LOAD = "Repeats need a workload: without one a run goes on until it is stopped."
-_NUMBERED = re.compile(r" #\d+$")
 
 
 def rounds(n_arms: int, repeats: int, seed: int) -> list[list[int]]:
@@ -69,12 +70,11 @@ def repeats_of(run: Run, times: int, known: Sequence[Run]) -> list[LaunchRequest
         raise LaunchRefusedError(f"{words}: relaunch '{run.name}' from the Launch page, and give it.")
     request = LaunchRequest(
         config=run.config,
-        name=_NUMBERED.sub("", run.name),
+        name=NUMBERED.sub("", run.name),
         workload=run.workload,
-        base_url=run.base_url,
         ready_path=run.ready_path,
         ready_timeout_s=run.ready_timeout_s,
-        cwd=_directory_of(run),
+        **_place_of(run),
     )
     last = max(one.round or 1 for one in known if _is_repeat_of(one, run))
     return [_numbered(request, last + n, run.round_seed) for n in range(1, times + 1)]
@@ -104,9 +104,14 @@ def _is_repeat_of(one: Run, run: Run) -> bool:
     return one.id == run.id or (is_alike and one.batch_id == batch_of(run))
 
 
-def _directory_of(run: Run) -> Path:
-    """Where its command was run."""
+def _place_of(run: Run) -> dict[str, Any]:
+    """The machine, the folder and the URL of its command, by the names of a LaunchRequest."""
+    directory = Path(run.run_dir or "")
     try:
-        return Path(read_spec(Path(run.run_dir or ""))["cwd"])
+        if run.on_host is None:
+            return {"cwd": Path(read_spec(directory)["cwd"]), "base_url": run.base_url}
+        asked = read_asked(directory)
+        cwd = Path(asked.cwd) if asked.cwd else None
+        return {"cwd": cwd, "base_url": asked.run.base_url, "on_host": run.on_host}
     except OSError as error:
         raise LaunchRefusedError(f"The run directory of '{run.name}' is gone: relaunch it instead.") from error

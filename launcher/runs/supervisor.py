@@ -5,27 +5,30 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from domain import TOLD_FACTS, Config, JsonValue, Run, RunState, new_run_id, utc_now
+from domain import TOLD_FACTS, Config, JsonValue, Machine, Run, RunState, WorkloadSpec, new_run_id, utc_now
 from errors import PitwallError
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request, expanded, port_of
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, port_of
 from launcher.checks.readiness import accepts_connections
 from launcher.processes.process import shim_secrets
 from launcher.processes.workload_signals import Order, steer
+from launcher.remote.hosts import HostBook
 from launcher.runs.attached_run import Watch
 from launcher.runs.dependencies import Dependencies
 from launcher.runs.faults import Faults
 from launcher.runs.launched_run import LaunchedRun
-from launcher.runs.new_run import attached_run, identity, lay_down, new_run
+from launcher.runs.launching import check_launch, lay_down_run, life_of, make_run
+from launcher.runs.new_run import attached_run, identity
 from launcher.runs.provenance import GpusNow, NotAsked
 from launcher.runs.queue import RunQueue
 from launcher.runs.recorder import RunRecorder, RunStore
 from launcher.runs.rounds import batch_of, repeats_of
+from launcher.runs.run_loads import check_can_load
 from machine.identity import REMOTE, machine_at, machine_id
 from machine.ports import server_at
 from machine.regular_file import pinned
@@ -35,6 +38,7 @@ from samples import Batch
 LOG = logging.getLogger(__name__)
 TICK_S = 0.25
 ID_STEP = timedelta(milliseconds=1)  # what an id tells apart: those of a batch sort as it was given
+NO_LONGER_WATCHED = "No longer watched."
 CANCELLED = "Cancelled before it started."
 SKIPPED = "Skipped: it was stopped so that the queue goes on."
 LOAD_CANCELLED = "Its load was cancelled: what it had measured until then is kept."
@@ -51,7 +55,8 @@ class Supervisor:
     Each change of state is saved (`store.save_run`, durable) and told (`events`). Do not call it from within
     `save_run` or `events`. `prepare_workload(run, directory)` returns the argv of the run's load generator;
     `explain_failure(run)` a better cause than the exit code, with the log line that shows it; `gpus()` what the driver
-    tells now: frozen with each run, and asked at its end whether the memory was let go.
+    tells now: frozen with each run, and asked at its end whether the memory was let go. `hosts` are the machines on
+    which it may launch by ssh; `tell_machine(machine)` takes what one of them says that it is.
     """
 
     def __init__(
@@ -67,6 +72,8 @@ class Supervisor:
         explain_failure: Callable[[Run], tuple[str, str | None] | None] = lambda run: None,
         gpus: Callable[[], GpusNow] = NotAsked,
         stop_grace_s: float = 30.0,
+        hosts: HostBook | None = None,
+        tell_machine: Callable[[Machine], object] = lambda machine: None,
     ) -> None:
         self._store = store
         self._runs_dir = runs_dir
@@ -74,7 +81,10 @@ class Supervisor:
         self._machine = machine or machine_id()
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="launcher")
         recorder = RunRecorder(store, events, clock)
-        self._deps = Dependencies(recorder, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus)
+        self._deps = Dependencies(
+            recorder, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus, tell_machine
+        )
+        self._hosts = hosts
         self._faults = Faults(recorder)
         self._lives: dict[str, LaunchedRun | Watch] = {}
         self._queue = RunQueue(runs_dir)
@@ -95,14 +105,14 @@ class Supervisor:
 
     def _adopt(self, run: Run) -> Run:
         is_remote = run.kind == "attached" and run.machine_id.startswith(REMOTE)
-        if run.machine_id != self._machine and not is_remote:
+        if run.machine_id != self._machine and not is_remote and run.on_host is None:
             update = {"state": RunState.FAILED, "cause": OTHER_MACHINE}
             return self._deps.recorder.save(run.model_copy(update=update), OTHER_MACHINE)
         if run.kind == "attached":
-            self._lives[run.id] = Watch(run, self._deps)
+            self._lives[run.id] = Watch(run, self._deps, self._runs_dir)
             return run
         assert run.run_dir
-        life = LaunchedRun(run, self._deps, shim_secrets(Path(run.run_dir)), was_adopted=True)
+        life = life_of(run, self._deps, shim_secrets(Path(run.run_dir)), was_adopted=True)
         if run.state is RunState.QUEUED:
             self._queue.add(life)
         else:
@@ -165,6 +175,10 @@ class Supervisor:
         """
         return self._launch_all(requests, one_after_the_other, batch_id=new_run_id(self._clock()))
 
+    def launch_round(self, requests: Sequence[LaunchRequest], batch_id: str) -> list[Run]:
+        """Queue one round of a study, one run after the other; raises LaunchRefusedError."""
+        return self._launch_all(requests, one_after_the_other=True, batch_id=batch_id)
+
     def repeat(self, run_id: str, times: int) -> list[Run]:
         """Queue further repeats of a run that has ended, a server start each; raises LaunchRefusedError."""
         with self._lock:
@@ -183,12 +197,12 @@ class Supervisor:
                     if one_after_the_other
                     else [*self.live_runs(), *(life.run for life in self._queue.starting_soon()), *made]
                 )
-                check_request(expanded(request), promised, starts_now=not one_after_the_other)
+                check_launch(request, promised, starts_now=not one_after_the_other)
                 place = self._queue.next_place(self.live_runs()) + len(made) if one_after_the_other else None
                 now = max([self._clock(), *(run.created_at + ID_STEP for run in made[-1:])])
-                run = new_run(request, self._runs_dir, now, self._machine, [*known, *made])
+                run = make_run(request, self._runs_dir, now, self._machine, [*known, *made], self._hosts)
                 made.append(run.model_copy(update={"batch_id": batch_id, "queue_position": place}))
-            lives = [self._lay_down(run, expanded(request)) for run, request in zip(made, requests, strict=True)]
+            lives = [self._lay_down(run, request) for run, request in zip(made, requests, strict=True)]
             for life in lives:
                 self._queue.add(life)
                 self._deps.recorder.save(life.run, "queued")
@@ -197,7 +211,7 @@ class Supervisor:
 
     def _lay_down(self, run: Run, request: LaunchRequest) -> LaunchedRun:
         try:
-            return LaunchedRun(run, self._deps, lay_down(run, expanded(request)))
+            return life_of(run, self._deps, lay_down_run(run, request, self._hosts))
         except OSError as error:
             reason = f"{error.strerror} ({error.filename})"
             raise LaunchRefusedError(f"The run directory cannot be written: {reason}.") from error
@@ -223,7 +237,7 @@ class Supervisor:
                 return same
             run = attached_run(base_url, config, self._clock(), machine, list(self._store.runs()), name)
             run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
-            self._lives[run.id] = Watch(run, self._deps)
+            self._lives[run.id] = Watch(run, self._deps, self._runs_dir)
             return self._deps.recorder.save(run, "attached")
 
     def run_at(self, base_url: str) -> Run | None:
@@ -238,11 +252,12 @@ class Supervisor:
             if life is None:
                 return self.cancel(run_id)
             if isinstance(life, Watch):
-                life.end("No longer watched.")
-                del self._lives[run_id]
+                life.end(NO_LONGER_WATCHED)
             else:
                 life.end()
-                self._wake.set()
+            if life.run.state.is_final:
+                del self._lives[run_id]
+            self._wake.set()
             return life.run
 
     def cancel(self, run_id: str) -> Run:
@@ -255,13 +270,38 @@ class Supervisor:
             life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)
             return life.run
 
+    def start_load(self, run_id: str, spec: WorkloadSpec, secrets: Mapping[str, str] | None = None) -> Run:
+        """Put a load on the server of a live run, launched or attached, once more or for the first time.
+
+        `secrets` are given to the load generator in its environment and stored nowhere. Raises LaunchRefusedError.
+        """
+        with self._lock:
+            life = self._lives.get(run_id)
+            if life is None:
+                check_can_load(self._stored(run_id))
+                raise LaunchRefusedError(NO_LONGER_WATCHED)
+            life.start_load(spec, secrets or {})
+            self._wake.set()
+            return life.run
+
     def steer_workload(self, run_id: str, order: Order) -> None:
         """Pause, go on with or cancel the load of a run that has written its progress; nothing if it is over."""
         with self._lock:
             life = self._lives.get(run_id)
-            if isinstance(life, LaunchedRun) and steer(life.workload_directory, order):
+            if life and steer(life.loads.newest, order):
                 note = LOAD_CANCELLED if order is Order.CANCEL else life.run.note
                 life.run = self._deps.recorder.save(life.run.model_copy(update={"note": note}), f"{order} the load")
+
+    def rename(self, run_id: str, name: str) -> Run:
+        """Give a run another name, in whatever state it is."""
+        with self._lock:
+            waiting = {life.run.id: life for life in self._queue.lives()}
+            life = self._lives.get(run_id) or waiting.get(run_id)
+            run = life.run if life else self._stored(run_id)
+            renamed = self._deps.recorder.keep(run.model_copy(update={"name": name}))
+            if life:
+                life.run = renamed
+            return renamed
 
     def _stored(self, run_id: str) -> Run:
         run = self._store.run(run_id)

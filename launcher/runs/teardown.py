@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ from domain import Run, RunState
 from launcher.checks.preflight import port_of
 from launcher.json_file import write_json
 from launcher.processes.exit_messages import describe_exit
-from launcher.processes.process import WORKLOAD, ProcessExit, ProcessStatus, processes_of, read_exit
+from launcher.processes.process import ProcessExit, ProcessStatus, processes_of, read_exit
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
-from launcher.runs.dependencies import Dependencies
+from launcher.runs.provenance import GpusNow
+from launcher.runs.run_loads import stop_newest_load
 
-WORKLOAD_GRACE_S = 10.0
 LEFT_ALONE = "left_alone.json"  # in the run directory: its script left the server to itself
 UNSEEN = ProcessExit(None, None, None, None)
 OUT_OF_MEMORY = "The kernel ended it for want of memory (OOM)."
@@ -26,16 +27,16 @@ NOTHING_STOPPED: Stopped = (StopReport(), None)
 BROKE_OFF: Stopped = (StopReport(leftovers=("Stopping it broke off: what is left of it is not known.",)), None)
 
 
-def stop_everything(run: Run, deps: Dependencies) -> Stopped:
+def stop_everything(run: Run, grace_s: float, gpus: Callable[[], GpusNow]) -> Stopped:
     """Workload first, so that its requests end as cancelled and not as broken; a container before its client."""
     assert run.base_url and run.run_dir
     directory, backend = Path(run.run_dir), backend_of(run.config, run.id)
-    workload = stop_process(directory / WORKLOAD, WORKLOAD_GRACE_S)
+    workload = stop_newest_load(directory)
     pids = {process.pid for process in processes_of(directory)} | _left_pids(directory)
-    contained, facts = backend.end(deps.stop_grace_s)
-    client = stop_process(directory, deps.stop_grace_s)
+    contained, facts = backend.end(grace_s)
+    client = stop_process(directory, grace_s)
     late, late_facts = backend.end(0.0)  # what the client still made meanwhile
-    memory = see_gpu_memory(pids, lambda: deps.gpus().memory_by_pid)
+    memory = see_gpu_memory(pids, lambda: gpus().memory_by_pid)
     port = () if is_left_alone(directory) else see_port(port_of(run.base_url), run.config.host)
     free = StopReport(leftovers=(*port, *memory))
     return join([workload, contained, client, late, free]), facts or late_facts

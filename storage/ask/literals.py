@@ -12,6 +12,11 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def as_name(text: str) -> str:
+    """Of a table, view, macro or column."""
+    return '"' + text.replace('"', '""') + '"'
+
+
 def literal(value: Any) -> str:
     """A parameter as it is written in SQL; raises TypeError for a kind that the store's queries do not use."""
     if value is None:

@@ -37,6 +37,14 @@ def collector_errors(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str
     return found
 
 
+def marks(store: Asked, run_ids: Sequence[str], most: int = 200) -> dict[str, list[Row]]:
+    """Per run: its loads, phases and outages as `t` (epoch seconds), `kind` and `text`, the newest so many."""
+    found: dict[str, list[Row]] = {run_id: [] for run_id in run_ids}
+    for row in store.query(statement("live_marks"), {"run_ids": list(run_ids), "most": most}).to_pylist():
+        found[row.pop("run_id")].append(row)
+    return found
+
+
 def _points(store: Asked, question: str, since: Since) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = defaultdict(list)
     for row in store.query(statement(question), {"run_ids": list(since), "since": _earliest(since)}).to_pylist():

@@ -113,6 +113,11 @@ def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTot
     return dict.fromkeys(run_ids, RequestTotals()) | {row.pop("run_id"): RequestTotals(**row) for row in rows}
 
 
+def process_starts(store: Asked, run_ids: Sequence[str]) -> dict[str, float]:
+    """When each run's server says that it began, seconds since the epoch; only of those that tell one moment."""
+    return {row["run_id"]: row["began_s"] for row in _rows(store, "process_starts", run_ids=run_ids)}
+
+
 def requests(store: Asked, run_id: str) -> pa.Table:
     """The requests of one run, oldest first."""
     return store.query(statement("requests"), {"run_ids": [run_id]})
@@ -128,6 +133,22 @@ def startup_facts(store: Asked, run_ids: Sequence[str]) -> dict[str, list[Startu
     found: dict[str, list[StartupRow]] = {run_id: [] for run_id in run_ids}
     for row in _rows(store, "startup_facts", run_ids=run_ids):
         found[row["run_id"]].append(StartupRow(row["key"], json.loads(row["value"]), row["line"]))
+    return found
+
+
+def server_latency(store: Asked, run_ids: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Each run's latencies by its server's own histograms, a row of the view `server_latency` each."""
+    found: dict[str, list[dict[str, Any]]] = {run_id: [] for run_id in run_ids}
+    for row in _rows(store, "server_latency", run_ids=run_ids):
+        found[row["run_id"]].append(row)
+    return found
+
+
+def startups(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What each log said of its server's start, a key a column of the view `startup`; empty where it said nothing."""
+    found: dict[str, dict[str, Any]] = {run_id: {} for run_id in run_ids}
+    for row in _rows(store, "startups", run_ids=run_ids):
+        found[row["run_id"]] = row
     return found
 
 

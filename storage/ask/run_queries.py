@@ -2,51 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
 
+from analysis.reasons import Code, Reason
+from analysis.run_line import RunLine
 from domain import Run
 from storage.ask.queries import Asked
+from storage.ask.statements import statement
 from storage.rows import run_of
 
 
 def runs_of(store: Asked, run_ids: Sequence[str]) -> list[Run]:
     """The runs that have these ids, in the order of the ids; ids that no run has are passed over."""
-    rows = store.query("SELECT * FROM raw.runs WHERE list_contains($run_ids, id)", {"run_ids": list(run_ids)})
-    found = {row["id"]: run_of(row) for row in rows.to_pylist()}
+    found = {run.id: run for run in _ask(store, "runs_of", run_ids=list(run_ids))}
     return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def runs_of_batch(store: Asked, batch_id: str) -> list[Run]:
+    """The runs that were launched together, a study's for one, in the order of their making."""
+    return _ask(store, "runs_of_batch", batch_id=batch_id)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """What runs are looked for; an empty filter lets all through. All of the words must be found somewhere."""
+
+    words: tuple[str, ...] = ()  # lower case
+    engines: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # all of them
+    marks: tuple[str, ...] = ()  # 'starred', 'archived': those alone; archived ones are found only so
+    machines: tuple[str, ...] = ()
+    since: datetime | None = None  # started then or later
+    order_by: str = "newest"  # or one of the numbers that a RunLine has: stream, output, typical, peak, acceptance
+
+    @property
+    def lets_all(self) -> bool:
+        return self == RunFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoices:
+    """What the runs that have ended can be filtered by, and how many there are."""
+
+    runs: int
+    engines: tuple[str, ...]
+    workloads: tuple[str, ...]
+    kinds: tuple[str, ...]
+    tags: tuple[str, ...] = ()  # of any run
+    archived: int = 0
+    machines: tuple[str, ...] = ()
+
+
+def find_runs(store: Asked, wanted: RunFilter, most: int) -> list[Run]:
+    """Runs that have ended, at most so many, in the order asked for; first those of which no line is kept yet."""
+    lists = {field.name: getattr(wanted, field.name) for field in fields(wanted)}
+    given = {name: list(chosen) or None for name, chosen in lists.items() if isinstance(chosen, tuple)}
+    return _ask(store, "find_runs", most=most, since=wanted.since, order_by=wanted.order_by, **given)
+
+
+def run_choices(store: Asked) -> RunChoices:
+    (row,) = store.query(statement("run_choices"), {}).to_pylist()
+    lists = {name: tuple(row[name] or ()) for name in ("engines", "workloads", "kinds", "tags", "machines")}
+    return RunChoices(runs=row["runs"], archived=row["archived"], **lists)
 
 
 def likely_repeats(store: Asked, runs: Sequence[Run], most: int) -> list[Run]:
     """Finished runs that may repeat one of these: the same configured fingerprint and workload, the newest first."""
-    sql = """
-        SELECT * FROM raw.runs
-        WHERE list_contains($fingerprints, fingerprint) AND state = 'finished' AND NOT list_contains($run_ids, id)
-            AND list_contains($workloads, coalesce(workload->>'$.name', ''))
-        ORDER BY id DESC LIMIT $most
-    """
-    told = {
-        "fingerprints": [run.config.fingerprint for run in runs],
-        "run_ids": [run.id for run in runs],
-        "workloads": [run.workload.name if run.workload else "" for run in runs],
-        "most": most,
-    }
-    return [run_of(row) for row in store.query(sql, told).to_pylist()]
+    return _ask(
+        store,
+        "likely_repeats",
+        run_ids=[run.id for run in runs],
+        fingerprints=[run.config.fingerprint for run in runs],
+        workloads=[run.workload.name if run.workload else "" for run in runs],
+        most=most,
+    )
 
 
 def same_setting(store: Asked, runs: Sequence[Run], most: int) -> list[Run]:
     """Finished runs of the engine, workload and machine of these: their repeats tell how much a start varies."""
-    sql = """
-        SELECT * FROM raw.runs
-        WHERE state = 'finished' AND NOT list_contains($run_ids, id) AND list_contains($machines, machine_id)
-            AND list_contains($engines, config->>'$.engine')
-            AND list_contains($hashes, coalesce(workload->>'$.prompt_set_hash', ''))
-        ORDER BY id DESC LIMIT $most
-    """
-    told = {
-        "run_ids": [run.id for run in runs],
-        "machines": [run.machine_id for run in runs],
-        "engines": [run.config.engine for run in runs],
-        "hashes": [run.workload.prompt_set_hash or "-" for run in runs if run.workload],
-        "most": most,
-    }
-    return [run_of(row) for row in store.query(sql, told).to_pylist()]
+    return _ask(
+        store,
+        "same_setting",
+        run_ids=[run.id for run in runs],
+        machines=[run.machine_id for run in runs],
+        engines=[run.config.engine for run in runs],
+        hashes=[run.workload.prompt_set_hash or "-" for run in runs if run.workload],
+        most=most,
+    )
+
+
+def runs_of_source(store: Asked, sha256: str) -> list[str]:
+    """The ids of the runs whose loads were imported from the file of this hash, the oldest load's first."""
+    told: list[str] = store.query(statement("runs_of_source"), {"sha256": sha256})["run_id"].to_pylist()
+    return told
+
+
+def kept_lines(store: Asked, run_ids: Sequence[str], formulas: str) -> dict[str, RunLine]:
+    """The lines that are kept of these runs under these formulas, by run; a run that has changed since has none."""
+    params = {"run_ids": list(run_ids), "formulas": formulas}
+    rows = store.query(statement("kept_lines"), params).to_pylist()
+    return {row["run_id"]: _line_of(row) for row in rows}
+
+
+def runs_without_line(store: Asked, formulas: str, settled: datetime, most: int) -> list[Run]:
+    """Runs that ended before `settled` and of which no line is kept under these formulas, the newest first."""
+    return _ask(store, "runs_without_line", formulas=formulas, settled=settled, most=most)
+
+
+def _line_of(row: Mapping[str, Any]) -> RunLine:
+    told = json.loads(row["reason"]) if row["reason"] else None
+    reason = told and Reason(Code(told["code"]), tuple(told["run_ids"]), told["values"])
+    return RunLine(**{one.name: row[one.name] for one in fields(RunLine) if one.name != "reason"}, reason=reason)
+
+
+def _ask(store: Asked, question: str, **params: Any) -> list[Run]:
+    return [run_of(row) for row in store.query(statement(question), params).to_pylist()]

@@ -31,7 +31,9 @@ def read_views(query: Query) -> dict[str, list[dict[str, Any]]]:
     columns = query(
         "SELECT view_name AS view, v.comment AS about, column_name AS name, data_type AS type, c.comment AS meaning "
         "FROM duckdb_views() v JOIN duckdb_columns() c ON c.table_name = v.view_name AND c.schema_name = v.schema_name "
-        "WHERE NOT v.internal AND v.schema_name = 'main' ORDER BY view_name, column_index"
+        "AND c.database_oid = v.database_oid "  # the publisher's template may be attached, with the same views
+        "WHERE NOT v.internal AND v.schema_name = 'main' AND v.database_name = current_database() "
+        "ORDER BY view_name, column_index"
     ).to_pylist()
     views = sorted({row["view"] for row in columns}, key=_contract_first)
     return {view: [row for row in columns if row["view"] == view] for view in views}

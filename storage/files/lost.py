@@ -13,11 +13,18 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from storage.files.manifest import IN_FORCE, sha256_of
+from storage.files.salvage import save_parts
 from storage.reading import Query
 
 MAGIC = b"PAR1"  # a Parquet file begins and ends with it
 SMALLEST_BYTES = 2 * len(MAGIC) + 4
 MISSING = "the file is missing"
+_KNOWN = f"""
+    SELECT {IN_FORCE} AS file, CASE WHEN max(merged_path) IS NULL THEN any_value(row_count) END,
+        coalesce(any_value(merged_sha256), any_value(sha256)), max(lost_reason)
+    FROM raw.sealed_files GROUP BY file ORDER BY file
+"""
 
 
 class LostFile(NamedTuple):
@@ -34,17 +41,25 @@ class LostFile(NamedTuple):
         return f"{owner}: {self.rows:,} rows of {self.table_name} are left out. {self.path}: {self.reason}."
 
 
-Look = Callable[[Path, int], str | None]
+class Recorded(NamedTuple):
+    """A file as it is written down; `rows` None: of a merged one, `sha256` None: an older Pitwall sealed it."""
+
+    path: Path
+    rows: int | None
+    sha256: str | None
 
 
-def look_quickly(path: Path, rows: int) -> str | None:
+Look = Callable[[Recorded], str | None]
+
+
+def look_quickly(file: Recorded) -> str | None:
     """Why a file is lost, by its two ends: 20 microseconds a file."""
     try:
-        with path.open("rb") as file:
-            head = file.read(len(MAGIC))
-            size_bytes = file.seek(0, 2)
-            file.seek(max(0, size_bytes - len(MAGIC)))
-            tail = file.read()
+        with file.path.open("rb") as opened:
+            head = opened.read(len(MAGIC))
+            size_bytes = opened.seek(0, 2)
+            opened.seek(max(0, size_bytes - len(MAGIC)))
+            tail = opened.read()
     except FileNotFoundError:
         return MISSING
     except OSError as error:
@@ -54,26 +69,42 @@ def look_quickly(path: Path, rows: int) -> str | None:
     return None
 
 
-def look_deeply(path: Path, rows: int) -> str | None:
+def look_deeply(file: Recorded) -> str | None:
     """Why a file is lost, read to its end."""
-    if reason := look_quickly(path, rows):
+    if reason := look_quickly(file):
         return reason
     try:
-        with pq.ParquetFile(path) as file:
-            found = sum(batch.num_rows for batch in file.iter_batches())
+        with pq.ParquetFile(file.path) as opened:
+            found = sum(batch.num_rows for batch in opened.iter_batches())
     except (OSError, pa.ArrowException, ValueError) as error:
         return f"the file is damaged: {str(error).splitlines()[0]}"
-    return None if found == rows else f"the file has {found:,} of its {rows:,} rows"
+    if file.rows is not None and found != file.rows:
+        return f"the file has {found:,} of its {file.rows:,} rows"
+    if file.sha256 is not None and sha256_of(file.path) != file.sha256:
+        return "the file is damaged: its checksum is not the one that was written down"
+    return None
 
 
 def note_lost_files(cursor: duckdb.DuckDBPyConnection, parquet_dir: Path, look: Look = look_quickly) -> bool:
-    """Look at every sealed file and write down which are lost, and which no more; whether anything has changed."""
-    known = cursor.execute("SELECT path, row_count, lost_reason FROM raw.sealed_files").fetchall()
-    seen = [(path, was, look(parquet_dir / path, rows)) for path, rows, was in known]
-    changed = [(now, path) for path, was, now in seen if was != now]
-    for row in changed:
-        cursor.execute("UPDATE raw.sealed_files SET lost_reason = ? WHERE path = ?", list(row))
+    """Look at every sealed file and write down which are lost, and which no more; whether anything has changed.
+
+    What can still be read of a damaged merged file becomes files of its own.
+    """
+    known = cursor.execute(_KNOWN).fetchall()
+    seen = [
+        (file, was, _reason(Recorded(parquet_dir / file, rows, sha256), was, look)) for file, rows, sha256, was in known
+    ]
+    changed = [(file, now) for file, was, now in seen if was != now]
+    for file, now in changed:
+        if now and now != MISSING:
+            save_parts(cursor, parquet_dir, file)
+        cursor.execute(f"UPDATE raw.sealed_files SET lost_reason = ? WHERE {IN_FORCE} = ?", [now, file])
     return bool(changed)
+
+
+def _reason(file: Recorded, was: str | None, look: Look) -> str | None:
+    """A file that was lost is taken back only after it was read to its end."""
+    return look(file) or (look_deeply(file) if was else None)
 
 
 def read_lost_files(query: Query) -> list[LostFile]:

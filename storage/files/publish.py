@@ -13,13 +13,18 @@ import pyarrow as pa
 
 from machine.private_files import make_private
 from settings import Settings
-from storage.catalog import attached, define_views, migrate
+from storage.catalog import attached
 from storage.database import Database, StoreError, roll_back
 from storage.rows import SAMPLE_TABLES
 
 EVERY_S = 2.0
 DUTY = 0.05  # publishing never takes more than this share of a core
-PUBLISHED_TABLES = ("runs", "metric_definitions", "audit", "tail_positions", "commits", *SAMPLE_TABLES.values())
+KEPT_TABLES = (
+    *("runs", "run_reports", "run_notes", "gotchas", "saved_views", "deleted_runs", "retention", "studies", "adopted"),
+    *("metric_definitions", "audit", "tail_positions", "agents", "commits"),
+    *("machines", "machine_labels", "foreign_runs"),
+)
+PUBLISHED_TABLES = (*KEPT_TABLES, *SAMPLE_TABLES.values())
 
 
 class Publisher:
@@ -111,7 +116,7 @@ class Publisher:
             while True:
                 files = _sealed_files(cursor)
                 if files != self._template_files or not self._template.exists():
-                    self._write_template(files)
+                    self._write_template(cursor, files)
                 _remove(self._draft)
                 shutil.copyfile(self._template, self._draft)
                 make_private(self._draft)
@@ -119,21 +124,20 @@ class Publisher:
                 if rows is not None:
                     return _fill(self._draft, rows)
 
-    def _write_template(self, files: pa.Table) -> None:
-        """An empty store with all views: making them takes longer than copying the rows."""
+    def _write_template(self, cursor: duckdb.DuckDBPyConnection, files: pa.Table) -> None:
+        """An empty store with all views, copied: making them takes longer than copying the rows.
+
+        Views of files that were sealed after `files` do no harm: the rows are not taken then.
+        """
+        self._template_files = None  # until it is whole: a full disk may leave a part of it
         _remove(self._template)
-        with duckdb.connect() as blank, attached(blank, self._template, "made", "STORAGE_VERSION 'v1.0.0'"):
-            pass
-        make_private(self._template)
-        with duckdb.connect(str(self._template)) as made:
-            migrate(made)
-            made.begin()
-            made.register("files", files)
-            made.execute("INSERT INTO raw.sealed_files FROM files")
-            made.unregister("files")
-            made.execute("DELETE FROM raw.commits")  # the owner's number comes with the rows
-            define_views(made, self._settings.parquet_dir)
-            made.commit()
+        with attached(cursor, self._template, "made", "STORAGE_VERSION 'v1.0.0'"):
+            make_private(self._template)
+            cursor.execute(f"COPY FROM DATABASE {self._settings.store_path.stem} TO made (SCHEMA)")
+            cursor.execute("INSERT INTO made.raw.migrations FROM raw.migrations")
+            cursor.register("files", files)
+            cursor.execute("INSERT INTO made.raw.sealed_files FROM files")
+            cursor.unregister("files")
         self._template_files = files
 
 

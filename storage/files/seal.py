@@ -6,34 +6,35 @@ killed in between leaves either the rows or the file in force, and at worst a fi
 
 from __future__ import annotations
 
-import os
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
 
-from machine.private_files import make_private, private_folder
 from settings import Settings
 from storage.ask.literals import quoted
 from storage.catalog import define_views
 from storage.database import Database, StoreError
-from storage.files.lost import Look, LostFile, look_quickly, note_lost_files, read_lost_files
+from storage.files.deleted import RunBin
+from storage.files.lost import Look, LostFile, look_deeply, look_quickly, note_lost_files, read_lost_files
+from storage.files.manifest import ORPHAN_AGE_S, new_path, record_part, remove_orphans, settle_on_disk
+from storage.files.merge import SmallFile, keep_an_hour, small_files, take_merged, write_merged
 from storage.rows import TIME_COLUMNS
 
 EVERY_S = 30.0
 # DuckDB 1.5.5 keeps some 0.7 KB of each query that sorts, groups or has a window until its file is closed: tens of MiB
 # an hour.
 RENEWED_AFTER = 60  # ticks
+SWEPT_AFTER = int(ORPHAN_AGE_S / EVERY_S)  # ticks
 SETTLE = timedelta(seconds=60)  # after its end a run's last lines may still come in
 LIVE_AGE = timedelta(minutes=10)  # rows of live runs, and of no run, are sealed when they are older
 LIVE_ROWS = 2_000  # and this many, so that a long run makes few files
 PORTIONS_PER_TICK = 64  # the rest comes with the next tick
-ORPHAN_AGE_S = 3600.0
-NO_RUN = "__HIVE_DEFAULT_PARTITION__"  # what Parquet readers take for a null run_id
+MOST_WAITING = 1_024  # small files that wait for a quiet moment; beyond these they are merged beside live runs
 
 
 class Portion(NamedTuple):
@@ -57,7 +58,12 @@ class Sealer:
     """A thread that seals what is due, and now and then opens the store anew; `seal_due` may be called directly."""
 
     def __init__(
-        self, settings: Settings, database: Database, clock: Callable[[], datetime], sealed: Callable[[], None]
+        self,
+        settings: Settings,
+        database: Database,
+        clock: Callable[[], datetime],
+        sealed: Callable[[], None],
+        deleted: RunBin,
     ) -> None:
         self.failure: str | None = None
         self.lost: list[LostFile] = []  # the sealed files that are left out now, by run
@@ -65,6 +71,7 @@ class Sealer:
         self._database = database
         self._clock = clock
         self._sealed = sealed
+        self._deleted = deleted
         self._tick_lock = threading.Lock()  # two at once would take the same rows, and the same name for their file
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-sealer", daemon=True)
@@ -82,6 +89,11 @@ class Sealer:
             ticks += 1
             try:
                 self.seal_due()
+                self.merge_due(beside_runs=False)
+                self.purge_due()
+                if ticks % SWEPT_AFTER == 0:
+                    self._deleted.apply_rule()
+                    self.remove_orphans()
                 if ticks % RENEWED_AFTER == 0:
                     self._database.reopen()
                 self.failure = None
@@ -100,22 +112,62 @@ class Sealer:
                 self._sealed()
             return len(portions)
 
+    def purge_due(self) -> int:
+        """Let go of the runs that were deleted a day ago; how many. Raises as `merge_due`."""
+        with self._tick_lock:
+            return self._deleted.purge_due()
+
+    def merge_due(self, beside_runs: bool = True) -> int:
+        """Merge small files of runs that have ended; while a run is live only on demand, or where too many wait.
+
+        The number of files made. Raises StoreError, duckdb.Error or OSError; a file that cannot be read is left out.
+        """
+        with self._tick_lock:
+            groups = self._small_files(beside_runs)
+            for files in groups:
+                try:
+                    self._merge(files)
+                except (duckdb.Error, StoreError):
+                    self._note_lost(look_deeply)
+                    raise
+        if groups:
+            self._sealed()
+        return len(groups)
+
+    def _small_files(self, beside_runs: bool) -> list[list[SmallFile]]:
+        with self._database.cursor() as cursor:
+            groups = small_files(cursor, self._parquet_dir, self._clock() - SETTLE)
+            live = cursor.execute("SELECT count(*) FROM raw.runs WHERE state NOT IN ('finished', 'failed')").fetchone()
+        may = beside_runs or live == (0,) or sum(map(len, groups)) > MOST_WAITING
+        return groups if may else []
+
+    def _merge(self, files: list[SmallFile]) -> None:
+        merged = write_merged(self._parquet_dir, files)
+        with self._database.transaction() as cursor:
+            take_merged(cursor, self._parquet_dir, merged)
+            define_views(cursor, self._parquet_dir)
+        keep_an_hour(self._parquet_dir, [one.file for one in files])
+
     def note_lost(self, look: Look = look_quickly) -> bool:
         """Leave out the sealed files that are missing or broken, and take back those that are whole again.
 
         Whether anything has changed; where nothing can be written, nothing does.
         """
         with self._tick_lock:
-            try:
-                with self._database.transaction() as cursor:
-                    has_changed = note_lost_files(cursor, self._parquet_dir, look)
-                    if has_changed:
-                        define_views(cursor, self._parquet_dir)
-                        self.lost = read_lost_files(lambda sql, params=None: cursor.execute(sql).to_arrow_table())
-            except (duckdb.Error, StoreError):
-                return False
+            has_changed = self._note_lost(look)
         if has_changed:
             self._sealed()
+        return has_changed
+
+    def _note_lost(self, look: Look) -> bool:
+        try:
+            with self._database.transaction() as cursor:
+                has_changed = note_lost_files(cursor, self._parquet_dir, look)
+                if has_changed:
+                    define_views(cursor, self._parquet_dir)
+                    self.lost = read_lost_files(lambda sql, params=None: cursor.execute(sql).to_arrow_table())
+        except (duckdb.Error, StoreError):
+            return False
         return has_changed
 
     def _due(self, now: datetime) -> list[Portion]:
@@ -127,48 +179,34 @@ class Sealer:
             ]
 
     def _seal(self, cursor: duckdb.DuckDBPyConnection, portion: Portion) -> None:
-        path = _new_path(cursor, self._parquet_dir, portion.table, portion.run_id)
+        path = new_path(cursor, self._parquet_dir, portion.table, portion.run_id)
         draft = path.with_suffix(".draft")
         try:
             rows = _copy(cursor, portion, draft)
-            _settle_on_disk(draft, path)
+            settle_on_disk(draft, path)
         finally:
             draft.unlink(missing_ok=True)
         _delete(cursor, portion)
-        self._record(cursor, path, portion.table, portion.run_id, rows)
+        record_part(cursor, self._parquet_dir, path, portion.run_id, rows, self._clock())
+
+    @contextmanager
+    def held_off(self) -> Iterator[None]:
+        """While somebody else changes which files are sealed: two who define the views at once would collide."""
+        with self._tick_lock:
+            yield
 
     def take(self, cursor: duckdb.DuckDBPyConnection, drafts: Iterable[SealedDraft]) -> None:
         """Record files made elsewhere, in the caller's transaction."""
         for draft in drafts:
-            path = _new_path(cursor, self._parquet_dir, draft.table, draft.run_id)
-            _settle_on_disk(draft.path, path)
-            self._record(cursor, path, draft.table, draft.run_id, draft.rows)
+            path = new_path(cursor, self._parquet_dir, draft.table, draft.run_id)
+            settle_on_disk(draft.path, path)
+            record_part(cursor, self._parquet_dir, path, draft.run_id, draft.rows, self._clock())
         define_views(cursor, self._parquet_dir)
 
-    def _record(self, cursor: duckdb.DuckDBPyConnection, path: Path, table: str, run_id: str | None, rows: int) -> None:
-        record = [str(path.relative_to(self._parquet_dir)), table, run_id, rows, self._clock()]
-        schema = "(SELECT max(number) FROM raw.migrations)"
-        cursor.execute(f"INSERT INTO raw.sealed_files SELECT ?, ?, ?, ?, ?, {schema}, NULL", record)
-
     def remove_orphans(self) -> int:
-        """Delete files that a kill left unrecorded; younger ones may be read by somebody right now."""
-        with self._database.cursor() as cursor:
-            recorded = {row[0] for row in cursor.execute("SELECT path FROM raw.sealed_files").fetchall()}
-        files = [p for p in self._parquet_dir.rglob("*") if p.is_file()]
-        orphans = [p for p in files if str(p.relative_to(self._parquet_dir)) not in recorded and _is_old(p)]
-        for path in orphans:
-            path.unlink()
-        return len(orphans)
-
-
-def _new_path(cursor: duckdb.DuckDBPyConnection, parquet_dir: Path, table: str, run_id: str | None) -> Path:
-    """The next free number; a file of that name was never recorded, so it may be overwritten."""
-    folder = parquet_dir / table / f"run_id={run_id or NO_RUN}"
-    private_folder(folder)
-    sql = "SELECT count(*) FROM raw.sealed_files WHERE table_name = ? AND run_id IS NOT DISTINCT FROM ?"
-    found = cursor.execute(sql, [table, run_id]).fetchone()
-    assert found is not None
-    return folder / f"{found[0] + 1}.parquet"
+        """Delete old files that a kill left, and those whose rows another file has; the number of them."""
+        with self._tick_lock, self._database.cursor() as cursor:
+            return remove_orphans(cursor, self._parquet_dir)
 
 
 def _due_sql(table: str, column: str) -> str:
@@ -204,23 +242,3 @@ def _copy(cursor: duckdb.DuckDBPyConnection, portion: Portion, path: Path) -> in
 def _delete(cursor: duckdb.DuckDBPyConnection, portion: Portion) -> None:
     params = {"run_id": portion.run_id, "until": portion.until}
     cursor.execute(f"DELETE FROM raw.{portion.table} WHERE {_condition(portion)}", params)
-
-
-def _settle_on_disk(draft: Path, path: Path) -> None:
-    """The bytes first, then the name, then the folder that holds the name."""
-    make_private(draft)
-    _fsync(draft)
-    draft.replace(path)
-    _fsync(path.parent)
-
-
-def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _is_old(path: Path) -> bool:
-    return time.time() - path.stat().st_mtime > ORPHAN_AGE_S

@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from storage.ask.literals import quoted
+from storage.files.manifest import files_in_force
 from storage.sandbox.confinement import confine_files, limit_resources
 from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefusedError, encode_answer, encode_refusal, memory_spent
 from storage.sandbox.statement import check_statement
@@ -53,8 +54,7 @@ def open_locked(job: Job) -> duckdb.DuckDBPyConnection:
         "autoload_known_extensions": False,
     }
     connection = duckdb.connect(str(published), read_only=True, config=config)
-    sealed = connection.execute("SELECT path FROM raw.sealed_files WHERE lost_reason IS NULL").fetchall()
-    paths = ", ".join(quoted(str(parquet_dir / path)) for (path,) in sealed)
+    paths = ", ".join(quoted(str(parquet_dir / path)) for path in files_in_force(connection))
     for setting in (
         "SET TimeZone = 'UTC'",
         "SET temp_directory = ''",

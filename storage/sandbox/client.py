@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -33,6 +34,9 @@ class RunProcess(Protocol):
     def __call__(
         self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes, timeout_s: float
     ) -> Ended: ...
+
+
+HELD_UP = "This machine is busy, and a query gives way to all other work: it may have had little of that time."
 
 
 class Sandbox:
@@ -72,7 +76,9 @@ class Sandbox:
 def _why(ended: Ended, limits: Limits) -> SqlRefusedError:
     """What a process died of that gave no answer; raises RuntimeError when it was a bug of ours."""
     if ended.returncode in (None, -signal.SIGALRM, -signal.SIGXCPU):
-        return SqlRefusedError(Fault.LIMIT, f"The query was ended after {limits.seconds:g} s, the most one may take.")
+        words = f"The query was ended after {limits.seconds:g} s, the most one may take."
+        is_held_up = ended.returncode != -signal.SIGXCPU and os.getloadavg()[0] > (os.cpu_count() or 1)
+        return SqlRefusedError(Fault.LIMIT, words + (f" {HELD_UP}" if is_held_up else ""))
     if ended.returncode in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV):
         return SqlRefusedError(Fault.LIMIT, memory_spent(limits))
     raise RuntimeError(f"The sandboxed query ended with {ended.returncode}: {ended.stderr.decode(errors='replace')}")

@@ -6,6 +6,7 @@ The first of three walls: DuckDB's own settings and the kernel's confinement sta
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,12 +25,15 @@ DENIED = {
     "currval", "getenv", "getvariable", "glob", "json_execute_serialized_sql", "json_serialize_plan", "nextval",
     "pg_sleep", "query", "query_table", "sleep_ms", "sniff_csv", "write_log",
 }  # fmt: skip
+EXPLAIN = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 DENIED_PREFIXES = ("read_", "parquet_")
 
 
 def check_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Raise SqlRefusedError unless `sql` is one SELECT over the views; nothing of it is run."""
-    statement = _parse(connection, sql)
+    """Raise SqlRefusedError unless `sql` is one SELECT over the views or an EXPLAIN of one; nothing of it is run."""
+    if "\0" in sql:
+        raise SqlRefusedError(Fault.STATEMENT, "The statement holds a NUL character (byte 0): please take it out.")
+    statement = _parse(connection, EXPLAIN.sub("", sql, count=1))
     ours = connection.execute(
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal"
     ).fetchall()
@@ -62,7 +66,7 @@ def _parse_error(parsed: dict[str, Any]) -> str:
 
 
 def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every object of the tree; not recursive, for the tree is as deep as a stranger likes."""
+    """Every object of the tree; not recursive: whoever sends the statement decides how deep the tree is."""
     waiting: list[Any] = [tree]
     while waiting:
         one = waiting.pop()

@@ -18,13 +18,14 @@ import duckdb
 from settings import Settings
 from storage.catalog import latest_schema
 from storage.database import StoreError
+from storage.files.manifest import files_in_force
 from storage.store import Store
 from storage.transfer.archive import Archive, ArchiveError, ArchiveWriter, opened_archive, written_archive
 
 STORE = "store.duckdb"
 PARQUET = "parquet"
 _PART = r"(?!\.\.?(?:/|$))[^/\\\x00-\x1f]+"
-NAMES = re.compile(rf"{STORE}|(?:{PARQUET}|runs|presets|queries)(?:/{_PART})+")
+NAMES = re.compile(rf"{STORE}|(?:{PARQUET}|runs|presets|queries|loads)(?:/{_PART})+")
 END_UNKNOWN = "It was live when the backup was taken that this store was restored from: its end is unknown."
 
 
@@ -47,15 +48,14 @@ def write_backup(settings: Settings, target: Path, now: datetime) -> int:
 def _contents(store: Path) -> tuple[list[str], int]:
     """The sealed files that a store names, and the number of its schema."""
     with duckdb.connect(str(store), read_only=True) as connection:
-        sql = "SELECT path FROM raw.sealed_files WHERE lost_reason IS NULL ORDER BY path"
-        sealed = connection.execute(sql).fetchall()
+        sealed = files_in_force(connection)
         number = connection.execute("SELECT max(number) FROM raw.migrations").fetchone()
     assert number is not None
-    return [path for (path,) in sealed], int(number[0])
+    return sealed, int(number[0])
 
 
 def _add_folders(archive: ArchiveWriter, settings: Settings) -> None:
-    for folder in (settings.runs_dir, settings.presets_dir, settings.queries_dir):
+    for folder in (settings.runs_dir, settings.presets_dir, settings.queries_dir, settings.loads_dir):
         for path in _plain_files(folder):
             archive.add_file(str(path.relative_to(settings.data_dir)), path)
 

@@ -12,9 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from domain import Run
 from machine.regular_file import opened
+from notes import RunNote
+from storage.ask.note_queries import note_versions
+from storage.published import Published
 from storage.reading import Query
 from storage.rows import TIME_COLUMNS, run_of
 from storage.transfer.archive import ArchiveError, ArchiveWriter, written_archive
@@ -24,7 +28,10 @@ MASKED_COLUMNS_NOT = frozenset({"run_id", "definition", "request_id", "machine_i
 LOCAL = {"log_path": None, "run_dir": None}  # lead nowhere on another machine, and name its user
 _NAMES = "|".join(TIME_COLUMNS)
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-NAMES = re.compile(rf"runs/(?P<run_id>{RUN_ID.pattern})/(?:run\.json|server\.log|(?P<table>{_NAMES})\.parquet)")
+NAMES = re.compile(
+    rf"runs/(?P<run_id>{RUN_ID.pattern})/(?:run\.json|notes\.json|server\.log|(?P<table>{_NAMES})\.parquet)"
+)
+NOTES = TypeAdapter(list[RunNote])  # notes.json
 
 Mask = Callable[[str], str]
 
@@ -54,6 +61,9 @@ def _run(query: Query, run_id: str) -> Run:
 def _add_run(archive: ArchiveWriter, query: Query, run: Run, mask: Mask) -> None:
     folder = f"runs/{run.id}"
     archive.add(f"{folder}/run.json", portable(run, mask).model_dump_json(indent=1).encode())
+    if notes := note_versions(Published(query), [run.id]):
+        masked = _masked([note.model_dump(mode="json") for note in notes], mask)
+        archive.add(f"{folder}/notes.json", NOTES.dump_json(NOTES.validate_python(masked), indent=1))
     for table, time_column in TIME_COLUMNS.items():
         rows = query(f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {time_column}", [run.id])
         if rows.num_rows:

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from domain import Run
 from machine.private_files import make_private, private_folder
+from notes import RunNote
 from settings import Settings
 from storage.ask.literals import quoted
 from storage.catalog import latest_schema
@@ -28,7 +29,7 @@ from storage.files.seal import SealedDraft
 from storage.rows import TIME_COLUMNS
 from storage.store import Store
 from storage.transfer.archive import Archive, ArchiveError, opened_archive
-from storage.transfer.bundle import LOCAL, NAMES, RUN_ID
+from storage.transfer.bundle import LOCAL, NAMES, NOTES, RUN_ID
 
 MOST_ROWS = 50_000_000  # of one table of one run: a year of four samples a second is 126 million, a day 345,600
 MOST_TABLE_BYTES = 8 << 30  # unpacked
@@ -62,7 +63,8 @@ def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lam
             drafts += _tables_of(store, archive, run, Path(folder) / run.id)
             _extract_log(archive, run, Path(folder) / run.id)
             tell((number + 1) / (len(new) + 1))
-        _take(store, [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts)
+        notes = [note for run in new for note in _notes_of(archive, run)]
+        _take(store, [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts, notes)
     return Taken(tuple(run.id for run in runs), _words(path.name, runs, new))
 
 
@@ -76,9 +78,9 @@ def _told_when_full(name: str) -> Iterator[None]:
         raise
 
 
-def _take(store: Store, runs: list[Run], drafts: list[SealedDraft]) -> None:
+def _take(store: Store, runs: list[Run], drafts: list[SealedDraft], notes: list[RunNote]) -> None:
     try:
-        store.take_sealed(runs, drafts)
+        store.take_sealed(runs, drafts, notes)
     except (OSError, duckdb.Error, StoreError):
         # A commit that fails may have reached the disk all the same: only what the store has no run for is not needed.
         with suppress(OSError, duckdb.Error, StoreError):
@@ -118,8 +120,24 @@ def _run_of(archive: Archive, run_id: str) -> Run:
     return run.model_copy(update=LOCAL)
 
 
+def _notes_of(archive: Archive, run: Run) -> list[RunNote]:
+    """What people said of a run elsewhere, every version."""
+    member = f"runs/{run.id}/notes.json"
+    if member not in archive.manifest.members:
+        return []
+    try:
+        notes = NOTES.validate_json(archive.read(member))
+    except ValidationError as error:
+        raise ArchiveError(f"{archive.name} is damaged or forged: {member} holds no notes.") from error
+    if [(note.run_id, note.version) for note in notes] != [(run.id, n + 1) for n in range(len(notes))]:
+        raise ArchiveError(f"{archive.name} is damaged or forged: {member} is of another run, or incomplete.")
+    return notes
+
+
 def _is_known(store: Store, run: Run, name: str) -> bool:
     known = store.run(run.id)
+    if known is None and store.bin.holds(run.id):
+        raise ArchiveError(f"{name} is refused: {run.name} ({run.id}) was deleted here; Runs brings it back for a day.")
     if known is None:
         return False
     if any(getattr(known, field) != getattr(run, field) for field in SAME):

@@ -5,7 +5,9 @@ CREATE OR REPLACE MACRO acceptance_of(run_ids) AS TABLE
 WITH sums AS (
     SELECT
         run_id, definition, 'counter' AS source, sum_of_all(drafts) AS drafts, sum(accepted) AS accepted,
-        sum_of_all(draft_tokens) AS draft_tokens, add_lists(list(accepted_per_pos)) AS accepted_per_pos
+        sum_of_all(draft_tokens) AS draft_tokens,
+        CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
+            THEN add_lists(list(accepted_per_pos)) END AS accepted_per_pos
     FROM counted(NULL::TIMESTAMPTZ, run_ids) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
     UNION ALL
     SELECT

@@ -19,12 +19,13 @@ COMMENT ON COLUMN runs.data_parallel IS 'engine ranks';
 COMMENT ON COLUMN runs.max_num_seqs IS 'most requests that run at once';
 COMMENT ON COLUMN runs.speculates IS 'whether speculation is configured, or its log tells of it; null where how it was started is not known';
 COMMENT ON COLUMN runs.speculative_method IS 'as its log says it, else as configured';
-COMMENT ON COLUMN runs.speculative_method_reason IS 'why speculative_method is null: no speculation, not stated, or not known';
+COMMENT ON COLUMN runs.speculative_method_reason IS 'why speculative_method is null: a code (docs/reasons.md)';
 COMMENT ON COLUMN runs.speculative_num_tokens IS 'the engine''s own meaning of its draft length';
 COMMENT ON COLUMN runs.fingerprint IS 'equal when two configs would serve alike';
 COMMENT ON COLUMN runs.workload IS 'the load it was put under; watch: none of ours';
 COMMENT ON COLUMN runs.prompt_set_hash IS 'equal when the prompts were the same';
 COMMENT ON COLUMN runs.batch_id IS 'runs launched together';
+COMMENT ON COLUMN runs.arm IS 'of a study: the arm that it repeats';
 COMMENT ON COLUMN runs.round IS 'which of its repeats it is, from 1; null: it was launched once';
 COMMENT ON COLUMN runs.round_seed IS 'by which the order of the rounds was drawn';
 COMMENT ON COLUMN runs.machine_id IS 'runs of one machine compete; remote-<host> for a server attached on another host';
@@ -66,7 +67,7 @@ COMMENT ON COLUMN engine_samples.requests_waiting IS 'requests in the queue, at 
 COMMENT ON COLUMN engine_samples.kv_usage_ratio IS 'used share of the KV cache, 0..1; of several ranks the mean';
 COMMENT ON COLUMN engine_samples.preemptions IS 'requests preempted (SGLang: retracted) within the interval';
 COMMENT ON COLUMN engine_samples.activity IS 'active (decoding and nothing else), mixed, prefill or idle; null when unknowable';
-COMMENT ON COLUMN engine_samples.reason IS 'why something in the row is null, or less than it seems';
+COMMENT ON COLUMN engine_samples.reason IS 'why something in the row is null, or less than it seems: a code with its values (docs/reasons.md)';
 COMMENT ON COLUMN engine_samples.decode_tokens IS 'numerator of decode_tps';
 COMMENT ON COLUMN engine_samples.decode_s IS 'denominator of decode_tps, in seconds';
 COMMENT ON COLUMN engine_samples.steps IS 'numerator of steps_per_s';
@@ -96,7 +97,7 @@ COMMENT ON COLUMN run_samples.requests_waiting IS 'requests in the queue, at the
 COMMENT ON COLUMN run_samples.kv_usage_ratio IS 'used share of the KV cache, 0..1; of several ranks the mean';
 COMMENT ON COLUMN run_samples.preemptions IS 'requests preempted (SGLang: retracted) within the interval';
 COMMENT ON COLUMN run_samples.activity IS 'active (decoding and nothing else), mixed, prefill or idle; null when unknowable';
-COMMENT ON COLUMN run_samples.reason IS 'why something in the row is null, or less than it seems';
+COMMENT ON COLUMN run_samples.reason IS 'why something in the row is null, or less than it seems: a code with its values (docs/reasons.md)';
 COMMENT ON COLUMN run_samples.decode_tokens IS 'numerator of decode_tps';
 COMMENT ON COLUMN run_samples.decode_s IS 'denominator of decode_tps, in seconds';
 COMMENT ON COLUMN run_samples.steps IS 'numerator of steps_per_s';
@@ -152,7 +153,7 @@ COMMENT ON COLUMN progress.requests_running IS 'requests being served, at the en
 COMMENT ON COLUMN progress.requests_waiting IS 'requests in the queue, at the end of the interval';
 COMMENT ON COLUMN progress.kv_usage_ratio IS 'used share of the KV cache, 0..1';
 COMMENT ON COLUMN progress.activity IS 'active (decoding and nothing else), mixed, prefill or idle; null when unknowable';
-COMMENT ON COLUMN progress.reason IS 'why something is null';
+COMMENT ON COLUMN progress.reason IS 'why something is null: a code with its values (docs/reasons.md)';
 
 COMMENT ON VIEW metric_definitions IS 'What a metric means under a definition id, or why it is unknown there.';
 COMMENT ON COLUMN metric_definitions.definition IS 'as in the column definition of the samples';
@@ -167,3 +168,29 @@ COMMENT ON MACRO TABLE run_samples_since IS 'run_samples_since(t, run_ids := nul
 COMMENT ON MACRO TABLE crosscheck_of IS 'crosscheck_of(run_ids): samples_crosscheck of these runs.';
 COMMENT ON MACRO TABLE acceptance_of IS 'acceptance_of(run_ids): acceptance of each run over all its life, a row for each of its sources; ratios of sums.';
 COMMENT ON MACRO TABLE run_totals_of IS 'run_totals_of(run_ids): run_totals of these runs.';
+
+COMMENT ON VIEW studies IS 'One row per study: the question, and the answer as far as it is known. Its runs have its id as batch_id.';
+COMMENT ON COLUMN studies.study_id IS 'id of the study; sorts by time';
+COMMENT ON COLUMN studies.title IS 'as its file names it';
+COMMENT ON COLUMN studies.question IS 'which, value, load or upgrade';
+COMMENT ON COLUMN studies.state IS 'running, paused or ended';
+COMMENT ON COLUMN studies.created_at IS 'when it was handed in';
+COMMENT ON COLUMN studies.updated_at IS 'when it last changed';
+COMMENT ON COLUMN studies.answer IS 'winner, same, unknown or failed; null while it goes on';
+COMMENT ON COLUMN studies.winner IS 'the arm that is best; null where none is named';
+COMMENT ON COLUMN studies.runs IS 'server starts so far';
+COMMENT ON COLUMN studies.plan IS 'arms, workload, margin and budget, as JSON';
+COMMENT ON COLUMN studies.told IS 'the whole answer as JSON: arms with ratios and intervals, and reasons';
+
+COMMENT ON VIEW run_reports IS 'What the list of runs says of a run that has ended, computed in the background: a run that has just ended comes later, and one whose speed is not known has a reason.';
+COMMENT ON COLUMN run_reports.run_id IS 'the run';
+COMMENT ON COLUMN run_reports.formulas IS 'a checksum of the formulas that it was computed by; under others it is computed anew';
+COMMENT ON COLUMN run_reports.started_at IS 'of the run, when it was computed';
+COMMENT ON COLUMN run_reports.ended_at IS 'of the run, when it was computed';
+COMMENT ON COLUMN run_reports.stream_tps IS 'tok/s: decode speed of one request alone, by its loads: median of the kinds';
+COMMENT ON COLUMN run_reports.output_tps IS 'tok/s: of all requests together, by its loads, at their most';
+COMMENT ON COLUMN run_reports.typical_tps IS 'tok/s: median of the decoding intervals';
+COMMENT ON COLUMN run_reports.peak_tps IS 'tok/s: 99th percentile of the decoding intervals';
+COMMENT ON COLUMN run_reports.tokens_per_step IS 'tokens that a request is given a step';
+COMMENT ON COLUMN run_reports.acceptance_length IS 'tokens per verified draft, its own token included';
+COMMENT ON COLUMN run_reports.reason IS 'why the speeds are null: a code with its values';

@@ -27,6 +27,30 @@ COMMENT ON COLUMN counter_samples.accept_rate_gauge IS 'acceptance rate as the e
 COMMENT ON COLUMN counter_samples.generation_tps_gauge IS 'tokens per second as the engine states it';
 COMMENT ON COLUMN counter_samples.process_start_s IS 'when the server says its process began, seconds since the epoch: another one is a restart';
 
+COMMENT ON VIEW latency_samples IS 'One latency histogram of the server''s own as /metrics gave it, of all its requests: cumulative. vLLM and SGLang.';
+COMMENT ON COLUMN latency_samples.run_id IS 'the run''s id';
+COMMENT ON COLUMN latency_samples.ts IS 'when it was looked at: every 10 s where it changed, and at the end';
+COMMENT ON COLUMN latency_samples.mono_s IS 'the collector''s monotonic clock, seconds';
+COMMENT ON COLUMN latency_samples.definition IS 'whose histogram: vllm.histogram, sglang.histogram';
+COMMENT ON COLUMN latency_samples.metric IS 'ttft_ms; itl_ms: from one step of a request to the next, whatever tokens it gave; tpot_ms: of a request, a token after the first; e2e_ms';
+COMMENT ON COLUMN latency_samples.engine_index IS 'DP rank';
+COMMENT ON COLUMN latency_samples.upper_ms IS 'upper bounds of the buckets but the last, which has none, milliseconds';
+COMMENT ON COLUMN latency_samples.counts IS 'observations up to each bound; the last one counts all';
+COMMENT ON COLUMN latency_samples.sum_ms IS 'sum of all observations, milliseconds';
+
+COMMENT ON VIEW server_latency IS 'What a server''s own histograms say of its latencies since Pitwall first looked: of all its requests, whoever sent them.';
+COMMENT ON COLUMN server_latency.run_id IS 'the run''s id';
+COMMENT ON COLUMN server_latency.definition IS 'whose histogram: vllm.histogram, sglang.histogram';
+COMMENT ON COLUMN server_latency.metric IS 'ttft_ms; itl_ms: from one step of a request to the next, whatever tokens it gave; tpot_ms: of a request, a token after the first; e2e_ms';
+COMMENT ON COLUMN server_latency.n IS 'observations: requests, and of itl_ms steps';
+COMMENT ON COLUMN server_latency.mean_ms IS 'their mean, exact';
+COMMENT ON COLUMN server_latency.p50_from_ms IS 'the median lies above this bound of its histogram';
+COMMENT ON COLUMN server_latency.p50_to_ms IS 'and not above this one; null: the histogram has none so high';
+COMMENT ON COLUMN server_latency.p95_from_ms IS 'the 95th percentile lies above this bound of its histogram';
+COMMENT ON COLUMN server_latency.p95_to_ms IS 'and not above this one; null: the histogram has none so high';
+COMMENT ON COLUMN server_latency.p99_from_ms IS 'the 99th percentile lies above this bound of its histogram';
+COMMENT ON COLUMN server_latency.p99_to_ms IS 'and not above this one; null: the histogram has none so high';
+
 COMMENT ON VIEW slot_samples IS 'One llama.cpp slot as /slots showed it.';
 COMMENT ON COLUMN slot_samples.run_id IS 'the run''s id';
 COMMENT ON COLUMN slot_samples.ts IS 'when it was measured';
@@ -111,9 +135,13 @@ COMMENT ON COLUMN host_samples.throttled_periods_total IS 'periods in which they
 COMMENT ON COLUMN host_samples.host_cpu_seconds_total IS 'seconds of all cores: busy, idle and stolen, cumulative';
 COMMENT ON COLUMN host_samples.host_busy_seconds_total IS 'of them used on this machine by anybody, cumulative; less the tree''s own cpu_seconds_total, by everybody else';
 COMMENT ON COLUMN host_samples.host_steal_seconds_total IS 'of them wanted here and given to another machine by the hypervisor, cumulative';
+COMMENT ON COLUMN gpu_samples.clock_offset_s IS 'see host_samples';
+COMMENT ON COLUMN gpu_samples.clock_uncertainty_s IS 'see host_samples';
+COMMENT ON COLUMN host_samples.clock_offset_s IS 'of a machine that an agent samples: seconds that its clock was behind Pitwall''s, by which ts goes; null: Pitwall''s own clock';
+COMMENT ON COLUMN host_samples.clock_uncertainty_s IS 'seconds that this may be wrong by: half of a round trip, and drift since; null beside an offset: not known';
 COMMENT ON COLUMN host_samples.unknown IS 'JSON: column -> why it is null';
 
-COMMENT ON VIEW requests IS 'One request of our own workload, measured in the load generator; tokens counted, not chunks.';
+COMMENT ON VIEW requests IS 'One request of a load, measured by its client: our own load generator, which counts tokens and not chunks, or the tool that loads.tool names.';
 COMMENT ON COLUMN requests.run_id IS 'the run''s id';
 COMMENT ON COLUMN requests.request_id IS 'unique within the run';
 COMMENT ON COLUMN requests.workload IS 'name of the workload';
@@ -127,13 +155,13 @@ COMMENT ON COLUMN requests.decode_ms IS 'first token to the event that ends the 
 COMMENT ON COLUMN requests.total_ms IS 'sent to end of stream, milliseconds';
 COMMENT ON COLUMN requests.prompt_tokens IS 'tokens';
 COMMENT ON COLUMN requests.completion_tokens IS 'tokens';
-COMMENT ON COLUMN requests.token_source IS 'who counted: usage or timings';
+COMMENT ON COLUMN requests.token_source IS 'who counted: usage or timings of the server; tokenizer: the tool''s own';
 COMMENT ON COLUMN requests.chunks IS 'pieces the answer came in';
 COMMENT ON COLUMN requests.draft_tokens IS 'tokens drafted for it';
 COMMENT ON COLUMN requests.accepted_tokens IS 'of them accepted';
 COMMENT ON COLUMN requests.finish_reason IS 'as the server said';
 COMMENT ON COLUMN requests.http_status IS 'null when no answer came';
-COMMENT ON COLUMN requests.error_kind IS 'refused, timeout, stalled, http, closed, malformed or cancelled';
+COMMENT ON COLUMN requests.error_kind IS 'refused, timeout, stalled, http, closed, malformed or cancelled; failed: its tool says no more';
 COMMENT ON COLUMN requests.error_text IS 'what was said';
 COMMENT ON COLUMN requests.prompt_hash IS 'equal for equal prompts';
 COMMENT ON COLUMN requests.sampling IS 'JSON as sent';
@@ -151,13 +179,16 @@ COMMENT ON VIEW loads IS 'What was asked of a load when it began.';
 COMMENT ON COLUMN loads.run_id IS 'the run''s id';
 COMMENT ON COLUMN loads.load_id IS 'the load''s id';
 COMMENT ON COLUMN loads.ts IS 'when it began';
-COMMENT ON COLUMN loads.tool IS 'pitwall; declared: an owner''s word about a run that was measured elsewhere';
+COMMENT ON COLUMN loads.tool IS 'pitwall; declared: an owner''s word about a run that was measured elsewhere; else whose file it was imported from, or whose command was run';
 COMMENT ON COLUMN loads.workload IS 'name of the workload';
 COMMENT ON COLUMN loads.tool_version IS 'of the tool';
 COMMENT ON COLUMN loads.prompt_set_hash IS 'equal when the prompts were the same';
 COMMENT ON COLUMN loads.params IS 'its parameters, as JSON';
 COMMENT ON COLUMN loads.planned_requests IS 'how many requests it was to measure';
 COMMENT ON COLUMN loads.planned_phases IS 'how many phases it was to have, the warm-up among them';
+COMMENT ON COLUMN loads.source_name IS 'name of the file that it was imported from; null: a load of our own';
+COMMENT ON COLUMN loads.source_sha256 IS 'SHA-256 of that file: the same file is known by it';
+COMMENT ON COLUMN loads.command IS 'the words of the tool''s command as a JSON list, where Pitwall ran one';
 
 COMMENT ON VIEW load_phases IS 'How each phase of a load went, written at its end.';
 COMMENT ON COLUMN load_phases.run_id IS 'the run''s id';
@@ -171,6 +202,7 @@ COMMENT ON COLUMN load_phases.began_at IS 'when it began';
 COMMENT ON COLUMN load_phases.duration_s IS 'seconds from its beginning to its end, monotonic';
 COMMENT ON COLUMN load_phases.paused_s IS 'seconds of it during which the load was paused';
 COMMENT ON COLUMN load_phases.planned_requests IS 'how many requests it was to send';
+COMMENT ON COLUMN load_phases.client_cpu_s IS 'CPU seconds that the load generator used meanwhile: near duration_s it was the limit itself';
 COMMENT ON COLUMN load_phases.is_complete IS 'whether all of them were sent and ended';
 
 COMMENT ON VIEW load_counters IS 'The engine''s counters as the load generator read them between its stretches, with none of its requests in flight.';
@@ -186,6 +218,7 @@ COMMENT ON COLUMN load_counters.inter_token_count_total IS 'request-steps after 
 COMMENT ON COLUMN load_counters.drafts_total IS 'drafts proposed';
 COMMENT ON COLUMN load_counters.draft_tokens_total IS 'tokens drafted';
 COMMENT ON COLUMN load_counters.accepted_tokens_total IS 'drafted tokens accepted';
+COMMENT ON COLUMN load_counters.accepted_per_pos_total IS 'of them by draft position, the first one first';
 COMMENT ON COLUMN load_counters.requests_running IS 'whoever else''s';
 
 COMMENT ON VIEW events IS 'Something that happened to a run.';

@@ -72,8 +72,8 @@ SELECT
     requests_running, requests_waiting, kv_usage_ratio, NULL::DOUBLE AS preemptions,
     log_activity(kind, kind_before, broken, generation_tps, prompt_tps, running_before, requests_running) AS activity,
     CASE
-        WHEN generation_tps IS NOT NULL AND decode_s IS NULL THEN 'the log does not tell over which time its lines speak'
-        ELSE 'the log has no step counter'
+        WHEN generation_tps IS NOT NULL AND decode_s IS NULL THEN 'log_tells_no_window'
+        ELSE 'log_counts_no_steps'
     END AS reason,
     generation_tps * decode_s AS decode_tokens, decode_s, NULL::DOUBLE AS steps,
     CASE WHEN broken IS NULL AND running_before = requests_running THEN requests_running END AS streams,

@@ -42,7 +42,7 @@ WITH lines AS MATERIALIZED (
         CASE WHEN is_idle THEN 0 ELSE coalesce(
             printed.drafted, sglang_draft_tokens(verified_tps, acceptance_length, acceptance_rate)
         ) END AS draft_tokens,
-        CASE WHEN NOT is_known THEN 'rank ' || engine_index || ' has said nothing for ' || round(silent_s)::BIGINT || ' s' END AS silence
+        CASE WHEN NOT is_known THEN 'rank_silent rank=' || engine_index || ' seconds=' || round(silent_s)::BIGINT END AS silence
     FROM newest
 ), summed AS (
     SELECT

@@ -20,7 +20,8 @@ WITH placed AS (
         sum_of_all(step_tokens) AS step_tokens, sum_of_all(steps) AS steps, max(step_s) AS step_s,
         sum_of_all(decode_steps) AS decode_steps,
         sum_of_all(drafts) AS drafts, sum_of_all(draft_tokens) AS draft_tokens, sum_of_all(accepted) AS accepted,
-        add_lists(list(accepted_per_pos)) AS accepted_per_pos,
+        CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
+            THEN add_lists(list(accepted_per_pos)) END AS accepted_per_pos,
         sum_of_all(prompt_tokens) AS prompt_tokens, sum_of_all(preemptions) AS preemptions,
         sum_of_all(running_before) AS running_before,
         sum_of_all(requests_running) AS requests_running, sum_of_all(requests_waiting) AS requests_waiting,
@@ -41,7 +42,9 @@ WITH placed AS (
         CASE WHEN count(decode_tokens) = count(step_s) FILTER (decode_tokens IS NOT NULL)
             THEN sum(decode_steps) FILTER (decode_tokens IS NOT NULL) END AS decode_steps,
         sum(drafts) FILTER (accepted IS NOT NULL) AS drafts, sum(draft_tokens) AS draft_tokens,
-        sum(accepted) AS accepted, add_lists(list(accepted_per_pos)) AS accepted_per_pos,
+        sum(accepted) AS accepted,
+        CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
+            THEN add_lists(list(accepted_per_pos)) END AS accepted_per_pos,
         sum(prompt_tokens) AS prompt_tokens, sum(covered_s) FILTER (prompt_tokens IS NOT NULL) AS prompt_s,
         sum(preemptions) AS preemptions,
         CASE WHEN count(running_before) = count(*) AND min(least(running_before, requests_running))

@@ -24,18 +24,29 @@ SELECT
     ) AS speculative_method,
     CASE
         WHEN speculative_method IS NOT NULL THEN NULL
-        WHEN speculates THEN 'not stated: the engine finds it out from the draft model, and its log has not told it'
-        WHEN speculates IS NULL THEN 'how it was started is not known'
-        ELSE 'no speculation is configured'
+        WHEN speculates THEN 'method_not_stated'
+        WHEN speculates IS NULL THEN 'start_not_known'
+        ELSE 'no_speculation_configured'
     END AS speculative_method_reason,
     coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::BIGINT AS speculative_num_tokens,
     fingerprint,
     workload->>'$.name' AS workload,
     workload->>'$.prompt_set_hash' AS prompt_set_hash,
-    batch_id, round, round_seed, machine_id,
+    batch_id, arm, round, round_seed, machine_id,
     created_at, started_at, ready_at, ended_at,
     epoch(ready_at) - epoch(started_at) AS time_to_ready_s,
     pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance, told
 FROM raw.runs;
 
 CREATE OR REPLACE VIEW metric_definitions AS FROM raw.metric_definitions;
+
+CREATE OR REPLACE VIEW studies AS
+SELECT
+    id AS study_id, title, question, state, created_at, updated_at,
+    answer->>'$.answer' AS answer,
+    answer->>'$.winner' AS winner,
+    (answer->>'$.runs')::BIGINT AS runs,
+    plan, answer AS told
+FROM raw.studies;
+
+CREATE OR REPLACE VIEW run_reports AS FROM raw.run_reports WHERE formulas <> '';

@@ -46,7 +46,7 @@ WITH deltas AS (
         CASE WHEN NOT is_short THEN finite(kv_usage_ratio) END AS kv_usage_ratio,
         finite(accept_length_gauge) AS accept_length_gauge, finite(accept_rate_gauge) AS accept_rate_gauge,
         len(accepted_per_pos_total) AS positions,
-        CASE WHEN is_short THEN ranks - ranks_told || ' of ' || ranks || ' ranks are missing from this look' END AS missing,
+        CASE WHEN is_short THEN 'ranks_missing missing=' || (ranks - ranks_told) || ' ranks=' || ranks END AS missing,
         lag(mono_s) OVER scrapes IS NULL AND is_later AS is_new,
         CASE WHEN is_short THEN NULL WHEN is_new THEN 0 ELSE mono_s - lag(mono_s) OVER scrapes END AS dt_s,
         process_start_s <> lag(process_start_s) OVER scrapes AS is_restarted,
@@ -62,7 +62,12 @@ WITH deltas AS (
         grown(draft_tokens_total, lag(draft_tokens_total) OVER scrapes) AS draft_tokens,
         grown(accepted_tokens_total, lag(accepted_tokens_total) OVER scrapes) AS accepted,
         grown(preemptions_total, lag(preemptions_total) OVER scrapes) AS preemptions,
-        subtract_lists(accepted_per_pos_total, lag(accepted_per_pos_total) OVER scrapes) AS accepted_per_pos
+        subtract_lists(
+            accepted_per_pos_total,
+            positions_before(
+                accepted_per_pos_total, lag(accepted_per_pos_total) OVER scrapes, lag(accepted_tokens_total) OVER scrapes
+            )
+        ) AS accepted_per_pos
     FROM looks_of(definitions, since, run_ids)
     WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index, is_short ORDER BY mono_s)
 ), judged AS (
@@ -79,7 +84,7 @@ SELECT
     coalesce(first_tokens, 0) + coalesce(prompt_tokens, 0) AS fresh_tokens,
     coalesce(
         missing,
-        CASE WHEN is_new THEN 'rank ' || engine_index || ' was not there at the look before' END,
+        CASE WHEN is_new THEN 'rank_is_new rank=' || engine_index END,
         break_reason(fell, dt_s, usual_s)
     ) AS broken,
     -- What came over a silence counts as a sum where the server is known to be the same; a reset is never counted.

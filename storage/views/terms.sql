@@ -16,6 +16,21 @@ CREATE OR REPLACE MACRO files_of(run_ids, folder, files) AS list_transform(
     lambda f: folder || '/' || f
 );
 
+-- The same of merged files, '<table>/merged/<first run>..<last run>..<checksum>.parquet', whose rows lie in the order of
+-- their runs. A row group between the first and the last run asked about is read, the others are not.
+CREATE OR REPLACE MACRO may_have(run_ids, name) AS run_ids IS NULL OR len(list_filter(
+    run_ids, lambda r: r >= split_part(name, '..', 1) AND r <= split_part(name, '..', 2)
+)) > 0;
+CREATE OR REPLACE MACRO merged_files_of(run_ids, folder, files) AS list_transform(
+    coalesce(
+        nullif(list_filter(string_split(files, chr(10)), lambda f: may_have(run_ids, split_part(f, '/', 3))), []),
+        string_split(files, chr(10))[:1]
+    ),
+    lambda f: folder || '/' || f
+);
+CREATE OR REPLACE MACRO is_between_asked(run_ids, run_id) AS
+    run_id >= coalesce(list_min(run_ids), '') AND run_id <= coalesce(list_max(run_ids), chr(1114111));
+
 CREATE OR REPLACE MACRO ratio(part, whole) AS part / nullif(whole, 0);
 
 -- Null as soon as one rank's share is unknown: a sum of the others would be a wrong number.
@@ -27,6 +42,10 @@ CREATE OR REPLACE MACRO grown(total, before) AS CASE WHEN isfinite(total) AND is
 
 CREATE OR REPLACE MACRO subtract_lists(a, b) AS
     CASE WHEN len(a) = len(b) THEN list_transform(range(1, len(a) + 1), lambda i: grown(a[i], b[i])) END;
+
+-- Where nothing was accepted yet no position has a count, for a server names none before its first: each is 0 then.
+CREATE OR REPLACE MACRO positions_before(now, before, accepted_before) AS
+    CASE WHEN before IS NULL AND accepted_before = 0 THEN list_transform(now, lambda x: 0.0) ELSE before END;
 
 CREATE OR REPLACE MACRO add_lists(lists) AS
     list_transform(range(1, list_max(list_transform(lists, lambda l: len(l))) + 1),
@@ -43,20 +62,21 @@ CREATE OR REPLACE MACRO per_position_of(accepted_per_pos, drafts) AS
 -- steps a look saw, so it is left to the next one. Who looks more often on purpose may, down to half the usual interval.
 CREATE OR REPLACE MACRO is_too_soon(gap_s, usual_s) AS coalesce(gap_s < least(0.25, usual_s / 2), false);
 
+-- Reasons are codes with their values, 'no_answer seconds=7.6': analysis/reasons.py has them, docs/reasons.md the words.
+
 -- An interval nobody should draw a rate from, and why. `usual_s`: the median interval of the run.
 CREATE OR REPLACE MACRO is_silent(dt_s, usual_s) AS dt_s > greatest(5, 3 * usual_s);
 CREATE OR REPLACE MACRO break_reason(fell, dt_s, usual_s) AS CASE
-    WHEN fell THEN 'counter reset'
-    WHEN is_silent(dt_s, usual_s) THEN 'no answer for ' || round(dt_s, 1) || ' s'
+    WHEN fell THEN 'counter_reset'
+    WHEN is_silent(dt_s, usual_s) THEN 'no_answer seconds=' || round(dt_s, 1)
 END;
 
 -- Why the counters of one look contradict each other, null where they do not: a scrape of a loaded server may show one
 -- counter further than the other. `most`: the tokens that one step can give, null where that is not known.
 CREATE OR REPLACE MACRO contradiction(tokens, steps, accepted, most) AS CASE
-    WHEN tokens > 1.000001 * most * steps THEN 'the counters contradict each other: ' || round(tokens / steps, 1)
-        || ' tokens per step, where ' || most::BIGINT || ' is the most'
+    WHEN tokens > 1.000001 * most * steps THEN 'too_many_tokens_a_step tokens=' || round(tokens / steps, 1) || ' most=' || most::BIGINT
     WHEN tokens > 1.25 * (steps + accepted)
-        THEN 'the counters contradict each other: more tokens than steps and accepted tokens'
+        THEN 'more_tokens_than_steps'
 END;
 
 -- Without drafts a step gives a request one token, so tokens are steps where both counters nearly agree.

@@ -10,10 +10,12 @@ import pytest
 from analysis.condition_sums import GpuSums, conditions_of
 from analysis.conditions import (
     FOREIGN_MEMORY_BYTES,
+    FOREIGN_UTILIZATION,
     HIGH,
     HW_POWER_BRAKE,
     HW_SLOWDOWN,
     HW_THERMAL,
+    OTHERS_CORES,
     SW_POWER_CAP,
     SW_THERMAL,
     UNLIKE,
@@ -96,6 +98,38 @@ def test_unlike_clocks_refuse_and_the_power_limit_alone_is_told() -> None:
     assert (unlike.word, unlike.values["sm_clock_mhz_median"]) == ("matters", ((1900.0,), (1824.0,)))
     assert clocks([run()], [run(power_capped=True)]).word == "warns"
     assert clocks([run(power_capped=True)], [run(power_capped=True, sm_clock_mhz_median=1700.0)]).word == "matters"
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_exactly_on_a_threshold_is_alike(name: str) -> None:
+    assert starvation([run(**{name: 0.0})], [run(**{name: min(UNLIKE[name], HIGH[name])})]).word == "same"
+
+
+def test_exactly_on_the_thresholds_of_others_is_told_as_below() -> None:
+    assert foreign_gpu_load([run()], [run(other_gpu_utilization=FOREIGN_UTILIZATION)]).word == "same"
+    assert foreign_gpu_load([run()], [run(other_gpu_memory_bytes=FOREIGN_MEMORY_BYTES)]).word == "same"
+    waits = [run(starvation_ratio=ratio, other_cores=OTHERS_CORES) for ratio in (0.2, 0.6)]
+    assert starvation(waits[:1], waits[1:]).word == "warns", "half a core of others is our own client and collectors"
+
+
+def test_what_the_baseline_alone_does_not_tell_is_unknown_too() -> None:
+    mute = run(starvation_ratio=None, reasons={"starvation_ratio": "no schedstat"})
+    found = starvation([mute], [run()])
+    assert (found.word, found.reasons) == ("unknown", ("no schedstat",))
+
+
+def test_others_may_have_worked_beside_either_arm() -> None:
+    alone, beside = run(starvation_ratio=0.1, other_cores=0.1), run(starvation_ratio=0.6, other_cores=3.0)
+    assert starvation([alone], [beside]).word == starvation([beside], [alone]).word == "matters"
+
+
+def test_unlike_memory_clocks_refuse_too() -> None:
+    """Decoding reads the weights: it goes by the memory's clock more than by that of the cores."""
+    fast = run(memory_clock_mhz_median=2619.0)
+    assert clocks([fast], [run(memory_clock_mhz_median=2619.0 * 0.975)]).word == "same"
+    slow = clocks([fast], [run(memory_clock_mhz_median=1593.0)])
+    assert (slow.word, slow.values) == ("matters", {"memory_clock_mhz_median": ((2619.0,), (1593.0,))})
+    assert clocks([run()], [run()]).word == "same", "one that the GPU does not tell is not missed"
 
 
 def test_clocks_that_are_not_told_are_unknown() -> None:

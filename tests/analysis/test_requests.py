@@ -17,7 +17,7 @@ from analysis.requests import (
     tokens_per_step,
     useful_tps,
 )
-from samples import RequestRecord
+from load_records import RequestRecord
 
 START = datetime(2026, 5, 7, 0, 16, tzinfo=UTC)
 RECORD = RequestRecord(

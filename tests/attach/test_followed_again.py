@@ -96,10 +96,10 @@ def test_a_restarted_server_is_one_run_with_a_gap_and_a_reset(
 
     before, restart, after = watching.counted(run)
     assert (before["decode_tokens"], after["decode_tokens"]) == (TOKENS, FEWER_TOKENS)
-    assert restart["reason"] == "counter reset"
+    assert restart["reason"] == "counter_reset"
     assert restart["decode_tokens"] is restart["decode_tps"] is None and restart["covered_s"] == 0
     [gap] = watching.rows("FROM engine_samples WHERE source = 'slots' AND window_s >= ?", AWAY_S)
-    assert gap["reason"].startswith("no answer for ") and gap["decode_tps"] is None
+    assert gap["reason"].startswith("no_answer ") and gap["decode_tps"] is None
     told = [row["text"] for row in watching.rows("FROM events WHERE kind = 'outage' ORDER BY ts")]
     assert any("connection refused" in text for text in told) and "answers again" in told[-1]
 

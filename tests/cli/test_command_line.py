@@ -22,7 +22,10 @@ from storage.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 PITWALL = str(ROOT / "pitwall")
 LOG = ROOT / "tests/fixtures/vllm/0.32-ngram.log"
-COMMANDS = ("run", "parse", "explain", "import", "load", "check", "export", "backup", "restore", "gpus", "identify")
+COMMANDS = (
+    "run", "parse", "explain", "import", "load", "drive", "record", "agent", "study", "report", "claims", "check",
+    "export", "backup", "restore", "token", "peer", "host", "shim", "lake", "gpus", "identify",
+)  # fmt: skip
 PATIENCE_S = 60.0
 
 

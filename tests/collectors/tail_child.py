@@ -13,7 +13,8 @@ from pathlib import Path
 from collectors.logs.requests import request_collector
 from collectors.loop import CollectorLoop
 from domain import Config, Run, RunState
-from samples import Batch, RequestRecord, TailPosition
+from load_records import RequestRecord
+from samples import Batch, TailPosition
 
 run_dir, store = Path(sys.argv[1]), Path(sys.argv[2])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -198,6 +199,7 @@ class FakeDriver:
             "nvmlDeviceGetEccMode": [1, 1],
             "nvmlDeviceGetMigMode": [0, 0],
             "nvmlDeviceGetPersistenceMode": 1,
+            "nvmlDeviceGetApplicationsClock": 1755,
         }
         for name, answer in answers.items():
             monkeypatch.setattr(pynvml, name, self._call(name, answer))
@@ -249,8 +251,10 @@ def test_values_come_in_their_units(driver: FakeDriver) -> None:
 
 def test_each_reading_asks_for_what_processes_did_since_the_last(driver: FakeDriver) -> None:
     provider = NvmlProvider()
+    began_us = time.time() * 1e6
     provider.sample()
-    assert driver.asked["nvmlDeviceGetProcessUtilization"] == ("handle", 0)
+    (_, since_us) = driver.asked["nvmlDeviceGetProcessUtilization"]
+    assert began_us - 2e6 < since_us < time.time() * 1e6 - 0.9e6, "of its whole life, a driver would tell otherwise"
     provider.sample()
     assert driver.asked["nvmlDeviceGetProcessUtilization"] == ("handle", 6_000)
 
@@ -319,6 +323,9 @@ def test_the_probe_says_who_the_gpus_are(driver: FakeDriver) -> None:
         "instant",
     )
     assert (gpu["compute_capability"], gpu["memory_total_bytes"], gpu["memory_used_bytes"]) == ("9.0", 100, 40)
+    assert (gpu["application_clock_mhz"], gpu["mig"], gpu["persistence"]) == (1755.0, False, True)
+    driver.refused = {"nvmlDeviceGetApplicationsClock": pynvml.NVML_ERROR_NOT_SUPPORTED}
+    assert NvmlProvider().probe().gpus[0]["application_clock_mhz"] is None
 
 
 def test_a_driver_that_is_lost_while_it_is_probed_is_told(driver: FakeDriver) -> None:

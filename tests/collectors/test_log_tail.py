@@ -210,3 +210,38 @@ def test_a_view_of_gigabytes_reads_only_the_end(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(os, "pread", lambda *asked: read.append(asked[1]) or pread(*asked))
     assert LogTailView(log, "vllm").lines(1) == [{"at": (5 << 30) + 1, "text": "the last line", **NO_MARK}]
     assert sum(read) <= WINDOW_BYTES
+
+
+def test_any_place_of_a_log_is_read_whole_line_by_whole_line(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    line = len(b"line 00000\n")
+    log.write_bytes(b"".join(b"line %05d\n" % number for number in range(50_000)))
+    view, size = LogTailView(log, "other"), 50_000 * line
+    assert [one["text"] for one in view.lines(2, 0)] == ["line 00000", "line 00001"]
+    assert view.place == (0, 2 * line, size)
+    assert [one["text"] for one in view.lines(2, 2 * line)] == ["line 00002", "line 00003"], "on from there"
+    assert [one["text"] for one in view.lines(2, 2 * line + 1)] == ["line 00003", "line 00004"], "no half line"
+    assert [one["text"] for one in view.lines(9, size - line)] == ["line 49999"]
+    assert view.place == (size - line, size, size)
+    assert view.lines(2, size) == [] and [one["text"] for one in view.lines(1)] == ["line 49999"]
+    seen, since = [], 0
+    while since < size:
+        seen += [one["at"] for one in view.lines(400, since)]
+        assert view.place
+        since = view.place.end
+    assert seen == list(range(0, size, line)), "each line once, none left out"
+
+
+def test_the_middle_of_gigabytes_is_read_without_what_is_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, middle = tmp_path / "server.log", 2 << 30
+    with log.open("wb") as file:
+        file.truncate(5 << 30)  # a hole: no byte of it is on the disk
+        file.seek(middle)
+        file.write(b"\nin the middle\n")
+    read: list[int] = []
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda *asked: read.append(asked[1]) or pread(*asked))
+    assert LogTailView(log, "vllm").lines(1, middle)[0]["text"] == "in the middle"
+    assert sum(read) <= WINDOW_BYTES

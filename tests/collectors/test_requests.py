@@ -19,7 +19,8 @@ from pydantic import TypeAdapter
 from collectors.base import Clock
 from collectors.logs.requests import request_collector
 from domain import Run
-from samples import Event, RequestRecord
+from load_records import RequestRecord
+from samples import Event
 
 CHILD = Path(__file__).parent / "tail_child.py"
 ROOT = Path(__file__).parent.parent.parent

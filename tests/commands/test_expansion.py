@@ -63,6 +63,6 @@ def test_the_text_that_a_shell_reads_is_left_to_it(flags: list[str]) -> None:
 def test_the_environment_of_a_container_is_not_that_of_its_words() -> None:
     argv = ("docker", "run", "-e", "HF_HOME=/in", "-e", "LEVEL", "-v", "$HF_HOME:/in", "img")
     config = Config(launcher="docker", argv=argv, env={"HF_HOME": "/in", "LEVEL": "$LEVEL"}, volumes=["$HF_HOME:/in"])
-    run, missing = expand_config(config, {"HF_HOME": "/out"})
+    run, missing, _ = expand_config(config, {"HF_HOME": "/out"})
     assert missing == [] and run.volumes == ["/out:/in"] and run.argv[-2] == "/out:/in"
     assert run.env == {"HF_HOME": "/in"}, "LEVEL is passed on, not set to its own name"

@@ -50,6 +50,11 @@ def test_what_is_no_value_is_told(field: str, text: str, words: str) -> None:
         read_values(field, text)
 
 
+def test_a_range_of_endless_digits_is_a_sentence() -> None:
+    with pytest.raises(CommandError, match="is not a value for max_num_seqs"):
+        read_values("max_num_seqs", "1.." + "9" * 5000)
+
+
 def test_a_sweep_is_every_combination_as_a_command() -> None:
     axes = [Axis("speculative.num_tokens", (0, 2, 3)), Axis("kv_cache_dtype", ("auto", "fp8"))]
     variants = sweep_configs(config_of(VLLM), axes)

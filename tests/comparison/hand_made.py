@@ -12,7 +12,7 @@ from analysis.evidence.loads import LoadRecord, common_keys
 from analysis.evidence.objectives import parse_objective
 from analysis.facts import RunFacts, Served
 from analysis.guard import Pair
-from samples import Load, LoadCounters, LoadPhase, RequestRecord
+from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from tests.comparison.ideal_engine import SERVED, T0
 
 WARMED = RequestRecord("r", "w", "w", "warmup", "warm-up", 0, 1, T0 - timedelta(minutes=1), phase_index=0, sequence=0)

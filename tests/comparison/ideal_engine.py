@@ -15,7 +15,7 @@ import numpy as np
 from analysis.conditions import Conditions
 from analysis.evidence.loads import LoadRecord
 from analysis.facts import RunFacts, Served
-from samples import Load, LoadCounters, LoadPhase, RequestRecord
+from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from workloads import REGISTRY
 from workloads.plan import Phase, PlannedRequest
 
@@ -215,6 +215,24 @@ class _Simulation:
                 0.0,
             )
         )
+
+
+def on_one_start(first: RunFacts, *later: RunFacts) -> RunFacts:
+    """One run with the loads of all, an hour apart."""
+    moved = [_moved(load, first.run_id, timedelta(hours=n)) for n, one in enumerate(later, 1) for load in one.loads]
+    return replace(first, loads=(*first.loads, *moved))
+
+
+def _moved(load: LoadRecord, run_id: str, by: timedelta) -> LoadRecord:
+    assert load.asked
+    return replace(
+        load,
+        run_id=run_id,
+        asked=replace(load.asked, run_id=run_id, ts=load.asked.ts + by),
+        phases=tuple(replace(p, run_id=run_id, ts=p.ts + by, began_at=p.began_at + by) for p in load.phases),
+        requests=tuple(replace(r, run_id=run_id, sent_at=r.sent_at + by) for r in load.requests),
+        counters=tuple(replace(c, run_id=run_id, ts=c.ts + by) for c in load.counters),
+    )
 
 
 def repeats(engine: IdealEngine, workload: str, n: int, rng: np.random.Generator, **params: object) -> list[RunFacts]:

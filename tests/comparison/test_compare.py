@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from analysis.arms import Arm
-from analysis.compare import MARGIN, Comparison, available, compare_arms, propose
+from analysis.compare import Comparison, available, compare_arms, propose
 from analysis.conditions import Conditions
 from analysis.evidence.objectives import Kind, Objective, UnknownObjectiveError, parse_objective
 from analysis.facts import LogSpeed, RunFacts
 from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
-from analysis.verdict import Answer, Earlier, judge
-from samples import RequestRecord
+from analysis.verdict import MARGIN, Answer, Earlier, judge
+from load_records import RequestRecord
 from tests.comparison.hand_made import arm, faster, load, mark, request, run, streams
+from tests.comparison.ideal_engine import SERVED
 from web.compare.sentence import detail, left_out_words, sentence
 
 TWO_CLASSES = [*streams(2), *(request(2 + n, 2.0 + n, prompt_class="Q&A", segment=1) for n in range(2))]
@@ -45,7 +46,7 @@ def test_the_values_of_the_starts_are_judged() -> None:
     assert found.is_ranked and found.judgement is not None and found.judgement.answer is Answer.BETTER
     assert found.pair.ratio == found.judgement.ratio == pytest.approx((20 * 20.4 * 20.2) ** (1 / 3) / math.sqrt(102))
     assert [part.ratio.name for part in found.parts] == ["Code", "Q&A"]
-    assert found.matched == 4 and found.no_value is None
+    assert len(found.pair.keys) == 4 and found.no_value is None
     assert [row.code for row in found.rows] == list(RowCode)
     assert found.no_factors == Reason(Code.NO_COUNTERS_BETWEEN) and found.factors == ()
 
@@ -100,10 +101,10 @@ def test_requests_are_matched_in_place_class_text_and_concurrency() -> None:
     ):
         changed = [*TWO_CLASSES[:-1], replace(TWO_CLASSES[-1], **change)]
         found = compared(starts(1.0), starts(2.0, name="b", requests=changed))
-        assert found.matched == 3, change
+        assert len(found.pair.keys) == 3, change
         assert found.left_out == {"warmup": 2, "unmatched": 2}
     same = compared(starts(1.0), starts(2.0, name="b"))
-    assert same.matched == 4 and same.left_out == {"warmup": 2}
+    assert len(same.pair.keys) == 4 and same.left_out == {"warmup": 2}
 
 
 def test_what_is_no_evidence_is_counted() -> None:
@@ -125,6 +126,19 @@ def test_without_a_value_there_is_a_reason_and_the_guard() -> None:
     assert found.judgement is None and not found.is_ranked and found.factors == () and found.parts == ()
     assert found.no_value == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
     assert found.pair.ratio is None and [row.code for row in found.rows] == list(RowCode)
+    baseline, other = found.replicates
+    assert [one.run_id for one in baseline] == ["a0", "a1"] and [one.run_id for one in other] == ["b0"]
+
+
+def test_without_a_value_rows_are_asked_as_with_one() -> None:
+    """Which requests are shared, what was declared and the margin do not hang on a value."""
+    unlike = replace(SERVED, model="org/another", model_files="f2")
+    b = arm(*(replace(one, served=unlike) for one in starts(1.0, 1.1, name="b").runs))
+    found = compared(starts(1.0, 1.1), b, "ttft_p95_ms@1", declared={RowCode.MODEL}, margin=0.1)
+    assert found.judgement is None and found.margin == 0.1
+    rows = {row.code: row for row in found.rows}
+    assert rows[RowCode.MODEL].standing is Standing.COMPARED
+    assert rows[RowCode.LENGTHS].standing is Standing.SAME, "the same requests were answered as long"
 
 
 def test_an_arm_of_which_all_runs_failed() -> None:
@@ -140,7 +154,18 @@ def test_one_start_without_a_value_does_not_take_its_arm_away() -> None:
     a = arm(run("a0", startup_s=10.0), run("a1", startup_s=-5.0), run("a2", startup_s=11.0))
     found = compared(a, arm(run("b0", startup_s=20.0), run("b1", startup_s=21.0)), "startup_s")
     assert found.judgement is not None and found.judgement.replicates == (2, 2) and found.is_ranked
-    assert found.judgement.answer is Answer.WORSE
+    assert found.judgement.answer is Answer.WORSE and found.left_out == {"starts": 1}
+    assert left_out_words(found) is None, "no request is asked of a start-up time"
+
+
+def test_the_margin_of_an_answer_is_that_which_was_asked() -> None:
+    assert compared(starts(1.0, 1.01), starts(1.1, 1.11, name="b"), margin=0.05).margin == 0.05
+
+
+def test_the_reason_is_that_of_the_start_without_a_value() -> None:
+    """The first arm's starts have values, and no reason of theirs is told."""
+    bare = arm(run("b0"), run("b1"))
+    assert compared(starts(1.0, 1.1), bare).no_value == Reason(Code.NO_LOAD)
 
 
 def test_all_requests_of_a_phase_failed() -> None:

@@ -12,7 +12,7 @@ from analysis.evidence.factors import Factors, geometric_mean, steady_factors, s
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.steady import steady_part
 from analysis.reasons import Code, Reason
-from samples import LoadCounters, RequestRecord
+from load_records import LoadCounters, RequestRecord
 from tests.comparison.hand_made import load, mark, request, streams
 
 NO_COUNTERS = Reason(Code.NO_COUNTERS_BETWEEN)

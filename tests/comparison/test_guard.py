@@ -17,7 +17,7 @@ from analysis.evidence.objectives import parse_objective
 from analysis.facts import LogSpeed, Neighbour, RunFacts, Served
 from analysis.guard import DECLARABLE, RowCode, Standing
 from analysis.verdict import Answer
-from samples import Load, RequestRecord
+from load_records import Load, RequestRecord
 from tests.comparison.ideal_engine import SERVED, T0, IdealEngine, repeats
 from web.compare.guard_words import row_words
 from web.compare.sentence import sentence

@@ -11,7 +11,7 @@ import pytest
 from analysis.conditions import Conditions
 from analysis.facts import LogSpeed, Neighbour, RunFacts
 from analysis.guard import CHECKS, Row, RowCode, Standing, guard, refusals
-from samples import RequestRecord
+from load_records import RequestRecord
 from tests.comparison.hand_made import load, pair_of, request, run, streams
 from tests.comparison.ideal_engine import SERVED
 from web.compare.guard_words import row_words
@@ -220,6 +220,11 @@ def test_prompts() -> None:
     assert row(RowCode.PROMPTS, run("a"), run("b")).values == {"matched": 0, "measured": 0}
     bare = of(*streams(3), prompt_set_hash=None)
     assert row(RowCode.PROMPTS, bare, bare).standing is UNKNOWN
+    few = row(
+        RowCode.PROMPTS, of(*streams(4)), of(request(0), *(request(n, n, error_kind="cancelled") for n in (1, 2, 3)))
+    )
+    assert few.standing is TOLD and few.values == {"matched": 1, "measured": 4}
+    assert row(RowCode.PROMPTS, of(*streams(4)), of(*streams(2))).standing is SAME, "half of them are shared"
     mixed = [one, of(*streams(3), prompt_set_hash="other")]
     assert row(RowCode.PROMPTS, mixed, mixed).standing is MATTERS
 
@@ -247,8 +252,12 @@ def test_concurrency() -> None:
     ("tokens", "standing"), [(100, SAME), (120, SAME), (121, TOLD), (83, TOLD), (0, UNKNOWN), (None, UNKNOWN)]
 )
 def test_context(tokens: int | None, standing: Standing) -> None:
-    found = row(RowCode.CONTEXT, prompts_of(100), prompts_of(tokens))
+    """Another model may cut the same text into other tokens; of one model it was another text, such as a part of it."""
+    here, there = prompts_of(100), prompts_of(tokens)
+    other = replace(there, served=replace(SERVED, model="org/another"))
+    found = row(RowCode.CONTEXT, here, other)
     assert found.standing is standing and found.values == {"prompt_tokens": (100, tokens or None)}
+    assert row(RowCode.CONTEXT, here, there).standing is (MATTERS if standing is TOLD else standing)
 
 
 @pytest.mark.parametrize(

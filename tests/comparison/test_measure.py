@@ -8,17 +8,18 @@ from dataclasses import replace
 import pytest
 
 from analysis.evidence.loads import common_keys, decode_tokens, has_decoding, is_whole, load_records, numbered
-from analysis.evidence.measure import Measured, measure, quantile
+from analysis.evidence.measure import Measured, evidence_keys, measure, quantile
 from analysis.evidence.objectives import objectives_of, parse_objective
 from analysis.reasons import Code, Reason
-from samples import Load, LoadPhase, RequestRecord
+from load_records import Load, LoadPhase, RequestRecord
 from tests.comparison.hand_made import WARMED, load, mark, request, streams
 from tests.comparison.ideal_engine import T0
 
 
 def told(requests: list[RequestRecord], objective: str, speculates: bool | None = False, **fields: object) -> Measured:
     one = replace(load(requests), **fields)  # type: ignore[arg-type]
-    return measure(one, parse_objective(objective), common_keys([one]), speculates)
+    asked = parse_objective(objective)
+    return measure(one, asked, evidence_keys([one], asked), speculates)
 
 
 def test_decode_speed_is_the_geometric_mean_of_classes() -> None:

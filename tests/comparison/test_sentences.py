@@ -29,8 +29,8 @@ STEADY = (10.0, 10.05, 9.95)
     [
         ((20.0, 20.1, 19.9), "The start-up time of B is 2.00× that of A, which is worse."),
         ((5.0, 5.02, 4.98), "The start-up time of B is 0.50× that of A, which is better."),
-        ((10.0, 10.03, 9.97), "B and A are the same in start-up time, within"),
-        ((8.0, 14.0, 11.0), "Not known yet whether B differs from A: 1.07× seen,"),
+        ((10.0, 10.03, 9.97), "B and A are the same in start-up time within 2 %: 0.99"),
+        ((8.0, 14.0, 11.0), "Not known yet whether B differs from A by 2 % or more: 1.07× seen,"),
         ((10.25, 10.3, 10.35), "B is worse than A in start-up time, by how much is not clear: 1.0"),
         ((20.0,), "The start-up time of B was seen at 2.00× that of A, 1 start against 3 starts: too few to claim it."),
     ],

@@ -10,7 +10,16 @@ import pytest
 from analysis.conditions import Conditions
 from analysis.effective import Row
 from domain import Config, Run, RunState, Speculation
-from reports.served import command_of, engine_version, gpus_of, model_files, served_by, settings_of, speculates
+from reports.served import (
+    command_of,
+    engine_version,
+    gpu_limits_of,
+    gpus_of,
+    model_files,
+    served_by,
+    settings_of,
+    speculates,
+)
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -105,3 +114,53 @@ def test_a_server_of_which_nothing_is_told_is_an_unknown_configuration() -> None
     logged = served_by(bare, (told("model", "org/x"),), ())
     assert logged.is_configuration_known and logged.model == "org/x"
     assert served_by(launched(), (), ()).command == ("vllm", "serve", "org/model")
+
+
+def test_the_words_of_a_command_that_was_not_read_tell_it_from_the_next() -> None:
+    def paced(step_ms: int, port: int, engine: str) -> dict[str, object]:
+        argv = ("server", "--port", str(port), "--step-ms", str(step_ms))
+        return settings_of(Config(engine=engine, argv=argv, port=port), ())
+
+    for engine in ("other", "vllm"):
+        assert paced(10, 8000, engine) == paced(10, 9000, engine) != paced(8, 8000, engine)
+    assert "command" not in settings(argv=("vllm", "serve", "org/model"), model="org/model")
+
+
+def frozen(index: int, **values: Any) -> dict[str, Any]:
+    return {"index": index, "uuid": f"GPU-{index}", "power_limit_w": 700.0, "mig": False} | values
+
+
+def test_limits_are_those_of_the_runs_own_gpus() -> None:
+    provenance = {"gpus": [frozen(0), frozen(1, power_limit_w=300.0, mig=None)]}
+    assert gpu_limits_of(provenance, []) == {"power_limit_w": (300.0, 700.0), "mig": (False, None)}
+    on_the_second = Conditions("r", gpu_uuids=("GPU-1",))
+    assert gpu_limits_of(provenance, [on_the_second]) == {"power_limit_w": (300.0,), "mig": (None,)}
+    assert gpu_limits_of({}, []) == {}
+    assert gpu_limits_of(provenance | {"driver_version": "580.65"}, [])["driver"] == ("580.65",)
+    assert gpu_limits_of({"gpus": [], "driver_version": None}, []) == {}
+
+
+def test_the_power_limit_is_that_under_the_load() -> None:
+    """Somebody may have lowered it after the start."""
+    seen = [Conditions("r", gpu_uuids=("GPU-0",), power_limits_w=(watts,)) for watts in (350.0, 400.0)]
+    assert gpu_limits_of({"gpus": [frozen(0)]}, seen)["power_limit_w"] == (350.0, 400.0)
+    assert gpu_limits_of({}, seen) == {"power_limit_w": (350.0, 400.0)}, "an attached server's"
+
+
+def test_a_run_is_served_with_its_limits() -> None:
+    assert served_by(launched({"gpus": [frozen(0)]}), [], []).gpu_limits == {"power_limit_w": (700.0,), "mig": (False,)}
+
+
+def test_what_is_no_limit_is_not_told() -> None:
+    odd = {
+        "uuid": "x",
+        "mig": [1],
+        "ecc": {},
+        "power_limit_w": "300",
+        "application_clock_mhz": float("nan"),
+        "persistence": 7,
+    }
+    known = {"uuid": "y", "mig": False, "power_limit_w": 300}
+    told = gpu_limits_of({"gpus": [odd], "driver_version": ["580"]}, [])
+    assert told == dict.fromkeys(("mig", "ecc", "power_limit_w", "application_clock_mhz", "persistence"), (None,))
+    assert gpu_limits_of({"gpus": [known]}, []) == {"mig": (False,), "power_limit_w": (300,)}

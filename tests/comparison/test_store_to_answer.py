@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
 
 from analysis.compare import compare_arms
+from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import parse_objective
 from analysis.facts import RunFacts
 from analysis.guard import RowCode
 from analysis.verdict import Answer
 from cli.main import main
 from domain import Config, Run, RunState, Speculation, WorkloadSpec
-from reports.comparison import Asking, comparison_of
+from reports.comparison import Asking, comparison_of, offered_repeats
 from samples import Batch, HostSample
 from settings import Settings
 from storage.ask import load_queries
@@ -28,8 +31,8 @@ SMALL = {"tokens": 48, "repeats": 2}
 PROVENANCE = {"gpus": [], "model": {"name": "m", "files": {"config.json": {"sha256": "abc"}}}, "package": "vllm 0.33.0"}
 
 
-def stored(store: Store, facts: RunFacts, k: int, offset_h: float = 0.0) -> Run:
-    """A run with the rows of its load, finished; `k` drafts a step are its configuration."""
+def stored(store: Store, facts: RunFacts, k: int, offset_h: float = 0.0, **updates: Any) -> Run:
+    """A run with the rows of its loads, finished; `k` drafts a step are its configuration."""
     spec = facts.loads[0].asked
     assert spec and facts.began_at
     begun = facts.began_at + timedelta(days=1, hours=offset_h)  # never while another's requests were sent
@@ -53,14 +56,13 @@ def stored(store: Store, facts: RunFacts, k: int, offset_h: float = 0.0) -> Run:
         ready_at=begun + timedelta(seconds=20),
         ended_at=begun + timedelta(seconds=50),
         provenance=PROVENANCE,
-    )
+    ).model_copy(update=updates)
     store.save_run(run)
-    load = facts.loads[0]
     hosts = tuple(
         HostSample(run.id, T0 + timedelta(seconds=n), float(n), "m1", process_count=1) for n in range(0, 40, 5)
     )
-    rows = (load.asked, *load.phases, *load.requests, *load.counters, *hosts)
-    store.write(Batch(tuple(row for row in rows if row))).result()
+    rows = [row for load in facts.loads for row in (load.asked, *load.phases, *load.requests, *load.counters) if row]
+    store.write(Batch((*rows, *hosts))).result()
     return run
 
 
@@ -91,6 +93,28 @@ def test_a_load_comes_back_as_it_was_written(store: Store, runs: dict[str, list[
     assert len(told.requests) == len(written.requests)
 
 
+def test_pieces_of_answers_are_read_only_where_they_are_needed(
+    store: Store, runs: dict[str, list[RunFacts]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the up to 36 further runs that one page looks at, they are most of what there is to read."""
+    read: list[tuple[int, bool]] = []
+    ask = load_queries.loads
+
+    def noted(store: Store, run_ids: Sequence[str], with_pieces: bool = True) -> dict[str, list[LoadRecord]]:
+        found = ask(store, run_ids, with_pieces)
+        pieces = [r.chunk_us or r.chunk_tokens for loads in found.values() for one in loads for r in one.requests]
+        read.append((len(run_ids), any(pieces)))
+        return found
+
+    monkeypatch.setattr("reports.facts.load_queries.loads", noted)
+    chosen = runs_of(store, [runs["plain"][0].run_id, runs["k"][0].run_id])
+    offered_repeats(store, chosen, comparison_of(store, chosen, Asking(parse_objective("decode_tps"))))
+    assert read == [(2, True), (4, False), (4, False)]
+    read.clear()
+    comparison_of(store, chosen, Asking(parse_objective("output_tps@8")))
+    assert read == [(2, True), (4, True)]
+
+
 def test_the_stored_runs_are_two_arms_with_the_answer_of_their_loads(
     store: Store, runs: dict[str, list[RunFacts]]
 ) -> None:
@@ -105,9 +129,9 @@ def test_the_stored_runs_are_two_arms_with_the_answer_of_their_loads(
 
 def test_repeats_that_were_not_picked_are_offered(store: Store, runs: dict[str, list[RunFacts]]) -> None:
     picked = [runs["plain"][0].run_id, runs["k"][0].run_id]
-    report = comparison_of(store, runs_of(store, picked))
-    offered = {run_id for those in report.offered.values() for run_id in those}
-    assert offered == set(ids(runs)) - set(picked)
+    chosen = runs_of(store, picked)
+    offered = offered_repeats(store, chosen, comparison_of(store, chosen))
+    assert sorted(offered) == sorted(set(ids(runs)) - set(picked))
 
 
 def test_one_start_each_may_borrow_no_spread_from_too_few_repeats(
@@ -129,7 +153,7 @@ def test_six_degrees_of_freedom_of_earlier_repeats_serve_and_are_said(
     report = comparison_of(store, runs_of(store, picked))
     (answer,) = report.answers
     assert answer.judgement and answer.judgement.sd_source == "earlier"
-    assert {facts.run_id for facts in more} <= set(report.earlier_runs)
+    assert {facts.run_id for facts in more} <= {run.run_id for run in report.earlier}
 
 
 def test_the_terminal_says_the_same(
@@ -159,7 +183,10 @@ def test_the_terminal_says_the_same(
         (["20200101-000000-000-zzzz"], "There is no run 20200101-000000-000-zzzz."),
         (["--objective", "fastness"], "There is no objective 'fastness'"),
         (["--objective", "output_tps"], "There is no objective 'output_tps'"),
-        (["--declare", "failed"], "'failed' cannot be declared as what is compared: model, sampling, hardware can."),
+        (
+            ["--declare", "failed"],
+            "'failed' cannot be declared as what is compared: model, sampling, hardware, gpu_limits can.",
+        ),
     ],
 )
 def test_bad_words_get_a_sentence(

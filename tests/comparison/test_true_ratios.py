@@ -161,3 +161,24 @@ def test_a_run_whose_model_was_not_on_the_disk_yet_joins_its_repeats_by_its_comm
     assert len(arms_of([spelled, *known])) == 2
     other = replace(known[1], run_id="other", served=replace(known[1].served, model_files="f2"))
     assert len(arms_of([early, known[0], other])) == 3, "it fits both, so nobody knows which it is"
+
+
+def test_a_class_that_one_arm_cannot_tell_is_in_neither_headline() -> None:
+    """An answer of one token has no decoding: the class it is of would be in one mean and not in the other."""
+    rng = np.random.default_rng(9)
+    a = repeats(IdealEngine(0.02), "five-prompts", 2, rng, **SMALL["five-prompts"])
+    b = repeats(IdealEngine(0.02), "five-prompts", 2, rng, **SMALL["five-prompts"])
+
+    def changed(run: RunFacts, is_short: bool) -> RunFacts:
+        """Math is ten times as fast; in one arm its answers are a single token."""
+        requests = tuple(
+            replace(r, completion_tokens=1 if is_short else r.completion_tokens, decode_ms=(r.decode_ms or 0.0) / 10)
+            if r.prompt_class == "Math"
+            else r
+            for r in run.loads[0].requests
+        )
+        return replace(run, loads=(replace(run.loads[0], requests=requests),))
+
+    found = answer([changed(run, False) for run in a], [changed(run, True) for run in b], "decode_tps")
+    assert found.judgement and found.judgement.ratio == pytest.approx(1.0, abs=0.03)
+    assert "Math" not in {part.ratio.name for part in found.parts}

@@ -6,13 +6,15 @@ from contextlib import suppress
 
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
+from tests.e2e.page_at_rest import current
+
 
 def command_box(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="Command", exact=True)
+    return current(page.get_by_role("textbox", name="Command", exact=True))
 
 
 def launch_button(page: Page) -> Locator:
-    return page.get_by_role("button", name="Launch", exact=True)
+    return current(page.get_by_role("button", name="Launch", exact=True))
 
 
 def paste(page: Page, command: str) -> None:
@@ -28,8 +30,13 @@ def paste_launchable(page: Page, command: str) -> None:
 
 
 def choose_workload(page: Page, title: str) -> None:
-    """Pick a workload; where the page is redrawn meanwhile and closes the list, it is opened again."""
-    box = page.get_by_role("combobox", name="Workload", exact=True)
+    """Pick a workload on the Launch page."""
+    choose_option(page, "Workload", title)
+
+
+def choose_option(page: Page, label: str, title: str) -> None:
+    """Pick from a list; where the page is redrawn meanwhile and closes it, it is opened again."""
+    box = current(page.get_by_role("combobox", name=label, exact=True))
     for _ in range(10):
         with suppress(TimeoutError):
             box.click(timeout=5000)
@@ -46,7 +53,7 @@ def choose_no_workload(page: Page) -> None:
 
 def set_repeats(page: Page, repeats: int) -> None:
     """How many runs the next launch makes, once the page has said what they will show."""
-    box = page.get_by_label("Repeats", exact=True)
+    box = current(page.get_by_label("Repeats", exact=True))
     box.fill(str(repeats))
     box.press("Enter")
     words = "1 server start." if repeats == 1 else f"{repeats} server starts, one after the other."

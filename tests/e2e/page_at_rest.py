@@ -2,10 +2,60 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, expect
+from contextlib import suppress
+
+from playwright.sync_api import Download, Locator, Page, TimeoutError, expect
+
+from tests.conftest import PATIENCE_MS
+
+LOST_AFTER_MS = 10_000
+SETTLED_MS = 150  # a value that the browser sends has begun the next run of the script by then, as a rule
 
 
 def expect_whole(known: Locator) -> None:
     """Wait for something that the page ends with, and until its script has sent all of it."""
     expect(known.first).to_be_visible()
     expect(known.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def current(known: Locator) -> Locator:
+    """The same without what Streamlit is about to replace: for a moment the old one and the new one are both there."""
+    return known.and_(known.page.locator(":not([data-stale=true] *)"))
+
+
+def wait_for_rest(page: Page) -> None:
+    """Wait until the script has ended and does not begin again; go on where it never does."""
+    app = page.get_by_test_id("stApp")
+    for _ in range(2 if app.count() else 0):
+        with suppress(AssertionError):
+            expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=LOST_AFTER_MS)
+        page.wait_for_timeout(SETTLED_MS)
+
+
+def press(known: Locator) -> None:
+    """Press it as somebody does who waits for the page: what is drawn again at that moment would lose the press."""
+    current(known).wait_for()
+    wait_for_rest(known.page)
+    current(known).click()
+
+
+def press_until(button: Locator, seen: Locator, times: int = 6) -> None:
+    """Press what changes the page, again where Streamlit has lost the press because it was still drawing."""
+    for _ in range(times):
+        press(button)
+        with suppress(AssertionError):
+            expect(seen).to_be_visible(timeout=LOST_AFTER_MS)
+            return
+    expect(seen).to_be_visible()
+
+
+def downloaded_by(button: Locator, times: int = 6) -> Download:
+    """What a press on a download button brings; while the page is drawn again, Streamlit has no file for it."""
+    page = button.page
+    for patience_ms in [LOST_AFTER_MS] * (times - 1) + [PATIENCE_MS]:
+        wait_for_rest(page)
+        with suppress(TimeoutError):
+            with page.expect_download(timeout=patience_ms) as caught:
+                current(button).click()
+            return caught.value
+    raise AssertionError(f"{times} presses brought no file")

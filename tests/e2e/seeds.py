@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from domain import Config, Run, RunState
+from load_records import RequestRecord
 from machine.identity import machine_id
-from samples import Batch, Event, RequestRecord
+from samples import Batch, Event
 from settings import Settings
 from storage.store import Store
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 
@@ -13,7 +14,7 @@ from domain import Config, RunState
 from tests.accessibility import broken_rules
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import launch_button, paste_launchable
-from tests.e2e.page_at_rest import expect_whole
+from tests.e2e.page_at_rest import expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 
@@ -56,9 +57,28 @@ def look(browser: Browser, pitwall: Pitwall, scheme: str) -> Iterator[Page]:
 @SCHEMES
 def test_runs_with_its_folds_open(look: Page, pitwall: Pitwall) -> None:
     look.goto(f"{pitwall.url}/runs")
-    look.get_by_text("Links and changes").click()
-    look.get_by_text("Published, not measured here").click()
+    press(look.get_by_text("Links and changes"))
+    press(look.get_by_text("Published, not measured here"))
     expect(look.get_by_role("region", name="table").first).to_be_visible()
+    assert broken_rules(look) == []
+
+
+@SCHEMES
+def test_runs_in_groups_with_one_folded_out_and_the_views_open(look: Page, pitwall: Pitwall) -> None:
+    look.goto(f"{pitwall.url}/?group=engine&open=vllm")
+    expect(look.locator(".pw-group").first).to_contain_text("2 runs")
+    press(look.get_by_role("button", name="Views"))
+    expect_whole(look.get_by_role("button", name="Save this view"))
+    assert broken_rules(look) == []
+
+
+@SCHEMES
+@pytest.mark.parametrize("draw", ["scatter", "distribution", "heat"])
+def test_explore_with_its_chart(look: Page, pitwall: Pitwall, draw: str) -> None:
+    look.goto(f"{pitwall.url}/explore?draw={draw}&y=ready&x=engine&color=kind")
+    expect_whole(look.locator(".js-plotly-plot"))
+    press(look.get_by_text("Which runs").first)
+    expect(look.get_by_label("Find")).to_be_visible()
     assert broken_rules(look) == []
 
 
@@ -67,12 +87,12 @@ def test_compare_its_statements_and_the_share_dialog(look: Page, pitwall: Pitwal
     look.goto(f"{pitwall.url}/compare?run={runs[0]}&run={runs[1]}")
     expect(look.locator(".pw-refused")).to_contain_text("Ended")
     assert broken_rules(look) == []
-    look.get_by_role("button", name="Show the SQL").click()
+    press(look.get_by_role("button", name="Show the SQL"))
     expect(look.get_by_text("Acceptance over the whole run")).to_be_visible()
     assert broken_rules(look) == []
     look.keyboard.press("Escape")
-    look.get_by_role("button", name="Share", exact=True).click()
-    look.get_by_role("button", name="Make a link").click()
+    press(look.get_by_role("button", name="Share", exact=True))
+    press(look.get_by_role("button", name="Make a link"))
     expect(look.get_by_role("dialog").locator("code", has_text="/share/").first).to_be_visible()
     assert broken_rules(look) == []
     look.keyboard.press("Escape")
@@ -82,7 +102,7 @@ def test_compare_its_statements_and_the_share_dialog(look: Page, pitwall: Pitwal
 @SCHEMES
 def test_a_failed_run(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
     look.goto(f"{pitwall.url}/run?run={runs[0]}")
-    look.get_by_text("Reproduce").click()
+    press(look.get_by_text("Reproduce"))
     expect(look.get_by_text("The same as a preset")).to_be_visible()
     assert broken_rules(look) == []
 
@@ -90,8 +110,10 @@ def test_a_failed_run(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
 @SCHEMES
 def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
     look.goto(f"{pitwall.url}/sql")
-    look.get_by_role("button", name="Run", exact=True).click()
+    press(look.get_by_role("button", name="Run", exact=True))
     expect(look.get_by_test_id("stDataFrame")).to_be_visible()
+    press(look.get_by_text("Asked before"))
+    expect_whole(look.get_by_text(re.compile("UTC: 2 rows")))
     assert broken_rules(look) == []
 
 
@@ -100,7 +122,7 @@ def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
 def test_every_tab_of_launch(look: Page, pitwall: Pitwall, tab: str) -> None:
     look.goto(f"{pitwall.url}/launch")
     paste_launchable(look, f"{sys.executable} -m demo serve -m m.gguf --port 8080")
-    look.get_by_role("tab", name=tab).click()
+    press(look.get_by_role("tab", name=tab))
     expect_whole(TABS[tab](look))
     assert broken_rules(look) == []
 

@@ -27,6 +27,7 @@ from tests.e2e.stand_ins import StandIns
 SOURCE = Path(__file__).with_name("set_clock.c")
 COMPILER = shutil.which("cc")
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.timeout(600),
     pytest.mark.skipif(COMPILER is None, reason="no C compiler (cc) to build the library that moves the clock"),
 ]

@@ -21,7 +21,7 @@ from demo.presets import free_ports
 from tests.accessibility import broken_rules
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import choose_no_workload, command_box, launch_button, paste, paste_launchable
-from tests.e2e.page_at_rest import expect_whole
+from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from web.actions import DEMO_PARAMS, DEMO_REPEATS
 from workloads import REGISTRY
@@ -37,15 +37,20 @@ KNOWN: dict[str, Callable[[Page], Locator]] = {
     "": lambda page: page.get_by_text("Links and changes"),
     "live": lambda page: page.locator(".lv-logs").filter(has_text="main loop exited"),
     "launch": command_box,
-    "compare": lambda page: page.locator(".js-plotly-plot .main-svg"),
+    "compare": lambda page: courses(page),
     "run": lambda page: page.locator(".pw-log"),
 }
+
+
+def courses(page: Page) -> Locator:
+    """Compare's charts over time; a quick machine is through with the demo before a window holds decoding alone."""
+    return page.locator(".js-plotly-plot .main-svg").or_(page.get_by_text("No window holds decoding alone"))
 
 
 def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwall: Pitwall) -> None:
     page.goto(pitwall.url)
     expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()
-    page.get_by_role("button", name="Run the demo").click()
+    press(page.get_by_role("button", name="Run the demo"))
     page.wait_for_url(re.compile(r"/live\?run=.+&run=.+&run=.+"))
     for name in NAMES[: len(ARMS)]:
         expect(page.get_by_text(name).first).to_be_visible()
@@ -54,13 +59,15 @@ def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwa
     wait_until(lambda: pitwall.sql("SELECT 1 FROM engine_samples WHERE decode_tps > 0 LIMIT 1"), 120)
     running = [name for name, state in pitwall.states().items() if state in ("starting", "ready", "running")]
     assert len(running) <= 1, "one machine, one server at a time"
-    expect(page.get_by_text("no NVIDIA driver on this machine").first).to_be_visible()
+    expect(page.locator(".lv-absences")).to_contain_text("no NVIDIA driver on this machine")
 
 
 def test_another_process_reads_the_store_while_a_run_is_live(pitwall: Pitwall) -> None:
     code = "import duckdb, sys; print(duckdb.connect(sys.argv[1], read_only=True).sql('FROM runs').fetchall())"
     argv = [sys.executable, "-c", code, str(pitwall.data / "monitor.duckdb")]
-    assert set(pitwall.states().values()) & {"starting", "ready", "running"}
+    wait_until(
+        lambda: set(pitwall.states().values()) & {"starting", "ready", "running"}, 60
+    )  # one stops, the next starts
     said = subprocess.run(argv, cwd="/", capture_output=True, text=True, check=True).stdout
     assert all(name in said for name in NAMES)
 
@@ -75,7 +82,7 @@ def test_killed_at_random_moments_it_takes_everything_back(browser: Browser, pit
         pitwall.start()
     page = context.new_page()
     page.goto(pitwall.url)
-    expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()
+    expect(page.get_by_role("button", name="Run the demo")).to_be_visible()
     context.close()
 
 
@@ -102,11 +109,11 @@ def test_compare_answers_about_three_arms_of_three_starts(page: Page, pitwall: P
     expect(answers).to_have_count(2)
     for text in answers.all_inner_texts():
         assert re.search(SAID, text), text
-    expect(page.locator(".pw-legend").first).to_contain_text("×3 (baseline)")
+    expect(page.locator(".st-key-compare-head button").first).to_have_text(re.compile(r"^baseline Demo: .+ ×3$"))
     expect(page.locator(".pw-guard")).to_contain_text("speculative.method")
     for question in ["Decode speed of a stream", "Time to first token, alone, p50"]:
         expect(page.get_by_role("rowheader", name=question).first).to_be_visible()
-    page.wait_for_selector(".js-plotly-plot .main-svg")
+    expect(courses(page).first).to_be_visible()
     assert page.url.count("run=") == len(NAMES), "the address bar is the view"
 
 
@@ -150,7 +157,7 @@ def test_the_address_gives_another_signed_in_browser_the_same_page(page: Page, p
 
 
 def test_an_unknown_run_is_told_and_nothing_breaks(page: Page, pitwall: Pitwall) -> None:
-    for path in ["live", "compare", "run"]:
+    for path in ["live", "compare", "replay", "run"]:
         page.goto(f"{pitwall.url}/{path}?run=20200101-000000-000-zzzz")
         expect(page.get_by_text("No run has the id").first).to_be_visible()
 
@@ -164,26 +171,26 @@ def test_a_finished_run_lies_under_a_live_one(page: Page, pitwall: Pitwall) -> N
     )
     paste_launchable(page, command)
     choose_no_workload(page)
-    page.get_by_label("Name", exact=True).first.fill("By hand")
-    launch_button(page).click()
+    current(page.get_by_label("Name", exact=True)).first.fill("By hand")
+    press(launch_button(page))
     page.wait_for_url(re.compile(r"/live\?run="))
     live = page.url.split("run=")[1]
     wait_until(lambda: pitwall.states().get("By hand") == "ready", 60)
     page.goto(f"{pitwall.url}/live?run={live}&run={ghost}")
     for name in ["By hand", "Demo: no speculation #1"]:
         expect(page.get_by_text(name).first).to_be_visible()
-    page.get_by_role("button", name="Stop By hand").click()
+    press(page.get_by_role("button", name="Stop By hand"))
     wait_until(lambda: pitwall.states()["By hand"] == "finished", 60)
 
 
 def test_a_failed_launch_is_a_run_with_its_cause(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, f"{sys.executable} -c 'import sys; print(\"boom\"); sys.exit(3)'")
-    page.get_by_text("Run these words as they are").click()
+    press(page.get_by_text("Run these words as they are"))
     expect(launch_button(page)).to_be_enabled()
-    page.get_by_label("Ready when this URL answers 200").fill(f"http://127.0.0.1:{free_ports(1)[0]}/health")
-    page.get_by_label("Name", exact=True).first.fill("Ends at once")
-    launch_button(page).click()
+    current(page.get_by_label("Ready when this URL answers 200")).fill(f"http://127.0.0.1:{free_ports(1)[0]}/health")
+    current(page.get_by_label("Name", exact=True)).first.fill("Ends at once")
+    press(launch_button(page))
     wait_until(lambda: pitwall.states().get("Ends at once") == "failed", 60)
     run_id, cause, code = pitwall.sql("SELECT run_id, cause, exit_code FROM runs WHERE name = 'Ends at once'")[0]
     assert "3" in cause and code == 3
@@ -212,8 +219,8 @@ def test_sigterm_leaves_servers_running_and_says_so(page: Page, pitwall: Pitwall
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, command)
     choose_no_workload(page)
-    page.get_by_label("Name", exact=True).first.fill("Stays")
-    launch_button(page).click()
+    current(page.get_by_label("Name", exact=True)).first.fill("Stays")
+    press(launch_button(page))
     wait_until(lambda: pitwall.states().get("Stays") == "ready", 60)
     pid = pitwall.sql("SELECT pid FROM runs WHERE name = 'Stays'")[0][0]
     pitwall.terminate(timeout_s=5.0)
@@ -223,6 +230,6 @@ def test_sigterm_leaves_servers_running_and_says_so(page: Page, pitwall: Pitwall
     page.goto(f"{pitwall.url}/?token={pitwall.token}")
     run_id = pitwall.sql("SELECT run_id FROM runs WHERE name = 'Stays'")[0][0]
     page.goto(f"{pitwall.url}/live?run={run_id}")
-    page.get_by_role("button", name="Stop Stays").click()
+    press(page.get_by_role("button", name="Stop Stays"))
     wait_until(lambda: pitwall.states()["Stays"] == "finished", 60)
     assert not psutil.pid_exists(pid)

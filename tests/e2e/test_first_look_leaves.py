@@ -13,6 +13,7 @@ from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 
 pytestmark = pytest.mark.browser
+MOST_TRIES = 20
 PATIENCE = "const GIVE_UP_MS = 15000;"
 
 
@@ -40,10 +41,19 @@ def wait_for_ever(route: Route) -> None:
     route.fulfill(response=answer, body=answer.text().replace(PATIENCE, "const GIVE_UP_MS = 2 ** 30;"))
 
 
+def open_with_look(page: Page, address: str) -> None:
+    """Open the page; where the machine is so full that it comes without its first look, once more."""
+    for _ in range(MOST_TRIES):
+        answer = page.goto(address)
+        assert answer is not None
+        if "The runs at a glance" in answer.text():
+            return
+    raise AssertionError(f"{address} never came with a first look")
+
+
 @pytest.mark.parametrize(("path", "count"), [("live", 1), ("compare", 2), ("compare", 1), ("run", 1)])
 def test_it_leaves_when_the_page_is_there(page: Page, pitwall: Pitwall, runs: list[str], path: str, count: int) -> None:
     page.route("**/first_look.js", wait_for_ever)
     look = page.get_by_role("region", name="The runs at a glance")
-    answer = page.goto(f"{pitwall.url}/{path}?" + "&".join(f"run={run_id}" for run_id in runs[:count]))
-    assert answer is not None and "The runs at a glance" in answer.text()
+    open_with_look(page, f"{pitwall.url}/{path}?" + "&".join(f"run={run_id}" for run_id in runs[:count]))
     expect(look).to_have_count(0)

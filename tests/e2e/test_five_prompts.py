@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from demo.presets import DemoConfig, demo_configs
 from tests.e2e.launch_page import choose_workload, launch_button, paste_launchable, set_repeats
+from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
@@ -21,10 +22,10 @@ REQUESTS = 15  # a warm-up, twice five, four at once
 def queue_up(page: Page, pitwall: Pitwall, one: DemoConfig) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(one.config.argv))
-    page.get_by_label("Name", exact=True).first.fill(one.name)
+    current(page.get_by_label("Name", exact=True)).first.fill(one.name)
     choose_workload(page, "Five prompts")
     set_repeats(page, 1)
-    launch_button(page).click()
+    press(launch_button(page))
     page.wait_for_url(re.compile("/live"))
 
 

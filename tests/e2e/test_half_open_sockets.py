@@ -19,6 +19,7 @@ from demo.presets import free_ports
 from settings import Settings
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 from tests.e2e.stand_ins import StandIns
+from web.server.closing import CUT_SHORT
 
 pytestmark = [pytest.mark.timeout(400)]
 SOCKETS = 2000
@@ -88,4 +89,5 @@ def test_half_open_sockets_take_nothing_from_the_runs(narrow: Pitwall, tmp_path:
                 assert all(is_closed(one) for one in sockets), "a request that is never whole is not waited for"
         assert narrow.process and narrow.process.poll() is None
         assert "Too many open files" not in narrow.said
-        assert narrow.terminate(60) in (0, -15)
+        ended = narrow.terminate(60)
+        assert ended in (0, -15) or CUT_SHORT in narrow.said, "a machine that is full may cut its end short"

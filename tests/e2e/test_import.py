@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.page_at_rest import current, downloaded_by, press
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 
 pytestmark = pytest.mark.browser
@@ -33,22 +35,39 @@ def test_a_dropped_file_is_a_run_and_comes_out_as_a_bundle(page: Page, pitwall: 
     packed = tmp_path / "sglang.log.gz"
     packed.write_bytes(gzip.compress((LOGS / "sglang/0.5.23-cpu.log").read_bytes()))
     page.goto(f"{pitwall.url}/launch")
-    page.get_by_role("tab", name="Import").click()
+    press(page.get_by_role("tab", name="Import"))
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(str(packed))
     expect(page.get_by_text("sglang.log.gz")).to_be_visible()
-    page.get_by_role("button", name="Import", exact=True).click()
+    press(page.get_by_role("button", name="Import", exact=True))
     expect(page.get_by_text("sglang.log.gz is the run SGLang, sglang.log.gz")).to_be_visible()
-    page.get_by_role("link", name="Open the run").click()
+    press(page.get_by_role("link", name="Open the run"))
     expect(page.get_by_text("Known by its log alone")).to_be_visible()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download as a bundle").click()
     bundle = tmp_path / "from.pitwall.zip"
-    download.value.save_as(bundle)
+    downloaded_by(page.get_by_role("button", name="Download as a bundle")).save_as(bundle)
     elsewhere = tmp_path / "elsewhere"
     taken = command(elsewhere, "import", str(bundle))
     assert "was verified and brought SGLang, sglang.log.gz" in taken.stdout
     assert command(elsewhere, "check").returncode == 0
     assert not list((pitwall.data / "inbox").glob("*.upload"))
+
+
+def test_results_come_onto_a_run_that_is_named(page: Page, pitwall: Pitwall) -> None:
+    captures = ROOT / "tests/captures"
+    done = command(pitwall.data, "import", "--json", str(captures / "llama-benchy/result.csv"))
+    (run_id,) = json.loads(done.stdout)["run_ids"]
+    page.goto(f"{pitwall.url}/launch")
+    press(page.get_by_role("tab", name="Import"))
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(str(captures / "sglang_bench/result.jsonl"))
+    expect(page.get_by_text("result.jsonl", exact=True)).to_be_visible()
+    current(page.get_by_role("textbox", name="Run that results belong to")).fill(run_id)
+    press(page.get_by_role("button", name="Import", exact=True))
+    expect(
+        page.get_by_text("result.jsonl brought 29 results, 16 requests, 1 phase of sglang.bench_serving to")
+    ).to_be_visible()
+    loads = f"SELECT count(*) FROM loads WHERE run_id = '{run_id}'"
+    wait_until(lambda: pitwall.sql(loads) == [(2,)], 20)
+    press(page.get_by_role("link", name="Open the run"))
+    expect(page.get_by_text("what llama-benchy measured")).to_be_visible()
 
 
 def test_a_backup_is_taken_while_it_runs(pitwall: Pitwall, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from demo.presets import demo_configs
 from launcher.runs.supervisor import LOAD_CANCELLED
 from tests.e2e.launch_page import launch_button, paste_launchable, set_repeats
+from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from workloads.job import Progress
 from workloads.prepare import PROGRESS_FILE
@@ -24,26 +25,27 @@ def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwal
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(demo_configs(pitwall.data)[0].argv))
     set_repeats(page, 1)
-    launch_button(page).click()
+    press(launch_button(page))
     page.wait_for_url(re.compile("/live"))
+    press(page.get_by_role("button", name=re.compile(r"^Load: \d of 9 requests")))
     expect(page.get_by_text(re.compile(r"Demo stream, .+: \d of 9 requests, about .+ to go"))).to_be_visible()
 
-    page.get_by_role("button", name=re.compile("Pause the load of")).click()
+    press(page.get_by_role("button", name=re.compile("Pause the load of")))
     expect(page.get_by_text("paused: nothing more is sent")).to_be_visible()
     paused = progress(pitwall)
     assert paused.state == "paused"
-    page.get_by_role("button", name=re.compile("Go on with the load of")).click()
-    wait_until(lambda: progress(pitwall).done >= paused.done + 2, 120)  # one was under way
 
     live = page.context.new_page()
     live.goto(f"{pitwall.url}/live?run={run_id(pitwall)}")
-    live.get_by_role("button", name="Share", exact=True).click()
-    live.get_by_label("For whom").fill("Ana")
+    press(live.get_by_role("button", name="Share", exact=True))
+    current(live.get_by_label("For whom")).fill("Ana")
     page.goto(f"{pitwall.url}/run?run={run_id(pitwall)}")
     expect(page.get_by_role("button", name=re.compile("Cancel the load of"))).to_be_visible()
+    press(page.get_by_role("button", name=re.compile("Go on with the load of")))
+    wait_until(lambda: progress(pitwall).done >= paused.done + 2, 120)  # one was under way
     done = progress(pitwall).done
     wait_until(lambda: progress(pitwall).done > done, 120)  # the next one has just been sent, and takes seconds
-    page.get_by_role("button", name=re.compile("Cancel the load of")).click()
+    press(page.get_by_role("button", name=re.compile("Cancel the load of")))
     wait_until(lambda: set(pitwall.states().values()) == {"finished"}, 60)
     assert pitwall.sql("SELECT note, cause, exit_code FROM runs") == [(LOAD_CANCELLED, None, 0)]
     (measured,) = pitwall.sql(MEASURED)

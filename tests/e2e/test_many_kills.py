@@ -1,7 +1,11 @@
-"""kill -9 of a whole Pitwall under load, in every phase of its store: nothing committed is lost, nothing is doubled."""
+"""kill -9 of a whole Pitwall under load, in every phase of its store: nothing committed is lost, nothing is doubled.
+
+`PITWALL_KILLS`: how often (340 unless set, which makes 500 in `make soak`).
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sys
@@ -20,7 +24,7 @@ from tests.e2e.pitwall_process import ROOT, Pitwall, parsed_log, wait_until
 from tests.e2e.stand_ins import StandIns
 from tests.e2e.traced_pitwall import PHASES, Marks
 
-KILLS = 200
+KILLS = int(os.environ.get("PITWALL_KILLS", "340"))
 RUNS = 4
 LINES_PER_S = 100
 PATIENCE_S = 900.0
@@ -84,7 +88,7 @@ def count_stored(pitwall: Pitwall) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(14400)
 def test_kills_in_every_phase_lose_and_double_nothing(
     traced: Pitwall, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,4 +115,5 @@ def test_kills_in_every_phase_lose_and_double_nothing(
     with capsys.disabled():
         told = ", ".join(f"{phase} {count}" for phase, count in seen.most_common())
         sys.stdout.write(f"\n{KILLS} kills, under way: {told}; {rows:,} rows, 0 lost, 0 twice\n")
-    assert {"write", "publish", "seal", "checkpoint"} <= set(seen)
+    if len(TARGETS) <= KILLS:
+        assert {"write", "publish", "seal", "checkpoint"} <= set(seen)

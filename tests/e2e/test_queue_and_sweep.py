@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from demo.presets import demo_configs
 from launcher.runs.supervisor import CANCELLED, SKIPPED
 from tests.e2e.launch_page import paste_launchable
+from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
@@ -26,22 +27,22 @@ def command(pitwall: Pitwall) -> str:
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    page.get_by_label(label, exact=True).click()
-    page.get_by_role("option", name=option).first.click()
+    press(page.get_by_label(label, exact=True))
+    press(page.get_by_role("option", name=option).first)
 
 
 def plan(page: Page, pitwall: Pitwall, command: str, repeats: int) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, command)
-    page.get_by_role("tab", name="Sweep").click()
+    press(page.get_by_role("tab", name="Sweep"))
     choose(page, "Vary", "Draft tokens")
-    page.get_by_label("over the values", exact=True).fill("0, 3")
-    page.get_by_label("over the values", exact=True).press("Enter")
+    current(page.get_by_label("over the values", exact=True)).fill("0, 3")
+    current(page.get_by_label("over the values", exact=True)).press("Enter")
     choose(page, "and", "Most sequences at once")
-    page.get_by_label("over the values too").fill("1..2")
-    page.get_by_label("over the values too").press("Enter")
-    page.get_by_label("Repeats, in rounds").fill(str(repeats))
-    page.get_by_label("Repeats, in rounds").press("Enter")
+    current(page.get_by_label("over the values too")).fill("1..2")
+    current(page.get_by_label("over the values too")).press("Enter")
+    current(page.get_by_label("Repeats, in rounds")).fill(str(repeats))
+    current(page.get_by_label("Repeats, in rounds")).press("Enter")
 
 
 def test_a_sweep_shows_its_plan_first_and_what_is_no_value_is_told(page: Page, pitwall: Pitwall, command: str) -> None:
@@ -49,9 +50,14 @@ def test_a_sweep_shows_its_plan_first_and_what_is_no_value_is_told(page: Page, p
     expect(page.get_by_text(re.compile(r"4 configurations, 2 × each: 8 runs"))).to_be_visible()
     expect(page.get_by_text("time not known (no run of this workload has finished yet)")).to_be_visible()
     expect(page.get_by_role("cell", name="no speculation, max_num_seqs 1")).to_be_visible()
+    choose(page, "and of the load", "Seed")
+    current(page.get_by_label("over the load's values", exact=True)).fill("7, 8, 9")
+    current(page.get_by_label("over the load's values", exact=True)).press("Enter")
+    expect(page.get_by_text(re.compile(r"12 combinations, 2 × each: 24 runs"))).to_be_visible()
+    expect(page.get_by_role("cell", name="no speculation, max_num_seqs 1, seed 8")).to_be_visible()
     assert pitwall.sql("SELECT count(*) FROM runs") == [(0,)], "nothing starts before the button"
-    page.get_by_label("over the values too").fill("many")
-    page.get_by_label("over the values too").press("Enter")
+    current(page.get_by_label("over the values too")).fill("many")
+    current(page.get_by_label("over the values too")).press("Enter")
     expect(page.get_by_text("many is not a value for max_num_seqs.")).to_be_visible()
 
 
@@ -59,20 +65,20 @@ def test_a_sweep_runs_unattended_through_pause_reorder_skip_and_cancel(
     page: Page, pitwall: Pitwall, command: str
 ) -> None:
     plan(page, pitwall, command, repeats=2)
-    page.get_by_role("button", name="Queue these 8 runs").click()
+    press(page.get_by_role("button", name="Queue these 8 runs"))
     page.wait_for_url(re.compile("/runs|/$"))
-    page.get_by_role("button", name="Pause the queue").click()
+    press(page.get_by_role("button", name="Pause the queue"))
     expect(page.get_by_text("on hold: nothing more is started")).to_be_visible()
     waiting = page.locator("[class*='st-key-queued-']")
     last = waiting.last.inner_text().split(" under ")[0].partition(". ")[2]
     before = waiting.count()
-    waiting.last.get_by_role("button", name="First").click()
+    press(waiting.last.get_by_role("button", name="First"))
     expect(waiting.first).to_contain_text(last)
-    waiting.last.get_by_role("button", name="Cancel").click()
+    press(waiting.last.get_by_role("button", name="Cancel"))
     expect(waiting).to_have_count(before - 1)
-    page.get_by_role("button", name="Go on with the queue").click()
+    press(page.get_by_role("button", name="Go on with the queue"))
     wait_until(lambda: pitwall.sql("SELECT 1 FROM runs WHERE state = 'running'"), 120)
-    page.get_by_role("button", name=re.compile("Skip .+")).first.click()
+    press(current(page.get_by_role("button", name=re.compile("Skip .+"))).first)
     wait_until(lambda: set(pitwall.states().values()) == {"finished"}, RUNS_S, every_s=1.0)
     notes = [note for (note,) in pitwall.sql("SELECT note FROM runs WHERE note IS NOT NULL ORDER BY note")]
     assert notes == [CANCELLED, SKIPPED]

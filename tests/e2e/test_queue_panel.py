@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from demo.model import TINY
 from demo.presets import demo_configs
 from tests.e2e.launch_page import choose_no_workload, launch_button, paste_launchable
+from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
@@ -20,8 +21,8 @@ def queue_up(page: Page, pitwall: Pitwall, name: str, command: str) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, command)
     choose_no_workload(page)
-    page.get_by_label("Name", exact=True).first.fill(name)
-    launch_button(page).click()
+    current(page.get_by_label("Name", exact=True)).first.fill(name)
+    press(launch_button(page))
     page.wait_for_url(re.compile("/live"))
 
 
@@ -35,5 +36,5 @@ def test_runs_wait_for_their_gpus_and_the_queue_says_so(page: Page, pitwall: Pit
     expect(page.get_by_text("First is ready on GPU 0; Beside is ready on GPU 1; 1 waiting")).to_be_visible()
     expect(page.get_by_text("side by side on one machine: not ranked")).to_be_visible()
     expect(page.locator("[class*='st-key-queued-']")).to_contain_text("Behind without a load, on GPU 0")
-    page.get_by_role("button", name="Skip First").click()
+    press(page.get_by_role("button", name="Skip First"))
     wait_until(lambda: [pitwall.states()[name] for name in on] == ["finished", "ready", "ready"], 120)

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from demo.model import TINY
 from demo.presets import demo_configs
 from tests.e2e.launch_page import choose_no_workload, launch_button, paste, paste_launchable, set_repeats
+from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(900)]
@@ -39,17 +40,17 @@ def test_repeats_are_runs_of_one_batch_and_a_finished_one_is_repeated(page: Page
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(demo_configs(pitwall.data, shape=TINY)[0].argv))
     set_repeats(page, 2)
-    page.get_by_label("Name", exact=True).first.fill("Twice")
-    launch_button(page).click()
+    current(page.get_by_label("Name", exact=True)).first.fill("Twice")
+    press(launch_button(page))
     page.wait_for_url(re.compile(r"/live\?run="))
     wait_until(lambda: pitwall.states() == {"Twice #1": "finished", "Twice #2": "finished"}, RUNS_S)
     ((first,),) = pitwall.sql("SELECT run_id FROM runs WHERE name = 'Twice #1'")
     page.goto(f"{pitwall.url}/run?run={first}")
-    page.get_by_role("button", name="Repeat", exact=True).click()
+    press(page.get_by_role("button", name="Repeat", exact=True))
     more = page.get_by_label("How many more runs")
     expect(more).to_have_value("2")
     more.fill("1")
-    page.get_by_role("button", name="Queue them").click()
+    press(page.get_by_role("button", name="Queue them"))
     wait_until(lambda: pitwall.states().get("Twice #3") == "finished", RUNS_S)
     rows = pitwall.sql(
         "SELECT batch_id, workload, fingerprint, pid, started_at, ended_at FROM runs ORDER BY started_at"

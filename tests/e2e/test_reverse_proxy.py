@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect
 from demo.presets import free_ports
 from domain import RunState
 from tests.conftest import BROWSER_ARGS, PATIENCE_MS
+from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 from tests.e2e.seeds import seed_finished
 
@@ -88,8 +89,8 @@ def test_sign_in_push_and_share_work_through_nginx(proxied: tuple[Pitwall, str],
         page.goto(f"{public}/live")
     assert push.value.url.startswith(public.replace("https", "wss"))
     push.value.wait_for_event("framereceived")
-    page.get_by_role("button", name="Share", exact=True).click()
-    page.get_by_role("button", name="Make a link").click()
+    press(page.get_by_role("button", name="Share", exact=True))
+    press(page.get_by_role("button", name="Make a link"))
     link = page.get_by_role("dialog").locator("code", has_text="/share/").first.inner_text().strip()
     assert link.startswith(f"{public}/share/")
     expect(page.get_by_text("Pitwall listens on this machine only")).to_have_count(0)

@@ -22,6 +22,7 @@ from settings import Settings
 from storage.store import Store
 from tests.demo_engine import DemoServer
 from tests.e2e.conftest import signed_in
+from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.e2e.streamlit_client import ByHand, buttons, by_hand, pages
 
@@ -83,10 +84,10 @@ def link(browser: Browser, pitwall: Pitwall) -> str:
     context = signed_in(browser, pitwall)
     page = context.new_page()
     page.goto(f"{pitwall.url}/live?run={LIVE}")
-    page.get_by_role("button", name="Share", exact=True).click()
+    press(page.get_by_role("button", name="Share", exact=True))
     expect(page.get_by_text("Pitwall listens on this machine only")).to_have_count(0)
-    page.get_by_label("For whom").fill("Ana <b>")
-    page.get_by_role("button", name="Make a link").click()
+    current(page.get_by_label("For whom")).fill("Ana <b>")
+    press(page.get_by_role("button", name="Make a link"))
     code = page.get_by_role("dialog").locator("code", has_text="/share/").first
     expect(code).to_be_visible()
     expect(page.get_by_text("Pitwall listens on this machine only")).to_be_visible()
@@ -145,7 +146,7 @@ def test_a_viewer_finds_no_other_run_and_nothing_to_press(viewer: BrowserContext
     page = arrive(viewer, link)
     hers, not_hers = "Seen by Ana", "No run has the id"
     expected = {"/": hers, "/live": hers, "/compare": "Pick two or more runs", "/run": hers, f"/run?run={LIVE}": hers}
-    expected |= {f"/{name}?run={HIDDEN}": not_hers for name in ("live", "compare", "run")}
+    expected |= {f"/{name}?run={HIDDEN}": not_hers for name in ("live", "compare", "replay", "run")}
     for path, shown in expected.items():
         page.goto(pitwall.url + path)
         expect(page.get_by_text(shown).first).to_be_visible()
@@ -153,7 +154,7 @@ def test_a_viewer_finds_no_other_run_and_nothing_to_press(viewer: BrowserContext
         for name in ("Share", "Stop watching Seen by Ana", "Launch", "Run the demo"):
             assert page.get_by_role("button", name=name, exact=True).count() == 0, (path, name)
     assert page.get_by_role("link", name="Launch").count() == 0
-    for path in ("/launch", "/runs", "/sql", "/api/sql", "/share/"):
+    for path in ("/launch", "/runs", "/sql", "/explore", "/api/sql", "/share/"):
         answer = viewer.request.get(pitwall.url + path)
         assert answer.status == (410 if path == "/share/" else 403), path
     assert viewer.request.post(f"{pitwall.url}/live").status == 403
@@ -190,7 +191,7 @@ def test_a_viewer_who_speaks_the_protocol_by_hand_is_refused(
         known, pressed = operator_at_live(pitwall, session)
     stop = pressed["Stop watching Seen by Ana"]
     with by_hand(pitwall.url, cookie_of(viewer)) as session:
-        assert set(pages(session.rerun())) == {"", "live", "compare", "run"}
+        assert set(pages(session.rerun())) == {"", "live", "compare", "replay", "run"}
         assert str(ROOT).encode() not in b"".join(one.SerializeToString() for one in session.rerun())
         for name, page_hash in known.items():
             for query in ("", f"run={HIDDEN}", f"run={LIVE}&run={HIDDEN}"):
@@ -216,9 +217,9 @@ def test_a_revoked_link_closes_what_is_open(
         push.recv(timeout=20)
         session.rerun()
         operator.goto(pitwall.url)
-        operator.get_by_text("Links and changes").click()
+        press(operator.get_by_text("Links and changes"))
         expect(operator.get_by_text("Ana <b>").first).to_be_visible()
-        operator.get_by_role("button", name="Revoke").first.click()
+        press(current(operator.get_by_role("button", name="Revoke")).first)
         expect(operator.get_by_role("button", name="Revoke")).to_have_count(0)
         with pytest.raises(ConnectionClosed, match="over"):
             while True:

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import signed_in
+from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall
 
 pytestmark = pytest.mark.browser
@@ -17,21 +18,21 @@ WHERE = ("", "live", "launch", "compare", "sql")
 
 def at_the_list(page: Page, pitwall: Pitwall) -> Page:
     page.goto(pitwall.url)
-    page.get_by_text("Links and changes").click()
+    press(page.get_by_text("Links and changes"))
     return page
 
 
 def test_a_browser_signs_itself_another_and_all_out(browser: Browser, pitwall: Pitwall) -> None:
     ours, theirs = (signed_in(browser, pitwall).new_page() for _ in range(2))
     theirs.goto(f"{pitwall.url}/live")
-    at_the_list(ours, pitwall).get_by_role("button", name="Sign out", exact=True).click()
+    press(at_the_list(ours, pitwall).get_by_role("button", name="Sign out", exact=True))
     expect(theirs.get_by_role("heading", name="Sign in to Pitwall")).to_be_visible()
     expect(ours.get_by_role("button", name="Sign out", exact=True)).to_have_count(0)
-    ours.get_by_role("button", name="Sign out here").click()
+    press(ours.get_by_role("button", name="Sign out here"))
     expect(ours.get_by_role("heading", name="Sign in to Pitwall")).to_be_visible()
-    ours.get_by_label("Token, or the whole URL that was printed").fill(f"{pitwall.url}/?token={pitwall.token}")
-    ours.get_by_role("button", name="Sign in").click()
-    at_the_list(ours, pitwall).get_by_role("button", name="Sign out everywhere").click()
+    current(ours.get_by_label("Token, or the whole URL that was printed")).fill(f"{pitwall.url}/?token={pitwall.token}")
+    press(ours.get_by_role("button", name="Sign in"))
+    press(at_the_list(ours, pitwall).get_by_role("button", name="Sign out everywhere"))
     expect(ours.get_by_role("heading", name="Sign in to Pitwall")).to_be_visible()
     for page in (ours, theirs):
         page.context.close()

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from demo.presets import free_ports
 from domain import Config, Run, RunState
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
+from tests.e2e.page_at_rest import current, downloaded_by, press
 from tests.e2e.pitwall_process import Pitwall
 
 pytestmark = pytest.mark.browser
@@ -48,27 +49,33 @@ def counters(run_id: str, second: int, speed: float) -> CounterSample:
     )  # fmt: skip
 
 
+def editor(page: Page) -> Locator:
+    return page.get_by_label("SQL: one SELECT over the views")
+
+
+def answered(page: Page, words: str) -> Locator:
+    """How many rows came; the list of what was asked says it too, behind the time."""
+    return page.get_by_text(re.compile(rf"^[\d,]*\s*{words} .* ms\.")).first
+
+
 def ask(page: Page, sql: str) -> None:
-    editor = page.get_by_label("SQL: one SELECT over the views")
-    editor.fill(sql)
-    editor.press("Control+Enter")
+    editor(page).fill(sql)
+    editor(page).press("Control+Enter")
 
 
 def test_a_question_is_answered_kept_and_found_again_by_its_address(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT name, state FROM runs ORDER BY run_id")
-    expect(page.get_by_text("2 rows in")).to_be_visible()
-    page.get_by_placeholder("a name to save it under").fill("my runs")
-    page.get_by_role("button", name="Save").click()
+    expect(answered(page, "2 rows in")).to_be_visible()
+    current(page.get_by_placeholder("a name to save it under")).fill("my runs")
+    press(page.get_by_role("button", name="Save"))
     expect(page).to_have_url(f"{pitwall.url}/sql?query=my+runs")
     assert (pitwall.data / "queries" / "my runs.sql").read_text() == "SELECT name, state FROM runs ORDER BY run_id"
 
     page.goto(f"{pitwall.url}/sql?query=my+runs")
-    expect(page.get_by_text("2 rows in")).to_be_visible()
-    expect(page.get_by_label("SQL: one SELECT over the views")).to_have_value(
-        "SELECT name, state FROM runs ORDER BY run_id"
-    )
-    page.get_by_role("button", name="Delete").click()
+    expect(answered(page, "2 rows in")).to_be_visible()
+    expect(editor(page)).to_have_text("SELECT name, state FROM runs ORDER BY run_id")
+    press(page.get_by_role("button", name="Delete"))
     expect(page).to_have_url(f"{pitwall.url}/sql")
     assert not list((pitwall.data / "queries").iterdir())
 
@@ -77,9 +84,7 @@ def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT name FROM runs ORDER BY run_id")
     for label in ("CSV", "Parquet"):
-        with page.expect_download() as caught:
-            page.get_by_role("button", name=label, exact=True).click()
-        caught.value.save_as(tmp_path / label)
+        downloaded_by(page.get_by_role("button", name=label, exact=True)).save_as(tmp_path / label)
     assert (tmp_path / "CSV").read_text() == '"name"\n"Base <b>"\n"Drafting"\n'
     assert pq.read_table(tmp_path / "Parquet")["name"].to_pylist() == list(RUNS.values())
 
@@ -87,8 +92,26 @@ def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall
 def test_numbers_are_drawn_a_line_for_each_run(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT since_ready_s, decode_tps, name FROM run_windows(2) JOIN runs USING (run_id)")
-    page.get_by_role("tab", name="Chart").click()
+    press(page.get_by_role("radio", name="Lines"))
     expect(page.locator(".js-plotly-plot")).to_be_visible()
+    expect(page).to_have_url(re.compile("draw=line"))
+    page.reload()
+    expect(page.locator(".js-plotly-plot")).to_be_visible()
+
+
+def test_the_editor_completes_the_views_and_back_brings_the_question_before(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/sql")
+    ask(page, "SELECT 1 AS one")
+    expect(answered(page, "1 row in")).to_be_visible()
+    editor(page).fill("")
+    editor(page).press_sequentially("FROM run_no")
+    page.locator(".cm-tooltip-autocomplete").get_by_text("run_notes", exact=True).click()
+    expect(editor(page)).to_have_text("FROM run_notes")
+    press(page.get_by_role("button", name="Explain"))
+    expect(page.get_by_test_id("stCode").first).to_contain_text("run_notes")
+    page.go_back()
+    expect(editor(page)).to_have_text("SELECT 1 AS one")
+    expect(answered(page, "1 row in")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -104,8 +127,7 @@ def test_a_mistake_is_told_on_the_page(page: Page, pitwall: Pitwall, sql: str, w
 @pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={one}" for one in RUNS)])
 def test_a_number_s_sql_is_shown_and_opens_in_the_editor(page: Page, pitwall: Pitwall, place: str) -> None:
     page.goto(f"{pitwall.url}/{place}")
-    page.get_by_role("button", name="Show the SQL").click()
-    page.get_by_role("link", name="Open on the SQL page").first.click()
-    expect(page.get_by_label("SQL: one SELECT over the views")).to_have_value(re.compile("run_windows"))
-    page.get_by_role("button", name="Run", exact=False).first.click()
-    expect(page.get_by_text("rows in")).to_be_visible()
+    press(page.get_by_role("button", name="Show the SQL"))
+    press(current(page.get_by_role("link", name="Open on the SQL page")).first)
+    expect(editor(page)).to_have_text(re.compile("run_windows"))
+    expect(answered(page, "rows in")).to_be_visible()

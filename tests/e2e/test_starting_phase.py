@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from demo.presets import free_ports
 from tests.e2e.launch_page import choose_no_workload, launch_button, paste_launchable
+from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
@@ -44,8 +45,10 @@ def test_the_phase_is_shown_with_its_percentage_and_named_when_it_gets_stuck(
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, f"{program} serve o/m --port {free_ports(1)[0]}")
     choose_no_workload(page)
-    page.get_by_label("Give up without progress for, s").fill(str(NO_PROGRESS_S))
-    launch_button(page).click()
+    patience = page.get_by_label("Startup timeout without progress, s")
+    expect(patience).to_have_count(1)  # the one that the page has just replaced is gone
+    patience.fill(str(NO_PROGRESS_S))
+    press(launch_button(page))
     page.wait_for_url(re.compile("/live"))
     expect(page.get_by_text(re.compile("loading weights 34 %")).first).to_be_visible()
     (tmp_path / "go").touch()

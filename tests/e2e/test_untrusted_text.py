@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from demo.presets import free_ports
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import command_box
-from tests.e2e.page_at_rest import expect_whole
+from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 
@@ -81,9 +81,9 @@ def test_the_log_is_shown_with_its_secret_masked(page: Page, pitwall: Pitwall) -
 def test_a_share_of_evil_runs_is_text_too(page: Page, browser: Browser, pitwall: Pitwall) -> None:
     [run_id] = pitwall.sql("SELECT max(run_id) FROM runs")[0]
     page.goto(f"{pitwall.url}/run?run={run_id}")
-    page.get_by_role("button", name="Share", exact=True).click()
-    page.get_by_label("For whom").fill(EVIL)
-    page.get_by_role("button", name="Make a link").click()
+    press(page.get_by_role("button", name="Share", exact=True))
+    current(page.get_by_label("For whom")).fill(EVIL)
+    press(page.get_by_role("button", name="Make a link"))
     link = page.get_by_role("dialog").locator("code", has_text="/share/").first.inner_text().strip()
     viewer = browser.new_context().new_page()
     viewer.goto(link)
@@ -91,7 +91,7 @@ def test_a_share_of_evil_runs_is_text_too(page: Page, browser: Browser, pitwall:
     viewer.goto(pitwall.url)
     expect(viewer.get_by_text("Shared runs")).to_be_visible()
     page.goto(pitwall.url)
-    page.get_by_text("Links and changes").click()
+    press(page.get_by_text("Links and changes"))
     expect(page.get_by_role("button", name="Revoke")).to_be_visible()
     for one in (page, viewer):
         assert one.evaluate("window.owned") is None

@@ -175,7 +175,24 @@ test("the ceiling of the acceptance length is drawn once for all runs that share
   const models = [5, 5, null, 3].map((ceiling, index) => modelOf(String(index), given, { ceiling }));
   const chart = chartOf("tokens", pageOf(...models));
   chart.react();
-  assert.deepEqual(chart.frame.plot.layout.shapes.map((shape) => shape.y0), [5, 3]);
+  assert.deepEqual(chart.frame.plot.layout.shapes.filter((shape) => shape.xref === "paper").map((shape) => shape.y0), [5, 3]);
+  assert.equal(chart.frame.unit.textContent, "tokens; dashed: at most 5, 3 (k drafts + 1)");
+});
+
+test("the height is that of the stretch shown, and of everything again without a zoom", () => {
+  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1030], [300, 200, 900]) }));
+  const chart = chartOf("power", page);
+  chart.react();
+  const heights = [[0, 10], [1.5, 10], [5, 10], null].map((zoom) => {
+    page.view.zoom = zoom;
+    chart.moveAxis();
+    const { autorange, range } = chart.frame.plot.layout.yaxis;
+    return autorange ? "all" : range.map(Math.round);
+  });
+  assert.deepEqual(heights, [[0, 318], [0, 212], "all", [0, 954]]);
+  page.view.zoom = [0, 10];
+  chart.react();
+  assert.deepEqual(chart.frame.plot.layout.yaxis.range.map(Math.round), [0, 318]);
 });
 
 test("the keys move the marked moment, and Escape takes it away", () => {

@@ -66,6 +66,13 @@ test("a server that stores nothing is told until it says otherwise or something 
   assert.deepEqual(told, ["stuck", "stuck", "stuck", "live", "live"]);
 });
 
+test("it is live once a run has answered, not when the server has greeted", () => {
+  const { statuses } = feedOf(RUN);
+  SocketStandIn.last.acceptedByServer();
+  const told = [HELLO, BEAT, snapshot()].map((message) => (SocketStandIn.last.saidByServer(message), statuses.at(-1)));
+  assert.deepEqual(told, ["connecting", "connecting", "live"]);
+});
+
 test("a line that breaks is taken up again with what it has", () => {
   const { statuses } = liveFeed();
   SocketStandIn.last.closedByServer();

@@ -4,6 +4,7 @@ import { beforeEach, test } from "node:test";
 import { Lane } from "../../web/static/live/lanes.js";
 import { LogTail } from "../../web/static/live/logs.js";
 import { RunModel } from "../../web/static/live/model.js";
+import { Chip, Strip } from "../../web/static/live/strip.js";
 import { View } from "../../web/static/live/view.js";
 import { line, part, series, snapshot } from "./messages.js";
 import { openPage } from "./page_stand_in.js";
@@ -18,11 +19,17 @@ function modelOf(fields = {}, meta = {}) {
   return model;
 }
 
-/** The lane of a model at this time of the server's clock. */
-function laneOf(model, compared = null, serverNow = 1005) {
-  const lane = new Lane("a", "/run?run=a");
-  lane.refresh(model, "#0072B2", serverNow, compared);
+function laneOf(model) {
+  const lane = new Lane();
+  lane.refresh(model, "#0072B2");
   return lane;
+}
+
+/** The chip of a model at this time of the server's clock. */
+function chipOf(model, compared = null, serverNow = 1005) {
+  const chip = new Chip("given", "/run?run=a");
+  chip.refresh(model, "#0072B2", serverNow, compared);
+  return chip;
 }
 
 /** What the tile with this label reads. */
@@ -37,7 +44,7 @@ test("each tile has its number and its unit", () => {
     requests_waiting: tile(0), kv_usage_ratio: tile(0.032), server_cpu_cores: tile(3.2), server_rss_bytes: tile(1.3e9), gpu_power_w: tile(412), gpu_sm_clock_mhz: tile(2400),
   };
   const lane = laneOf(modelOf({ now }));
-  assert.equal(lane.speed.textContent, "107\u2009tok/s");
+  assert.equal(chipOf(modelOf({ now })).speed.textContent, "107\u2009tok/s");
   const labels = ["Tokens/step", "Acceptance", "Steps", "Run / wait", "KV cache", "CPU", "Memory", "GPU"];
   assert.deepEqual(labels.map((label) => tileText(lane, label)), ["4.10", "4.28 of 5", "25.0 /s", "1 0", "3.20 %", "3.20 cores", "1.21 GiB", "412 W2,400 MHz"]);
 });
@@ -60,7 +67,7 @@ test("a number that came becomes a dash when it goes, and the other way round", 
   const lane = laneOf(model);
   const told = [tile(null, "no request yet"), tile(26)].map((steps_per_s, index) => {
     model.apply(part("delta", 5 + index, { now: { steps_per_s } }));
-    lane.refresh(model, "#0072B2", 1005, null);
+    lane.refresh(model, "#0072B2");
     return tileText(lane, "Steps");
   });
   assert.deepEqual(told, ["\u2013 unknown: no request yet", "26.0 /s"]);
@@ -68,9 +75,9 @@ test("a number that came becomes a dash when it goes, and the other way round", 
 
 test("a run that serves and sends nothing is said to be silent", () => {
   const model = modelOf({ series: series("decode_tps", [1010], [100]) });
-  const states = [1020, 1021].map((now) => laneOf(model, null, now));
-  assert.deepEqual(states.map((lane) => lane.state.textContent), ["running 0:20", "no samples for 0:11"]);
-  assert.deepEqual(states.map((lane) => lane.root.classList.contains("lv-silent")), [false, true]);
+  const states = [1020, 1021].map((now) => chipOf(model, null, now));
+  assert.deepEqual(states.map((chip) => chip.state.textContent), ["running 0:20", "no samples for 0:11"]);
+  assert.deepEqual(states.map((chip) => chip.root.classList.contains("lv-silent")), [false, true]);
 });
 
 test("the state tells how long, or the phase of a start", () => {
@@ -80,41 +87,68 @@ test("the state tells how long, or the phase of a start", () => {
     { state: "failed", ready_t: null, ended_t: 1000 },
     { state: "queued", ready_t: null, started_t: null },
   ];
-  assert.deepEqual(metas.map((meta) => laneOf(modelOf({}, meta)).state.textContent), ["loading weights 34 % 0:10", "finished after 2:14", "failed", "queued"]);
+  assert.deepEqual(metas.map((meta) => chipOf(modelOf({}, meta)).state.textContent), ["loading weights 34 % 0:10", "finished 2:14", "failed", "queued"]);
 });
 
 test("a failure tells its cause and the line that proves it", () => {
   const lane = laneOf(modelOf({}, { state: "failed", cause: "no room for the KV cache", cause_line: "CUDA error: out of memory" }));
   assert.equal(lane.cause.hidden, false);
-  assert.equal(lane.cause.querySelector("p").textContent, "no room for the KV cache");
+  assert.equal(lane.cause.querySelector("p").textContent, "mtp4: no room for the KV cache");
   assert.equal(lane.cause.querySelector("code").textContent, "CUDA error: out of memory");
   assert.equal(laneOf(modelOf()).cause.hidden, true);
 });
 
 test("a run that ended without a sample says why it was not measured", () => {
   const lane = laneOf(modelOf({ now: { decode_tps: tile(null, "no request came") } }, { state: "finished" }));
-  assert.equal(lane.cause.textContent, "Not measured: no request came.");
+  assert.equal(lane.cause.textContent, "mtp4: Not measured: no request came.");
 });
 
 test("the speed is held against the baseline's, unless that may not be said", () => {
   const [mine, baseline] = [120, 100].map((speed) => modelOf({ now: { decode_tps: tile(speed) } }, { name: `run of ${speed}` }));
   const notes = [{ model: baseline, reason: undefined }, { model: baseline, reason: "another model" }, { model: mine, reason: undefined }, null];
-  const said = notes.map((compared) => laneOf(mine, compared).speedNote.textContent);
+  const said = notes.map((compared) => chipOf(mine, compared).speedNote.textContent);
   assert.deepEqual(said, ["1.20\u00d7 run of 100", "not compared: another model", "", ""]);
-  assert.equal(laneOf(modelOf(), { model: baseline, reason: undefined }).speedNote.textContent, "", "no speed, no ratio");
+  assert.equal(chipOf(modelOf(), { model: baseline, reason: undefined }).speedNote.textContent, "", "no speed, no ratio");
 });
 
 test("a run that is gone says so", () => {
   const model = new RunModel("a");
   model.apply({ type: "gone", run: "a", server_t: 1, reason: "no run has this id" });
-  const lane = laneOf(model);
-  assert.equal(lane.state.textContent, "no run has this id");
-  assert.ok(lane.root.classList.contains("lv-gone"));
+  const chip = chipOf(model);
+  assert.equal(chip.state.textContent, "no run has this id");
+  assert.ok(chip.root.classList.contains("lv-gone"));
+  assert.equal(laneOf(model).root.hidden, true);
+});
+
+test("what has nothing yet shows its name and that it starts, without a dash", () => {
+  const unanswered = chipOf(new RunModel("20261122-030405-006-abcd"));
+  assert.deepEqual([unanswered.name.textContent, unanswered.state.textContent, unanswered.speed.textContent], ["given", "starting", ""]);
+  const starting = modelOf({}, { state: "starting", phase: null, ready_t: null });
+  assert.equal(chipOf(starting).speed.textContent, "");
+  assert.equal(laneOf(starting).root.hidden, true);
+});
+
+test("all that wait are one line, and no chips", () => {
+  const waiting = ["a", "b"].map((name) => modelOf({}, { state: "queued", name, ready_t: null }));
+  const strip = new Strip();
+  const chips = [...waiting, modelOf()].map((model) => chipOf(model));
+  strip.show(chips);
+  strip.refresh([...waiting, modelOf()]);
+  assert.equal(strip.waiting.textContent, "2 wait: a, b");
+  assert.deepEqual(chips.map((chip) => chip.root.hidden), [true, true, false]);
+  strip.refresh([modelOf()]);
+  assert.equal(strip.waiting.hidden, true);
+});
+
+test("a load under way is a bar of its share, until the run has ended", () => {
+  const now = { load_done_ratio: tile(0.4) };
+  const bars = [modelOf({ now }), modelOf(), modelOf({ now }, { state: "finished" })].map((model) => chipOf(model).progress);
+  assert.deepEqual(bars.map((bar) => [bar.hidden, Number(bar.value)]), [[false, 0.4], [true, 0], [true, 0]]);
 });
 
 function logOf(model) {
   const page = { view: new View(), theme: () => ({ color: () => "#0072B2" }), onMoment: () => undefined };
-  const log = new LogTail(page, model);
+  const log = new LogTail(page, model, "given");
   log.lines.matches = () => true; // linkedom knows no :hover
   return log;
 }
@@ -128,6 +162,15 @@ test("log lines are text and nothing else, marked as the server marked them", ()
   assert.equal(log.lines.querySelector("b"), null);
   assert.deepEqual(nodes.map((node) => node.querySelector(".lv-tag").textContent), ["tok/s", "warn"]);
   assert.equal(nodes[1].querySelector(".lv-line-why").textContent, "The context was full.");
+});
+
+test("before the run has answered its log says nothing, and afterwards that there is no line", () => {
+  const model = new RunModel("a");
+  const log = logOf(model);
+  log.refresh({ whole: true, log: [] });
+  assert.deepEqual([log.title.textContent, log.lines.textContent], ["Log of given", ""]);
+  log.refresh(model.apply(snapshot()));
+  assert.equal(log.lines.textContent, "No log line yet.");
 });
 
 test("new lines are added below; the line of the marked moment is the last one before it", () => {

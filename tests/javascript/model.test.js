@@ -86,3 +86,20 @@ test("no more than 300 log lines are kept, and too many points are noticed", () 
   model.apply(part("delta", 6, { series: series("decode_tps", [4000], [1]) }));
   assert.equal(model.holdsTooMuch, true);
 });
+
+test("a run of another Pitwall is away until something comes of it again, and keeps what it had", () => {
+  const model = modelOf(snapshot({ series: series("decode_tps", [1], [10]) }));
+  model.apply({ type: "away", run: RUN, server_t: 1101, reason: "box-2: it does not answer" });
+  assert.equal(model.awayReason, "box-2: it does not answer");
+  assert.deepEqual([model.seq, model.series.decode_tps.v], [4, [10]]);
+  model.apply(part("delta", 5));
+  assert.equal(model.awayReason, null);
+});
+
+test("the other machines of a run are the newest that were told, and a snapshot without them has none", () => {
+  const node = { title: "w", t: 1, gpu_count: 2, gpu_power_w: 500, gpu_sm_clock_mhz: null, cpu_cores: null, cores: 8, memory_used_bytes: null };
+  const model = modelOf(snapshot({ nodes: [node] }), part("delta", 5));
+  assert.deepEqual(model.nodes, [node]);
+  model.apply(snapshot());
+  assert.deepEqual(model.nodes, []);
+});

@@ -33,6 +33,22 @@ test("a window follows the live run, not the longer one that ended; all shows bo
   assert.deepEqual(view.range(runs), [0, 900]);
 });
 
+test("a range in which numbers no longer tell seconds apart ends", () => {
+  const { tickvals } = new View().axis([1e17, 1e17 + 16], 960);
+  assert.ok(tickvals.length <= 8);
+});
+
+test("runs that are not here do not count as hidden ones; all that are here hidden hides none", () => {
+  const view = new View();
+  const models = ["a", "b"].map((id) => new RunModel(id));
+  view.hide(["x", "y", "a"], models);
+  assert.deepEqual([...view.hidden], ["x", "y", "a"]);
+  view.hide(["x", "b", "a"], models);
+  assert.deepEqual([...view.hidden], []);
+  view.hide(["a"], []); // nothing is known yet
+  assert.deepEqual([...view.hidden], ["a"]);
+});
+
 test("what the reader zoomed to stays", () => {
   const view = new View();
   view.zoom = [10, 20];
@@ -53,6 +69,17 @@ test("an x is seconds since ready or of the wall clock, and leads back to its ti
 test("ticks stand at round times, as many as fit", () => {
   const axis = new View().axis([7, 607], 600);
   assert.deepEqual(axis, { range: [7, 607], tickvals: [120, 240, 360, 480, 600], ticktext: ["2:00", "4:00", "6:00", "8:00", "10:00"] });
+});
+
+test("a wall clock over other days is dated, and never has more than eight labels", () => {
+  const view = new View();
+  view.onWallClock = true;
+  const at = new Date(2025, 2, 3, 9, 30).getTime() / 1000;
+  const spans = [600, 86400, 90 * 86400, 5 * 365 * 86400].map((span) => view.axis([at, at + span], 1300).ticktext);
+  for (const labels of spans) assert.ok(labels.length >= 2 && labels.length <= 8, labels.join());
+  assert.equal(spans[0][0], "3 Mar 2025 09:30");
+  assert.match(spans[2][0], /^\d+ Mar 2025$/);
+  assert.equal(view.label(at), "3 Mar 2025 09:30");
 });
 
 /** A page that counts how often the reader chose something. */

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from demo.presets import free_ports
-from domain import Run, RunState
+from domain import Run, RunState, WorkloadSpec
 from launcher.runs.supervisor import Supervisor
 from samples import Batch
-from tests.launcher.servers import marked, wait_for, wait_for_state
+from tests.launcher.servers import marked, request_for, wait_for, wait_for_state
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 HOLDER = """
@@ -144,3 +144,17 @@ def test_sigterm_to_pitwall_leaves_its_servers(tmp_path: Path, holders: list[sub
     ended = wait_for_state(store, run.id, *FINAL)
     supervisor.close()
     assert ended.state is RunState.FINISHED and ended.pid == run.pid
+
+
+def test_a_load_that_was_cut_off_before_it_began_is_still_the_first(tmp_path: Path) -> None:
+    """Killed between the making of its folder and its start: begun as a further load, its end would end no run."""
+    supervisor = make_supervisor(tmp_path)
+    supervisor.start()
+    run = supervisor.launch(request_for(workload=WorkloadSpec(name="load")))
+    folder = tmp_path / "runs" / run.id / "workload"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "spec.json.tmp").touch()
+    ended = wait_for_state(FileStore(tmp_path / "store"), run.id, *FINAL)
+    supervisor.close()
+    assert ended.state is RunState.FINISHED
+    assert (folder / "done").read_text() == "done\n" and not folder.with_name("workload-2").exists()

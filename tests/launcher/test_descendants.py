@@ -58,7 +58,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def assert_nothing_is_left(run: Run, family: Family) -> None:
     assert [role for role, process in family.items() if is_living(process)] == []
-    assert shim_process(Path(run.run_dir or "")) is None
+    wait_for(lambda: shim_process(Path(run.run_dir or "")) is None)
     assert run.config.port and is_port_free(run.config.port)
 
 

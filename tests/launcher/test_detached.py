@@ -82,7 +82,7 @@ def test_a_script_whose_server_runs_elsewhere_is_awaited_watched_and_left_alone(
     run = first.launch(script_request(tmp_path, "exit 0", port))
     awaited: Run = wait_for(lambda: (now := store.run(run.id)).note and now)
     assert awaited.state is RunState.STARTING and awaited.phase == "its script has ended, the server is awaited"
-    assert shim_process(Path(run.run_dir or "")) is None
+    wait_for(lambda: shim_process(Path(run.run_dir or "")) is None)
     server = elsewhere()
     try:
         wait_for_state(store, run.id, RunState.READY)

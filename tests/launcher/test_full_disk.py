@@ -20,12 +20,12 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
 
 
 def fill(disk: Path, store: Store) -> Path:
-    """Take what room there is, and give the store what does not fit."""
+    """Take what room there is, and give the store 6 MB: the disk later holds them twice, in the log and in the file."""
     ballast = disk / "ballast"
     with pytest.raises(OSError, match="No space"), ballast.open("wb", buffering=0) as file:
         while True:
             file.write(bytes(4096))
-    rows = (Event("other", datetime.now(UTC), "state", os.urandom(500).hex()) for _ in range(20_000))
+    rows = (Event("other", datetime.now(UTC), "state", os.urandom(500).hex()) for _ in range(6_000))
     store.write(Batch(tuple(rows)))
     wait_for(lambda: not store.health().is_storing, 120)
     return ballast

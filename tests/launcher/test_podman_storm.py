@@ -17,6 +17,7 @@ from tests.launcher.test_chaos import ANYBODY, Holder, Victims, storm
 
 pytestmark = [
     pytest.mark.podman,
+    pytest.mark.long,
     pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed"),
     pytest.mark.timeout(1800),
 ]

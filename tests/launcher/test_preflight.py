@@ -103,6 +103,15 @@ def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_pat
     assert store.saved == []
 
 
+def test_a_variable_of_several_flags_is_refused_where_a_shell_would_split_it(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXTRA_ARGS", "--seed 1 --max-model-len 2048")
+    config = Config(argv=(*server_argv(9), "$EXTRA_ARGS"), port=free_ports(1)[0])
+    with pytest.raises(LaunchRefusedError, match=r"\$EXTRA_ARGS holds several words"):
+        supervisor.launch(LaunchRequest(config))
+
+
 def test_what_is_run_is_expanded_and_what_is_stored_is_as_written(
     supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -27,6 +27,17 @@ def run_of(config: Config, directory: Path, **env: str) -> Run:
     return Run(id="r", name="r", color=0, config=config, machine_id="m", created_at=utc_now(), run_dir=str(directory))
 
 
+def test_the_shape_of_a_model_is_kept_and_a_broken_one_is_not(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    config = Config(engine="vllm", model="model", argv=("vllm",))
+    (model / "config.json").write_text('{"num_hidden_layers": 2, "num_attention_heads": 4, "architectures": ["X"]}')
+    frozen = freeze(run_of(config, tmp_path), NotAsked())
+    assert frozen["model"]["shape"] == {"num_hidden_layers": 2, "num_attention_heads": 4}
+    (model / "config.json").write_text("[")
+    assert "shape" not in freeze(run_of(config, tmp_path), NotAsked())["model"]
+
+
 def test_a_model_folder_is_told_by_its_configuration_and_its_weight_index(tmp_path: Path) -> None:
     model = tmp_path / "model"
     model.mkdir()

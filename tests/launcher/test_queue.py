@@ -87,3 +87,18 @@ def test_what_is_queued_later_comes_later(make_supervisor: Callable[..., Supervi
     runs = [*queue_up(supervisor, "a", "b"), *queue_up(supervisor, "c")]
     assert started_order(store, runs) == ["a", "b", "c"]
     wait_for(lambda: supervisor.live_runs() == [])
+
+
+def test_a_run_is_renamed_while_it_waits_while_it_runs_and_when_it_has_ended(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    supervisor = make_supervisor(prepare_workload=load_argv)
+    (run,) = queue_up(supervisor, "endless")
+    supervisor.rename(run.id, "while it waits")
+    wait_for_state(store, run.id, RunState.RUNNING)
+    assert store.run(run.id).name == "while it waits"  # type: ignore[union-attr]
+    supervisor.rename(run.id, "while it runs")
+    supervisor.skip(run.id)
+    assert wait_for_state(store, run.id, *FINAL).name == "while it runs"
+    assert supervisor.rename(run.id, "afterwards").name == "afterwards"
+    assert store.run(run.id).name == "afterwards"  # type: ignore[union-attr]

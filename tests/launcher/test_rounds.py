@@ -110,6 +110,7 @@ def test_a_run_that_has_ended_is_repeated_as_it_was(
     ended = [wait_for_state(store, run.id, *FINAL) for run in (*more, later, again)]
     kept = ("config", "workload", "base_url", "ready_path", "ready_timeout_s", "stop_when_done", "state")
     for run in ended:
+        assert run.cause is None
         assert [getattr(run, name) for name in kept] == [getattr(was, name) for name in kept]
         assert read_spec(Path(str(run.run_dir)))["cwd"] == str(tmp_path)
         assert (run.batch_id, run.pid == was.pid) == (first.id, False)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import resource
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,7 +12,9 @@ import pytest
 
 from domain import Run, RunState, WorkloadSpec
 from launcher.processes.descendants import is_living
+from launcher.processes.process import server_process
 from launcher.runs.supervisor import Supervisor
+from machine import open_files
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
 LOAD = WorkloadSpec(name="load")
@@ -41,6 +44,19 @@ def test_a_server_is_launched_becomes_ready_and_is_stopped(supervisor: Superviso
     assert store.states(run.id) == expected
     told = [event.data["state"] for event in store.events if event.kind == "state" and event.run_id == run.id]
     assert list(dict.fromkeys(told)) == [state.value for state in expected]
+
+
+def test_a_server_gets_the_users_limit_of_open_files_and_its_load_that_of_pitwall(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(open_files, "AT_START", ours[0] - 1)
+    supervisor = make_supervisor(prepare_workload=workload(600))
+    run = supervisor.launch(request_for(workload=LOAD))
+    ready = wait_for_state(store, run.id, RunState.RUNNING)
+    assert psutil.Process(ready.pid).rlimit(psutil.RLIMIT_NOFILE) == (ours[0] - 1, ours[1])
+    load = wait_for(lambda: server_process(Path(run.run_dir or "") / "workload"))
+    assert load.rlimit(psutil.RLIMIT_NOFILE) == ours
 
 
 def test_a_server_that_exits_at_once_fails_with_its_code_and_the_tail_of_its_log(
@@ -137,7 +153,7 @@ def test_a_run_may_stay_ready_after_its_workload(make_supervisor: Callable[..., 
 def test_a_workload_that_fails_makes_a_failed_run(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=workload(0, code=3))
     ended = wait_for_state(store, supervisor.launch(request_for(workload=LOAD)).id, *FINAL)
-    assert (ended.state, ended.cause) == (RunState.FAILED, "The workload exited with code 3.")
+    assert (ended.state, ended.cause) == (RunState.FAILED, "The workload exited with code 3. load")
 
 
 def test_stop_ends_the_workload_too(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:

@@ -18,7 +18,8 @@ from reports.health import BEHIND_S, health_fields, health_sentences, is_fresh
 from samples import Batch, Event
 from settings import Settings
 from storage.files.lost import LostFile
-from storage.store import Store, StoreHealth
+from storage.health import StoreHealth
+from storage.store import Store
 from storage.writer import Writer
 
 WELL = StoreHealth(True, True, None, 0, 12.0, last_commit_age_s=1.0, published_age_s=2.0)

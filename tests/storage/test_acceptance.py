@@ -110,3 +110,23 @@ def test_no_draft_was_made_where_none_was_drafted(store: Store) -> None:
 def test_counters_without_a_number_of_drafts_say_so(store: Store) -> None:
     told = acceptance(store, *(scrape(second, None, 30.0 * second, 20.0 * second) for second in (1, 2, 3)))
     assert told == Acceptance(None, pytest.approx(2 / 3), None, "vllm.counter", Reason(Code.DRAFTS_NOT_COUNTED))
+
+
+def positions(second: float, *accepted: float) -> CounterSample:
+    """Four drafts a second, each with as many positions; a server names no position before its first is accepted."""
+    told = list(accepted) or None
+    return replace(scrape(second, 4.0 * second, 16.0 * second, sum(accepted)), accepted_per_pos_total=told)
+
+
+def test_positions_that_appear_with_the_first_accepted_draft_count_from_zero(store: Store) -> None:
+    """As a real llama.cpp's counters go: all of its drafts stand below, and the first accepted ones above."""
+    told = acceptance(store, positions(0), positions(1, 4.0, 3.0), positions(2, 6.0, 4.0))
+    assert told.length == pytest.approx(1 + 10 / 8)
+    assert told.per_position == pytest.approx([6 / 8, 4 / 8])
+
+
+def test_positions_are_not_known_where_those_of_some_accepted_drafts_are_not(store: Store) -> None:
+    hidden = replace(positions(1, 4.0, 3.0), accepted_per_pos_total=None)
+    told = acceptance(store, positions(0), hidden, positions(2, 6.0, 4.0), positions(3, 8.0, 5.0))
+    assert told.length == pytest.approx(1 + 13 / 12)
+    assert told.per_position is None

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from domain import Config, Run, RunState
+from load_records import RequestRecord
 from redaction import mask_text
-from samples import Batch, CounterSample, Event, GpuSample, LogSample, RequestRecord
+from samples import Batch, CounterSample, Event, GpuSample, LogSample
 from settings import Settings
 from storage.store import Store
 from storage.transfer.archive import ArchiveError, Manifest, Member

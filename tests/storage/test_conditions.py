@@ -135,6 +135,26 @@ def test_energy_clocks_and_bits_of_two_gpus(store: Store) -> None:
     assert (found.gpu_names, found.gpu_uuids) == (("H200", "H200"), ("GPU-0", "GPU-1"))
 
 
+def test_memory_clocks_and_power_limits_of_two_gpus(store: Store) -> None:
+    """The limit was lowered on one of them in the middle of the load."""
+    idle = {"utilization_ratio": 0.0, "memory_clock_mhz": 405.0}
+    busy = {"memory_clock_mhz": 2619.0}
+    first = [gpu(s, power_limit_w=700.0 if s < 15 else 300.0, **idle if s % 3 else busy) for s in range(30)]
+    second = [gpu(s, 1, power_limit_w=700.0, memory_clock_mhz=1593.0) for s in range(30)]
+    found = told(store, [*first, *second])
+    assert (found.memory_clock_mhz_median, found.power_limits_w) == (1593.0, (300.0, 700.0))
+    (before,) = conditions(store, [Span("r", at(2), at(12))])
+    assert before.power_limits_w == (700.0,)
+
+
+def test_a_gpu_without_a_power_limit_makes_it_unknown_with_its_reason(store: Store) -> None:
+    why = {"power_limit_w": "this GPU does not tell it"}
+    found = told(store, [gpu(s, unknown=why) for s in range(30)])
+    assert (found.power_limits_w, found.memory_clock_mhz_median) == (None, None)
+    assert found.reasons["power_limits_w"] == "this GPU does not tell it"
+    assert found.reasons["memory_clock_mhz_median"] == "it was not recorded then"
+
+
 def test_one_moment_of_a_hardware_slowdown_is_seen_and_one_outside_is_not(store: Store) -> None:
     found = told(store, [gpu(s, throttle_reasons=8 if s == 14 else 4) for s in range(30)])
     assert (found.throttle_bits, found.hardware_throttled, found.power_capped) == (12, True, False)

@@ -67,7 +67,7 @@ def test_a_silent_rank_makes_the_sum_unknown(store: Store) -> None:
     put(store, "sglang", *steady, *(line(s + 0.5, 1, 90.0, "sglang", kind="decode") for s in range(3, 30, 3)))
     told = rows(store)
     assert [row["decode_tps"] for row in told[:4]] == [80, 170, 170, 170]
-    assert (told[-1]["decode_tps"], told[-1]["reason"]) == (None, "rank 1 has said nothing for 30 s")
+    assert (told[-1]["decode_tps"], told[-1]["reason"]) == (None, "rank_silent rank=1 seconds=30")
     assert sum(row["decode_s"] for row in told[1:]) == 54  # no second counts twice
 
 

@@ -13,7 +13,7 @@ from storage.ask import queries
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
-UNTOLD = "the log does not tell over which time its lines speak"
+UNTOLD = "log_tells_no_window"
 
 
 def save(store: Store, *samples: Any, **config: Any) -> None:

@@ -54,7 +54,7 @@ def test_a_rank_missing_from_one_scrape_makes_the_sum_unknown_until_the_next(sto
     put(store, two_ranks(range(6), without=3))
     assert rates(store) == [100, 100, None, 100, 100]
     short, after = run_rows(store)[2:4]
-    assert short["reason"] == "1 of 2 ranks are missing from this look"
+    assert short["reason"] == "ranks_missing missing=1 ranks=2"
     assert short["requests_running"] is None
     assert after["window_s"] == after["covered_s"] == pytest.approx(2)
     [window] = rows(store, "FROM run_windows(100)")
@@ -70,7 +70,7 @@ def test_a_rank_that_says_nothing_is_missing_too(store: Store) -> None:
 def test_a_rank_missing_from_the_first_scrape_is_not_counted_as_none(store: Store) -> None:
     put(store, two_ranks(range(4), without=0))
     assert rates(store) == [None, 100, 100]
-    assert run_rows(store)[0]["reason"] == "rank 1 was not there at the look before"
+    assert run_rows(store)[0]["reason"] == "rank_is_new rank=1"
     assert [row["engine_index"] for row in rows(store, "FROM engine_samples ORDER BY ts, engine_index")] == [
         0, 0, 1, 0, 1,
     ]  # fmt: skip
@@ -109,7 +109,7 @@ def test_a_restart_to_a_higher_value_is_a_reset(store: Store) -> None:
     after = [vllm(s, 1000.0 + 50.0 * s, process_start_s=900.0) for s in range(3, 6)]
     put(store, [*before, *after])
     assert rates(store) == [50, 50, None, 50, 50]
-    assert run_rows(store)[2]["reason"] == "counter reset"
+    assert run_rows(store)[2]["reason"] == "counter_reset"
     [totals] = rows(store, "FROM run_totals")
     assert (totals["decode_tokens"], totals["lost_intervals"]) == (None, 1)
 
@@ -126,7 +126,7 @@ def test_tokens_of_a_silence_count_in_the_sums_and_in_no_rate(store: Store) -> N
     assert (totals["decode_tokens"], totals["decode_s"], totals["mean_decode_tps"]) == (5500, 110, 50)
     assert (totals["unseen_tokens"], totals["unseen_s"], totals["lost_intervals"]) == (5250, 105, 0)
     gap = run_rows(store)[2]
-    assert (gap["decode_tps"], gap["activity"], gap["reason"]) == (None, None, "no answer for 105.0 s")
+    assert (gap["decode_tps"], gap["activity"], gap["reason"]) == (None, None, "no_answer seconds=105.0")
     found = queries.windows(store, ["r1"], 2.0)["r1"]
     assert sum(window.tokens or 0 for window in found) == 250
 
@@ -170,26 +170,44 @@ def test_a_torn_scrape_is_no_spike(store: Store, config: Config, has_positions: 
     found = run_rows(store)
     assert max(row["tokens_per_step"] or 0 for row in found) == pytest.approx(5)
     assert max(row["decode_tps"] or 0 for row in found) == pytest.approx(50)
-    assert "contradict each other" in found[5]["reason"]
+    assert found[5]["reason"].startswith("too_many_tokens_a_step ") or found[5]["reason"] == "more_tokens_than_steps"
     assert found[5]["decode_tps"] is found[5]["activity"] is None
     assert rows(store, "FROM run_totals")[0]["decode_tokens"] == 550
 
 
 def test_the_reason_names_the_most_that_a_step_can_give(store: Store) -> None:
     put(store, torn(has_positions=True), Config(engine="vllm"))
-    assert run_rows(store)[5]["reason"] == (
-        "the counters contradict each other: 11.7 tokens per step, where 5 is the most"
-    )
+    assert run_rows(store)[5]["reason"] == ("too_many_tokens_a_step tokens=11.7 most=5")
+
+
+def slot(second: float, decoded: int, calls: float) -> SlotSample:
+    return SlotSample("r1", NOW + timedelta(seconds=second), second, 0, 7, True, decoded, None, None, calls)
+
+
+def test_without_drafts_slots_and_calls_are_one_number_or_none(store: Store) -> None:
+    """A starved server answered for its slots and for its calls at unlike moments: 100 against 54, 175 and 110."""
+    looks = [slot(0, 1, 0), slot(1, 101, 54), slot(2, 201, 229), slot(3, 301, 339)]
+    put(store, looks, Config(engine="llamacpp", argv=("llama-server", "-m", "m.gguf")))
+    found = run_rows(store)
+    assert [row["tokens_per_step"] for row in found] == [None, None, 1.0]
+    assert [row["reason"] for row in found] == [
+        "too_many_tokens_a_step tokens=1.9 most=1",
+        "more_steps_than_tokens",
+        None,
+    ]
+    assert [row["decode_tps"] for row in found] == [100.0] * 3
+
+
+def test_with_drafts_too_a_step_gives_one_token_at_the_least(store: Store) -> None:
+    put(store, [slot(0, 1, 0), slot(1, 51, 10), slot(2, 101, 110)], DRAFTING)
+    assert [row["reason"] for row in run_rows(store)] == [None, "more_steps_than_tokens"]
 
 
 def test_slots_and_calls_that_contradict_each_other_tell_no_steps(store: Store) -> None:
-    def slot(second: float, decoded: int, calls: float) -> SlotSample:
-        return SlotSample("r1", NOW + timedelta(seconds=second), second, 0, 7, True, decoded, None, None, calls)
-
     put(store, [slot(0, 0, 0), slot(1, 50, 10), slot(2, 167, 20), slot(3, 200, 40)], DRAFTING)
     found = run_rows(store)
     assert [row["tokens_per_step"] for row in found] == [5, None, pytest.approx(33 / 20)]
-    assert found[1]["reason"] == "the counters contradict each other: 11.7 tokens per step, where 5 is the most"
+    assert found[1]["reason"] == "too_many_tokens_a_step tokens=11.7 most=5"
 
 
 def test_without_drafts_a_step_gives_one_token(store: Store) -> None:
@@ -204,7 +222,7 @@ def test_without_drafts_a_torn_look_is_told_once_one_token_a_step_is_the_rule(st
     put(store, [vllm(s, 50.0 * s + (40.0 if s == 15 else 0.0), inter_token_count_total=50.0 * s) for s in range(20)])
     found = run_rows(store)
     assert max(row["tokens_per_step"] or 0 for row in found) == 1.0
-    assert "contradict each other: 1.8 tokens per step, where 1 is the most" in found[14]["reason"]
+    assert found[14]["reason"] == "too_many_tokens_a_step tokens=1.8 most=1"
 
 
 # --- windows --------------------------------------------------------------------------------------------------------

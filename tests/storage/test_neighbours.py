@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from analysis.conditions import Span
 from domain import Config, Run
-from samples import Batch, CounterSample, RequestRecord
+from load_records import RequestRecord
+from samples import Batch, CounterSample
 from storage.ask import load_queries
 from storage.store import Store
 

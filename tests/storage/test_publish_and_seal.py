@@ -10,6 +10,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import duckdb
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from domain import Config, Run
 from samples import Batch, Event, GpuSample
 from settings import Settings
+from storage.files import publish
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -75,6 +77,37 @@ def test_the_published_file_has_the_views_macros_and_comments_of_the_store(setti
     for sql in (names, macros):
         own = [tuple(row.values()) for row in store.query(sql).to_pylist()]
         assert published(settings, sql) == own != []
+
+
+@pytest.mark.parametrize(
+    ("made", "stays"),
+    [
+        ("CREATE SCHEMA mine; CREATE VIEW mine.v AS SELECT 1 AS one; CREATE MACRO mine.m(a) AS a + 1", "mine.v"),
+        ('CREATE VIEW raw.v AS SELECT 1 AS one; CREATE VIEW "a""b" AS SELECT 1', "raw.v"),
+        ("CREATE SCHEMA mine; CREATE TABLE mine.t (a INT); CREATE VIEW gone AS FROM mine.t; DROP TABLE mine.t", "runs"),
+    ],
+)
+def test_what_a_person_put_into_the_store_stops_nothing(settings: Settings, made: str, stays: str) -> None:
+    Store.open(settings).close()
+    with duckdb.connect(str(settings.store_path)) as other:
+        other.execute(made)
+    store = Store.open(settings)
+    assert store.query(f"FROM {stays}") is not None
+    store.close()
+    assert published(settings, f"FROM {stays}") == ([] if stays == "runs" else [(1,)])
+
+
+def test_a_template_that_could_not_be_finished_is_written_anew(
+    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save_run(make_run("r1", None))
+    (settings.data_dir / ".monitor.template").unlink()
+    with monkeypatch.context() as full:
+        full.setattr(publish, "make_private", Mock(side_effect=OSError("No space left on device")))
+        with pytest.raises(OSError, match="No space"):
+            store.publish()
+    store.publish()
+    assert published(settings, "SELECT run_id FROM runs") == [("r1",)]
 
 
 def test_rows_of_an_ended_run_are_sealed_and_read_alike(settings: Settings) -> None:

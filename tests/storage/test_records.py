@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from domain import AuditEntry, Share
+import pytest
+
+from domain import AuditEntry, Share, Study
 from settings import Settings
 from storage.reading import published_query
 from storage.store import Store
@@ -56,3 +59,10 @@ def test_a_share_is_open_until_its_end_or_its_revocation() -> None:
     one = share("s1")
     assert one.is_open(NOW) and not one.is_open(one.expires_at)
     assert not one.model_copy(update={"revoked_at": NOW}).is_open(NOW)
+
+
+@pytest.mark.parametrize(("plan", "answer"), [({}, None), ({}, {}), ({"arms": []}, {"answer": "same"})])
+def test_a_study_is_kept_also_with_an_empty_plan(store: Store, plan: dict[str, Any], answer: dict[str, Any]) -> None:
+    study = Study(id="s", title="t", question="which", created_at=NOW, updated_at=NOW, plan=plan, answer=answer)
+    store.save_study(study)
+    assert store.studies() == [study]

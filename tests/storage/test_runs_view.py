@@ -41,11 +41,11 @@ def test_the_version_is_the_log_s_then_the_config_s_then_the_package_s(
     [
         (Speculation(method="mtp"), None, "mtp", None),
         (Speculation(model="org/d", num_tokens=4), {"speculative_method": "draft_model"}, "draft_model", None),
-        (Speculation(model="org/d", num_tokens=4), None, None, "not stated: the engine finds it out"),
+        (Speculation(model="org/d", num_tokens=4), None, None, "method_not_stated"),
         (Speculation(model="[ngram]", num_tokens=4), None, "ngram", None),
         (Speculation(model="yuhuili/EAGLE3-LLaMA3.1-Instruct-8B"), None, "eagle3", None),
         (Speculation(model="yuhuili/EAGLE-LLaMA3-Instruct-8B"), None, "eagle", None),
-        (None, None, None, "no speculation is configured"),
+        (None, None, None, "no_speculation_configured"),
     ],
 )
 def test_no_method_stated_is_not_no_speculation(
@@ -61,7 +61,7 @@ def test_no_method_stated_is_not_no_speculation(
 def test_a_run_without_a_command_does_not_say_that_it_has_no_speculation(store: Store) -> None:
     found = row(store, Config(engine="vllm"))
     assert found["speculates"] is None
-    assert found["speculative_method_reason"] == "how it was started is not known"
+    assert found["speculative_method_reason"] == "start_not_known"
 
 
 def test_a_watched_server_whose_log_tells_its_speculation_has_it(store: Store) -> None:

@@ -22,7 +22,7 @@ from domain import Config, Run
 from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import Settings
-from storage.sandbox.client import ROOT, Sandbox
+from storage.sandbox.client import HELD_UP, ROOT, Sandbox
 from storage.sandbox.job import MIB, Fault, Job, Limits, SqlRefusedError
 from storage.sandbox.statement import check_statement
 from storage.store import Store
@@ -105,6 +105,8 @@ def test_honest_questions_are_answered_from_the_file_and_the_sealed_rows(sandbox
         "SELECT text, row_number() OVER (ORDER BY ts) FROM events UNION ALL (SELECT 'x', 1) ORDER BY 1 LIMIT 3;",
         "FROM events PIVOT (count(*) FOR kind IN ('state'))",
         "-- a comment\nSELECT 1 /* and another */",
+        "EXPLAIN SELECT * FROM runs",
+        " explain  analyze FROM events",
     ],
 )
 def test_what_analysts_write_is_let_through(sandbox: Sandbox, sql: str) -> None:
@@ -130,6 +132,10 @@ STATEMENTS = [
     "CALL pragma_version()",
     "EXPLAIN ANALYZE COPY (SELECT 1) TO '{folder}/x.csv'",
     "EXPLAIN ANALYZE DELETE FROM raw.runs",
+    "EXPLAIN SELECT 1; COPY (SELECT 1) TO '{folder}/x.csv'",
+    "EXPLAIN /**/ ANALYZE COPY (SELECT 1) TO '{folder}/x.csv'",
+    "EXPLAIN EXPLAIN ANALYZE DELETE FROM raw.runs",
+    "EXPLAIN ANALYZE FROM read_text('{secret}')",
     "DELETE FROM raw.runs",
     "UPDATE raw.runs SET name = 'x'",
     "INSERT INTO raw.runs SELECT * FROM raw.runs",
@@ -300,6 +306,22 @@ def test_a_bomb_ends_with_a_sentence(settings: Settings, sql: str) -> None:
 )
 def test_deep_nesting_is_refused(sandbox: Sandbox, sql: str) -> None:
     assert refusal(sandbox, sql).fault in (Fault.STATEMENT, Fault.LIMIT)
+
+
+def test_a_nul_is_refused_in_a_sentence(sandbox: Sandbox) -> None:
+    said = refusal(sandbox, "SELECT 1 \0 AS one")
+    assert said.fault is Fault.STATEMENT and "NUL character" in str(said)
+
+
+@pytest.mark.parametrize(("load", "ended_by", "is_told"), [(99.0, signal.SIGALRM, True), (0.0, signal.SIGALRM, False),
+                                                           (99.0, signal.SIGXCPU, False)])  # fmt: skip
+def test_a_query_that_got_no_time_on_a_busy_machine_is_told_so(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, load: float, ended_by: signal.Signals, is_told: bool
+) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
+    killed = subprocess.CompletedProcess([], -ended_by, b"", b"")
+    said = refusal(Sandbox(settings, lambda *_: killed, HASTY), "SELECT 1")
+    assert str(said).startswith("The query was ended after 3 s") and (HELD_UP in str(said)) is is_told
 
 
 def test_long_answers_are_cut_and_say_so(sandbox: Sandbox) -> None:

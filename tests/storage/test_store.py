@@ -13,7 +13,8 @@ import pytest
 
 from domain import Config, Run, RunState, Speculation, WorkloadSpec
 from engines.base import MetricDefinition
-from samples import Batch, CounterSample, Event, RequestRecord, TailPosition
+from load_records import RequestRecord
+from samples import Batch, CounterSample, Event, TailPosition
 from settings import Settings
 from storage.database import StoreError
 from storage.rows import ROW_TABLES, tables_of

@@ -19,10 +19,12 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from settings import Settings, SettingsError
-from web.access.auth import ROLE_KEY, Access, AuthMiddleware, access_for
+from web.access.access_rules import Access, access_for
+from web.access.auth import ROLE_KEY, AuthMiddleware
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
-from web.access.signing_key import load_api_token, load_secret
+from web.access.signing_key import load_secret
+from web.access.tokens import TokenBook
 
 
 async def tell(request: Request) -> JSONResponse:
@@ -45,7 +47,13 @@ def guarded(access: Access, sessions: SessionBook, shares: ShareBook | None = No
     return Starlette(
         routes=routes,
         middleware=[
-            Middleware(AuthMiddleware, access=access, shares=shares or ShareBook(access.secret, ""), sessions=sessions)
+            Middleware(
+                AuthMiddleware,
+                access=access,
+                shares=shares or ShareBook(access.secret, ""),
+                sessions=sessions,
+                tokens=TokenBook(Path("/nonexistent/tokens.json")),
+            )
         ],
     )
 
@@ -57,7 +65,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def access(settings: Settings) -> Access:
-    return access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path))
+    return access_for(settings, load_secret(settings.secret_path))
 
 
 @pytest.fixture
@@ -111,7 +119,7 @@ def test_a_wrong_token_is_refused_in_the_clients_language(client: httpx.Client) 
 def test_sign_ins_outlive_a_restart_but_tokens_do_not(serve, settings: Settings, access: Access) -> None:
     with serve(guarded(access, SessionBook(settings.sessions_path))) as address:
         cookies = httpx.get(f"http://{address}/?token={access.token}").cookies
-    again = access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path))
+    again = access_for(settings, load_secret(settings.secret_path))
     with serve(guarded(again, SessionBook(settings.sessions_path))) as address:
         assert httpx.get(f"http://{address}/", cookies=cookies).status_code == 200
         assert httpx.get(f"http://{address}/?token={access.token}").status_code == 401
@@ -145,7 +153,7 @@ def test_only_our_own_names_are_answered(client: httpx.Client, host: str, status
 
 def test_the_public_name_and_the_bound_addresses_are_ours(serve, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, host="0.0.0.0", public_url="https://gpu.example/pit")
-    access = access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path))
+    access = access_for(settings, load_secret(settings.secret_path))
     with (
         serve(guarded(access, SessionBook(settings.sessions_path))) as address,
         httpx.Client(base_url=f"http://{address}") as client,

@@ -27,18 +27,20 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         engine = IdealEngine(0.02, drafts=k, start_sd=0.005)
         runs = repeats(engine, "ladder", 3, rng, **SMALL)
         made += [stored(store, facts, k, place * 10 + n).id for n, facts in enumerate(runs)]
-    for module in ("web.compare.sheet", "web.visible", "web.sharing.bundle_button", "web.sharing.share_dialog"):
-        monkeypatch.setattr(f"{module}.services", lambda: _Services(store), raising=False)
-    monkeypatch.setattr("web.context.services", lambda: _Services(store))
+    monkeypatch.setattr("web.context._provided", [_Services(store, tmp_path)])
     monkeypatch.setattr("web.visible.current_role", lambda: "operator")
     monkeypatch.setattr("web.access.auth.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *place, **words: None)  # the page stands here without its app
     yield made
     store.close()
 
 
 class _Services:
-    def __init__(self, store: Store) -> None:
+    fleet = None
+
+    def __init__(self, store: Store, folder: Path) -> None:
         self.store = store
+        self.settings = Settings(data_dir=folder / "data")
 
 
 def page(**params: object) -> AppTest:
@@ -52,11 +54,21 @@ def said(at: AppTest) -> str:
     return " ".join(str(one.proto.body) for one in at.get("html"))
 
 
+def captions(at: AppTest) -> str:
+    return " ".join(str(one.value).replace("\\", "") for one in at.caption)
+
+
+def heads(at: AppTest) -> list[str]:
+    """The arms of the head, as they are read."""
+    labels = [str(one.label) for one in at.button if str(one.key).startswith("arm-")]
+    return [label.replace("*", "").replace("\\", "") for label in labels]
+
+
 def test_the_answer_stands_on_the_page(ids: list[str]) -> None:
     at = page(run=ids)
     assert not at.exception, at.exception
     assert "as fast as" in said(at) and "because tokens per step rose" in said(at)
-    assert "May I say so?" in said(at) and "×3 (baseline)" in said(at)
+    assert "May I say so?" in said(at) and heads(at)[0] == "baseline k 0 ×3"
 
 
 def test_the_objective_of_the_address_is_what_is_compared_by(ids: list[str]) -> None:
@@ -66,9 +78,44 @@ def test_the_objective_of_the_address_is_what_is_compared_by(ids: list[str]) -> 
     assert "There is no objective" in wrong.warning[0].value and not wrong.exception
 
 
+def test_the_margin_of_the_address_is_what_is_judged_by(ids: list[str]) -> None:
+    at = page(run=ids, margin="400%")
+    assert "cannot be '400%'" in at.warning[0].value and not at.exception
+    at = page(run=ids, margin="50%", objective="ttft_ms@1")
+    assert not at.exception and "Differences below 50 % do not matter here." in captions(at)
+    assert "are the same in time to first token, one at a time within 50 %" in said(at)
+    field = at.number_input[0]
+    assert (field.label, field.value) == ("Smallest difference, %", 50.0)
+    field.set_value(4.5).run()
+    assert (at.query_params["margin"], at.query_params["objective"]) == ("0.045", "ttft_ms@1")
+    assert "Differences below 4.5 % do not matter here." in captions(at) and at.number_input[0].value == 4.5
+
+
+def test_a_click_in_the_head_moves_the_baseline(ids: list[str]) -> None:
+    at = page(run=ids)
+    assert heads(at) == ["baseline k 0 ×3", "k 4 ×3"]
+    at.button(key=f"arm-{ids[3]}").click().run()
+    assert heads(at) == ["baseline k 4 ×3", "k 0 ×3"] and not at.exception
+    assert at.query_params["run"] == [*ids[3:], *ids[:3]]
+    assert "k 0 is 0." in said(at)
+
+
+def test_the_head_adds_a_run(ids: list[str]) -> None:
+    at = page(run=[*ids[:2], *ids[3:]])
+    assert heads(at) == ["baseline k 0 ×2", "k 4 ×3"]
+    at.multiselect(key="compare-runs").set_value([*ids[:2], *ids[3:], ids[2]]).run()
+    assert heads(at) == ["baseline k 0 ×3", "k 4 ×3"] and not at.exception
+
+
+def test_a_workload_that_is_not_shared_is_told(ids: list[str]) -> None:
+    at = page(run=ids, workload="five-prompts")
+    assert "No two of these runs were put under the workload" in at.warning[0].value and not at.exception
+    assert "as fast as" in said(at)
+
+
 def test_a_run_left_out_and_all_of_them(ids: list[str]) -> None:
     at = page(run=ids, out=[f"{ids[0]}:somebody compiled"])
-    assert not at.exception and "×2 (baseline)" in said(at)
+    assert not at.exception and heads(at)[0] == "baseline k 0 ×2"
     nothing = page(run=ids, out=[f"{one}:no" for one in ids])
     assert not nothing.exception and "nothing is left to compare" in nothing.info[0].value
 

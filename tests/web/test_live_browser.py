@@ -25,6 +25,11 @@ ROOT = Path(__file__).resolve().parents[2]
 DECODE = "document.querySelector('.lv-wide .lv-plot')"
 DRAWN = "() => document.querySelector('.lv-wide .lv-plot .main-svg') !== null"
 
+AT_30_S = (
+    f"(() => {{ const axis = {DECODE}._fullLayout.xaxis;"
+    f" return {DECODE}.getBoundingClientRect().left + axis._offset + axis.l2p(30); }})()"
+)
+
 
 class Harness:
     """The harness server as a process of its own, on one port through all its lives."""
@@ -133,6 +138,52 @@ def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -
     page.wait_for_function(f"() => {DECODE}._fullLayout.xaxis.range[0] !== {chosen[0][0]}")
 
 
+def test_what_the_reader_chose_is_in_the_address_and_comes_back(page: Page, harness: Harness) -> None:
+    """Also after the script wrote into the address."""
+    open_live(page, harness, "live-1", "ghost-0")
+    drag_zoom(page)
+    page.get_by_label("Log scale").check()
+    page.get_by_label("Lines").select_option("mean of 10 s")
+    page.locator(".lv-chip").last.hover()
+    page.get_by_role("button", name="Show no-speculation-0 alone in the charts").click()
+    expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+&scale=log&smooth=10&hide=live-1$"))
+    page.get_by_role("button", name="Add a word to the address").click()
+    expect(page).to_have_url(re.compile("word=said"))
+    expect(page).to_have_url(re.compile("scale=log&smooth=10&hide=live-1"))
+    chosen = ranges(page)[0]
+    page.reload()
+    page.wait_for_function(DRAWN)
+    assert ranges(page)[0] == pytest.approx(chosen, abs=0.01)
+    assert page.evaluate(f"{DECODE}.layout.yaxis.type") == "log"
+    assert set(page.evaluate(f"{DECODE}.data.map((trace) => trace.name)")) == {"no-speculation-0"}
+    assert sorted(page.evaluate(f"{DECODE}.data.map((trace) => trace.opacity)")) == [0.3, 0.6, 0.6]
+    page.get_by_role("button", name="Show mtp4-kv-fp8-1 in the charts").click()
+    page.wait_for_function(f"() => {DECODE}.data.length === 6")
+
+
+def test_a_chart_is_saved_as_an_image_and_as_its_samples(page: Page, harness: Harness, tmp_path: Path) -> None:
+    open_live(page, harness, "ghost-0", "ghost-1")
+    saved = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        page.get_by_label("Save the chart Decode speed").click()
+        with page.expect_download() as caught:
+            page.locator(".lv-wide").get_by_role("button", name=kind).click()
+        caught.value.save_as(tmp_path / kind)
+        saved[kind] = (tmp_path / kind).read_bytes()
+    assert saved["PNG"].startswith(b"\x89PNG") and len(saved["PNG"]) > 10_000
+    assert b"Decode speed" in saved["SVG"] and b"mtp4-kv-fp8-1" in saved["SVG"]
+    rows = saved["CSV"].decode().splitlines()
+    assert len(rows) == 1 + page.evaluate(f"{DECODE}.data[0].x.length + {DECODE}.data[2].x.length")
+    assert rows[1].split(",")[:2] == ["ghost-0", "no-speculation-0"]
+
+
+def test_what_happened_is_said_at_the_marked_moment(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "ghost-1")
+    page.locator(".lv-wide .lv-plot").dispatch_event("pointermove", {"clientX": page.evaluate(AT_30_S)})
+    expect(page.locator(".lv-at")).to_have_text("at 0:30: mtp4-kv-fp8-1: load five-prompts begins")
+    assert page.evaluate(f"{DECODE}.layout.shapes.map((shape) => shape.x0)") == [220, 30, 40, 60]
+
+
 def test_a_restarted_server_leaves_neither_hole_nor_duplicate(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1", "live-2")
     wait_for_ticks(page)
@@ -195,14 +246,16 @@ def test_one_moment_is_marked_on_all_charts_and_in_the_log(page: Page, harness: 
 
 def test_what_is_unknown_says_why(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-0", "failed", "starting", "silent", "nobody")
-    lane = page.locator(".lv-lane")
+    chip, lane = page.locator(".lv-chip"), page.locator(".lv-lane")
     expect(lane.nth(0)).to_contain_text("no NVIDIA driver on this machine")
     expect(lane.nth(0).locator(".lv-dash").first).to_contain_text("unknown: speculation is off")
-    expect(lane.nth(1)).to_contain_text("no room for the KV cache")
-    expect(lane.nth(1)).to_contain_text("CUDA error: out of memory")
-    expect(lane.nth(2)).to_contain_text("loading weights 34 %")
-    expect(lane.nth(3)).to_contain_text("no samples for")
-    expect(lane.nth(4)).to_contain_text("no run has this id")
+    expect(page.locator(".lv-causes")).to_contain_text("no room for the KV cache")
+    expect(page.locator(".lv-causes")).to_contain_text("CUDA error: out of memory")
+    expect(chip.nth(2)).to_contain_text("loading weights 34 %")
+    expect(chip.nth(2)).not_to_contain_text("unknown")
+    expect(lane.nth(2)).to_be_hidden()
+    expect(chip.nth(3)).to_contain_text("no samples for")
+    expect(chip.nth(4)).to_contain_text("no run has this id")
     expect(page.locator(".lv-absences")).to_contain_text("GPU power (no NVIDIA driver on this machine)")
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
 
@@ -211,6 +264,60 @@ def test_a_run_that_waits_keeps_no_empty_charts_on_the_page(page: Page, harness:
     open_live(page, harness, "live-1", "queued")
     expect(page.locator(".lv-absences")).to_contain_text("GPU power (no NVIDIA driver on this machine)")
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
+    expect(page.get_by_text("1 waits: no-speculation-6")).to_be_visible()
+    expect(page.locator(".lv-chip").nth(1)).to_be_hidden()
+    expect(page.locator(".lv-log").nth(1)).to_be_hidden()
+
+
+CHART_BELOW_STRIP = """() => document.querySelector('.lv-wide').getBoundingClientRect().top
+  - document.querySelector('.lv-strip').getBoundingClientRect().top"""
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_the_chart_begins_right_below_one_row_of_runs(page: Page, harness: Harness, count: int) -> None:
+    open_live(page, harness, *(f"live-{number}" for number in range(count)))
+    assert page.evaluate(CHART_BELOW_STRIP) < 80
+
+
+GEOMETRY = """() => [...document.querySelectorAll('.lv-chart:not([hidden])')].flatMap((chart) => {
+  const title = chart.querySelector('h3');
+  return [chart.getBoundingClientRect().top, title.clientWidth, title.scrollWidth];
+})"""
+
+
+def test_a_marked_moment_moves_no_chart_and_cuts_no_title(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "ghost-0", "ghost-1", "ghost-2", "long", "failed")
+    before = page.evaluate(GEOMETRY)
+    page.locator(".lv-wide .nsewdrag").hover()
+    expect(page.locator(".lv-at")).to_contain_text("at ")
+    expect(page.locator(".lv-wide .lv-readout")).to_contain_text("mtp4-kv-fp8-1")
+    assert page.evaluate(GEOMETRY) == before
+
+
+def test_the_height_follows_a_zoom(page: Page, harness: Harness) -> None:
+    """Of the longer run the stretch after the other's end is lower."""
+    open_live(page, harness, "ghost-0", "ghost-2")
+    whole = page.evaluate(f"{DECODE}._fullLayout.yaxis.range[1]")
+    zoomed = "Plotly.relayout({0}, {{'xaxis.range[0]': 8, 'xaxis.range[1]': 20}})"
+    lowest = (
+        f"Math.max(...{DECODE}.data.flatMap(({{x, y}}) => x.flatMap((at, i) => at >= 8 && at <= 20 ? [y[i]] : [])))"
+    )
+    page.evaluate(zoomed.format(DECODE))
+    page.wait_for_function(f"() => {DECODE}._fullLayout.yaxis.autorange !== true")
+    assert page.evaluate(f"{DECODE}._fullLayout.yaxis.range") == pytest.approx([0, page.evaluate(lowest) * 1.06])
+    page.get_by_role("button", name="Follow again").click()
+    page.wait_for_function(f"() => Math.abs({DECODE}._fullLayout.yaxis.range[1] - {whole}) < 1e-6")
+
+
+def test_a_finger_scrolls_the_page_over_a_chart(browser: Browser, harness: Harness) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    open_live(page, harness, "live-1", "ghost-0")
+    actions = "[...document.querySelectorAll('.lv-wide .lv-plot *')].map((one) => getComputedStyle(one).touchAction)"
+    assert set(page.evaluate(actions)) == {"pan-y"}
+    assert page.evaluate(f"{DECODE}._fullLayout.dragmode") is False
+    context.close()
 
 
 def test_what_the_server_refuses_for_good_is_told_and_not_tried_again(page: Page, harness: Harness) -> None:

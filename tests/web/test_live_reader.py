@@ -50,6 +50,18 @@ def test_its_numbers_are_not_those_of_its_last_seconds(tmp_path: Path) -> None:
         store.close()
 
 
+def test_a_tile_without_a_number_says_why_in_words(tmp_path: Path) -> None:
+    store = Store.open(Settings(data_dir=tmp_path))
+    try:
+        fell = replace(counters(6), generation_tokens_total=1.0)
+        store.write(Batch((*(counters(second) for second in range(6)), fell)))
+        store.save_run(run_with("r1"))
+        tile = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]["decode_tps"]
+        assert (tile["v"], tile["why"]) == (None, "its counters began anew")
+    finally:
+        store.close()
+
+
 def test_a_line_of_the_log_has_its_time_and_a_warning_its_sentence(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text(
@@ -108,10 +120,11 @@ class Hanging:
 
     def __init__(self, over: threading.Event) -> None:
         self.why: str | None = None
+        self.place = None
         self.asked = 0
         self._over = over
 
-    def lines(self, limit: int) -> list[ViewLine]:
+    def lines(self, limit: int, since: int | None) -> list[ViewLine]:
         self.asked += 1
         self._over.wait(60)
         return []

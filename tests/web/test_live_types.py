@@ -8,12 +8,13 @@ from pathlib import Path
 from types import NoneType
 
 import pytest
+from pydantic import BaseModel
 
-from web.live import protocol
+from web.live import foreign_frames, protocol
 
 TYPES = Path(__file__).resolve().parents[2] / "web" / "types" / "live_protocol.d.ts"
 SHAPES = [protocol.Series, protocol.Tile, protocol.PerPosition, protocol.LogLine]
-SHAPES += [protocol.LiveMeta, protocol.LivePart]
+SHAPES += [protocol.LiveNode, protocol.LiveMark, protocol.LiveMeta, protocol.LivePart]
 ALWAYS_SENT = {"cursor"}  # LiveReader gives it in every part
 
 
@@ -38,3 +39,23 @@ def fields_in_python(shape: type) -> dict[str, tuple[bool, bool]]:
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 def test_both_sides_name_the_same_fields(shape: type) -> None:
     assert fields_in_javascript(shape.__name__) == fields_in_python(shape)
+
+
+BELIEVED = [
+    (protocol.Series, foreign_frames._Series),
+    (protocol.Tile, foreign_frames._Tile),
+    (protocol.PerPosition, foreign_frames._PerPosition),
+    (protocol.LogLine, foreign_frames._LogLine),
+    (protocol.LiveNode, foreign_frames._Node),
+    (protocol.LiveMark, foreign_frames._Mark),
+    (protocol.LiveMeta, foreign_frames._Meta),
+    (protocol.LivePart, foreign_frames._Part),
+]
+
+
+@pytest.mark.parametrize(("shape", "believed"), BELIEVED, ids=lambda one: one.__name__)
+def test_nothing_of_the_protocol_is_lost_on_the_way_from_another_pitwall(
+    shape: type, believed: type[BaseModel]
+) -> None:
+    of_the_frame = {"type", "run", "seq", "server_t"} if shape is protocol.LivePart else set()
+    assert set(believed.model_fields) - of_the_frame == set(typing.get_type_hints(shape))

@@ -7,8 +7,9 @@ from pydantic import ValidationError
 from streamlit.testing.v1 import AppTest
 
 from domain import WATCH
-from web.launch.load_params import planned, sentence_of, title_of
+from web.launch.load_params import sentence_of, title_of, words_of
 from workloads import REGISTRY
+from workloads.forecast import forecast
 
 
 def page(workload: str, proposed: dict[str, object]) -> AppTest:
@@ -41,8 +42,24 @@ def test_the_parameters_of_the_run_it_was_taken_from_are_kept_and_one_is_changed
 def test_a_value_that_the_workload_refuses_is_told_and_changes_nothing() -> None:
     at = page("ladder", {})
     at.text_input(key="key-ladder-rungs").set_value("1, many").run()
-    assert "Rungs: " in at.error[0].value
+    assert "Streams at once, rung by rung" in at.error[0].value
     assert at.session_state["chosen"]["rungs"] == [1, 2, 4, 8]
+
+
+def test_a_file_that_cannot_be_planned_is_told_and_changes_nothing() -> None:
+    at = page("own-prompts", {})
+    at.text_input(key="key-own-prompts-file").set_value("/nowhere/prompts").run()
+    assert "/nowhere/prompts cannot be read" in at.error[0].value
+    assert at.session_state["chosen"]["file"] == ""
+
+
+def test_what_may_be_left_out_is_left_out_until_it_is_given() -> None:
+    at = page("traffic", {"arrival": "Poisson"})
+    assert at.session_state["chosen"]["duration_s"] is None
+    at.number_input(key="key-traffic-duration_s").set_value(30.0).run()
+    at.number_input(key="key-traffic-top_k").set_value(40).run()
+    chosen = at.session_state["chosen"]
+    assert (chosen["duration_s"], chosen["top_k"], chosen["top_p"]) == (30.0, 40, None)
 
 
 def test_watching_has_no_parameters() -> None:
@@ -50,7 +67,10 @@ def test_watching_has_no_parameters() -> None:
 
 
 def test_the_plan_is_said_in_requests_and_tokens() -> None:
-    assert planned("five-prompts", {}) == "14 requests and 1 to warm up, at most 11,904 output tokens."
+    assert words_of(forecast("five-prompts", {}, 50.0)) == (
+        "14 requests and 1 to warm up, at most 11,904 output tokens: at least about 2:56 at 50 tok/s a stream."
+    )
+    assert "to begin with, more as it finds out" in words_of(forecast("knee", {}, 50.0))
     with pytest.raises(ValidationError) as refused:
         REGISTRY["ladder"].params_type.model_validate({"tokens": 0})
     assert sentence_of(refused.value) == "Tokens: Input should be greater than or equal to 1."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,16 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from settings import Settings
-from web.access.auth import ROLE_KEY, SESSION_HEADER, Access, AuthMiddleware, access_for
+from tests.web.standing_clock import Clock
+from web.access.access_rules import Access, access_for
+from web.access.auth import ROLE_KEY, SESSION_HEADER, AuthMiddleware
 from web.access.sessions import NOTE_USE_EVERY, UNUSED_FOR, SessionBook, browser_of
 from web.access.shares import ShareBook
+from web.access.tokens import TokenBook
 
 SECRET = b"a secret of more than enough length"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 Serve = Callable[[Any], AbstractContextManager[str]]
-
-
-class Clock:
-    """Stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 11, 20, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 async def tell(request: Request) -> JSONResponse:
@@ -62,12 +55,13 @@ def book(tmp_path: Path, clock: Clock) -> SessionBook:
 
 @pytest.fixture
 def access(tmp_path: Path) -> Access:
-    return access_for(Settings(data_dir=tmp_path), SECRET, api_token="none of theirs")
+    return access_for(Settings(data_dir=tmp_path), SECRET)
 
 
 @pytest.fixture
-def client(serve: Serve, access: Access, book: SessionBook) -> Iterator[httpx.Client]:
-    gate = Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""), sessions=book)
+def client(serve: Serve, access: Access, book: SessionBook, tmp_path: Path) -> Iterator[httpx.Client]:
+    tokens = TokenBook(tmp_path / "tokens.json")
+    gate = Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""), sessions=book, tokens=tokens)
     routes = [Route("/{rest:path}", tell), WebSocketRoute("/ws/live", echo)]
     app, said = Starlette(routes=routes, middleware=[gate]), {"user-agent": FIREFOX}
     with serve(app) as address, httpx.Client(base_url=f"http://{address}", headers=said) as client:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +24,17 @@ from websockets.sync.client import connect
 from domain import Share
 from settings import Settings
 from storage.store import Store
-from web.access.auth import LINK_IS_OVER, ROLE_KEY, SHARE_KEY, AuthMiddleware, access_for
+from tests.web.standing_clock import Clock
+from web.access.access_rules import access_for
+from web.access.auth import LINK_IS_OVER, ROLE_KEY, SHARE_KEY, AuthMiddleware
 from web.access.expiring_socket import SocketUntil
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook, share_url
+from web.access.tokens import TokenBook
 
 SECRET = b"a secret of more than enough length"
 WEEK = timedelta(days=7)
 Serve = Callable[[Any], AbstractContextManager[str]]
-
-
-class Clock:
-    """Stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 11, 20, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 async def tell(request: Request) -> JSONResponse:
@@ -77,14 +70,23 @@ def book(store: Store, clock: Clock) -> ShareBook:
 
 @pytest.fixture
 def client(serve: Serve, book: ShareBook, tmp_path: Path) -> Iterator[httpx.Client]:
-    access = access_for(Settings(data_dir=tmp_path, host="0.0.0.0"), SECRET, api_token="none of theirs")
+    access = access_for(Settings(data_dir=tmp_path, host="0.0.0.0"), SECRET)
     sessions = SessionBook(tmp_path / "sessions.json")
     routes = [
         Route("/{rest:path}", tell, methods=["GET", "POST", "PUT"]),
         *(WebSocketRoute(path, echo) for path in ("/ws/live", "/ws/other")),
     ]
     app = Starlette(
-        routes=routes, middleware=[Middleware(AuthMiddleware, access=access, shares=book, sessions=sessions)]
+        routes=routes,
+        middleware=[
+            Middleware(
+                AuthMiddleware,
+                access=access,
+                shares=book,
+                sessions=sessions,
+                tokens=TokenBook(tmp_path / "tokens.json"),
+            )
+        ],
     )
     with serve(app) as address, httpx.Client(base_url=f"http://{address}") as client:
         yield client
@@ -104,7 +106,7 @@ def test_a_link_leads_to_its_runs_as_a_viewer(client: httpx.Client, book: ShareB
     assert forged == {"role": "viewer", "share": share.id, "headers": [share.id]}
 
 
-def test_a_viewer_passes_named_doors_only_and_changes_nothing(client: httpx.Client, book: ShareBook) -> None:
+def test_a_viewer_passes_named_routes_only_and_changes_nothing(client: httpx.Client, book: ShareBook) -> None:
     follow(client, book, book.make(["a"], "live", WEEK, "operator"))
     opened = {path: client.get(path).status_code for path in ("/", "/live", "/run", "/_stcore/health", "/static/x.js")}
     closed = {

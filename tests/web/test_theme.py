@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from web import theme
+
+STYLE = Path(theme.__file__).parent / "static" / "pitwall.css"
 
 
 def luminance(color: str) -> float:
@@ -51,3 +56,11 @@ def test_three_digits(value: float | None, text: str) -> None:
 )
 def test_duration(seconds: float | None, text: str) -> None:
     assert theme.duration(seconds) == text
+
+
+def test_every_rule_of_the_style_is_whole() -> None:
+    """A browser passes over what stands outside of a rule, and with it the rule behind."""
+    style = re.sub(r"/\*.*?\*/", "", STYLE.read_text(), flags=re.S)
+    outside = re.sub(r"@media[^{}]+\{\s*\}", "", re.sub(r"[^{};@]+\{[^{}]*\}", "", style))
+    assert not outside.strip()
+    assert not re.search(r":root\s{2,}", style)

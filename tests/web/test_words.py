@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +11,12 @@ import pytest
 from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
 from web.compare.guard_words import STANDINGS, TITLES, WORDS
-from web.words import UNKNOWN, why
+from web.words import UNKNOWN, told_by_view, why
 
+ROOT = Path(__file__).resolve().parents[2]
+VIEWS = ROOT / "storage/views"
+# A text behind THEN or ELSE whose CASE is a reason: lower case and underscores, values behind it.
+REASON = re.compile(r"(?:THEN|ELSE)\s+'([a-z]+_[a-z_]+(?: \w+=)?)'")
 VALUES: dict[Code, dict[str, Any]] = {
     Code.TOO_FEW_WINDOWS: {"active": 1, "windows": 4, "fewest": 3},
     Code.STEPS_MISSING: {"missing": 1, "active": 4},
@@ -18,6 +24,17 @@ VALUES: dict[Code, dict[str, Any]] = {
     Code.NO_REQUEST_OF_KIND: {"concurrency": 4},
     Code.NO_STEADY_PART: {"concurrency": 8},
     Code.TOO_FEW_REQUESTS: {"requests": 12, "fewest": 100},
+    Code.INPUTS_UNKNOWN: {"inputs": ("total_s",)},
+    Code.CONFIG_NOT_READ: {"why": "there is none"},
+    Code.ATTENTION_NOT_READ: {"model_type": "mamba"},
+    Code.TOO_FEW_FOR_BANDS: {"windows": 4, "fewest": 12},
+    Code.TOO_FEW_STARTS: {"starts": 1, "fewest": 2},
+    Code.PHASES_OVERLAP: {"phases_s": 12.0, "total_s": 10.0},
+    Code.NO_ANSWER: {"seconds": "7.6"},
+    Code.TOO_MANY_TOKENS_A_STEP: {"tokens": "11.7", "most": "5"},
+    Code.RANKS_MISSING: {"missing": "1", "ranks": "2"},
+    Code.RANK_IS_NEW: {"rank": "1"},
+    Code.RANK_SILENT: {"rank": "1", "seconds": "30"},
 }
 
 
@@ -31,3 +48,17 @@ def test_no_words_are_kept_for_a_reason_that_is_gone() -> None:
     assert set(UNKNOWN) == set(Code)
     assert set(TITLES) == set(WORDS) == set(RowCode)
     assert set(STANDINGS) == set(Standing)
+
+
+def test_every_code_of_a_view_has_words_and_stands_in_the_document() -> None:
+    written = [code for file in VIEWS.rglob("*.sql") for code in REASON.findall(file.read_text())]
+    codes = {code.split()[0] for code in written}
+    document = (ROOT / "docs/reasons.md").read_text()
+    assert len(codes) > 20 and codes <= set(Code)
+    assert codes == set(re.findall(r"^\| `(\w+)`", document, re.MULTILINE))
+
+
+def test_a_reason_of_a_view_is_read_with_its_values() -> None:
+    assert told_by_view("no_answer seconds=7.6") == "no answer for 7.6 s"
+    assert told_by_view("rank_silent rank=1 seconds=30") == "rank 1 has logged nothing for 30 s"
+    assert told_by_view("NVML is not there") == "NVML is not there" and told_by_view(None) is None

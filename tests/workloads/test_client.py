@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 import pytest
 
 from demo.presets import free_ports
-from samples import RequestRecord
+from load_records import RequestRecord
 from tests.demo_engine import DemoServer
 from tests.workloads.servers import DONE, HEAD, chunk, event, read_request, sends, serving, text_event
-from workloads.client import Place, Target, exchange, open_client, record_of, request_body
+from workloads.client import Place, Target, exchange, record_of, request_body
 from workloads.plan import PlannedRequest
 from workloads.reading import StreamReading
+from workloads.sending import open_session
 
 REQUEST = PlannedRequest("Code", "Write.", {"max_tokens": 60, "temperature": 0.0, "seed": 7, "ignore_eos": True})
 SILENCE_S = 2.0
@@ -28,8 +29,8 @@ def target_at(base_url: str, **fields: object) -> Target:
 
 
 async def send(target: Target) -> RequestRecord:
-    async with open_client() as client:
-        return record_of(target, REQUEST, PLACE, await exchange(client, target, REQUEST))
+    async with open_session() as session:
+        return record_of(target, REQUEST, PLACE, await exchange(session, target, REQUEST))
 
 
 def send_to_fake(*pieces: bytes, hold_open: bool = False, **fields: object) -> RequestRecord:
@@ -119,9 +120,15 @@ def test_times_are_those_of_the_clock_given() -> None:
 
 
 ERROR_500 = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 9\r\n\r\nno memory"
+PACKED = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
+ELSEWHERE = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
+ENDLESS = [chunk(b"data: " + b"x" * (1 << 20)), *[chunk(b"x" * (1 << 20))] * 17]
 FAILURES = [
+    ("malformed", "is packed (gzip)", [PACKED, chunk(b"\x1f\x8b")], False),
+    ("malformed", "more than 16 MiB in one event", [HEAD, *ENDLESS], False),
+    ("http", "HTTP 302", [ELSEWHERE], False),
     ("http", "HTTP 500: no memory", [ERROR_500], False),
-    ("closed", "RemoteProtocolError", [], False),
+    ("closed", "ServerDisconnectedError", [], False),
     ("closed", "", [HEAD, text_event("a")], False),  # dies inside the chunked body
     ("closed", "without a finish reason, after 1 chunks", [HEAD, text_event("a"), chunk(b"")], False),
     ("malformed", "not an event of the API", [HEAD, text_event("a"), chunk(b"data: {\"choi\n\n"), DONE], False),
@@ -132,7 +139,7 @@ FAILURES = [
     ("http", "too long", [HEAD, chunk(b'error: {"message":"too long"}\n\n'), DONE], False),
     ("stalled", "no event for 2 s, after 0 chunks", [], True),
     ("stalled", "no event for 2 s, after 1 chunks", [HEAD, text_event("a")], True),
-    ("closed", "RemoteProtocolError", [b"SSH-2.0-OpenSSH\r\n"], False),
+    ("closed", "ClientResponseError", [b"SSH-2.0-OpenSSH\r\n"], False),
 ]  # fmt: skip
 
 
@@ -204,9 +211,9 @@ def test_no_connection_is_used_twice_and_no_proxy_is_asked(monkeypatch: pytest.M
             writer.write(HEAD + text_event("a", "stop") + DONE)
 
     async def run() -> list[str | None]:
-        async with serving(answer) as base_url, open_client() as client:
+        async with serving(answer) as base_url, open_session() as session:
             target = target_at(base_url)
-            return [(await exchange(client, target, REQUEST)).error_text for _ in range(3)]
+            return [(await exchange(session, target, REQUEST)).error_text for _ in range(3)]
 
     assert asyncio.run(run()) == [None, None, None]
     assert len(set(connections)) == 3

@@ -11,14 +11,15 @@ import pytest
 
 from collectors.counter_look import counter_look
 from domain import utc_now
-from samples import Load, LoadCounters, LoadPhase, RequestRecord
+from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from tests.demo_engine import DemoServer
 from tests.workloads.servers import DONE, HEAD, event, sends, serving, text_event
-from workloads.client import Place, Target, exchange, open_client, record_of
+from workloads.client import Place, Target, exchange, record_of
 from workloads.five_prompts import FIVE_PROMPTS
 from workloads.job import Job
 from workloads.plan import Phase, PlannedRequest
 from workloads.records import Line, parse_line
+from workloads.sending import open_session
 from workloads.start import run_job
 
 PARAMS = {"requests": 4, "tokens": 40, "warmup_tokens": 5}
@@ -83,9 +84,9 @@ def send(*pieces: bytes) -> RequestRecord:
     place = Place("r-0", "load-1", "measure", "Run 1/1", 1, 3, 2, 0, 1, 0.0)
 
     async def run() -> RequestRecord:
-        async with serving(sends(*pieces)) as base_url, open_client() as client:
+        async with serving(sends(*pieces)) as base_url, open_session() as session:
             target = Target(run_id="r", workload="w", base_url=base_url, model="m", utc_now=utc_now)
-            return record_of(target, request, place, await exchange(client, target, request))
+            return record_of(target, request, place, await exchange(session, target, request))
 
     return asyncio.run(run())
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 from pydantic import ValidationError
 
 from domain import WATCH
 from workloads import REGISTRY, spec_for
+from workloads.plan import Endpoint
 
 
 def test_five_prompts_are_the_five_of_the_source() -> None:
@@ -40,9 +42,17 @@ def test_a_spec_says_every_parameter_and_survives_json(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-@pytest.mark.parametrize("change", [{"seed": 8}, {"endpoint": "completions"}])
-def test_the_hash_tells_what_is_sent_apart(name: str, change: dict[str, object]) -> None:
-    assert spec_for(name, change).prompt_set_hash != spec_for(name).prompt_set_hash
+def test_the_hash_tells_what_is_sent_apart(name: str) -> None:
+    endpoints = get_args(REGISTRY[name].params_type.model_fields["endpoint"].annotation)
+    changes = [{}, {"seed": 8}, *({"endpoint": endpoint} for endpoint in endpoints if endpoint != "chat")]
+    assert len({spec_for(name, change).prompt_set_hash for change in changes}) == len(changes)
+
+
+def test_tools_and_images_are_of_chats_alone() -> None:
+    chat_only = {
+        name for name in REGISTRY if REGISTRY[name].params_type.model_fields["endpoint"].annotation != Endpoint
+    }
+    assert chat_only == {"tool-matrix", "vision"}
 
 
 def test_the_hash_moves_with_limits_temperatures_and_concurrency() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from demo.model import ModelFiles
 from demo.presets import free_ports
-from samples import RequestRecord
+from load_records import RequestRecord
 from tests.demo_engine import ROOT, DemoServer, running_demo, wait_until
 from workloads import REGISTRY
 from workloads.prepare import COMMAND_LINE
@@ -104,7 +104,8 @@ def test_a_real_run_counts_what_the_server_counts(demo_server: DemoServer, tmp_p
     assert {row.extra["collapse"]["words"] > 0 for row in rows[1:]} == {True}
     assert job.progress | {"updated_at": ""} == {
         "run_id": "run-1", "workload": "demo-stream", "state": "done", "phase": None, "done": 5, "total": 5,
-        "errors": 0, "remaining_s": 0.0, "updated_at": "",
+        "errors": 0, "output_tokens": 205, "looping": 0, "looping_since_word": None,
+        "remaining_s": 0.0, "updated_at": "",
     }  # fmt: skip
 
 
@@ -139,17 +140,17 @@ def test_sigterm_records_what_is_in_flight_as_cancelled(demo_server: DemoServer,
 
 @pytest.mark.engine
 def test_a_pause_sends_nothing_until_it_goes_on(demo_server: DemoServer, tmp_path: Path) -> None:
-    job = Job(tmp_path, demo_server.base_url, params=SMALL | {"tokens": 300})
+    job = Job(tmp_path, demo_server.base_url, params=SMALL | {"tokens": 2000})
     process = job.start()
-    wait_until(lambda: len(job.rows) == 1)
+    wait_until(lambda: bool(job.rows) and demo_server.counters()["requests_processing"] == 1)
     process.send_signal(signal.SIGUSR1)
-    wait_until(lambda: len(job.rows) == 2)  # the one in flight ends as ever
+    wait_until(lambda: job.progress["state"] == "paused" and demo_server.counters()["requests_processing"] == 0)
     sent_before = demo_server.counters()["prompt_tokens_total"]
-    wait_until(lambda: job.progress["state"] == "paused" and job.progress["done"] == 2)
-    assert demo_server.counters()["prompt_tokens_total"] == sent_before
+    wait_until(lambda: job.progress["done"] == len(job.rows))  # the one in flight has ended as ever
+    assert demo_server.counters()["prompt_tokens_total"] == sent_before and 1 < len(job.rows) < 5
     process.send_signal(signal.SIGUSR2)
     assert process.wait(60) == 0
-    assert [row.completion_tokens for row in job.rows] == [5, 300, 300, 300, 300]
+    assert [row.completion_tokens for row in job.rows] == [5, 2000, 2000, 2000, 2000]
 
 
 @pytest.mark.engine
@@ -192,7 +193,10 @@ def test_rows_are_the_fields_of_a_record_and_nothing_else(broken_server: str, tm
     sent = [line for line in lines if "record" not in line]
     assert set(sent[0]) == set(RequestRecord.__dataclass_fields__)
     assert sent[0]["sent_at"].endswith("+00:00")
-    assert [line["record"] for line in lines if "record" in line] == ["load", "load_phase", "load_phase"]
+    kinds = [line["record"] for line in lines if "record" in line]
+    assert kinds == ["load", "load_phase", "load_phase", *["result"] * 4], (
+        "two kinds of prompt, their requests and failures"
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from samples import RequestRecord
+from load_records import RequestRecord
 from workloads.summary import summary
 
 RECORD = RequestRecord(

@@ -1,22 +1,19 @@
-"""The gate before every door: who asks, from where, and in which role.
+"""The check before every route: who asks, from where, and in which role.
 
 Pure ASGI, so that WebSockets pass through it as HTTP does. Order of the checks: `/healthz` is open;
 a Host that is not ours is DNS rebinding (403); a foreign Origin on a WebSocket or a change is
 cross-site (403); the operator's token or a share's link becomes a cookie (303); without a valid cookie, 401.
-Programs bring the API token as a bearer token instead, which opens `/api/` alone.
-A viewer passes only where VIEWER_DOORS say so, changes nothing, and is put out when the share ends, as an operator is
-whose session ends.
+Programs bring a token instead, as a bearer token, which opens only the routes of its scopes below `/api/`.
+A viewer passes only where VIEWER_ROUTES say so, changes nothing, and is put out when the share ends, as an operator is
+whose session ends and a program whose token does.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
-import secrets
-import socket
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -24,34 +21,36 @@ import streamlit as st
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Scope_
 
 from domain import Share
-from settings import Settings
-from web.access.addresses import host_is_ours, origin_is_ours, origin_of
+from web.access.access_rules import Access
+from web.access.addresses import host_is_ours, origin_is_ours
+from web.access.api_routes import API_ROUTES, bearer, is_from_here, why_not_pass
 from web.access.expiring_socket import SocketUntil, without_install_path
-from web.access.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown
+from web.access.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown, unknown_program
 from web.access.sessions import SIGNED_OUT, Session, SessionBook
 from web.access.shares import ShareBook
+from web.access.tokens import TOKEN_IS_OVER, ApiToken, Scope, TokenBook
 from web.server.headers import with_security_headers
 
-Role = Literal["operator", "viewer"]
-ROLES: tuple[Role, ...] = ("operator", "viewer")
+Role = Literal["operator", "viewer", "program"]
+ROLES: tuple[Role, ...] = ("operator", "viewer", "program")
 ROLE_KEY = "pitwall.role"  # in the ASGI scope
 SHARE_KEY = "pitwall.share"  # in the ASGI scope: the share of a viewer
+TOKEN_KEY = "pitwall.token"  # in the ASGI scope: the token of a program
 ROLE_HEADER = "x-pitwall-role"  # how a page script learns it: only the gate can set it
 SHARE_HEADER = "x-pitwall-share"
 SESSION_HEADER = "x-pitwall-session"
 COOKIE_SECONDS = 365 * 24 * 3600  # the session book decides, and needs no new cookie at each use
 LINK_IS_OVER = "This link is over."
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # What a viewer may ask for, by the first part of the path.
-VIEWER_DOORS = {"live", "compare", "run", "static", "assets", "media", "component", "favicon.png"}
+VIEWER_ROUTES = {"live", "compare", "replay", "run", "static", "assets", "media", "component", "favicon.png"}
 VIEWER_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # of Streamlit's own
 VIEWER_COMPONENTS = "/_stcore/bidi-components/"
 VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
-API_DOORS = "/api/"
 ONLY_LOOK = "A link that was shared is for looking only."
 
 
@@ -62,51 +61,7 @@ class Visitor:
     role: Role
     share: Share | None = None  # of a viewer, always
     session: Session | None = None  # of a browser that is signed in
-
-
-@dataclass(frozen=True)
-class Access:
-    """What the gate goes by: the token of this start, the signing secret, and the names we are reached by."""
-
-    secret: bytes = field(repr=False)
-    api_token: str = field(repr=False)  # of programs; outlives this start
-    cookie_name: str
-    hosts: frozenset[str]
-    any_address: bool = False  # listens on every interface: any IP literal may name us
-    public_origin: str | None = None
-    base_path: str = ""
-    url: str = ""  # where we are reached, for links
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
-
-    def cookie(self, kind: str, is_https: bool) -> str:
-        """The name of the cookie of a sign-in ('') or of a share; by TLS it is bound to this very host name."""
-        return ("__Host-" if is_https else "") + self.cookie_name + kind
-
-
-def access_for(settings: Settings, secret: bytes, api_token: str, base_path: str = "") -> Access:
-    """The access rules that these settings mean, with a fresh operator token."""
-    public = settings.public_url
-    wildcard = settings.host in {"0.0.0.0", "::"}
-    hosts = {*LOOPBACK_NAMES, settings.host.lower()}
-    if wildcard:
-        hosts |= {socket.gethostname().lower(), socket.getfqdn().lower()}
-    if public and public.host:
-        hosts.add(public.host.strip("[]").lower())
-    return Access(
-        secret=secret,
-        api_token=api_token,
-        cookie_name=f"pitwall-{folder_id(secret)}",
-        hosts=frozenset(hosts),
-        any_address=wildcard,
-        public_origin=origin_of(str(public)) if public else None,
-        base_path=base_path,
-        url=settings.url_under(base_path),
-    )
-
-
-def folder_id(secret: bytes) -> str:
-    """What tells this data folder from others, so that two Pitwalls of one host name keep their cookies apart."""
-    return hashlib.sha256(b"cookie " + secret).hexdigest()[:12]
+    token: ApiToken | None = None  # of a program, always
 
 
 def current_role() -> Role | None:
@@ -124,9 +79,12 @@ def current_session_id() -> str | None:
     return st.context.headers.get(SESSION_HEADER)
 
 
-def may_see(scope: Scope, run_ids: Iterable[str]) -> bool:
+def may_see(scope: Scope_, run_ids: Iterable[str]) -> bool:
     """Whether whoever sent this request, as the gate found, may see all of these runs."""
     share: Share | None = scope[SHARE_KEY]
+    token: ApiToken | None = scope[TOKEN_KEY]
+    if token:
+        return Scope.LIVE in token.scopes
     return scope[ROLE_KEY] == "operator" or (share is not None and set(run_ids) <= set(share.run_ids))
 
 
@@ -137,13 +95,16 @@ def _as_role(said: object) -> Role | None:
 class AuthMiddleware:
     """ASGI middleware that answers whoever may not pass, and tells the others' role to what is behind it."""
 
-    def __init__(self, app: ASGIApp, access: Access, shares: ShareBook, sessions: SessionBook) -> None:
+    def __init__(
+        self, app: ASGIApp, access: Access, shares: ShareBook, sessions: SessionBook, tokens: TokenBook
+    ) -> None:
         self._app = app
         self._access = access
         self._shares = shares
         self._sessions = sessions
+        self._tokens = tokens
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope_, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
@@ -158,7 +119,7 @@ class AuthMiddleware:
         else:
             await answer(scope, receive, send)
 
-    async def _let_in(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor | None) -> None:
+    async def _let_in(self, scope: Scope_, receive: Receive, send: Send, visitor: Visitor | None) -> None:
         """Pass the request on; a WebSocket lasts no longer than the share or the session that opened it."""
         until = self._until(visitor) if scope["type"] == "websocket" and visitor else None
         if until is None:
@@ -176,21 +137,24 @@ class AuthMiddleware:
     def _until(self, visitor: Visitor) -> tuple[Coroutine[None, None, None], Callable[[], bool], str] | None:
         """What waits for a visitor's end, what asks whether it has come, and the words for it."""
         share, session, shares, sessions = visitor.share, visitor.session, self._shares, self._sessions
+        token, tokens = visitor.token, self._tokens
+        if token:
+            return tokens.wait_for_end(token), lambda: tokens.why_over(token) is not None, TOKEN_IS_OVER
         if session:
             return sessions.wait_for_end(session.id), lambda: not sessions.is_open(session.id), SIGNED_OUT
         if share:
             return shares.wait_for_end(share.id), lambda: shares.find_open(share.id) is None, LINK_IS_OVER
         return None
 
-    def _is_open(self, scope: Scope) -> bool:
+    def _is_open(self, scope: Scope_) -> bool:
         return scope["type"] == "http" and self._path(scope) == "/healthz"
 
-    def _path(self, scope: Scope) -> str:
+    def _path(self, scope: Scope_) -> str:
         """The path as the routes know it, below the base path."""
         path: str = scope["path"]
         return path.removeprefix(self._access.base_path) if path.startswith(f"{self._access.base_path}/") else "/"
 
-    def _refusal(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> Response | None:
+    def _refusal(self, scope: Scope_, headers: Headers, visitor: Visitor | None) -> Response | None:
         """The answer of the gate itself, or None for whoever may pass."""
         if not host_is_ours(headers.get("host"), self._access.hosts, self._access.any_address):
             return forbidden(headers, "This Host name is not one that Pitwall is reached by; set PITWALL_PUBLIC_URL.")
@@ -204,50 +168,51 @@ class AuthMiddleware:
         if scope["type"] == "http" and self._path(scope).startswith("/share/"):
             return self._shared(scope, headers)
         if visitor is None:
-            return self._stranger(scope, headers, query)
+            return self._refuse_anonymous(scope, headers, query)
+        if visitor.role != "viewer" and self._path(scope).startswith(API_ROUTES):
+            is_secret_line = self._is_https(scope, headers) or is_from_here(scope)
+            why = why_not_pass(self._path(scope), visitor.token, is_secret_line)
+            return forbidden(headers, why) if why else None
         return None if visitor.role == "operator" or self._is_for_viewers(scope) else forbidden(headers, ONLY_LOOK)
 
-    def _is_for_viewers(self, scope: Scope) -> bool:
-        """Whether a viewer may pass here: what is not named stays closed, later doors too."""
+    def _is_for_viewers(self, scope: Scope_) -> bool:
+        """Whether a viewer may pass here: what is not named stays closed, routes that are added later too."""
         path = self._path(scope)
         if scope["type"] == "websocket":
             return path in VIEWER_SOCKETS
-        is_named = path == "/" or path.split("/")[1] in VIEWER_DOORS or path in VIEWER_CORE
+        is_named = path == "/" or path.split("/")[1] in VIEWER_ROUTES or path in VIEWER_CORE
         return scope["method"] in SAFE_METHODS and (is_named or path.startswith(VIEWER_COMPONENTS))
 
-    def _stranger(self, scope: Scope, headers: Headers, query: list[tuple[str, str]]) -> Response:
+    def _refuse_anonymous(self, scope: Scope_, headers: Headers, query: list[tuple[str, str]]) -> Response:
         """Why nobody is let in here: a program without its token, a wrong token, a share that is over, or nothing."""
-        if self._path(scope).startswith(API_DOORS):
-            return unknown(headers, query, HOW_PROGRAMS_SIGN_IN)
+        if self._path(scope).startswith(API_ROUTES):
+            return unknown_program(self._why_over(headers) or HOW_PROGRAMS_SIGN_IN)
         if any(name == "token" for name, _ in query):
             return unknown(headers, query, WRONG_TOKEN)
         if self._cookie(scope, headers, "-share"):
             return over(headers, status_code=401)
         return unknown(headers, query, "")
 
-    def _visitor(self, scope: Scope, headers: Headers) -> Visitor | None:
-        """The operator where a cookie or a program's token proves it, else the viewer of an open share."""
-        if self._brings_api_token(scope, headers):
-            return Visitor("operator")
+    def _visitor(self, scope: Scope_, headers: Headers) -> Visitor | None:
+        """The program that brings an open token; else the operator that a cookie proves, or an open share's viewer."""
+        if self._path(scope).startswith(API_ROUTES) and "authorization" in headers:
+            token = self._tokens.find(bearer(headers))
+            return Visitor("program", token=token) if token and self._tokens.why_over(token) is None else None
         if session := self._sessions.use(self._cookie(scope, headers, "")):
             return Visitor("operator", session=session)
         share = self._shares.read_token(self._cookie(scope, headers, "-share"))
         return Visitor("viewer", share) if share else None
 
-    def _cookie(self, scope: Scope, headers: Headers, kind: str) -> str:
+    def _why_over(self, headers: Headers) -> str | None:
+        """What to say to whoever brings a token that was one."""
+        token = self._tokens.find(bearer(headers)) if "authorization" in headers else None
+        return self._tokens.why_over(token) if token else None
+
+    def _cookie(self, scope: Scope_, headers: Headers, kind: str) -> str:
         name = self._access.cookie(kind, self._is_https(scope, headers))
         return cookie_parser(headers.get("cookie", "")).get(name, "")
 
-    def _brings_api_token(self, scope: Scope, headers: Headers) -> bool:
-        """Whether a program shows its token at a door for programs; elsewhere the token opens nothing."""
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        return (
-            self._path(scope).startswith(API_DOORS)
-            and scheme.lower() == "bearer"
-            and _same(given.strip(), self._access.api_token)
-        )
-
-    def _signed_in(self, scope: Scope, headers: Headers, query: Iterable[tuple[str, str]]) -> Response:
+    def _signed_in(self, scope: Scope_, headers: Headers, query: Iterable[tuple[str, str]]) -> Response:
         kept = [(name, value) for name, value in query if name != "token"]
         # A path of two leading slashes would be read as another host.
         path = "/" + quote(scope["path"].lstrip("/\\"), safe="/")
@@ -256,7 +221,7 @@ class AuthMiddleware:
             token = self._sessions.make(headers.get("user-agent", ""))
         return self._moved(path, kept, ("", token), COOKIE_SECONDS, self._is_https(scope, headers))
 
-    def _shared(self, scope: Scope, headers: Headers) -> Response:
+    def _shared(self, scope: Scope_, headers: Headers) -> Response:
         """A link that was shared becomes a viewer's cookie and the page it was made on."""
         token = self._path(scope).removeprefix("/share/")
         share = self._shares.read_token(token)
@@ -278,7 +243,7 @@ class AuthMiddleware:
         answer.headers["cache-control"] = "no-store"
         return answer
 
-    def _is_https(self, scope: Scope, headers: Headers) -> bool:
+    def _is_https(self, scope: Scope_, headers: Headers) -> bool:
         """Whether the browser came by TLS, which a proxy in front of us may have ended."""
         return (
             scope["scheme"] in ("https", "wss")
@@ -286,7 +251,7 @@ class AuthMiddleware:
         )
 
 
-def _with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
+def _with_visitor(scope: Scope_, visitor: Visitor | None) -> Scope_:
     """The scope with the role and share we found, and none that the client claimed."""
     ours = [(name, value) for name, value in scope["headers"] if not name.lower().startswith(b"x-pitwall-")]
     if visitor:
@@ -300,6 +265,7 @@ def _with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
         "headers": ours,
         ROLE_KEY: visitor.role if visitor else None,
         SHARE_KEY: visitor.share if visitor else None,
+        TOKEN_KEY: visitor.token if visitor else None,
     }
 
 

@@ -9,7 +9,7 @@ from web.access.signin_page import signin_page
 
 LINK_IS_OVER = "This link has been revoked, is past its end, or was cut short: ask whoever sent it for a new one."
 WRONG_TOKEN = "This token is not the one of this start."
-HOW_PROGRAMS_SIGN_IN = "Programs send 'Authorization: Bearer <token>' with the token in api.token in the data folder."
+HOW_PROGRAMS_SIGN_IN = "Programs send 'Authorization: Bearer <token>' with a token of `./pitwall token make`."
 HOW_TO_SIGN_IN = "Open the URL that Pitwall printed at its start once; it carries the token and leaves a cookie."
 
 
@@ -43,3 +43,8 @@ def unknown(headers: Headers, query: list[tuple[str, str]], reason: str) -> Resp
         answer = JSONResponse({"error": words}, status_code=401)
     answer.headers["cache-control"] = "no-store"
     return answer
+
+
+def unknown_program(reason: str) -> Response:
+    """The answer to a program without a token that opens anything."""
+    return JSONResponse({"error": reason}, status_code=401, headers={"cache-control": "no-store"})

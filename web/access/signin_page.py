@@ -1,4 +1,4 @@
-"""The page that the gate shows to a browser it does not know."""
+"""The plain page of the gate to a browser it does not know, and of an address that has no page."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ main {{ max-width: 26rem; padding: 1.5rem; }}
 h1 {{ font-size: 1.35rem; font-weight: 650; margin: 0 0 .5rem; }}
 form + p {{ margin-top: 1rem; }}
 p {{ margin: 0 0 1rem; color: var(--muted); }}
+a {{ color: inherit; }}
 label {{ display: block; font-weight: 600; margin-bottom: .25rem; }}
 input, button {{ font: inherit; padding: .5rem .75rem; border: 1px solid var(--muted); border-radius: 6px;
   background: transparent; color: inherit; box-sizing: border-box; }}
@@ -41,11 +42,15 @@ def _form(kept: list[tuple[str, str]]) -> str:
     )
 
 
-def signin_page(title: str, text: str, form: list[tuple[str, str]] | None) -> str:
-    """HTML of the page; `form` holds the query parameters to keep through the sign-in, None means no form."""
+def signin_page(title: str, text: str, form: list[tuple[str, str]] | None, home: str | None = None) -> str:
+    """HTML of the page; `form` holds the query parameters to keep through the sign-in, None means no form.
+
+    `home` is the address of the first page, for whoever may see it.
+    """
+    link = f'<p><a href="{escape(home)}">To the first page</a></p>' if home else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pitwall</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1><p>{escape(text)}</p>"
-        f"{'' if form is None else _form(form)}</main></body></html>"
+        f"{link}{'' if form is None else _form(form)}</main></body></html>"
     )

@@ -1,4 +1,4 @@
-"""The secrets in the data folder: made once, kept, readable by their owner alone."""
+"""The signing secret in the data folder: made once, kept, readable by its owner alone."""
 
 from __future__ import annotations
 
@@ -23,17 +23,6 @@ def load_secret(path: Path) -> bytes:
             f"{path} is not a signing key: delete it to have a new one made (everybody signs in again)."
         )
     return secret
-
-
-def load_api_token(path: Path) -> str:
-    """What programs send as `Authorization: Bearer <token>`; text, so that `$(cat api.token)` is enough.
-
-    Raises SettingsError when the folder cannot be written or the file is too short for a token.
-    """
-    token = _kept(path, secrets.token_urlsafe(KEY_BYTES).encode()).decode("ascii").strip()
-    if len(token) < KEY_BYTES:
-        raise SettingsError(f"{path} is not an API token: delete it to have a new one made.")
-    return token
 
 
 def _kept(path: Path, fresh: bytes) -> bytes:

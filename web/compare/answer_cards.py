@@ -47,16 +47,16 @@ def _strips(answer: Comparison, colors: Colors, span: float) -> str:
     assert judged
     baseline, other = relative_values(answer)
     rows = [
-        _row("baseline", "1", strip(baseline, span, 1.0), colors[answer.pair.baseline.id]),
-        _row("this arm", f"{judged.ratio:.2f}×", strip(other, span, judged.ratio, judged.interval)),
+        _row("baseline", "1", strip(baseline, span, answer.margin, 1.0), colors[answer.pair.baseline.id]),
+        _row("this arm", f"{judged.ratio:.2f}×", strip(other, span, answer.margin, judged.ratio, judged.interval)),
     ]
-    rows += [_factor(factor, span, "×" if place else "=") for place, factor in enumerate(answer.factors)]
+    rows += [_factor(factor, span, answer.margin, "×" if place else "=") for place, factor in enumerate(answer.factors)]
     return f'<dl class="pw-strips">{"".join(rows)}</dl>'
 
 
-def _factor(factor: Ratio, span: float, sign: str) -> str:
+def _factor(factor: Ratio, span: float, margin: float, sign: str) -> str:
     title = f"{sign} {FACTOR_TITLES[factor.name]}"
-    return _row(title, f"{factor.ratio:.2f}×", strip([], span, factor.ratio, factor.interval))
+    return _row(title, f"{factor.ratio:.2f}×", strip([], span, margin, factor.ratio, factor.interval))
 
 
 def _row(title: str, value: str, drawn: str, color: int | None = None) -> str:

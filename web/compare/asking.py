@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from analysis.evidence.objectives import Objective, UnknownObjectiveError, parse_objective
 from analysis.guard import DECLARABLE, RowCode
-from reports.comparison import Asking
+from analysis.verdict import MARGIN, UnknownMarginError, parse_margin
+from analysis.workload import UnknownWorkloadError, Workload
+from domain import Run
+from reports.comparison import Asking, ComparisonReport, comparison_of
+from storage.ask.queries import Asked
 
 OBJECTIVE, DECLARED, APART, OUT = "objective", "compare", "apart", "out"
+MARGIN_NAME, WORKLOAD = "margin", "workload"
 SEPARATOR = ":"
 LONGEST_REASON = 200
 NO_REASON = "no reason was given"
@@ -19,12 +25,20 @@ NO_REASON = "no reason was given"
 def asked_by_address() -> tuple[Asking, list[str]]:
     """The asking of this address, and one sentence for each part of it that says nothing."""
     params = st.query_params
-    objective, problems = _objective(params.get(OBJECTIVE))
+    (objective, problems), (margin, no_margin) = _objective(params.get(OBJECTIVE)), _margin(params.get(MARGIN_NAME))
     words = params.get_all(DECLARED)
     declared = frozenset(code for code in DECLARABLE if code.value in words)
     problems += [f"{word[:40]!r} cannot be declared as what is compared." for word in words if word not in declared]
     apart, out = frozenset(params.get_all(APART)), dict(map(_left_out, params.get_all(OUT)))
-    return Asking(objective, declared, apart, out), problems
+    return Asking(objective, declared, apart, out, margin, params.get(WORKLOAD)), problems + no_margin
+
+
+def answered(store: Asked, runs: Sequence[Run], asking: Asking) -> tuple[ComparisonReport, list[str]]:
+    """The comparison; where the workload asked for is not shared, that of the proposed one, and a sentence."""
+    try:
+        return comparison_of(store, runs, asking), []
+    except UnknownWorkloadError as error:
+        return comparison_of(store, runs, replace(asking, workload=None)), [str(error)]
 
 
 def _objective(name: str | None) -> tuple[Objective | None, list[str]]:
@@ -34,6 +48,13 @@ def _objective(name: str | None) -> tuple[Objective | None, list[str]]:
         return None, [str(error)]
 
 
+def _margin(text: str | None) -> tuple[float, list[str]]:
+    try:
+        return (parse_margin(text) if text else MARGIN), []
+    except UnknownMarginError as error:
+        return MARGIN, [str(error)]
+
+
 def _left_out(word: str) -> tuple[str, str]:
     run_id, _, reason = word.partition(SEPARATOR)
     return run_id, reason[:LONGEST_REASON] or NO_REASON
@@ -41,6 +62,16 @@ def _left_out(word: str) -> tuple[str, str]:
 
 def set_objective(objective: Objective) -> None:
     st.query_params[OBJECTIVE] = objective.name
+
+
+def set_workload(workload: Workload) -> None:
+    """Another workload has objectives of its own: the address proposes one again."""
+    st.query_params[WORKLOAD] = workload.id
+    st.query_params.pop(OBJECTIVE, None)
+
+
+def set_margin(margin: float) -> None:
+    st.query_params[MARGIN_NAME] = f"{margin:g}"
 
 
 def set_declared(codes: Sequence[RowCode]) -> None:

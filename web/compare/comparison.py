@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from analysis.facts import RunFacts
 from reports.evidence import Evidence
+from reports.run_metrics import client_speeds
 from reports.run_report import RunReport
 from web import markup
 from web.compare.source_line import standing_cell
@@ -38,7 +40,7 @@ class Metric(NamedTuple):
 METRICS = (
     Metric(
         "Decode speed, mean",
-        "Tokens over seconds of the active windows: tokens per step × steps/s, and what the verdict is about",
+        "Tokens over seconds of decoding: tokens per step × steps/s, and what the verdict is about",
         lambda f: _factor(f, "decode_tps", "tok/s"),
     ),
     Metric(
@@ -53,17 +55,17 @@ METRICS = (
     ),
     Metric(
         "Decode speed, typical",
-        "Median of the active windows, and their middle half (p25 to p75)",
+        "Median of the decoding intervals, and their middle half (p25 to p75)",
         lambda f: Cell(f.summary.typical_tps, "tok/s", why(f.summary.reason), _middle_half(f)),
     ),
     Metric(
         "Decode speed, peak",
-        "99th percentile of the active windows",
+        "99th percentile of the decoding intervals",
         lambda f: Cell(f.summary.peak_tps, "tok/s", why(f.summary.reason)),
     ),
     Metric(
         "Decode speed, floor",
-        "10th percentile of the active windows",
+        "10th percentile of the decoding intervals",
         lambda f: Cell(f.summary.floor_tps, "tok/s", why(f.summary.reason)),
     ),
     Metric(
@@ -84,19 +86,29 @@ METRICS = (
 )
 
 
-def evidence_table(reports: Sequence[RunReport], evidence: Sequence[Evidence]) -> str:
-    """What each run's numbers rest on: windows, requests, and whether its log and its counters agree."""
+def evidence_table(reports: Sequence[RunReport], evidence: Sequence[Evidence], machines: Mapping[str, str]) -> str:
+    """What each run's numbers rest on: machine, windows, requests, whether log and counters agree."""
     head = ["", *(markup.named(f.run.name, f.run.color) for f in reports)]
-    body = [[markup.hint("Active windows", ACTIVE), *(_windows(f) for f in reports)]]
+    body = [["Machine", *(_machine(machines.get(f.run.machine_id)) for f in reports)]]
+    body.append([markup.hint("Active windows", ACTIVE), *(_windows(f) for f in reports)])
     body.append(["Requests", *(requests_words(f) for f in reports)])
     body.append(["Log and counters", *(standing_cell(one) for one in evidence)])
     return markup.table(head, body)
 
 
-def number_tiles(report: RunReport) -> str:
+def _machine(title: str | None) -> str:
+    return markup.text(title) if title else markup.number(DASH, why="an imported file does not tell its machine")
+
+
+def number_tiles(report: RunReport, facts: RunFacts) -> str:
     """The numbers that are known, large, and below them in one line those that are not, with the reasons."""
     cells = [(metric, metric.cell(report)) for metric in METRICS]
-    tiles = [(markup.hint(m.title, m.meaning), _cell(cell)) for m, cell in cells if cell.value is not None]
+    tiles = [
+        (markup.hint(named.title, named.meaning), markup.number(three_digits(value), named.unit))
+        for named, value in client_speeds(facts)
+        if value is not None
+    ]
+    tiles += [(markup.hint(m.title, m.meaning), _cell(cell)) for m, cell in cells if cell.value is not None]
     if report.time_to_ready_s is not None:
         tiles.append(("Time to ready", markup.number(duration(report.time_to_ready_s))))
     if report.requests.sent:

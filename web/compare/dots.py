@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from analysis.compare import MARGIN, Comparison
+from analysis.compare import Comparison
 from analysis.replicates import Ratio
 from web.compare.sentence import values_of
 
@@ -34,10 +34,14 @@ def relative_values(answer: Comparison) -> tuple[list[float], list[float]]:
 
 
 def strip(
-    values: Sequence[float], span: float, mean: float | None = None, interval: tuple[float, float] | None = None
+    values: Sequence[float],
+    span: float,
+    margin: float,
+    mean: float | None = None,
+    interval: tuple[float, float] | None = None,
 ) -> str:
-    """One strip on a logarithmic scale from 1/e^span to e^span, 1 in the middle."""
-    band = _box("pw-band", 1 / (1 + MARGIN), 1 + MARGIN, span)
+    """One strip on a logarithmic scale from 1/e^span to e^span, 1 in the middle; what does not matter is shaded."""
+    band = _box("pw-band", 1 / (1 + margin), 1 + margin, span) if margin else ""
     bar = _box("pw-interval", *interval, span) if interval else ""
     dots = "".join(f'<span class="pw-dot" style="left:{_place(value, span):.2f}%"></span>' for value in values)
     middle = f'<span class="pw-mean" style="left:{_place(mean, span):.2f}%"></span>' if mean else ""

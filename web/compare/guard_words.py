@@ -18,6 +18,7 @@ TITLES: Mapping[RowCode, str] = {
     RowCode.SETTINGS: "Other settings",
     RowCode.SAMPLING: "Sampling on the server",
     RowCode.HARDWARE: "Machine and GPUs",
+    RowCode.GPU_LIMITS: "GPU limits",
     RowCode.WORKLOAD: "Workload",
     RowCode.PROMPTS: "Prompts",
     RowCode.CONCURRENCY: "Concurrency",
@@ -83,6 +84,33 @@ def _hardware(values: Values, names: Names) -> str:
     gpus = [None if gpu is None else ", ".join(gpu) or "no GPU" for gpu in values["gpus"]]
     same = "one machine" if machines[0] == machines[1] else f"machines {pair_words(machines)}"
     return f"{same}, {pair_words(gpus)}" if any(gpu is not None for gpu in gpus) else same
+
+
+LIMIT_WORDS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "power_limit_w": ("power limit", "{:.0f} W".format),
+    "application_clock_mhz": ("application clock", "{:.0f} MHz".format),
+    "mig": ("MIG", lambda one: "on" if one else "off"),
+    "ecc": ("ECC", lambda one: "on" if one else "off"),
+    "persistence": ("persistence mode", lambda one: "on" if one else "off"),
+    "driver": ("driver", str),
+}
+
+
+def _gpu_limits(values: Values, names: Names) -> str:
+    told = [
+        f"{title} {pair_words([_limit(one, form) for one in values['fields'][name]])}"
+        for name, (title, form) in LIMIT_WORDS.items()
+        if name in values["fields"] and name not in values.get("unknown", ())
+    ]
+    if unknown := values.get("unknown"):
+        told.append(f"not looked at: {', '.join(LIMIT_WORDS[name][0] for name in unknown)}")
+    return "; ".join(told) + (": the slices are not told" if values.get("sliced") else "")
+
+
+def _limit(runs: Sequence[Any], form: Callable[[Any], str]) -> str:
+    """Of an arm's runs and their GPUs each value once."""
+    each = dict.fromkeys(value for run in runs for value in run or (None,))
+    return " or ".join("not told" if value is None else form(value) for value in each)
 
 
 def _workload(values: Values, names: Names) -> str:
@@ -161,6 +189,7 @@ MEASURES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "throttle_bits": ("NVML reasons", hex),
     "power_capped": ("held at the power limit", lambda one: "yes" if one else "no"),
     "sm_clock_mhz_median": ("MHz (median)", "{:.0f}".format),
+    "memory_clock_mhz_median": ("MHz of its memory (median)", "{:.0f}".format),
     "other_gpu_utilization": ("of the time others used its GPUs", percent),
     "other_gpu_memory_bytes": ("GiB held by others", lambda one: f"{one / 2**30:.1f}"),
 }
@@ -206,6 +235,7 @@ WORDS: Mapping[RowCode, Callable[[Values, Names], str]] = {
     RowCode.SETTINGS: _fields,
     RowCode.SAMPLING: _fields,
     RowCode.HARDWARE: _hardware,
+    RowCode.GPU_LIMITS: _gpu_limits,
     RowCode.WORKLOAD: _workload,
     RowCode.PROMPTS: _prompts,
     RowCode.CONCURRENCY: _concurrency,

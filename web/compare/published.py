@@ -8,6 +8,7 @@ import streamlit as st
 
 from commands.presets import SHIPPED, read_presets
 from reference.published import Number, Published, load_published
+from reference.tables import PublishedTable, Shown, published_tables
 from web import markup
 from web.actions import is_operator
 from web.theme import DASH
@@ -81,6 +82,7 @@ def published_group() -> None:
     """Published configurations beside each other, chosen by the address or by hand; nothing is concluded from them."""
     published = load_published()
     st.subheader(TITLE)
+    tables_as_published()
     asked = [key for key in st.query_params.get_all(PARAMETER) if key in published]
     chosen = st.multiselect(
         "Published configurations to read beside the runs",
@@ -99,6 +101,29 @@ def published_group() -> None:
         st.html(numbers_table([published[key] for key in chosen]))
         with st.expander("What the sources state of these configurations"):
             st.html(statements_table([published[key] for key in chosen]))
+
+
+def tables_as_published() -> None:
+    """The tables by which the documents compare and choose, each number with its line and its doubts."""
+    with st.expander("Tables as published: what the documents compare, and what they call best"):
+        st.caption("The documents' own winners, under their own conditions; Pitwall judges none of them.")
+        for one in published_tables():
+            st.markdown(f"**{markup.markdown_text(one.title)}** · {markup.markdown_text(one.source)}")
+            st.html(published_table(one))
+
+
+def published_table(one: PublishedTable) -> str:
+    """One table as markup, its doubts below it."""
+    notes = Footnotes()
+    rows = [[markup.text(name), *(_shown_cell(cell, notes) for cell in cells)] for name, cells in one.rows]
+    return markup.table([markup.text(word) for word in one.head], rows, wraps=True) + notes.below()
+
+
+def _shown_cell(cell: Sequence[Shown], notes: Footnotes) -> str:
+    if not cell:
+        return _unsaid()
+    words = "<br>".join(markup.text(one.words) + notes.marks(one.number.doubts if one.number else ()) for one in cell)
+    return f"{words} <small>line {cell[0].line}</small>"
 
 
 def numbers_table(chosen: Sequence[Published]) -> str:

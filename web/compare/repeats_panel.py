@@ -8,9 +8,13 @@ import streamlit as st
 
 from analysis.arms import Arm
 from analysis.guard import DECLARABLE, RowCode
-from reports.comparison import Asking, ComparisonReport
+from analysis.verdict.margin import LEAST, MOST
+from domain import Run
+from reports.comparison import Asking, ComparisonReport, offered_repeats
 from web.compare import asking as address
 from web.compare.guard_words import TITLES
+from web.compare.report_notes import workload_titles
+from web.context import services
 from web.markup import markdown_text
 
 UNKNOWN_WORDS: Mapping[str, str] = {
@@ -38,28 +42,47 @@ def objective_picker(report: ComparisonReport) -> None:
         st.rerun()
 
 
-def baseline_picker(report: ComparisonReport, picked: Sequence[str]) -> None:
-    """Which arm the others are held against: its runs come first in the address."""
-    arms = {arm.id: arm for arm in report.arms}
-    first = report.arms[0].id
-    names = {arm_id: arm.name for arm_id, arm in arms.items()}
-    chosen = st.selectbox("Baseline", list(arms), format_func=names.__getitem__, help="The others are held against it.")
-    if chosen != first:
-        own = {run.run_id for run in arms[chosen].runs}
-        st.query_params["run"] = sorted(picked, key=lambda run_id: run_id not in own)
+def workload_picker(report: ComparisonReport) -> None:
+    """Whose loads are compared, where the runs share several workloads."""
+    if report.workload is None or len(report.workloads) < 2:
+        return
+    titles, options = workload_titles(report.workloads), list(report.workloads)
+    told = "The loads of one workload are compared; others on the same server starts do not count."
+    at = options.index(report.workload)
+    chosen = st.selectbox("Workload", options, index=at, format_func=titles.__getitem__, help=told)
+    if chosen != report.workload:
+        address.set_workload(chosen)
         st.rerun()
 
 
-def offer_repeats(report: ComparisonReport, picked: Sequence[str]) -> None:
+def margin_input(report: ComparisonReport) -> None:
+    """The smallest difference that matters."""
+    told = "The smallest difference that matters: an arm is better or worse beyond it, and the same within it."
+    low, high, now = (100 * share for share in (LEAST, MOST, report.margin))
+    percent = st.number_input("Smallest difference, %", low, high, now, 0.5, format="%g", help=told, width=180)
+    if abs(percent - now) > 1e-6:
+        address.set_margin(percent / 100)
+        st.rerun()
+
+
+def tell_earlier(report: ComparisonReport) -> None:
+    """Whose spread between starts serves where an arm has a single one."""
+    if report.earlier:
+        names = ", ".join(dict.fromkeys(run.name for run in report.earlier))
+        words = f"How much one start differs from the next is taken from earlier repeats under the same load: {names}."
+        st.caption(markdown_text(words))
+
+
+def offer_repeats(report: ComparisonReport, runs: Sequence[Run]) -> None:
     """Runs of the store that repeat an arm and were not picked: one click adds them."""
-    offered = [run_id for arm in report.arms for run_id in report.offered.get(arm.id, ()) if run_id not in picked]
+    offered = offered_repeats(services().store, runs, report)
     if not offered:
         return
     words = f"{len(offered)} more run{'s repeat' if len(offered) > 1 else ' repeats'} these configurations"
     left, right = st.columns([3, 1], vertical_alignment="center")
     left.caption(f"{words}: with {'them' if len(offered) > 1 else 'it'} the answer rests on more server starts.")
     if right.button("Add as repeats", icon=":material/library_add:"):
-        st.query_params["run"] = [*picked, *offered]
+        st.query_params["run"] = [*(run.id for run in runs), *offered]
         st.rerun()
 
 
@@ -85,7 +108,7 @@ def _declare(asking: Asking) -> None:
 
 
 def _arm(arm: Arm, asking: Asking, names: Mapping[str, str]) -> None:
-    st.markdown(f"**{markdown_text(arm.name)}** \u2013 {_starts(len(arm.runs))}")
+    st.markdown(f"**{markdown_text(arm.name)}** \u2013 {_starts(len(arm.starts))}")
     if arm.unknown and len(arm.runs) > 1:
         missing = ", ".join(UNKNOWN_WORDS[one] for one in arm.unknown)
         st.caption(f"Held together by its machine and its command, for {missing} is not known.")

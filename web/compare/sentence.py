@@ -9,12 +9,11 @@ from analysis.compare import Comparison
 from analysis.evidence.objectives import Objective
 from analysis.guard import Row, RowCode, Standing
 from analysis.replicates import OF_THE_RUN, Ratio
-from analysis.verdict import Answer, Judgement
+from analysis.verdict import Answer, Judgement, margin_words
 from web.compare.guard_words import TITLES, percent, row_words
 from web.theme import three_digits
 from web.words import Names, why
 
-SAME_FACTOR = 0.02  # a factor within 2 % of 1 is told as unchanged
 FACTOR_TITLES = {"tokens_per_step": "tokens per step", "steps_per_s": "steps/s", "running": "requests in flight"}
 
 
@@ -54,7 +53,8 @@ def _better_or_worse(answer: Comparison, judged: Judgement, a: str, b: str) -> s
 
 def _same(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
     low, high = judged.equivalence or (judged.ratio, judged.ratio)
-    return f"{b} and {a} are the same in {answer.pair.objective.title}, within {low:.3f}× to {high:.3f}×."
+    limit = margin_words(answer.margin)
+    return f"{b} and {a} are the same in {answer.pair.objective.title} within {limit}: {low:.3f}× to {high:.3f}×."
 
 
 def _different(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
@@ -64,8 +64,8 @@ def _different(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
 
 
 def _unknown(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
-    seen = f"{judged.ratio:.2f}× seen"
-    return f"Not known yet whether {b} differs from {a}: {seen}, {_between(judged)}{_more(judged)}."
+    seen, limit = f"{judged.ratio:.2f}× seen", margin_words(answer.margin)
+    return f"Not known yet whether {b} differs from {a} by {limit} or more: {seen}, {_between(judged)}{_more(judged)}."
 
 
 def _seen_once(answer: Comparison, judged: Judgement, a: str, b: str) -> str:
@@ -133,14 +133,18 @@ def left_out_words(answer: Comparison) -> str | None:
     """'Requests that do not count: 12 of the warm-up, 1 that failed.'; None where requests are no evidence."""
     if answer.pair.objective.kind in OF_THE_RUN:
         return None
-    words = {"warmup": "of the warm-up", "failed": "that failed", "unmatched": "that not all runs ended"}
-    told = [f"{count} {words[name]}" for name, count in answer.left_out.items()]
-    return f"Requests that do not count: {', '.join(told)}." if told else None
+    words = {"warmup": "of the warm-up", "failed": "that failed", "unmatched": "that not all runs can tell"}
+    told = [f"{answer.left_out[name]} {words[name]}" for name in words if name in answer.left_out]
+    said = [f"Requests that do not count: {', '.join(told)}."] if told else []
+    if silent := answer.left_out.get("starts"):
+        said.append(f"{_starts(silent)} gave no value.")
+    return " ".join(said) or None
 
 
-def factor_words(factor: Ratio) -> str:
+def factor_words(factor: Ratio, margin: float) -> str:
+    """'steps/s fell to 0.80×'; one nearer to 1 than the smallest difference that matters stayed the same."""
     title = FACTOR_TITLES[factor.name]
-    if abs(factor.ratio - 1.0) <= SAME_FACTOR:
+    if is_small(factor.ratio, margin):
         return f"{title} stayed the same ({factor.ratio:.2f}×)"
     return f"{title} {'rose' if factor.ratio > 1 else 'fell'} to {factor.ratio:.2f}×"
 
@@ -151,18 +155,21 @@ def _because(ratio: float, answer: Comparison) -> str:
         reason = why(answer.no_factors)
         return f"; the cause is not known{f' ({reason})' if reason else ''}" if _has_factors(answer) else ""
     by_size = sorted(answer.factors, key=lambda one: -abs(math.log(one.ratio)))
-    causes = [one for one in by_size if (one.ratio > 1) == (ratio > 1) and not _is_same(one)] or by_size[:1]
+    large = [one for one in by_size if not is_small(one.ratio, answer.margin)]
+    causes = [one for one in large if (one.ratio > 1) == (ratio > 1)] or by_size[:1]
     others = [one for one in by_size if one not in causes]
-    told = ", because " + " and ".join(map(factor_words, causes))
-    return told + "".join(f", {'while' if _is_same(one) else 'although'} {factor_words(one)}" for one in others)
+    told = ", because " + " and ".join(factor_words(one, answer.margin) for one in causes)
+    said = [f", {'although' if one in large else 'while'} {factor_words(one, answer.margin)}" for one in others]
+    return told + "".join(said)
 
 
 def _has_factors(answer: Comparison) -> bool:
     return answer.pair.objective.terms.unit == "tok/s"
 
 
-def _is_same(factor: Ratio) -> bool:
-    return abs(factor.ratio - 1.0) <= SAME_FACTOR
+def is_small(ratio: float, margin: float) -> bool:
+    """Whether it is nearer to 1 than the smallest difference that matters."""
+    return ratio > 0 and abs(math.log(ratio)) <= math.log1p(margin)
 
 
 def _between(judged: Judgement) -> str:

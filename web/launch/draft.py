@@ -24,6 +24,7 @@ from commands.write import CommandError, command_of, shell_text
 from domain import WATCH, Config, JsonValue, Run, WorkloadSpec
 from engines import BY_NAME
 from web.launch.config_fields import Field, Value, value_of, with_value
+from web.launch.host_choice import start_from
 from workloads import REGISTRY
 from workloads.five_prompts import FIVE_PROMPTS
 from workloads.stream import DEMO_STREAM
@@ -153,6 +154,7 @@ def take(config: Config, origin: str, preset: Preset | None = None, workload: Wo
 
 def take_run(run: Run) -> None:
     take(run.config, f"the run {run.name}", workload=run.workload)
+    start_from(run.on_host)
 
 
 def _put(draft: Draft) -> None:

@@ -23,7 +23,9 @@ JOBS = "import-jobs"
 ROUND = "import-round"  # a new one empties the drop zone
 WORDS = (
     "Server logs of vLLM, SGLang, llama.cpp or TensorRT-LLM, plain, .gz or .zst, also as docker or journalctl print "
-    "them, and bundles of Pitwall. Each becomes a run like any other; one that is known goes on where it ended."
+    "them, and bundles of Pitwall. Each becomes a run like any other; one that is known goes on where it ended. "
+    "Results of llama-benchy, vllm bench serve, sglang.bench_serving, GuideLLM, AIPerf, lm-eval, BFCL and EvalScope, "
+    "and tables as people publish them, become loads of a run of their own, or of the one you name."
 )
 
 
@@ -35,6 +37,7 @@ class Choices(NamedTuple):
     name: str
     zone: str
     day: date | None
+    run: str
 
 
 def import_form() -> None:
@@ -56,7 +59,9 @@ def _choices() -> Choices:
     left, right = st.columns(2)
     return Choices(
         uploads=uploads,
-        path=left.text_input("Or the path of a file on this machine", placeholder="/var/log/vllm.log.gz"),
+        path=left.text_input(
+            "Or the path of a file, or of a tool's folder, on this machine", placeholder="/var/log/vllm.log.gz"
+        ),
         name=right.text_input("Name of the run", placeholder="made of engine and model", key="import-name"),
         zone=left.text_input(
             "Time zone of stamps that name none", placeholder="as the file's date shows, else this machine's"
@@ -66,6 +71,9 @@ def _choices() -> Choices:
             value=None,
             help="For stamps without a year; a dropped file brings no date, so that without a day today is taken.",
         ),
+        run=left.text_input(
+            "Run that results belong to", placeholder="a new one", help="The id of a run, as its page's address has it."
+        ),
     )
 
 
@@ -73,7 +81,7 @@ def _hand_in(choices: Choices) -> None:
     """Give every file to the inbox, or say why not."""
     require_operator()
     path = Path(choices.path.strip()).expanduser() if choices.path.strip() else None
-    if path is not None and not path.is_file():
+    if path is not None and not (path.is_file() or path.is_dir()):
         st.error(markdown_text(f"There is no file {path}."))
         return
     try:
@@ -113,6 +121,7 @@ def _job(path: Path, shown_name: str, choices: Choices, zone: str | None, is_upl
         zone=zone,
         dated=chosen or (now if is_upload else None),
         is_upload=is_upload,
+        run=choices.run.strip() or None,
     )
 
 

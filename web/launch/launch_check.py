@@ -10,13 +10,15 @@ from analysis.config_diff import differing_fields
 from collectors.gpu_now import look_at_gpus
 from commands.presets import Needs, PresetError, save_preset
 from domain import Config
-from launcher.checks.requirements import Gpu, GpuFacts, find_doubts, find_lacks, find_unknowns
+from launcher.checks.requirements import find_doubts, find_lacks, find_unknowns, gpu_facts
+from launcher.remote.orders import Lacks
 from storage.store import Store
 from web import audit, markup
 from web.actions import require_operator
 from web.context import services
 from web.launch import draft
 from web.launch.draft import Draft
+from web.launch.host_choice import HERE, chosen_host, lacks_there, show_lacks
 from web.launch.source_picker import shelf
 from web.markup import markdown_text
 from web.picker import labels
@@ -42,28 +44,21 @@ def lacks() -> None:
     for path, why in edited.still_required.items():
         st.error(f"**{path}** is required. {markdown_text(why)}")
     config = edited.config.model_copy(update={"model": None}) if edited.makes_model else edited.config
-    found, doubts, unknown = _look(config.model_dump_json(), edited.needs.model_dump_json())
-    if doubts:
-        st.info("**It may fail, or wait**\n" + "\n".join(f"- {markdown_text(one)}" for one in doubts))
-    if found:
-        st.warning("**This machine lacks**\n" + "\n".join(f"- {markdown_text(one)}" for one in found))
+    if label := chosen_host():
+        lacks_there(label, config, edited.needs)
     else:
-        st.caption("This machine has what the command names.")
-    if unknown:
-        st.caption("Not known before the start: " + " ".join(map(markdown_text, unknown)))
+        show_lacks(_look(config.model_dump_json(), edited.needs.model_dump_json()), HERE)
 
 
 @st.cache_data(ttl=LOOKED_S, show_spinner=False)
-def _look(config: str, needs: str) -> tuple[list[str], list[str], list[str]]:
-    stated, wanted, facts = Config.model_validate_json(config), Needs.model_validate_json(needs), gpu_facts()
-    lacks = find_lacks(stated, wanted, facts, Path.cwd(), services().supervisor.live_runs())
-    return lacks, find_doubts(stated, wanted, facts, Path.cwd()), find_unknowns(stated, wanted, facts)
-
-
-def gpu_facts() -> GpuFacts:
-    """This machine's GPUs as their driver tells them, or why they are not known."""
-    now = look_at_gpus()
-    return GpuFacts([Gpu(**{name: gpu.get(name) for name in Gpu._fields}) for gpu in now.gpus], now.reason)
+def _look(config: str, needs: str) -> Lacks:
+    stated, wanted, here = Config.model_validate_json(config), Needs.model_validate_json(needs), Path.cwd()
+    facts = gpu_facts(look_at_gpus())
+    return Lacks(
+        lacks=tuple(find_lacks(stated, wanted, facts, here, services().supervisor.live_runs())),
+        doubts=tuple(find_doubts(stated, wanted, facts, here)),
+        unknown=tuple(find_unknowns(stated, wanted, facts)),
+    )
 
 
 def changes() -> None:

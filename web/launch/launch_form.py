@@ -12,6 +12,7 @@ from web import audit, places
 from web.actions import require_operator
 from web.context import services
 from web.launch import draft
+from web.launch.host_choice import chosen_host
 from web.launch.load_form import choose_load
 from web.markup import markdown_text
 from workloads import spec_for
@@ -26,7 +27,7 @@ def launch() -> None:
         name = st.text_input("Name", placeholder="made from what matters")
         left, right = st.columns([3, 2])
         url = left.text_input("Ready when this URL answers 200", placeholder=default_ready_url(config))
-        timeout_s = right.number_input("Give up without progress for, s", min_value=5, value=600, step=30)
+        timeout_s = right.number_input("Startup timeout without progress, s", min_value=5, value=600, step=30)
         in_queue = st.checkbox(
             "Queue it: wait for the queued runs on its GPUs",
             value=True,
@@ -56,6 +57,7 @@ def launch() -> None:
         ready_timeout_s=float(timeout_s),
         stop_when_done=stop_when_done and workload != WATCH.name,
         makes_model=edited.makes_model,
+        on_host=chosen_host(),
     )
     _start(request, repeats, in_queue)
 
@@ -74,5 +76,5 @@ def _start(request: LaunchRequest, repeats: int, in_queue: bool) -> None:
     except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return
-    audit.record("launch", [run.id for run in runs])
+    audit.record("launch", [run.id for run in runs], f"on {request.on_host}" if request.on_host else "")
     st.switch_page(places.LIVE, query_params={"run": [runs[0].id]})

@@ -10,8 +10,8 @@ import streamlit as st
 from domain import WATCH, JsonValue
 from launcher.runs.rounds import MOST_REPEATS
 from web.launch.draft import Draft
-from web.launch.load_params import choose_params
-from workloads import REGISTRY
+from web.launch.load_choice import choose_workload
+from workloads.saved_loads import SavedLoad
 
 SUGGESTED_REPEATS = 3
 # Repeats -> half of the 95 % interval of the ratio of two configurations in percent (Welch's t on the logarithms of the
@@ -41,21 +41,16 @@ class Load(NamedTuple):
 
 def choose_load(edited: Draft) -> Load:
     """The workload that fits what is edited, unless another is chosen; a run without one has no repeats."""
-    names = [WATCH.name, *REGISTRY]
     proposed = edited.proposed_workload
     left, right = st.columns([3, 2])
     key = f"load-{edited.origin}-{proposed}"  # another source proposes anew, an edit leaves what was chosen
-    workload = left.selectbox("Workload", names, names.index(proposed), format_func=workload_title, key=key)
+    like = SavedLoad(workload=proposed, params=edited.load_params(proposed))
+    workload, params = (chosen := choose_workload(like, key, may_watch=True, place=left)).workload, chosen.params
     is_watched = workload == WATCH.name
     repeats = right.number_input("Repeats", 1, MOST_REPEATS, SUGGESTED_REPEATS, disabled=is_watched, key="repeats")
-    params = choose_params(workload, edited.load_params(workload), key)
     load = Load(workload, 1 if is_watched else int(repeats), params)
     st.caption("It runs until it is stopped: without a workload there are no repeats." if is_watched else cost(load))
     return load
-
-
-def workload_title(name: str) -> str:
-    return "None: watch what its users do" if name == WATCH.name else REGISTRY[name].title
 
 
 def cost(load: Load, configurations: int = 1) -> str:

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Union, get_args, get_origin
 
 import streamlit as st
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from domain import WATCH, JsonValue
+from web.markup import markdown_text
+from web.theme import duration
 from workloads import REGISTRY
+from workloads.forecast import Forecast, forecast
+from workloads.plan import Params
+from workloads.prompt_file import PlanError
+
+ASSUMED_TPS = 50.0  # of one stream, where nothing is known of the server
+TITLES = {
+    "ttft_p95_ms": "Time to first token at most (95th percentile, ms)",
+    "tpot_p95_ms": "Time per output token at most (95th percentile, ms)",
+    "duration_s": "Send no more after (seconds)",
+    "rate_rps": "Requests per second",
+    "rungs": "Streams at once, rung by rung",
+    "concurrency": "Streams at once",
+    "prompts": "Prompts, a line each",
+    "file": "File on this machine",
+    "endpoint": "Endpoint",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "lowest": "Users to begin with",
+    "most": "Users at most",
+}
+HELP = {
+    "sampling": "Left to the server, no temperature, seed or other sampling is sent: its own settings apply.",
+    "prefix_cache": "Cold: every prompt begins with words of its own, so that no cache of prefixes helps.",
+    "file": "JSON lines or plain text, at most 64 MiB; read again at every start.",
+    "length_spread": "0.2: lengths lie evenly between 80 % and 120 % of what is asked.",
+    "token_scale": "Below 1 for a quick look: all limits shrink alike.",
+}
 
 
 def choose_params(workload: str, proposed: Mapping[str, JsonValue], key: str) -> dict[str, JsonValue]:
@@ -21,26 +51,34 @@ def choose_params(workload: str, proposed: Mapping[str, JsonValue], key: str) ->
     if workload == WATCH.name:
         return {}
     known = REGISTRY[workload]
-    defaults = known.params_type.model_validate(dict(proposed)).model_dump(mode="json")
+    defaults = known.checked(proposed).model_dump(mode="json")
+    names = list(known.params_type.model_fields)
+    common = [name for name in names if name in Params.model_fields]
     with st.popover("Load settings", icon=":material/tune:", help=known.summary):
-        fields = known.params_type.model_fields.items()
-        given = {name: _input(name, field, defaults[name], f"{key}-{workload}-{name}") for name, field in fields}
+        st.caption(known.summary)
+        given = _inputs(known.params_type, [name for name in names if name not in common], defaults, key, workload)
+        with st.expander("Sampling, endpoint, prefix cache"):
+            given |= _inputs(known.params_type, common, defaults, key, workload)
     try:
-        checked = known.params_type.model_validate(given)
+        checked = known.checked(given).model_dump(mode="json")
+        st.caption(words_of(forecast(workload, checked, ASSUMED_TPS)))
     except ValidationError as error:
-        st.error(f"{sentence_of(error)} The load is as it was proposed.")
+        st.error(f"{markdown_text(sentence_of(error))} The load is as it was proposed.")
         return defaults
-    st.caption(planned(workload, checked.model_dump(mode="json")))
-    return checked.model_dump(mode="json")
+    except PlanError as error:
+        st.error(markdown_text(f"{error} The load is as it was proposed."))
+        return defaults
+    return checked
 
 
-def planned(workload: str, params: Mapping[str, JsonValue]) -> str:
-    """'14 requests and 1 to warm up, at most 9,792 tokens'."""
-    plan = REGISTRY[workload].plan(params)
-    warm = sum(len(phase.requests) for phase in plan if phase.kind == "warmup")
-    measured = sum(len(phase.requests) for phase in plan) - warm
-    tokens = sum(request.max_tokens for phase in plan for request in phase.requests)
-    return f"{measured} requests and {warm} to warm up, at most {tokens:,} output tokens."
+def words_of(told: Forecast) -> str:
+    """'14 requests and 1 to warm up, at most 9,792 output tokens: at least about 3:20 at 50 tok/s a stream.'"""
+    more = " to begin with, more as it finds out" if told.is_adaptive else ""
+    warm = f" and {told.warmup_requests} to warm up" if told.warmup_requests else ""
+    return (
+        f"{told.requests:,} requests{warm}{more}, at most {told.output_tokens:,} output tokens: "
+        f"at least about {duration(told.seconds)} at {told.stream_tps:g} tok/s a stream."
+    )
 
 
 def sentence_of(error: ValidationError) -> str:
@@ -50,28 +88,56 @@ def sentence_of(error: ValidationError) -> str:
 
 def title_of(name: str) -> str:
     """'token_scale' as a label: 'Token scale'."""
-    return name.replace("_", " ").capitalize()
+    return TITLES.get(name) or name.replace("_", " ").capitalize()
 
 
-def _input(name: str, field: FieldInfo, value: JsonValue, key: str) -> JsonValue:
-    """The input that fits the field's type."""
-    title, kind = title_of(name), field.annotation
+def _inputs(
+    kind: type[Params], names: Sequence[str], values: Mapping[str, JsonValue], key: str, workload: str
+) -> dict[str, JsonValue]:
+    fields = kind.model_fields
+    return {name: field_input(name, fields[name], values[name], f"{key}-{workload}-{name}") for name in names}
+
+
+def field_input(name: str, field: FieldInfo, value: JsonValue, key: str) -> JsonValue:
+    """The input that fits the field's type; an empty one of a field that may be left out is none."""
+    title, kind, help_text = title_of(name), field.annotation, HELP.get(name)
+    is_optional = get_origin(kind) is Union or type(None) in get_args(kind)
+    if is_optional:
+        kind = next(arm for arm in get_args(kind) if arm is not type(None))
     if kind is bool:
-        return st.checkbox(title, bool(value), key=key)
+        return st.checkbox(title, bool(value), key=key, help=help_text)
     if get_origin(kind) is Literal:
         options = list(get_args(kind))
-        return st.selectbox(title, options, options.index(value), key=key)
-    if kind is int:
-        return int(st.number_input(title, *_bounds(field, int), value=int(value), step=1, key=key))
-    if kind is float:
-        return float(st.number_input(title, *_bounds(field, float), value=float(value), step=0.05, key=key))
+        return st.selectbox(title, options, options.index(value), key=key, help=help_text)
+    if kind in (int, float):
+        return _number(title, field, kind, value, key, help_text)
+    if kind is str:
+        box = st.text_area if name == "prompts" else st.text_input
+        return str(box(title, str(value), key=key, help=help_text) or "")
     text = st.text_input(title, ", ".join(map(str, value)), key=key, help="numbers with commas between them")
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _number(
+    title: str, field: FieldInfo, kind: Any, value: JsonValue, key: str, help_text: str | None
+) -> int | float | None:
+    """A number within the field's bounds; None where it is left out."""
+    given = st.number_input(
+        title,
+        *_bounds(field, kind),
+        value=None if value is None else kind(value),
+        step=kind(1) if kind is int else 0.05,
+        key=key,
+        help=help_text,
+        placeholder="not set",
+    )
+    return None if given is None else kind(given)
+
+
 def _bounds(field: FieldInfo, kind: type[Any]) -> tuple[Any, Any]:
     """The least and the most that the field takes, None where it does not say; what must be above 0 begins at 0.01."""
-    low = next((kind(one.ge) for one in field.metadata if getattr(one, "ge", None) is not None), None)
-    above = next((one.gt for one in field.metadata if getattr(one, "gt", None) is not None), None)
-    high = next((kind(one.le) for one in field.metadata if getattr(one, "le", None) is not None), None)
+    metadata = [*field.metadata, *(m for arm in get_args(field.annotation) for m in getattr(arm, "__metadata__", ()))]
+    low = next((kind(one.ge) for one in metadata if getattr(one, "ge", None) is not None), None)
+    above = next((one.gt for one in metadata if getattr(one, "gt", None) is not None), None)
+    high = next((kind(one.le) for one in metadata if getattr(one, "le", None) is not None), None)
     return (0.01 if low is None and above == 0 else low), high

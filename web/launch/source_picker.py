@@ -1,4 +1,4 @@
-"""What the Launch page starts from: a paste, a preset, an earlier run, or a server that runs here."""
+"""What the Launch page starts from: a paste, a preset, an adopted point, an earlier run, or a server that runs here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import streamlit as st
 
 from commands.presets import SHIPPED, Preset, Shelf, read_presets
 from demo.presets import demo_configs
+from domain import AdoptedPoint
 from launcher.checks.discover import find_servers
+from reports.adopted import standing
 from reports.run_report import engine_title_of
 from web.context import services
 from web.launch import draft
@@ -16,7 +18,8 @@ from web.markup import markdown_text
 from web.picker import labels
 
 KIND_KEY = "source-kind"
-KINDS = ("Paste", "Preset", "Earlier run", "Running server")
+KINDS = ("Paste", "Preset", "Adopted point", "Earlier run", "Running server")
+ADOPTED_PARAMETER = "adopted"
 RUN_PARAMETER = "run"
 PRESET_PARAMETER = "preset"
 NEWEST = 100
@@ -29,9 +32,9 @@ def shelf() -> Shelf:
 
 
 def follow_address() -> None:
-    """`/launch?run=<id>` and `/launch?preset=<name>` fill the form once, and leave the address as it was."""
-    asked = (st.query_params.get(RUN_PARAMETER), st.query_params.get(PRESET_PARAMETER))
-    if asked == (None, None) or st.session_state.get("launch-address") == asked:
+    """`/launch?run=<id>`, `?preset=<name>` and `?adopted=<id>` fill the form once, and leave the address as it was."""
+    asked = tuple(st.query_params.get(name) for name in (RUN_PARAMETER, PRESET_PARAMETER, ADOPTED_PARAMETER))
+    if asked == (None, None, None) or st.session_state.get("launch-address") == asked:
         return
     st.session_state["launch-address"] = asked
     run = services().store.run(asked[0]) if asked[0] else None
@@ -41,8 +44,12 @@ def follow_address() -> None:
     elif asked[1] in (presets := shelf().presets):
         _take_preset(presets[asked[1]])
         _show_source("Preset", "Preset", presets[asked[1]].name)
+    elif asked[2] in (points := {point.id: point for point in services().store.adopted()}):
+        _take_point(points[asked[2]])
+        _show_source("Adopted point", "Point", _point_line(points[asked[2]]))
     else:
-        st.warning(f"There is no {'run' if asked[0] else 'preset'} `{markdown_text(str(asked[0] or asked[1]))}`.")
+        kind = "run" if asked[0] else "preset" if asked[1] else "adopted point"
+        st.warning(f"There is no {kind} `{markdown_text(str(asked[0] or asked[1] or asked[2]))}`.")
 
 
 def _show_source(kind: str, title: str, name: str) -> None:
@@ -59,6 +66,9 @@ def pick_source() -> None:
         _pick("Preset", {preset.name: _preset_taker(preset) for preset in found.presets.values()} | _demo())
         for problem in found.problems:
             st.warning(markdown_text(problem))
+    elif kind == "Adopted point":
+        points = standing(services().store.adopted())
+        _pick("Point", {_point_line(point): _point_taker(point) for point in points})
     elif kind == "Earlier run":
         _pick("Run", {line: _run_taker(run_id) for run_id, line in _run_lines().items()})
     elif kind == "Running server":
@@ -94,6 +104,19 @@ def _preset_taker(preset: Preset) -> Taker:
 
 def _take_preset(preset: Preset) -> None:
     draft.take(preset.launchable, f"the preset {preset.name}", preset)
+
+
+def _point_line(point: AdoptedPoint) -> str:
+    purpose = f", for {point.purpose}" if point.purpose else ""
+    return f"{point.name}{purpose}, since {point.adopted_at:%d %b %Y %H:%M:%S}"
+
+
+def _point_taker(point: AdoptedPoint) -> Taker:
+    return lambda: _take_point(point)
+
+
+def _take_point(point: AdoptedPoint) -> None:
+    draft.take(point.config, f"the adopted point {point.name}", workload=point.workload)
 
 
 def _run_taker(run_id: str) -> Taker:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import streamlit as st
 
 from analysis.config_diff import differing_fields
 from commands.sweep import Axis, Variant, estimate, read_values, sweep_configs
 from commands.write import CommandError, shell_text
-from domain import Config
+from domain import Config, JsonValue
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import MOST_REPEATS, new_seed, repeated
 from web import audit, markup, places
@@ -18,16 +20,29 @@ from web.context import services
 from web.launch import draft
 from web.launch.config_fields import groups_of, label_of
 from web.launch.draft import Draft
-from web.launch.load_form import SUGGESTED_REPEATS, Load, cost, workload_title
-from web.launch.load_params import choose_params
+from web.launch.host_choice import HERE, chosen_host
+from web.launch.load_axis import vary_load
+from web.launch.load_choice import choose_workload
+from web.launch.load_form import SUGGESTED_REPEATS, Load, cost
 from web.markup import markdown_text
 from web.theme import duration
-from workloads import REGISTRY, spec_for
+from workloads import spec_for
+from workloads.prompt_file import PlanError
+from workloads.saved_loads import SavedLoad
+from workloads.variants import LoadVariant
 
 KNOWN_RUNS = 200
 MOST_RUNS = 128
 SWEPT_KINDS = ("text", "integer", "number", "switch")
 NOT_SWEPT = ("host", "port", "served_model_name", "image")
+
+
+class Job(NamedTuple):
+    """One run of each round."""
+
+    name: str
+    config: Config
+    params: Mapping[str, JsonValue]  # of the load
 
 
 def sweep() -> None:
@@ -36,35 +51,44 @@ def sweep() -> None:
     if edited.config is None:
         st.info("A sweep varies the configuration under **Configure and launch**: choose or paste one there first.")
         return
-    st.caption(f"Varied is what stands under Configure and launch: {markdown_text(_title(edited))}.")
+    machine = markdown_text(chosen_host() or HERE)
+    st.caption(f"Varied is what stands under Configure and launch: {markdown_text(_title(edited))}, on {machine}.")
     try:
         axes = _axes(edited.config)
         variants = sweep_configs(edited.config, axes) if axes else []
-    except CommandError as problem:
+        load = _load(edited)
+        loads = vary_load(load)
+    except (CommandError, PlanError) as problem:
         st.error(markdown_text(str(problem)))
         return
-    load = _load(edited)
     given = {n: st.text_input(f"{n} (secret, not stored) ", type="password") for n in edited.missing_secrets}
-    if not variants:
+    if not variants and len(loads) == 1:
         st.caption("The plan appears here: every run with its command, before anything starts.")
         return
-    _plan(edited.config, variants, load)
-    count = len(variants) * load.repeats
+    jobs = _jobs(variants or [Variant("", edited.config)], loads)
+    _plan(edited.config, jobs, load)
+    count = len(jobs) * load.repeats
     if count > MOST_RUNS:
         st.error(f"{count} runs are more than a sweep takes ({MOST_RUNS}).")
         return
     if st.button(f"Queue these {count} runs", type="primary", disabled=bool(edited.still_required)):
-        _queue(edited, variants, load, {**edited.secrets_in_use, **given})
+        _queue(edited, jobs, load, {**edited.secrets_in_use, **given})
 
 
 def _load(edited: Draft) -> Load:
     left, right = st.columns(2)
-    names = list(REGISTRY)
-    at = names.index(edited.proposed_workload) if edited.proposed_workload in names else 0
-    key = f"sweep-load-{edited.origin}-{at}"
-    workload = left.selectbox("Workload of every run", names, at, format_func=workload_title, key=key)
     repeats = right.number_input("Repeats, in rounds", 1, MOST_REPEATS, SUGGESTED_REPEATS, key="sweep-repeats")
-    return Load(workload, int(repeats), choose_params(workload, edited.load_params(workload), key))
+    proposed = edited.proposed_workload
+    like = SavedLoad(workload=proposed, params=edited.load_params(proposed))
+    key = f"sweep-load-{edited.origin}-{proposed}"
+    chosen = choose_workload(like, key, "Workload of every run", place=left)
+    return Load(chosen.workload, int(repeats), chosen.params)
+
+
+def _jobs(variants: Sequence[Variant], loads: Sequence[LoadVariant]) -> list[Job]:
+    """Every configuration under every load, the load turning fastest."""
+    both = itertools.product(variants, loads)
+    return [Job(", ".join(filter(None, (one.name, load.name))), one.config, load.params) for one, load in both]
 
 
 def _title(edited: Draft) -> str:
@@ -101,17 +125,18 @@ def _axes(config: Config) -> list[Axis]:
     return axes
 
 
-def _plan(base: Config, variants: Sequence[Variant], load: Load) -> None:
+def _plan(base: Config, jobs: Sequence[Job], load: Load) -> None:
     st.subheader("The plan")
-    count = len(variants) * load.repeats
+    count = len(jobs) * load.repeats
     like = estimate(count, load.workload, services().store.runs(limit=KNOWN_RUNS), base)
     took = f"about {duration(like.seconds)}" if like.seconds is not None else "time not known"
-    st.markdown(f"{len(variants)} configurations, {load.repeats} × each: **{count} runs**, {took} ({like.basis}).")
-    st.caption(cost(load, len(variants)) + " Each round takes every configuration once, every second one backwards.")
-    rows = [[str(at), markup.text(one.name), _changes(base, one.config)] for at, one in enumerate(variants, start=1)]
+    kinds = "configurations" if len({one.config.fingerprint for one in jobs}) == len(jobs) else "combinations"
+    st.markdown(f"{len(jobs)} {kinds}, {load.repeats} × each: **{count} runs**, {took} ({like.basis}).")
+    st.caption(cost(load, len(jobs)) + f" Each round takes every one of the {kinds} once, every second one backwards.")
+    rows = [[str(at), markup.text(one.name), _changes(base, one.config)] for at, one in enumerate(jobs, start=1)]
     st.html(markup.table(["", "run", "differs from the edited one in"], rows))
     with st.expander("Every command"):
-        for one in variants:
+        for one in jobs:
             st.caption(markdown_text(one.name))
             st.code(shell_text(one.config.argv), language="bash", wrap_lines=True)
 
@@ -121,17 +146,18 @@ def _changes(base: Config, config: Config) -> str:
     return markup.text(", ".join(changed) or "nothing")
 
 
-def _queue(edited: Draft, variants: Sequence[Variant], load: Load, secrets: dict[str, str]) -> None:
+def _queue(edited: Draft, jobs: Sequence[Job], load: Load, secrets: dict[str, str]) -> None:
     require_operator()
     requests = [
         LaunchRequest(
             config=one.config,
             name=one.name,
-            workload=spec_for(load.workload, load.params),
+            workload=spec_for(load.workload, one.params),
             secrets={name: value for name, value in secrets.items() if value},
             makes_model=edited.makes_model,
+            on_host=chosen_host(),
         )
-        for one in variants
+        for one in jobs
     ]
     try:
         runs = services().supervisor.launch_batch(

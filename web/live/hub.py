@@ -20,13 +20,15 @@ from typing import Self, TypeVar, TypeVarTuple
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from web.access.auth import may_see
+from web.access.auth import ROLE_KEY, may_see
 from web.live.decimation import decimate_part
 from web.live.protocol import LivePart, LiveReader, encode, is_empty
+from web.live.relay import Elsewhere
 
 POINTS_PER_SERIES = 600  # of a snapshot: what a chart of our width can tell apart
 BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer
 WAITING_MESSAGES = 100  # per browser, before it is sent a snapshot instead
+WAITING_BYTES = 16 << 20  # likewise: what other Pitwalls send may be large
 RUNS_PER_BROWSER = 16
 BEAT_S = 5.0
 TICK_S = 0.5  # two turns a second at the most, however often the store commits
@@ -40,11 +42,12 @@ class _Viewer:
     """One browser and what waits to be sent to it."""
 
     outbox: deque[str] = field(default_factory=deque)
+    may_look_elsewhere: bool = False
     overrun: bool = False  # too slow for its deltas: they are gone, snapshots must replace them
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def offer(self, message: str) -> None:
-        if len(self.outbox) >= WAITING_MESSAGES:
+        if len(self.outbox) >= WAITING_MESSAGES or sum(map(len, self.outbox)) >= WAITING_BYTES:
             self.overrun = True
             self.outbox.clear()
         self.outbox.append(message)
@@ -68,8 +71,13 @@ class LiveHub:
         reader: LiveReader,
         clock: Callable[[], float] = time.time,
         is_storing: Callable[[], bool] = lambda: True,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
-        """`is_storing` tells whether the store takes what it is given: without commits there is nothing to push."""
+        """`is_storing` tells whether the store takes what it is given: without commits there is nothing to push.
+
+        `elsewhere` has the live runs of other Pitwalls; they are for the operator alone.
+        """
+        self._elsewhere = elsewhere
         self._reader = reader
         self._is_storing = is_storing
         self._clock = clock
@@ -117,11 +125,11 @@ class LiveHub:
             cursors = _read_cursors(await websocket.receive_text())
         except WebSocketDisconnect:
             return
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, RecursionError):
             await websocket.close(1008, "say first, as JSON, what you have: {run id: cursor}")
             return
         wanted = {run_id: cursors.get(run_id, "") for run_id in run_ids}
-        viewer = _Viewer()
+        viewer = _Viewer(may_look_elsewhere=websocket.scope[ROLE_KEY] == "operator")
         ours = [asyncio.create_task(self._feed(websocket, viewer, wanted)), asyncio.create_task(_listen(websocket))]
         try:
             # The pump is waited for too: where it dies of a bug, the browsers must not look alive.
@@ -191,20 +199,38 @@ class LiveHub:
         """The messages that bring the viewer up to date, and its place among those who get what follows."""
         async with self._reading:
             found = await self._in_thread(self._read_all, wanted)
-            return [self._joined(viewer, run_id, *found.get(run_id, ("gone", None))) for run_id in wanted]
+            away = [run_id for run_id in wanted if run_id not in found and self._goes_elsewhere(run_id, viewer)]
+            here = [run_id for run_id in wanted if run_id not in away]
+            return [self._joined(viewer, run_id, *found.get(run_id, ("gone", None, ""))) for run_id in here]
 
-    def _read_all(self, wanted: Mapping[str, str]) -> dict[str, tuple[str, LivePart]]:
-        """Of each run that exists the kind of message and what it says; all whole ones in one reading."""
+    def _goes_elsewhere(self, run_id: str, viewer: _Viewer) -> bool:
+        """Whether another Pitwall has this run, whose frames will come by themselves."""
+        if self._elsewhere is None or not viewer.may_look_elsewhere or not self._elsewhere.knows(run_id):
+            return False
+        self._elsewhere.join(run_id, viewer)
+        return True
+
+    def _read_all(self, wanted: Mapping[str, str]) -> dict[str, tuple[str, LivePart, str]]:
+        """Of each run that exists the kind of message, what it says and from where its channel goes on.
+
+        A channel is of all who watch: it never begins at what one of them says to have.
+        """
+        first = [run_id for run_id, cursor in wanted.items() if not cursor or run_id not in self._channels]
+        whole = dict(self._reader.snapshots(first)) if first else {}
         missed = {run_id: self._missed(run_id, cursor) for run_id, cursor in wanted.items()}
-        found = {run_id: ("backfill", part) for run_id, part in missed.items() if part}
-        rest = [run_id for run_id in wanted if run_id not in found]
-        whole = self._reader.snapshots(rest) if rest else {}
-        return found | {run_id: ("snapshot", decimate_part(part, POINTS_PER_SERIES)) for run_id, part in whole.items()}
+        if late := [run_id for run_id, part in missed.items() if not part and run_id not in first]:
+            whole |= self._reader.snapshots(late)
+        found = {
+            run_id: ("snapshot", decimate_part(part, POINTS_PER_SERIES), part["cursor"])
+            for run_id, part in whole.items()
+        }
+        starts = {run_id: start for run_id, (_, _, start) in found.items()}
+        return found | {run_id: ("backfill", part, starts.get(run_id, "")) for run_id, part in missed.items() if part}
 
-    def _joined(self, viewer: _Viewer, run_id: str, kind: str, part: LivePart | None) -> str:
+    def _joined(self, viewer: _Viewer, run_id: str, kind: str, part: LivePart | None, start: str) -> str:
         if part is None:
             return encode(kind, self._clock(), run=run_id, reason="no run has this id")
-        channel = self._channels.setdefault(run_id, _Channel(part["cursor"]))
+        channel = self._channels.setdefault(run_id, _Channel(start))
         channel.viewers.add(viewer)
         return encode(kind, self._clock(), run=run_id, seq=channel.seq, **part)
 
@@ -213,8 +239,10 @@ class LiveHub:
         if not cursor:
             return None
         try:
-            part = self._reader.since({run_id: cursor})[run_id]
+            part = self._reader.since({run_id: cursor}).get(run_id)
         except ValueError:
+            return None
+        if part is None:
             return None
         longest = max((len(one["t"]) for one in part.get("series", {}).values()), default=0)
         return part if longest <= BACKFILL_POINTS else None
@@ -223,6 +251,8 @@ class LiveHub:
         return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
 
     def _leave(self, viewer: _Viewer) -> None:
+        if self._elsewhere is not None:
+            self._elsewhere.leave(viewer)
         for channel in self._channels.values():
             channel.viewers.discard(viewer)
         self._channels = {run_id: channel for run_id, channel in self._channels.items() if channel.viewers}

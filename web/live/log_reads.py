@@ -1,4 +1,4 @@
-"""The ends of the watched runs' logs, none of which can hold up another.
+"""Pieces of the watched runs' logs, mostly their ends, none of which can hold up another.
 
 A file on a disk or a server that hangs is not readable, and no open() or read() of it ever returns. So each log is read
 in a thread of its own, which the process does not wait for at its end; who does not come back in time is left out.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from collectors.logs.log_view import LogTailView, ViewLine
+from collectors.logs.log_view import LogTailView, Place, ViewLine
 from domain import Run
 
 WAIT_S = 1.0  # for all of one turn
@@ -24,18 +24,20 @@ TOO_MANY_HANG = "too many other logs do not answer"
 
 
 class LogEnd(NamedTuple):
-    """The last lines of one log, the newest last, or why there are none."""
+    """Lines of one log, the newest last, and where they stand in it; or why there are none."""
 
     lines: list[ViewLine]
     why: str | None = None
+    place: Place | None = None
 
 
 class View(Protocol):
     """What reads one log, as collectors.logs.log_view.LogTailView does."""
 
     why: str | None
+    place: Place | None
 
-    def lines(self, limit: int) -> list[ViewLine]: ...
+    def lines(self, limit: int, since: int | None) -> list[ViewLine]: ...
 
 
 def view_of(run: Run) -> View:
@@ -48,12 +50,13 @@ class _Reading:
 
     view: View
     limit: int
+    since: int | None = None
     is_done: threading.Event = field(default_factory=threading.Event)
     end: LogEnd = field(default_factory=lambda: LogEnd([]))
 
     def work(self) -> None:
         try:
-            self.end = LogEnd(self.view.lines(self.limit), self.view.why)
+            self.end = LogEnd(self.view.lines(self.limit, self.since), self.view.why, self.view.place)
         finally:
             self.is_done.set()
 
@@ -69,14 +72,14 @@ class LogReads:
         self._readings: dict[str, _Reading] = {}
         self._lock = threading.Lock()
 
-    def ends(self, runs: Iterable[Run]) -> dict[str, LogEnd]:
-        """By run id; a run without a log has no lines."""
+    def ends(self, runs: Iterable[Run], since: Mapping[str, int | None] | None = None) -> dict[str, LogEnd]:
+        """By run id; a run without a log has no lines. `since`: a byte from which lines are read, not the last ones."""
         with self._lock:
-            begun = {run.id: self._begin(run) for run in runs if run.log_path}
+            begun = {run.id: self._begin(run, (since or {}).get(run.id)) for run in runs if run.log_path}
             deadline = time.monotonic() + self._wait_s
             return {run_id: self._end(run_id, is_new, deadline) for run_id, is_new in begun.items()}
 
-    def _begin(self, run: Run) -> bool:
+    def _begin(self, run: Run, since: int | None) -> bool:
         """Start to read, unless the last reading hangs or too many do; whether it was started."""
         reading = self._readings.get(run.id)
         if reading is None:
@@ -86,6 +89,7 @@ class LogReads:
         if not reading.is_done.is_set() or under_way >= MOST_READING:
             return False
         reading.is_done.clear()
+        reading.since = since
         threading.Thread(target=reading.work, name=f"log-of-{run.id}", daemon=True).start()
         return True
 

@@ -11,6 +11,8 @@ unknown is null. Every message is one JSON object:
     {"type": "backfill", "run": ID, "seq": 7, "server_t": ..., **LivePart}   adds what it missed and restarts the count
     {"type": "delta", "run": ID, "seq": 8, "server_t": ..., **LivePart}      adds what is new; seq grew by one
     {"type": "gone", "run": ID, "reason": "no run has this id"}
+    {"type": "away", "run": ID, "server_t": ..., "reason": "box-2: it does not answer"}   the run is another
+                                            Pitwall's, of which nothing comes now; its next message ends it
 
 `is_storing` is false while the store takes nothing (a full disk): then no deltas come.
 `seq` grows by one per delta of a run; a gap in it means: reconnect with the last cursor. Points of a series
@@ -22,18 +24,23 @@ A LivePart in JSON:
     cursor      "opaque text that the reader understands"
     meta        {"id", "name", "color", "state", "phase", "kind", "engine_title", "chips": ["MTP 4", ...],
                  "created_t", "started_t", "ready_t", "ended_t", "ceiling": k + 1 or null,
-                 "cause", "cause_line", "tile_basis": "now" or "mean of its active windows",
+                 "cause", "cause_line", "tile_basis": "now" or "mean while decoding",
                  "absent": {series name: why it has none, "log": why no line comes}}
                  whole, when anything in it changed
     series      {"decode_tps": {"t": [...], "v": [1.5, null, ...], "excluded": [0, 1, ...]}, ...}
                  a null in v is a gap (an outage); excluded (optional) marks idle, mixed or warm-up samples
     now         {tile name: {"v": 107.2, "why": null, "t": 1795210000.0}, "kv_usage_ratio": {"v": null, "why": "..."}}
     per_position {"v": [0.81, 0.55, ...] or null, "why": null}   acceptance per draft position, index 0 = first
+    nodes       [{"title", "t", "gpu_count", "gpu_power_w", "gpu_sm_clock_mhz", "cpu_cores", "cores",
+                  "memory_used_bytes"}]   the run's other machines, all of them; absent: none
+    marks       [{"t": 1795210000.0, "kind": "load", "text": "five-prompts"}, ...]   all of the run's, oldest first,
+                 when one was added; kinds: load and load_end (text: the workload), phase (its title), outage
     log         [{"at": 7012, "t": 1795210000.0 or null, "text": "...", "mark": null or a Mark kind,
                   "why": null or one sentence}]   the newest lines last;
                  `at` is the byte where a line begins: a later line has the higher one
 
-Tile names are the series names plus `process_count`; SERIES lists them with their units.
+Tile names are the series names plus `process_count` and `load_done_ratio` (null without a load); SERIES
+lists them with their units.
 """
 
 from __future__ import annotations
@@ -84,6 +91,23 @@ class LogLine(TypedDict):
     why: str | None
 
 
+class LiveNode(TypedDict):
+    title: str
+    t: float
+    gpu_count: int
+    gpu_power_w: float | None
+    gpu_sm_clock_mhz: float | None
+    cpu_cores: float | None
+    cores: int | None
+    memory_used_bytes: float | None
+
+
+class LiveMark(TypedDict):
+    t: float
+    kind: str
+    text: str
+
+
 class LiveMeta(TypedDict):
     id: str
     name: str
@@ -112,6 +136,8 @@ class LivePart(TypedDict, total=False):
     series: dict[str, Series]
     now: dict[str, Tile]
     per_position: PerPosition
+    nodes: list[LiveNode]
+    marks: list[LiveMark]
     log: list[LogLine]
 
 
@@ -135,6 +161,6 @@ def encode(kind: str, server_t: float, **fields: Any) -> str:
 def is_empty(part: Mapping[str, Any]) -> bool:
     """Whether a delta says nothing but its cursor."""
     series = part.get("series") or {}
-    return not any(part.get(key) for key in ("meta", "now", "per_position", "log")) and not any(
+    return not any(part.get(key) for key in ("meta", "now", "per_position", "nodes", "marks", "log")) and not any(
         one["t"] for one in series.values()
     )

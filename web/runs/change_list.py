@@ -1,4 +1,4 @@
-"""What was given out, who is signed in and who changed what, for the operator."""
+"""What was given out, who is signed in, what programs may do and who changed what, for the operator."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from web.actions import is_operator
 from web.context import services
 from web.sharing.session_list import session_list
 from web.sharing.share_dialog import moment, share_list
+from web.sharing.token_list import token_list
 
 NEWEST = 50
 
 
 def links_and_changes() -> None:
-    """A closed section: the links that are open, the browsers that are signed in, and the newest changes."""
+    """A closed section: the links that are open, the browsers that are signed in, tokens, and the newest changes."""
     if not is_operator():
         return
     with st.expander("Links and changes"):
         share_list(services().shares.all())
         session_list()
+        token_list()
         entries = services().store.audit(NEWEST)
         rows = [[moment(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
         if rows:

@@ -8,7 +8,8 @@ import streamlit as st
 
 from analysis.guard.load import DECLARED
 from domain import Run, utc_now
-from samples import Batch, Load
+from load_records import Load
+from samples import Batch
 from storage.ask import load_queries
 from web import audit
 from web.actions import is_operator, require_operator
@@ -23,7 +24,7 @@ def declare_load(run: Run) -> None:
     if run.kind != "imported":
         return
     told = [load.asked for load in load_queries.loads(services().store, [run.id])[run.id] if load.asked]
-    for asked in told[-1:]:
+    for asked in [one for one in told if one.tool == DECLARED][-1:]:
         about = ", ".join(f"{name} {value}" for name, value in asked.params.items())
         st.caption(f"Its owner declared the load: {markdown_text(asked.workload)} ({markdown_text(about)}).")
     if not is_operator() or told:

@@ -8,7 +8,7 @@ from analysis.effective import Row
 from domain import Run
 from reports.effective_config import effective_config
 from web import markup
-from web.context import services
+from web.fleet import asked_about
 from web.theme import DASH
 
 NOT_SAID = "the log does not say it"
@@ -17,7 +17,7 @@ NOT_ASKED = "not stated in the command"
 
 def asked_and_effective(run: Run) -> None:
     """One table; a row whose two values differ is marked."""
-    rows, was_told = effective_config(services().store, run)
+    rows, was_told = effective_config(asked_about([run]), run)
     if was_told:
         head, body = ["field", "as asked", "as the server says it started"], [_cells(row) for row in rows]
     else:

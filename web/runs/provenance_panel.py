@@ -17,7 +17,7 @@ from web.markup import markdown_text
 
 UNTOLD = ("words", "package_reason", "model_reason", "gpus_reason", "gpus")
 
-OF_THE_OPERATOR = ("cwd", "environment")
+OF_THE_OPERATOR = ("cwd", "environment", "on_host", "reached")
 
 
 def provenance(run: Run) -> None:
@@ -35,7 +35,9 @@ def _rows(frozen: Mapping[str, JsonValue]) -> list[Sequence[str]]:
     told = {name: value for name, value in frozen.items() if name not in UNTOLD}
     if not is_operator():  # a shared link tells the machine, not where things are on it
         told = {name: value for name, value in told.items() if name not in OF_THE_OPERATOR}
-        told["host"] = {name: value for name, value in told["host"].items() if name != "name"}
+        told["host"] = {name: value for name, value in (told.get("host") or {}).items() if name != "name"}
+    if isinstance(told.get("model"), Mapping):  # what its layers are like is read by Physics, not by people
+        told["model"] = {name: value for name, value in told["model"].items() if name != "shape"}
     for number, gpu in enumerate(frozen.get("gpus") or []):
         told[f"gpu {number}"] = {name: value for name, value in gpu.items() if name != "unknown"}
     rows: list[Sequence[str]] = [[markup.text(k), markup.setting(k, v)] for k, v in flatten(told).items()]

@@ -67,7 +67,7 @@ def _speed_of(report: RunReport) -> str:
     said = report.summary
     if said.factors is None:
         return f'<div class="pw-muted">{markup.text(why(said.reason))}</div>'
-    return _big(said.factors.decode_tps, "decode, mean of its active windows")
+    return _big(said.factors.decode_tps, "mean while decoding")
 
 
 def _big(tok_s: float, what: str) -> str:

@@ -8,47 +8,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import streamlit as st
 
 from domain import Run, RunState
-from launcher.processes.process import WORKLOAD
 from launcher.processes.workload_signals import Order
 from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services
+from web.load_progress import IS_PAUSED, load_under_way
 from web.markup import markdown_text
 from web.sharing.share_dialog import is_sharing
 from web.theme import duration
 from workloads import REGISTRY
+from workloads.driven import tool_of
 from workloads.job import Progress
-from workloads.prepare import read_progress
 
 LOOK_S = 2.0
-IS_RUNNING, IS_PAUSED = "running", "paused"
 
 
-def workload_progress(runs: Sequence[Run]) -> None:
-    """A bar for every one of these runs that is under load, followed until the last of them has ended."""
+def workload_progress(runs: Sequence[Run], is_compact: bool = False) -> None:
+    """A bar for every one of these runs that is under load, followed until the last of them has ended.
+
+    `is_compact` puts them behind one button that says how far they are.
+    """
     if any(not run.state.is_final for run in runs):
-        st.fragment(_bars, run_every=LOOK_S)({run.id: run.state for run in runs})
+        st.fragment(_bars, run_every=LOOK_S)({run.id: run.state for run in runs}, is_compact)
 
 
-def _bars(drawn: Mapping[str, RunState]) -> None:
+def _bars(drawn: Mapping[str, RunState], is_compact: bool) -> None:
     """`drawn` as the rest of the page shows the runs; an open dialog would not survive the page's next run."""
     runs = {run.id: run for run in services().store.runs_of(list(drawn))}
     if {run_id: run.state for run_id, run in runs.items()} != drawn and not is_sharing():
         st.rerun()
-    for run in (runs[run_id] for run_id in drawn):
-        progress = _progress(run)
-        if progress and progress.state in (IS_RUNNING, IS_PAUSED):
+    loads = [(run, progress) for run in map(runs.__getitem__, drawn) if (progress := load_under_way(run))]
+    if not loads:
+        return
+    with st.popover(_summary([progress for _, progress in loads]), key="loads") if is_compact else st.container():
+        for run, progress in loads:
             _bar(run, progress)
 
 
-def _progress(run: Run) -> Progress | None:
-    is_sending = run.state is RunState.RUNNING and run.run_dir
-    return read_progress(Path(run.run_dir) / WORKLOAD) if is_sending and run.run_dir else None
+def _summary(loads: Sequence[Progress]) -> str:
+    """'Load: 6 of 15 requests'; of several together."""
+    done, total = sum(one.done for one in loads), sum(one.total for one in loads)
+    words = "Load" if len(loads) == 1 else f"{len(loads)} loads"
+    paused = " (paused)" if all(one.state == IS_PAUSED for one in loads) else ""
+    return f"{words}: {done} of {total} requests{paused}"
 
 
 def _bar(run: Run, progress: Progress) -> None:
@@ -72,9 +78,12 @@ def _bar(run: Run, progress: Progress) -> None:
 
 def describe(progress: Progress, now: datetime) -> str:
     """'Five prompts, Run 1/2: 6 of 15 requests, 1 failed, about 2:14 to go'."""
+    if tool := tool_of(progress.workload):
+        return f"{tool.title} is at work: what it says is in workload.log"
     workload = REGISTRY[progress.workload].title
     words = [f"{progress.done} of {progress.total} requests"]
     words += [f"{progress.errors} failed"] if progress.errors else []
+    words += [looping(progress)] if progress.looping else []
     age_s = (now - datetime.fromisoformat(progress.updated_at)).total_seconds()
     if progress.state == IS_PAUSED:
         words.append("paused: nothing more is sent")
@@ -83,6 +92,13 @@ def describe(progress: Progress, now: datetime) -> str:
     else:
         words.append(f"about {duration(max(0.0, progress.remaining_s - age_s))} to go")
     return f"{workload}, {progress.phase}: {', '.join(words)}"
+
+
+def looping(progress: Progress) -> str:
+    """'2 streams loop, the first since word 340: fast, but of repeated text', the first half bold."""
+    count = "1 stream loops" if progress.looping == 1 else f"{progress.looping} streams loop"
+    since = "" if progress.looping == 1 else "the first "
+    return f"**{count}, {since}since word {progress.looping_since_word}**: fast, but of repeated text"
 
 
 def _steer(run_id: str, order: Order) -> None:

@@ -1,4 +1,4 @@
-"""The browser's own files: ours under web/static and plotly.js from its Python package, never from elsewhere."""
+"""The browser's own files, all of them under web/static: none is fetched from elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import functools
 import gzip
 import hashlib
 import mimetypes
-from importlib.resources import files
 from pathlib import Path
 
 from starlette.requests import Request
@@ -19,8 +18,7 @@ FOREVER = {"cache-control": "public, max-age=31536000, immutable", "vary": "acce
 
 def asset_paths() -> dict[str, Path]:
     """Every file the browser may ask for, by its name below the assets URL."""
-    ours = {str(path.relative_to(STATIC)): path for path in sorted(STATIC.rglob("*")) if path.is_file()}
-    return ours | {"plotly.min.js": Path(str(files("plotly") / "package_data" / "plotly.min.js"))}
+    return {str(path.relative_to(STATIC)): path for path in sorted(STATIC.rglob("*")) if path.is_file()}
 
 
 @functools.cache

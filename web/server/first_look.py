@@ -21,7 +21,7 @@ from web.server.assets import STATIC, assets_url
 _log = logging.getLogger(__name__)
 Look = Callable[[Sequence[str]], str]  # the cards of those of these runs that exist, as HTML; called in a thread
 # What a page shows of its own when it is drawn; any other answer of Streamlit's passes untouched.
-DRAWN = {"live": ".lv-lanes:not(:has(.lv-waiting))", "compare": ".pw-answer, h3", "run": ".pw-title"}
+DRAWN = {"live": ".lv-strip:not(:has(.lv-waiting))", "compare": ".pw-answer, h3", "run": ".pw-title"}
 MOST_RUNS = 8
 PATIENCE_S = 3.0  # a machine so busy that this passes draws its page far later; a store that hangs must not hold it
 END_OF_PAGE = b"</body>"

@@ -1,16 +1,36 @@
-"""The doors beside Streamlit's own: health, the browser's files, the live push."""
+"""The routes beside Streamlit's own: health, the browser's files, the live push."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from web.access.signin_page import signin_page
 from web.live.hub import LiveHub
+from web.places import PATHS
 from web.server.assets import assets_route
+
+STREAMLITS_OWN = ("static", "media", "component", "app", "auth", "oauth2callback")
+
+
+class NoPage(Convertor[str]):
+    """A path at which Streamlit would show its first page: its own files have dots, and its routes begin with '_'."""
+
+    regex = rf"(?!(?:{'|'.join((*PATHS, *STREAMLITS_OWN, 'api'))})(?:/|$))[^/._][^/.]*(?:/[^/._][^/.]*)*/?"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("no_page", NoPage())
 
 
 def build_routes(
@@ -36,9 +56,14 @@ def build_routes(
         """Streamlit serves its first page at the bare address alone."""
         return RedirectResponse(f"{base_path}/")
 
+    async def no_page(request: Request) -> HTMLResponse:
+        words = "Pitwall has no page at this address: it may have been cut short or mistyped."
+        return HTMLResponse(signin_page("No such page", words, form=None, home=f"{base_path}/"), status_code=404)
+
     return [
         Route(f"{base_path}/healthz", healthz),
         Route(f"{base_path}/runs", runs),
         assets_route(base_path),
         WebSocketRoute(f"{base_path}/ws/live", hub.serve),
+        Route(f"{base_path}/{{path:no_page}}", no_page),  # the last: it takes what no other has taken
     ]

@@ -28,7 +28,7 @@ class _UsageError(Exception):
 
 
 def sql_route(ask: Ask, base_path: str = "") -> Route:
-    """The route; the gate before it lets the operator pass and programs with the API token."""
+    """The route; the gate before it lets the operator pass and programs whose token reads SQL."""
 
     async def answer(request: Request) -> Response:
         try:

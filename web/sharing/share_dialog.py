@@ -10,7 +10,7 @@ import streamlit as st
 from domain import Run, Share
 from settings import Settings
 from web import audit
-from web.access.auth import LOOPBACK_NAMES
+from web.access.access_rules import LOOPBACK_NAMES
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text

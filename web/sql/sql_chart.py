@@ -8,15 +8,33 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import streamlit as st
 
-from web.charts import PLOT_CONFIG, ground, plain, styled
+from web.charts import ground, plain, plot_config, styled
+from web.kept import choose_one, choose_some, kept_one
 from web.theme import run_color
 
 MOST_POINTS = 5_000  # what a browser draws at once without a pause
 MOST_LINES = 8  # as many as there are colours
+MODES = {"line": "lines+markers", "point": "markers"}
 
 
-def chart(table: pa.Table) -> None:
-    """The chart and the choice of its columns; says why there is none."""
+TABLE = "table"
+KINDS = {TABLE: "Table", "line": "Lines", "bar": "Bars", "point": "Points"}
+DRAWN = ("draw", "x", "y", "color")  # what the address says of the chart
+WIDTH_PX = 200
+
+
+def choose_kind() -> str:
+    """How the rows are shown; the address keeps it."""
+    kept = kept_one("draw", "sql-draw", list(KINDS), TABLE)
+    kept.take()
+    chosen = st.segmented_control(
+        "Show as", list(KINDS), key=kept.key, format_func=KINDS.__getitem__, required=True, label_visibility="collapsed"
+    )
+    return kept.keep(str(chosen))
+
+
+def chart(table: pa.Table, kind: str) -> None:
+    """The chart and the choice of its columns, which the address keeps; says why there is none."""
     numbers = [field.name for field in table.schema if _is_number(field.type)]
     if not numbers or not table.num_rows:
         st.info("A chart needs rows and a column of numbers.")
@@ -27,11 +45,14 @@ def chart(table: pa.Table) -> None:
         return
     shown = table.slice(0, MOST_POINTS)
     lines = _lines(shown, across, above, split)
-    st.plotly_chart(_figure(lines[:MOST_LINES], table.schema.field(across)), theme=None, config=PLOT_CONFIG)
+    figure = _figure(lines[:MOST_LINES], table.schema.field(across), kind)
+    st.plotly_chart(figure, theme=None, config=plot_config(), alt=f"{', '.join(above)} over {across}")
     left_out = [f"the first {MOST_POINTS:,} rows"] if table.num_rows > MOST_POINTS else []
     left_out += [f"the first {MOST_LINES} of {len(lines)} lines"] if len(lines) > MOST_LINES else []
     if left_out:
         st.caption(f"Drawn: {' and '.join(left_out)}.")
+    if unknown := sum(x is None or y is None for _, xs, ys in lines for x, y in zip(xs, ys, strict=True)):
+        st.caption(f"Not drawn: {unknown:,} points of which a value is null.")
 
 
 def _choices(table: pa.Table, numbers: Sequence[str]) -> tuple[str, list[str], str | None]:
@@ -39,22 +60,25 @@ def _choices(table: pa.Table, numbers: Sequence[str]) -> tuple[str, list[str], s
     times = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
     texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
     counted = numbers[:1] if len(numbers) > 1 else []
-    likely = [*times, *counted, *texts, *numbers][0]
-    left, middle, right = st.columns(3)
-    across = left.selectbox("Across", names, index=names.index(likely))
-    rest = [name for name in numbers if name != across]
-    above = middle.multiselect("Above", rest, default=rest[:1])
-    groups = [name for name in texts if name != across]
-    few = [number for number, name in enumerate(groups) if len(table[name].unique()) <= MOST_LINES]
-    split = right.selectbox("A line for each", groups, index=next(iter(few), None))
-    return across, above, split
+    with st.container(horizontal=True):
+        across = choose_one(
+            "Across", "x", "sql", {one: one for one in names}, [*times, *counted, *texts, *numbers][0], WIDTH_PX
+        )
+        rest = [name for name in numbers if name != across]
+        above = choose_some("Above", "y", "sql", {one: one for one in rest}, "columns", rest[:1], WIDTH_PX)
+        groups = [name for name in names if name not in (across, *above) and name in (*texts, *numbers)]
+        few = [name for name in groups if name in texts and len(table[name].unique()) <= MOST_LINES]
+        split = choose_one(
+            "Colour", "color", "sql", {"": "one"} | {one: one for one in groups}, next(iter(few), ""), WIDTH_PX
+        )
+    return across, above, split or None
 
 
 def _lines(
     table: pa.Table, across: str, above: Sequence[str], split: str | None
 ) -> list[tuple[str, list[object], list[object]]]:
     """Name, xs and ys of each line, in the order of the rows."""
-    xs = table[across].to_pylist()
+    xs = [_at(value) for value in table[across]]
     groups = table[split].to_pylist() if split else [None] * len(xs)
     lines: dict[str, tuple[list[object], list[object]]] = {}
     for column in above:
@@ -67,14 +91,24 @@ def _lines(
     return [(name, *line) for name, line in lines.items()]
 
 
-def _figure(lines: Sequence[tuple[str, list[object], list[object]]], across: pa.Field) -> go.Figure:
+def _at(value: pa.Scalar) -> object:
+    """As it can be drawn; None of a moment that no calendar has, such as infinity."""
+    try:
+        told = value.as_py()
+    except (OverflowError, ValueError):
+        return None
+    return told.hex() if isinstance(told, bytes) else told
+
+
+def _figure(lines: Sequence[tuple[str, list[object], list[object]]], across: pa.Field, kind: str) -> go.Figure:
     on, figure = ground(), go.Figure()
     for number, (name, xs, ys) in enumerate(lines):
         color = run_color(number, on)
-        if pa.types.is_string(across.type):
+        if kind == "bar":
             figure.add_bar(x=xs, y=ys, name=plain(name), marker={"color": color})
         else:
-            figure.add_scatter(x=xs, y=ys, name=plain(name), mode="lines+markers", line={"color": color, "width": 2})
+            style = {"mode": MODES[kind], "line": {"color": color, "width": 2}, "marker": {"color": color}}
+            figure.add_scatter(x=xs, y=ys, name=plain(name), **style)
     title = lines[0][0] if len(lines) == 1 else ""
     return styled(figure, plain(title), on, {"title": {"text": plain(across.name)}}, legend=len(lines) > 1)
 

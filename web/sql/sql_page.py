@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import streamlit as st
 
@@ -10,63 +11,101 @@ from storage.ask.formats import as_csv, as_parquet
 from storage.ask.saved_queries import SavedQueries
 from storage.ask.schema import read_macros, read_views
 from storage.sandbox.job import Answer, SqlRefusedError
-from web import audit, markup, places
+from web import audit, markup
+from web.access.auth import current_session_id
 from web.actions import require_operator
 from web.context import services
+from web.kept import address_button
 from web.markup import markdown_text
-from web.sql.sql_chart import chart
+from web.sql.asked import ASKED, Question
+from web.sql.editor import put_text, sql_editor, text_now
+from web.sql.sql_chart import DRAWN, TABLE, chart, choose_kind
 
 FIRST = (
     "SELECT name, state, engine, model, speculative_method, time_to_ready_s\nFROM runs ORDER BY run_id DESC LIMIT 20"
 )
+LONGEST_LABEL = 60
 MOST_SHOWN = 5_000  # rows that the browser gets at once; the downloads have them all
-ADDRESS, TEXT, ANSWER, NAME = "sql-address", "sql-text", "sql-answer", "sql-name"
+ADDRESS, ANSWER, NAME = "sql-address", "sql-answer", "sql-name"
+PLAN = ["explain_key", "explain_value"]  # the columns of what EXPLAIN answers
+EXPLAIN = "EXPLAIN "
 
 
 def take_address() -> None:
-    """Put what the address names into the editor: `?query=<saved name>`, which is run too, or `?sql=<statement>`."""
+    """Ask what the address names: `?query=<saved name>` or `?sql=<statement>`; without either, show an example."""
     name, sql = st.query_params.get("query"), st.query_params.get("sql")
-    if st.session_state.get(ADDRESS) == (name, sql) and TEXT in st.session_state:
+    if st.session_state.get(ADDRESS) == (name, sql):
         return
     kept = _saved().read(name) if name else None
     st.session_state[ADDRESS] = (name, sql)
-    st.session_state[TEXT] = kept or sql or FIRST
     st.session_state[NAME] = name or ""
     st.session_state.pop(ANSWER, None)
+    put_text(kept or sql or FIRST)
     if name and kept is None:
         st.warning(f"No query is saved as {markdown_text(name)}.")
-    elif kept:
-        _run()
+    elif asked := kept or sql:
+        _answer(asked)
 
 
 def editor() -> None:
-    """The statement, to be run (Ctrl+Enter too) or saved."""
-    with st.form("sql", border=False):
-        st.text_area("SQL: one SELECT over the views", key=TEXT, height=220)
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.form_submit_button("Run", type="primary", on_click=_run, icon=":material/play_arrow:")
-            st.text_input("Name", key=NAME, placeholder="a name to save it under", label_visibility="collapsed")
-            st.form_submit_button("Save", on_click=_save)
+    """The statement, to be run (Ctrl+Enter too), explained or saved."""
+    sql_editor({**_columns(), **_macros()}, on_run=_run)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.button("Run", type="primary", on_click=_run, icon=":material/play_arrow:", help="Ctrl+Enter in the editor")
+        st.button("Explain", on_click=_run, args=(EXPLAIN,), icon=":material/account_tree:", help="How it is answered")
+        st.text_input("Name", key=NAME, placeholder="a name to save it under", label_visibility="collapsed")
+        st.button("Save", on_click=_save)
 
 
-def _run() -> None:
+def _columns() -> dict[str, list[str]]:
+    return {view: [row["name"] for row in columns] for view, columns in read_views(services().store.query).items()}
+
+
+def _macros() -> dict[str, list[str]]:
+    """The table macros by their names; their columns are not known before they are asked."""
+    return {words.partition("(")[0]: [] for words in read_macros(services().store.query)}
+
+
+def _run(before: str = "") -> None:
+    """Ask what stands in the editor, and have the address say it; how the rows are drawn stays."""
     require_operator()
-    sql = st.session_state[TEXT]
+    text = text_now()
+    sql = text if text.lstrip().upper().startswith(EXPLAIN) else before + text
+    _answer(sql)
+    name = str(st.session_state.get(NAME) or "")
+    question = {"query": name} if name and _saved().read(name) == sql else {"sql": sql}
+    st.session_state[ADDRESS] = (question.get("query"), question.get("sql"))
+    if st.session_state[ADDRESS] != (st.query_params.get("query"), st.query_params.get("sql")):
+        drawn = {one: st.query_params.get_all(one) for one in DRAWN if one in st.query_params}
+        st.query_params.from_dict({**drawn, **question})
+
+
+def _answer(sql: str) -> None:
     try:
-        st.session_state[ANSWER] = services().sandbox.ask(sql)
+        found = services().sandbox.ask(sql)
+        st.session_state[ANSWER] = found
+        outcome = in_words(found)
     except SqlRefusedError as refusal:
-        st.session_state[ANSWER] = str(refusal)
+        st.session_state[ANSWER] = outcome = str(refusal)
+    ASKED.add(current_session_id() or "", Question(sql, datetime.now(UTC), outcome))
+
+
+def in_words(found: Answer) -> str:
+    """'12 rows in 8 ms'."""
+    rows = found.table.num_rows
+    return f"{rows:,} {'row' if rows == 1 else 'rows'} in {found.elapsed_ms:,.0f} ms"
 
 
 def _save() -> None:
     require_operator()
-    name = st.session_state[NAME].strip()
+    name, sql = st.session_state[NAME].strip(), text_now()
     try:
-        _saved().save(name, st.session_state[TEXT])
+        _saved().save(name, sql)
     except (ValueError, OSError) as error:
         st.session_state[ANSWER] = str(error)
         return
     audit.record("save query", detail=name)
+    put_text(sql)
     st.session_state[ADDRESS] = (name, None)
     st.query_params.from_dict({"query": name})
 
@@ -81,24 +120,38 @@ def answer() -> None:
 
 
 def _rows(found: Answer) -> None:
-    rows = found.table.num_rows
+    if found.table.column_names == PLAN:
+        for plan in found.table[PLAN[1]].to_pylist():
+            st.code(plan, language=None)
+        return
     cut = " The answer was cut there: aggregate, or filter." if found.truncated else ""
-    shown = f" The first {MOST_SHOWN:,} are shown." if rows > MOST_SHOWN else ""
+    shown = f" The first {MOST_SHOWN:,} are shown." if found.table.num_rows > MOST_SHOWN else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{rows:,} {'row' if rows == 1 else 'rows'} in {found.elapsed_ms:,.0f} ms.{cut}{shown}")
+        st.markdown(f"{in_words(found)}.{cut}{shown}")
         name = st.session_state.get(NAME) or "query"
         _download("CSV", f"{name}.csv", "text/csv", lambda: as_csv(found))
         _download("Parquet", f"{name}.parquet", "application/vnd.apache.parquet", lambda: as_parquet(found))
-    table, plot = st.tabs(["Table", "Chart"])
-    with table:
+    if (kind := choose_kind()) == TABLE:
         st.dataframe(found.table.slice(0, MOST_SHOWN), hide_index=True)
-    with plot:
-        chart(found.table)
+    else:
+        chart(found.table, kind)
 
 
 def _download(label: str, name: str, kind: str, make: Callable[[], bytes]) -> None:
     """A button whose file is made when it is pressed."""
     st.download_button(label, make, name, kind, on_click="ignore", icon=":material/download:")
+
+
+def history() -> None:
+    """What this browser has asked, the newest first, each with its address."""
+    asked = ASKED.of(current_session_id() or "")
+    if not asked:
+        return
+    with st.expander("Asked before", icon=":material/history:"):
+        for place, question in enumerate(asked):
+            first = next((line for line in question.sql.splitlines() if line.strip()), "")[:LONGEST_LABEL]
+            address_button(markdown_text(first), f"asked-{place}", {"sql": [question.sql]})
+            st.caption(markdown_text(f"{question.at:%H:%M:%S} UTC: {question.outcome}"))
 
 
 def saved() -> None:
@@ -108,7 +161,7 @@ def saved() -> None:
         st.markdown("**Saved**")
     for name in names:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.page_link(places.SQL, label=markdown_text(name), query_params={"query": name})
+            address_button(markdown_text(name), f"open-{name}", {"query": [name]})
             st.button("Delete", key=f"delete-{name}", on_click=_delete, args=(name,), type="tertiary")
 
 
@@ -144,8 +197,8 @@ def _views() -> None:
             st.caption(markdown_text(words))
     with st.expander("From a program"):
         st.caption(
-            "POST /api/sql answers as JSON, CSV, Arrow or Parquet (docs/http-sql.md). Its token is in "
-            f"{markdown_text(str(services().settings.api_token_path))}."
+            "POST /api/sql answers as JSON, CSV, Arrow or Parquet (docs/http-sql.md), to a token of "
+            "`./pitwall token make sql:read` or of Runs, Links and changes."
         )
 
 

@@ -6,6 +6,12 @@ interface ComponentArgs<Data> {
   data: Data;
 }
 
+/** And to one that tells the script something: state stays, a trigger is told once. */
+interface SentBack<State, Triggers> {
+  setStateValue<Name extends keyof State>(name: Name, value: State[Name]): void;
+  setTriggerValue<Name extends keyof Triggers>(name: Name, value: Triggers[Name]): void;
+}
+
 interface Window {
   pitwallPlotly?: Promise<unknown>; // under way or loaded, once for all components of the page
 }
@@ -42,6 +48,7 @@ declare namespace Plotly {
   }
 
   interface Plot extends HTMLDivElement {
+    data?: Trace[];
     layout: Layout;
     _fullLayout?: { xaxis: DrawnAxis };
     on(event: "plotly_relayout", listener: (change: Record<string, number | undefined>) => void): void;
@@ -51,5 +58,6 @@ declare namespace Plotly {
   function react(plot: Plot, traces: Trace[], layout: Layout, config: object): void;
   function extendTraces(plot: Plot, points: { x: Point[][]; y: Point[][] }, traces: number[]): void;
   function relayout(plot: Plot, change: object): void;
+  function downloadImage(figure: object, how: { format: "png" | "svg"; filename: string; width: number; height: number }): Promise<string>;
   function purge(plot: Plot): void;
 }

@@ -3,7 +3,7 @@
 import type { RunModel } from "../static/live/model.js";
 import type { Theme } from "../static/live/theme.js";
 import type { View } from "../static/live/view.js";
-import type { LiveMeta, LogLine } from "./live_protocol.js";
+import type { ByName, LiveMeta, LogLine } from "./live_protocol.js";
 
 /** A run of which a snapshot has come. */
 export type KnownModel = RunModel & { meta: LiveMeta };
@@ -28,6 +28,8 @@ export interface Page {
   onZoom(range: Range | null): void;
   onMoment(x: number | null): void;
   onView(): void;
+  onStyle(): void;
+  onHide(runIds: string[]): void;
 }
 
 export interface ChartSpec {
@@ -59,10 +61,13 @@ export interface Palette {
 export interface LiveData {
   runs: string[];
   colors: Record<string, number>;
+  names: Record<string, string>;
   baseline: string;
   not_comparable: Record<string, string>;
   base: string;
   assets: string;
+  module: string;
+  links: ByName<string>; // of runs of other Pitwalls
   run_url: string;
   palette: Palette;
 }

@@ -25,6 +25,23 @@ export interface LogLine {
   why: string | null;
 }
 
+export interface LiveNode {
+  title: string;
+  t: number;
+  gpu_count: number;
+  gpu_power_w: number | null;
+  gpu_sm_clock_mhz: number | null;
+  cpu_cores: number | null;
+  cores: number | null;
+  memory_used_bytes: number | null;
+}
+
+export interface LiveMark {
+  t: number;
+  kind: string;
+  text: string;
+}
+
 export interface LiveMeta {
   id: string;
   name: string;
@@ -51,6 +68,8 @@ export interface LivePart {
   series?: Record<string, Series>;
   now?: Record<string, Tile>;
   per_position?: PerPosition;
+  nodes?: LiveNode[];
+  marks?: LiveMark[];
   log?: LogLine[];
 }
 
@@ -71,6 +90,14 @@ export interface Gone {
   server_t: number;
 }
 
+/** The run is another Pitwall's, of which nothing comes now. */
+export interface Away {
+  type: "away";
+  run: string;
+  reason: string;
+  server_t: number;
+}
+
 export interface Sign {
   type: "beat";
   server_t: number;
@@ -84,5 +111,5 @@ export interface Hello {
   is_storing: boolean;
 }
 
-export type RunMessage = RunPart | Gone;
+export type RunMessage = RunPart | Gone | Away;
 export type Message = RunMessage | Sign | Hello;

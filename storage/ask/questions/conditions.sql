@@ -1,5 +1,6 @@
 -- What the machine gave each run, and everybody, within each stretch: increments from the sample nearest to its beginning
--- to the one nearest to its end, at most `edge_s` outside. Those over which a counter of the tree fell are left out.
+-- to the one nearest to its end, at most `edge_s` outside. Those over which a counter of the tree fell are left out, and
+-- so are other machines of the run: its server is here.
 WITH stretches AS (
     SELECT unnest(range(len($run_ids))) AS stretch, unnest($run_ids) AS run_id,
         unnest($began_at::TIMESTAMPTZ[]) AS began_at, unnest($ended_at::TIMESTAMPTZ[]) AS ended_at
@@ -9,7 +10,7 @@ chosen AS (
         arg_min(ts, abs(epoch(ts) - epoch(began_at))) OVER (PARTITION BY stretch) AS first_at,
         arg_min(ts, abs(epoch(ts) - epoch(ended_at))) OVER (PARTITION BY stretch) AS last_at
     FROM host_samples_of($run_ids) JOIN stretches USING (run_id)
-    WHERE ts BETWEEN began_at - to_seconds($edge_s) AND ended_at + to_seconds($edge_s)
+    WHERE clock_offset_s IS NULL AND ts BETWEEN began_at - to_seconds($edge_s) AND ended_at + to_seconds($edge_s)
 ),
 steps AS (
     SELECT *,

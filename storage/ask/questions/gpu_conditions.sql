@@ -1,5 +1,7 @@
 -- Each GPU of a run within each stretch, from the sample nearest to its beginning to the one nearest to its end, at most
--- `edge_s` outside. The clock is that of the moments in which a kernel ran.
+-- `edge_s` outside. Clocks are those of the moments in which a kernel ran. Of joules counted between two samples across
+-- an end, the share of the time within counts: `covered_s` is what all samples around the stretch cover of it. What others
+-- ran in the `edge_s` before it is told of its own: a busy server hides a small neighbour from the driver.
 WITH stretches AS (
     SELECT unnest(range(len($run_ids))) AS stretch, unnest($run_ids) AS run_id,
         unnest($began_at::TIMESTAMPTZ[]) AS began_at, unnest($ended_at::TIMESTAMPTZ[]) AS ended_at
@@ -10,25 +12,32 @@ chosen AS (
         arg_min(ts, abs(epoch(ts) - epoch(ended_at))) OVER of_gpu AS last_at
     FROM gpu_samples_of($run_ids) JOIN stretches USING (run_id)
     WHERE ts BETWEEN began_at - to_seconds($edge_s) AND ended_at + to_seconds($edge_s)
-    WINDOW of_gpu AS (PARTITION BY stretch, gpu_index)
+    WINDOW of_gpu AS (PARTITION BY stretch, machine_id, gpu_index)
 ),
 steps AS (
-    SELECT *,
-        mono_s - lag(mono_s) OVER before AS step_s,
+    SELECT *, ts BETWEEN first_at AND last_at AS is_in,
         energy_j_total - lag(energy_j_total) OVER before AS counted_j,
-        (power_w + lag(power_w) OVER before) / 2 * (mono_s - lag(mono_s) OVER before) AS drawn_j
-    FROM chosen WHERE ts BETWEEN first_at AND last_at
-    WINDOW before AS (PARTITION BY stretch, gpu_index ORDER BY ts)
+        (power_w + lag(power_w) OVER before) / 2 * (mono_s - lag(mono_s) OVER before) AS drawn_j,
+        epoch(ts) - epoch(lag(ts) OVER before) AS step_s,
+        greatest(epoch(least(ts, ended_at)) - epoch(greatest(lag(ts) OVER before, began_at)), 0) AS within_s
+    FROM chosen WINDOW before AS (PARTITION BY stretch, machine_id, gpu_index ORDER BY ts)
+),
+shares AS (
+    SELECT *, CASE WHEN within_s > 0 THEN within_s / step_s END AS share FROM steps
 )
-SELECT stretch, gpu_index, count(*) AS samples, min(ts) AS first_at, max(ts) AS last_at,
+SELECT stretch, gpu_index, count(*) FILTER (is_in) AS samples, min(first_at) AS first_at, max(last_at) AS last_at,
     arg_max(gpu_name, ts) AS gpu_name, arg_max(gpu_uuid, ts) AS gpu_uuid,
-    sum(step_s) AS covered_s,
-    CASE WHEN min(counted_j) >= 0 AND count(counted_j) = count(step_s) THEN sum(counted_j) END AS counted_j,
-    CASE WHEN count(drawn_j) = count(step_s) THEN sum(drawn_j) END AS drawn_j,
-    bit_or(throttle_reasons) AS throttle_bits,
-    median(sm_clock_mhz) FILTER (coalesce(utilization_ratio, 1) > 0) AS sm_clock_mhz,
+    sum(within_s) FILTER (share > 0) AS covered_s,
+    CASE WHEN min(counted_j) FILTER (share > 0) >= 0 AND count(counted_j * share) = count(share)
+        THEN sum(counted_j * share) END AS counted_j,
+    CASE WHEN count(drawn_j * share) = count(share) THEN sum(drawn_j * share) END AS drawn_j,
+    bit_or(throttle_reasons) FILTER (is_in) AS throttle_bits,
+    median(sm_clock_mhz) FILTER (is_in AND coalesce(utilization_ratio, 1) > 0) AS sm_clock_mhz,
     max(sm_clock_max_mhz) AS sm_clock_max_mhz,
-    max(other_memory_bytes) AS other_memory_bytes,
-    avg(other_utilization_ratio) AS other_utilization,
-    arg_max(unknown, ts) AS unknown
-FROM steps GROUP BY stretch, gpu_index ORDER BY stretch, gpu_index
+    median(memory_clock_mhz) FILTER (is_in AND coalesce(utilization_ratio, 1) > 0) AS memory_clock_mhz,
+    list(DISTINCT power_limit_w) FILTER (is_in AND power_limit_w IS NOT NULL) AS power_limits_w,
+    max(other_memory_bytes) FILTER (is_in) AS other_memory_bytes,
+    avg(other_utilization_ratio) FILTER (is_in) AS other_utilization,
+    avg(other_utilization_ratio) FILTER (ts < began_at) AS other_utilization_before,
+    arg_max(unknown, ts) FILTER (is_in) AS unknown
+FROM shares GROUP BY stretch, machine_id, gpu_index ORDER BY stretch, machine_id, gpu_index

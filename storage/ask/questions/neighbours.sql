@@ -1,14 +1,17 @@
 -- Which other runs had a server up on the machine of a run during a stretch of it. A server that is watched only was up
--- when it was first met. What has no end yet is up, whatever the clock says.
+-- when it was first met. What has no end yet is up, whatever the clock says. Two runs may watch one server: at one time one
+-- address is that of one server.
 WITH stretch AS (
     SELECT unnest($runs::VARCHAR[]) AS run_id, unnest($began::TIMESTAMPTZ[]) AS began_at,
         unnest($ended::TIMESTAMPTZ[]) AS ended_at
 ), up AS (
-    SELECT run_id, machine_id, coalesce(ended_at, 'infinity') AS ended_at,
+    SELECT id AS run_id, machine_id, pid, pid_birth_s, base_url, coalesce(ended_at, 'infinity') AS ended_at,
         coalesce(started_at, CASE WHEN kind = 'attached' THEN created_at END) AS started_at
-    FROM runs WHERE kind <> 'imported'
+    FROM raw.runs WHERE kind <> 'imported'
 )
-SELECT s.run_id, s.began_at, s.ended_at, other.run_id AS other
+SELECT s.run_id, s.began_at, s.ended_at, other.run_id AS other,
+    coalesce(other.pid = mine.pid AND other.pid_birth_s = mine.pid_birth_s, false)
+        OR coalesce(other.base_url = mine.base_url, false) AS is_same_server
 FROM stretch s JOIN up mine USING (run_id) JOIN up other
     ON other.machine_id = mine.machine_id AND other.run_id <> s.run_id
     AND other.started_at < s.ended_at AND s.began_at < other.ended_at

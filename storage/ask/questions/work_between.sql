@@ -1,5 +1,5 @@
 -- Whether these runs' servers worked between two moments: by their counters, by requests of ours, by their logs; and on
--- which GPUs they were seen.
+-- which GPUs they were seen. `asked` is whether our own requests were among it.
 WITH stretch AS (
     SELECT unnest($run_ids::VARCHAR[]) AS run_id, unnest($began::TIMESTAMPTZ[]) AS began_at,
         unnest($ended::TIMESTAMPTZ[]) AS ended_at
@@ -9,7 +9,7 @@ WITH stretch AS (
     FROM counter_samples_of($run_ids) JOIN stretch USING (run_id) WHERE ts BETWEEN began_at AND ended_at
     GROUP BY ALL
 ), asked AS (
-    SELECT DISTINCT run_id, began_at, true AS worked FROM requests_of($run_ids) JOIN stretch USING (run_id)
+    SELECT DISTINCT run_id, began_at, true AS worked, true AS asked FROM requests_of($run_ids) JOIN stretch USING (run_id)
     WHERE sent_at < ended_at AND sent_at + to_milliseconds(coalesce(total_ms, 0)) > began_at
 ), logged AS (
     SELECT DISTINCT run_id, began_at, true AS worked FROM log_samples_of($run_ids) JOIN stretch USING (run_id)
@@ -17,9 +17,10 @@ WITH stretch AS (
 ), gpus AS (
     SELECT run_id, list(DISTINCT gpu_uuid) AS gpu_uuids FROM gpu_samples_of($run_ids) GROUP BY run_id
 )
-SELECT s.run_id, s.began_at, coalesce(bool_or(w.worked), false) AS worked, any_value(g.gpu_uuids) AS gpu_uuids
+SELECT s.run_id, s.began_at, coalesce(bool_or(w.worked), false) AS worked, coalesce(bool_or(w.asked), false) AS asked,
+    any_value(g.gpu_uuids) AS gpu_uuids
 FROM stretch s
-LEFT JOIN (FROM counted UNION ALL FROM asked UNION ALL FROM logged) w
+LEFT JOIN (FROM counted UNION ALL BY NAME FROM asked UNION ALL BY NAME FROM logged) w
     ON w.run_id = s.run_id AND w.began_at = s.began_at
 LEFT JOIN gpus g ON g.run_id = s.run_id
 GROUP BY s.run_id, s.began_at

@@ -9,7 +9,7 @@ SELECT
     steps AS decode_steps,
     drafts, draft_tokens, accepted, accepted_per_pos,
     NULL::VARCHAR AS activity,
-    CASE WHEN accepted IS NULL AND speculates IS NOT FALSE THEN 'the server counts no accepted tokens' END AS gap,
+    CASE WHEN accepted IS NULL AND speculates IS NOT FALSE THEN 'accepted_not_counted' END AS gap,
     * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions)
 FROM scraped(['llamacpp.counter'], since, run_ids) WHERE generation > 0 OR broken IS NOT NULL;
 
@@ -85,11 +85,24 @@ WITH seen AS (
         touched = 1 AND steady AND calls > 0 AS counts_steps
     FROM scrapes
 ), judged AS (
-    -- Slots and calls are two answers of the server: under load one may be further than the other.
+    -- Slots and calls are two answers of the server: under load one may be further than the other. A step gives a
+    -- request one token at the least; where nothing drafts and it gives one as a rule (over three looks at least), it
+    -- always does.
     SELECT
         * REPLACE (CASE WHEN counts_steps THEN plain_steps(decoded, calls, NOT speculates) END AS calls),
-        CASE WHEN counts_steps THEN contradiction(decoded, calls, NULL, 1 + num_tokens) END AS unlikely
-    FROM stepped
+        CASE
+            WHEN counts_steps AND decoded < 0.75 * calls THEN 'more_steps_than_tokens'
+            WHEN counts_steps
+                THEN contradiction(decoded, calls, NULL, CASE
+                    WHEN speculates THEN 1 + num_tokens
+                    WHEN NOT speculates AND usual_per_step <= 1.05 THEN 1.25
+                END)
+        END AS unlikely
+    FROM (
+        SELECT *, CASE WHEN count(*) FILTER (counts_steps) OVER (PARTITION BY run_id) >= 3
+            THEN median(decoded / calls) FILTER (counts_steps) OVER (PARTITION BY run_id) END AS usual_per_step
+        FROM stepped
+    )
 )
 SELECT
     run_id, 'slots' AS source, slots_definition() AS definition, 0::BIGINT AS engine_index, ts, mono_s, dt_s,
@@ -110,12 +123,12 @@ SELECT
     END AS activity,
     CASE
         WHEN broken IS NOT NULL THEN broken
-        WHEN untold THEN 'the slots do not tell the tokens made'
+        WHEN untold THEN 'slots_tell_no_tokens'
         WHEN unlikely IS NOT NULL THEN unlikely
-        WHEN any_ended THEN 'a request ended inside: its last tokens were not seen'
-        WHEN any_missed THEN 'a request came and went between two looks: its tokens were not seen'
-        WHEN touched > 1 THEN 'steps are not told apart while several requests run'
-        WHEN touched = 1 AND NOT counts_steps THEN 'steps are known only while one request decodes throughout'
+        WHEN any_ended THEN 'request_ended_inside'
+        WHEN any_missed THEN 'request_between_looks'
+        WHEN touched > 1 THEN 'several_requests'
+        WHEN touched = 1 AND NOT counts_steps THEN 'request_not_throughout'
     END AS reason
 FROM judged;
 

@@ -17,9 +17,9 @@ SELECT
     NULL::DOUBLE[] AS accepted_per_pos,
     activity_of(decoded, fresh_tokens, running_before, requests_running) AS activity,
     CASE
-        WHEN decoded IS NULL THEN 'the server does not count decode tokens as they come'
-        WHEN speculates THEN 'no step counter'
-        WHEN speculates IS NULL THEN 'not known whether the server speculates'
+        WHEN decoded IS NULL THEN 'decode_not_counted'
+        WHEN speculates THEN 'no_step_counter'
+        WHEN speculates IS NULL THEN 'speculation_not_known'
     END AS gap,
     * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions, broken),
     -- SGLang's draft tokens are those of a verify step: all that one can give.

@@ -20,9 +20,9 @@ FROM (
             THEN median(ratio(generation, inter_token_count + first_tokens)) OVER of_run END AS usual_per_step,
         activity_of(generation - first_tokens, fresh_tokens, running_before, requests_running) AS activity,
         CASE
-            WHEN generation IS NULL OR first_tokens IS NULL THEN 'the server does not count generated or first tokens'
-            WHEN inter_token_count IS NULL THEN 'no step counter'
-            WHEN drafts IS NULL AND accepted IS NOT NULL THEN 'the server counts no drafts'
+            WHEN generation IS NULL OR first_tokens IS NULL THEN 'tokens_not_counted'
+            WHEN inter_token_count IS NULL THEN 'no_step_counter'
+            WHEN drafts IS NULL AND accepted IS NOT NULL THEN 'drafts_not_counted'
         END AS gap
     FROM (
         SELECT *, drafts IS NULL AND accepted IS NULL AND speculates IS NOT TRUE AS draftless
@@ -44,3 +44,14 @@ END;
 CREATE OR REPLACE MACRO vllm_has_window(definition, generation_tps) AS
     definition = 'vllm.log' AND generation_tps IS NOT NULL;
 CREATE OR REPLACE MACRO vllm_stated_window_s(config) AS TRY_CAST(config->>'$.env.VLLM_LOG_STATS_INTERVAL' AS DOUBLE);
+
+-- What vLLM counts as a token of its KV cache: read from its releases, between which 0.20.1 lies. Null of other engines.
+CREATE OR REPLACE MACRO vllm_kv_tokens_definition(engine, version) AS CASE
+    WHEN engine IS DISTINCT FROM 'vllm' THEN NULL
+    WHEN version IS NULL OR NOT regexp_matches(version, '^\d{1,6}\.\d{1,6}')
+        THEN 'not known: it changed with 0.20.2, and the version is not known'
+    WHEN regexp_matches(version, '^0\.20\.1(\D|$)') THEN 'not known of 0.20.1: it changed before 0.20.2'
+    WHEN list_transform(regexp_extract_all(version || '.0', '\d{1,6}')[:3], lambda x: x::INTEGER) >= [0, 20, 2]
+        THEN 'max_concurrency * max_model_len'
+    ELSE 'num_blocks // num_groups * min_block_size'
+END;

@@ -19,12 +19,14 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from settings import load_settings
-from web.access.auth import AuthMiddleware, access_for
+from web.access.access_rules import access_for
+from web.access.auth import AuthMiddleware
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
-from web.access.signing_key import load_api_token, load_secret
+from web.access.signing_key import load_secret
+from web.access.tokens import TokenBook
 from web.live.hub import LiveHub
-from web.live.protocol import LiveMeta, LivePart, LogLine, Series, Tile
+from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, Series, Tile
 from web.server.routes import build_routes
 
 T0 = float(os.environ.get("HARNESS_T0") or time.time())
@@ -99,6 +101,10 @@ class Scripted:
         mark, text, why = LOG[t % len(LOG)]
         return {"at": t, "t": float(t), "text": text, "mark": mark, "why": why}
 
+    def marks(self) -> list[LiveMark]:
+        asked = ((30, "load", "five-prompts"), (40, "phase", "code"), (60, "phase", "prose"))
+        return [LiveMark(t=self.first + after, kind=kind, text=text) for after, kind, text in asked]
+
     def meta(self) -> LiveMeta:
         absent = {} if os.environ.get("HARNESS_GPU") or self.state == "queued" else dict.fromkeys(GPU, NO_DRIVER)
         if not self.drafts:
@@ -120,7 +126,7 @@ class Scripted:
             "ceiling": 5 if self.drafts else None,
             "cause": "The GPU had no room for the KV cache of 262,144 tokens." if failed else None,
             "cause_line": "CUDA error: out of memory (ggml-cuda.cu:2317)" if failed else None,
-            "tile_basis": "mean of its active windows" if self.state == "finished" else "now",
+            "tile_basis": "mean while decoding" if self.state == "finished" else "now",
             "absent": absent,
         }
 
@@ -139,7 +145,7 @@ class HarnessReader:
 
     def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
         known = [self.runs[run_id] for run_id in run_ids if run_id in self.runs]
-        return {run.run_id: {**run.part(0), "meta": run.meta()} for run in known}
+        return {run.run_id: {**run.part(0), "meta": run.meta(), "marks": run.marks()} for run in known}
 
     def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
         return {run_id: self.runs[run_id].part(float(cursor)) for run_id, cursor in cursors.items()}
@@ -148,7 +154,7 @@ class HarnessReader:
 reader = HarnessReader()
 hub = LiveHub(reader)
 settings = load_settings()
-access = access_for(settings, load_secret(settings.secret_path), load_api_token(settings.api_token_path))
+access = access_for(settings, load_secret(settings.secret_path))
 
 
 async def commit_every(seconds: float) -> None:
@@ -177,6 +183,7 @@ app = st.App(
             access=access,
             shares=ShareBook(access.secret, access.url),
             sessions=SessionBook(settings.sessions_path),
+            tokens=TokenBook(settings.tokens_path),
         )
     ],
 )

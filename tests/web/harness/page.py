@@ -1,4 +1,4 @@
-"""The harness's one page: the component with the runs of the URL; its button makes a rerun that tells it news."""
+"""The harness's one page: the component with the runs of the URL; one button makes a rerun that tells it news."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from web.live.component import live_plot
 
 st.set_page_config(layout="wide", page_title="Live harness")
 st.caption(f"role: {current_role()}")
+ids = st.query_params.get_all("run")
 st.session_state.reruns = st.session_state.get("reruns", 0) + st.button("Rerun")
+if st.button("Add a word to the address"):
+    st.query_params["word"] = "said"
 live_plot(
-    {run_id: color for color, run_id in enumerate(st.query_params.get_all("run"))},
+    {run_id: color for color, run_id in enumerate(ids)},
     not_comparable={"ghost-0": f"asked {st.session_state.reruns} times"} if st.session_state.reruns else {},
+    names={run_id: f"name of {run_id}" for run_id in ids},
 )

@@ -18,4 +18,5 @@ with st.container(key="launch-columns"):
     left, right = st.columns([3, 2])
 left.write("the command")
 right.write("the form")
+st.container(key="compare-head").write("the arms")
 st.write("The page is whole.")

@@ -1,10 +1,15 @@
 // The charts over time: which there are, how a run is drawn in them, and the two ways to bring them up to date.
 
 /** @import { ChartSpec, KnownModel, Page } from "../../types/live_page.js" */
-/** @typedef {{ model: KnownModel, series: string, rank: number, isGrey: boolean, points: number }} Line `points` of the series are drawn */
+/** @import { Points } from "./heights.js" */
+/** @import { Line } from "./lines.js" */
 
+import { fileMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
 import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
+import { heights, logHeights, logTicks } from "./heights.js";
+import { held, linesOf, traceOf, xOf, yOf } from "./lines.js";
+import { markLines } from "./marks.js";
 import { isKnown } from "./model.js";
 
 const GIB = 1 / 2 ** 30;
@@ -19,7 +24,7 @@ const NAMED_RUNS = 5; // more names than that do not fit above a chart
 export const CHARTS = [
   { id: "decode", title: "Decode speed", unit: "tok/s; grey is idle, mixed or warm-up", lines: ["decode_tps"], showsExcluded: true, isWide: true },
   { id: "tokens", title: "Acceptance length, and tokens per step dotted", unit: "tokens", lines: ["acceptance_length", "tokens_per_step"], hasCeiling: true },
-  { id: "steps", title: "Request-steps", unit: "per second", lines: ["steps_per_s"] },
+  { id: "steps", title: "Decode steps", unit: "per second, summed over running requests", lines: ["steps_per_s"] },
   { id: "requests", title: "Requests running, and waiting dotted", unit: "", lines: ["requests_running", "requests_waiting"], isCount: true },
   { id: "kv", title: "KV cache in use", unit: "%", lines: ["kv_usage_ratio"], scale: 100 },
   { id: "power", title: "GPU power", unit: "W", lines: ["gpu_power_w"] },
@@ -27,11 +32,6 @@ export const CHARTS = [
   { id: "cpu", title: "Processor: server, and whole host dotted", unit: "cores", lines: ["server_cpu_cores", "host_cpu_cores"] },
   { id: "memory", title: "Memory: server, and whole host dotted", unit: "GiB", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
 ];
-
-/** @param {Pick<Line, "model" | "series">} line */
-function held({ model, series }) {
-  return model.series[series]?.t.length ?? 0;
-}
 
 export class TimeChart {
   isInSight = false;
@@ -51,6 +51,7 @@ export class TimeChart {
     this.frame.plot.tabIndex = 0;
     this.frame.plot.setAttribute("role", "group");
     this.frame.plot.setAttribute("aria-label", `${spec.title}. Left and right move the marked moment, Escape clears it.`);
+    this.frame.head.append(fileMenu(spec, this.frame, page));
     this.#listen();
   }
 
@@ -60,8 +61,10 @@ export class TimeChart {
     if (this.#isStale) return;
     const isFirst = !this.#isDrawn;
     this.#isDrawn = true;
-    this.#drawn = this.#lines();
-    Plotly.react(this.frame.plot, this.#drawn.map((one) => this.#trace(one)), this.#layout(), CONFIG);
+    const { view } = this.page;
+    this.#drawn = linesOf(this.spec, view.shown(this.page.models()), view.smoothSeconds > 0);
+    const traces = this.#drawn.map((one) => traceOf(one, this.spec, this.page));
+    Plotly.react(this.frame.plot, traces, this.#layout(traces), CONFIG);
     if (isFirst) this.frame.plot.on("plotly_relayout", (change) => this.#takeZoom(change));
     this.refreshReadout();
   }
@@ -79,21 +82,25 @@ export class TimeChart {
     this.#drawn.forEach((drawn, index) => {
       if (held(drawn) === drawn.points) return;
       indices.push(index);
-      points.x.push(this.#x(drawn, drawn.points));
-      points.y.push(this.#y(drawn, drawn.points));
+      points.x.push(xOf(drawn, this.page, drawn.points));
+      points.y.push(yOf(drawn, this.spec, this.page, drawn.points));
       drawn.points = held(drawn);
     });
     if (indices.length) {
-      Object.assign(this.frame.plot.layout.xaxis, this.#axis()); // drawn by extendTraces, in one go with the points
+      Object.assign(this.frame.plot.layout.xaxis, this.#axis());
+      const fresh = points.x.map((x, index) => ({ x, y: points.y[index] }));
+      Object.assign(this.frame.plot.layout.yaxis, this.#heights([...(this.frame.plot.data ?? []), ...fresh])); // drawn by extendTraces, in one go with the points
       Plotly.extendTraces(this.frame.plot, points, indices);
     } else this.moveAxis();
     this.refreshReadout();
   }
 
-  /** Moves the time axis, and nothing else. */
+  /** Moves the axes, and nothing else. */
   moveAxis() {
-    if (!this.isInSight || this.#isStale) this.#isStale = true;
-    else Plotly.relayout(this.frame.plot, { xaxis: { ...this.frame.plot.layout.xaxis, ...this.#axis() } });
+    this.#isStale ||= !this.isInSight;
+    if (this.#isStale) return;
+    const { xaxis, yaxis } = this.frame.plot.layout;
+    Plotly.relayout(this.frame.plot, { xaxis: { ...xaxis, ...this.#axis() }, yaxis: { ...yaxis, ...this.#heights(this.frame.plot.data ?? []) } });
   }
 
   resize() {
@@ -111,7 +118,7 @@ export class TimeChart {
 
   /** Why nothing is drawn yet, or null where something is. */
   #emptiness() {
-    const models = this.page.models().filter(isKnown);
+    const models = this.page.view.shown(this.page.models()).filter(isKnown);
     if (models.some((model) => this.spec.lines.some((name) => model.series[name]?.v.some((value) => value !== null)))) return null;
     const [name] = this.spec.lines;
     return [...new Set(models.map((model) => model.meta.absent[name] ?? model.now[name]?.why ?? "no sample yet"))].join("; ");
@@ -119,7 +126,7 @@ export class TimeChart {
 
   /** The values at the marked moment, or the newest, in the runs' colours; the mark itself. */
   refreshReadout() {
-    const models = this.page.models().filter(isKnown);
+    const models = this.page.view.shown(this.page.models()).filter(isKnown);
     const isNamed = this.spec.isWide && models.length <= NAMED_RUNS && this.frame.root.clientWidth > 640;
     models.forEach((model, index) => {
       const node = this.#readoutNode(index);
@@ -140,6 +147,7 @@ export class TimeChart {
   /** @param {KnownModel} model */
   #valueText(model) {
     const { moment } = this.page.view;
+    if (model.meta.state === "queued") return "";
     if (model.isFinal && moment === null) return ""; // its last value says nothing of it
     const at = moment === null ? model.lastPointTime : this.page.view.toTime(model, moment);
     const value = at === null ? null : model.valueAt(this.spec.lines[0], at);
@@ -156,61 +164,34 @@ export class TimeChart {
     this.frame.line.style.transform = `translateX(${axis._offset + axis.l2p(moment)}px)`;
   }
 
-  /** What is there to draw, bottom first. */
-  #lines() {
-    const models = this.page.models().filter(isKnown);
-    return models.flatMap((model) => {
-      const lines = this.spec.lines.map((series, rank) => ({ model, series, rank, isGrey: false, points: held({ model, series }) }));
-      return this.spec.showsExcluded ? [{ ...lines[0], isGrey: true }, ...lines] : lines;
-    });
-  }
-
-  /**
-   * @param {Line} drawn
-   * @returns {Plotly.Trace}
-   */
-  #trace(drawn) {
-    const { model, rank, isGrey } = drawn;
-    const theme = this.page.theme();
-    const isGhost = model.isFinal && this.page.models().some((other) => !other.isFinal);
-    const coloured = { color: theme.color(model), width: rank ? 1.2 : 1.8, dash: rank ? "dot" : isGhost ? "dash" : "solid" };
-    return {
-      type: "scatter",
-      mode: "lines",
-      name: model.meta.name,
-      x: this.#x(drawn, 0),
-      y: this.#y(drawn, 0),
-      opacity: isGhost ? 0.6 : 1,
-      line: isGrey ? { color: theme.excluded, width: 1 } : coloured,
-      hoverinfo: "skip",
-    };
-  }
-
-  /**
-   * @param {Line} line
-   * @param {number} start the first of its points
-   */
-  #x({ model, series }, start) {
-    return (model.series[series]?.t ?? []).slice(start).map((time) => this.page.view.toX(model, time));
-  }
-
-  /**
-   * @param {Line} line
-   * @param {number} start the first of its points
-   */
-  #y({ model, series, isGrey }, start) {
-    const one = model.series[series] ?? { t: [], v: [], excluded: [] };
-    const scale = this.spec.scale ?? 1;
-    const hides = this.spec.showsExcluded && !isGrey;
-    return one.v.slice(start).map((value, index) => (value === null || (hides && one.excluded[start + index]) ? null : value * scale));
-  }
-
   #axis() {
     const width = this.frame.plot.clientWidth - 60;
-    return this.page.view.axis(this.page.view.range(this.page.models()), width);
+    const { view } = this.page;
+    return view.axis(view.range(this.page.models()), width);
   }
 
-  #layout() {
+  /** A count has zeros, which have no place on a logarithmic axis. */
+  get #isLog() {
+    return this.page.view.isLog && !this.spec.isCount;
+  }
+
+  /**
+   * The height of the stretch that is shown, and of the ceilings: Plotly's own is that of all points.
+   * @param {Points[]} lines
+   */
+  #heights(lines) {
+    const shown = this.page.view.range(this.page.models());
+    const least = Math.max(0, ...(this.spec.hasCeiling ? this.#limits() : []));
+    const found = this.#isLog ? null : heights(lines, shown, least);
+    this.#tellUnit(found?.above ? `${found.above} above, up to ${threeDigits(found.highest)}` : "");
+    const range = this.#isLog ? logHeights(lines, shown, least) : found?.range;
+    if (!range) return { autorange: true, tickmode: "auto" };
+    const tickvals = this.#isLog ? logTicks(range) : [];
+    return { autorange: false, range, tickvals, tickmode: tickvals.length > 1 ? "array" : "auto" };
+  }
+
+  /** @param {Plotly.Trace[]} traces */
+  #layout(traces) {
     const theme = this.page.theme();
     const axis = baseAxis(theme);
     return {
@@ -218,20 +199,29 @@ export class TimeChart {
       hovermode: false,
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       xaxis: { ...axis, tickmode: "array", autorange: false, ...this.#axis() },
-      yaxis: { ...axis, rangemode: "tozero", fixedrange: true, nticks: 5, separatethousands: true },
-      shapes: this.spec.hasCeiling ? this.#ceilings() : [],
-      annotations: this.spec.hasCeiling ? this.#ceilings().map((shape) => this.#ceilingLabel(shape)) : [],
+      yaxis: { ...axis, type: this.#isLog ? "log" : "linear", rangemode: "tozero", fixedrange: true, nticks: 5, separatethousands: true, ...this.#heights(traces) },
+      shapes: [...markLines(this.page), ...(this.spec.hasCeiling ? this.#ceilings() : [])],
     };
   }
 
-  #ceilings() {
-    const heights = new Set(this.page.models().map((model) => model.meta?.ceiling ?? 0).filter(Boolean));
-    return [...heights].map((height) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: height, y1: height, line: { color: this.page.theme().muted, width: 1, dash: "dash" } }));
+  /** The most that each number of drafts allows. */
+  #limits() {
+    return [...new Set(this.page.view.shown(this.page.models()).map((model) => model.meta?.ceiling ?? 0).filter(Boolean))];
   }
 
-  /** @param {{ y0: number }} shape */
-  #ceilingLabel({ y0 }) {
-    return { xref: "paper", x: 1, xanchor: "right", y: y0, yanchor: "top", showarrow: false, text: `at most ${y0}: k drafts + 1`, font: { size: 11, color: this.page.theme().muted } };
+  #ceilings() {
+    const line = { color: this.page.theme().muted, width: 1, dash: "dash" };
+    return this.#limits().map((height) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: height, y1: height, line }));
+  }
+
+  /**
+   * What the dashed lines are stands in the head, where no line runs through it; what lies above the chart too.
+   * @param {string} outliers
+   */
+  #tellUnit(outliers) {
+    const limits = this.spec.hasCeiling ? this.#limits() : [];
+    const ceilings = limits.length ? `dashed: at most ${limits.join(", ")} (k drafts + 1)` : "";
+    setText(this.frame.unit, [this.spec.unit, ceilings, outliers].filter(Boolean).join("; "));
   }
 
   /** @param {Record<string, number | undefined>} change */

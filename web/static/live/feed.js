@@ -13,6 +13,7 @@ export class Feed {
   #beatSeconds = 5;
   #serverAhead = 0; // server clock minus ours, seconds
   #wasLive = false;
+  #isStoring = true;
   #closed = false;
   /** @type {WebSocket | null} */
   #socket = null;
@@ -72,16 +73,26 @@ export class Feed {
 
   /** @param {Message} message */
   #take(message) {
-    this.#serverAhead = message.server_t - Date.now() / 1000;
+    const socket = this.#socket;
+    // A run may be another Pitwall's, whose clock is not this one's.
+    if (message.type === "hello" || message.type === "beat") this.#serverAhead = message.server_t - Date.now() / 1000;
     this.#expectSign();
     if (message.type === "hello") {
       this.#beatSeconds = message.beat_s;
       this.#pause = FIRST_PAUSE_MS;
       this.#wasLive = true;
     }
-    if (message.type === "hello" || message.type === "beat") this.onStatus(message.is_storing ? "live" : "stuck");
+    if (message.type === "hello" || message.type === "beat") this.#isStoring = message.is_storing;
     else this.#takeOfRun(message);
-    if (message.type === "delta") this.onStatus("live"); // no beat comes while deltas do
+    if (message.type === "delta") this.#isStoring = true; // no beat comes while deltas do
+    if (socket === this.#socket) this.#tell(); // else it reconnects
+  }
+
+  /** Live is what has answered of a run: a server that has only said hello is still reading its store. */
+  #tell() {
+    const hasAnswered = [...this.models.values()].some((model) => model.cursor || model.goneReason !== null || model.awayReason !== null);
+    if (!this.#isStoring) this.onStatus("stuck");
+    else this.onStatus(hasAnswered ? "live" : "connecting");
   }
 
   /** @param {RunMessage} message */
@@ -92,6 +103,7 @@ export class Feed {
       this.open();
       return;
     }
+    model.ahead = message.type === "away" ? model.ahead : message.server_t - this.serverNow;
     const changes = model.apply(message);
     this.onMessage(model, changes);
     if (model.holdsTooMuch) {

@@ -47,6 +47,26 @@ export function wallClock(seconds) {
 }
 
 /**
+ * The day of a moment, with the year where it is another than this one: 3 Sept, 3 Sept 2025.
+ * @param {number} seconds since the epoch
+ */
+export function date(seconds) {
+  const day = new Date(seconds * 1000);
+  const isThisYear = day.getFullYear() === new Date().getFullYear();
+  return day.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...(isThisYear ? {} : { year: "numeric" }) });
+}
+
+/** @param {number} seconds since the epoch */
+export function dateAndTime(seconds) {
+  return `${date(seconds)} ${wallClock(seconds).slice(0, 5)}`;
+}
+
+/** @param {number} seconds since the epoch */
+export function isToday(seconds) {
+  return new Date(seconds * 1000).toDateString() === new Date().toDateString();
+}
+
+/**
  * An element with a class and text; text is only ever text, whoever wrote it.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag

@@ -50,10 +50,10 @@ export class Frame {
   constructor(title, unit, className) {
     this.title = title;
     this.root = element("section", `lv-chart ${className}`);
-    const head = element("header");
-    head.append(element("h3", "", title), element("span", "lv-unit", unit));
-    this.readout = element("span", "lv-readout");
-    head.append(this.readout);
+    this.head = element("header");
+    this.unit = element("span", "lv-unit", unit);
+    this.head.append(element("h3", "", title), this.unit);
+    this.readout = element("p", "lv-readout"); // a line of its own: what it says moves nothing
     this.plot = /** @type {Plotly.Plot} */ (element("div", "lv-plot"));
     this.line = element("div", "lv-moment");
     this.line.hidden = true;
@@ -61,7 +61,7 @@ export class Frame {
     this.empty.hidden = true;
     const body = element("div", "lv-plot-body");
     body.append(this.plot, this.line, this.empty);
-    this.root.append(head, body);
+    this.root.append(this.head, this.readout, body);
   }
 
   /**

@@ -1,20 +1,18 @@
-// One lane a run: who it is, how it does, and its numbers.
+// One lane a run below the charts: what it runs with and all its numbers of now; and why it failed, for above them.
 
 /** @import { KnownModel } from "../../types/live_page.js" */
-/** @import { LiveMeta, Tile } from "../../types/live_protocol.js" */
+/** @import { LiveNode } from "../../types/live_protocol.js" */
 /** @import { RunModel } from "./model.js" */
+/** @import { Compared } from "./strip.js" */
+/** @import { Write } from "./tile_value.js" */
 
-import { DASH, byteSize, clock, element, setText, threeDigits } from "./format.js";
+import { byteSize, element, setText, threeDigits } from "./format.js";
 import { isKnown } from "./model.js";
+import { isMeasured, speedNote } from "./strip.js";
+import { plain, writeValue } from "./tile_value.js";
 
-const SILENT_SECONDS = 10; // a live run without samples for longer is said to be silent
-
-/** @typedef {(value: number) => [number: string, unit: string]} Write */
 /** @typedef {[name: string, write: Write]} Part */
-/** @typedef {{ model: KnownModel, reason: string | undefined }} Compared the baseline, and why it cannot be compared with */
 
-/** @type {(unit: string) => Write} */
-const plain = (unit) => (value) => [threeDigits(value), unit];
 /** @type {Write} */
 const count = (value) => [value.toLocaleString("en-US", { maximumFractionDigits: 1 }), ""];
 /** @type {[label: string, parts: Part[]][]} */
@@ -30,27 +28,20 @@ const TILES = [
 ];
 
 export class Lane {
-  /**
-   * @param {string} runId
-   * @param {string} runUrl
-   */
-  constructor(runId, runUrl) {
-    this.root = element("article", "lv-lane lv-waiting");
-    this.root.setAttribute("aria-label", "Run");
-    const head = element("header");
-    this.name = element("a", "lv-name", runId);
-    this.name.href = runUrl;
-    this.state = element("span", "lv-state", "loading");
-    head.append(element("span", "lv-swatch"), this.name, this.state);
+  constructor() {
+    this.root = element("article", "lv-lane");
+    this.root.hidden = true;
+    this.name = element("h3", "lv-lane-name");
     this.chips = element("p", "lv-chips");
-    this.headline = element("p", "lv-headline");
-    this.speed = element("span", "lv-speed");
-    this.speedNote = element("span", "lv-speed-note");
-    this.headline.append(this.speed, this.speedNote);
-    this.cause = element("div", "lv-cause");
+    this.note = element("p", "lv-chips");
+    const head = element("header");
+    head.append(element("span", "lv-swatch"), this.name, this.chips, this.note);
+    this.cause = element("div", "lv-cause"); // not in the lane: the page shows it at its top
+    this.cause.hidden = true;
     this.tiles = element("dl", "lv-tiles");
     this.values = TILES.map(([label, parts]) => this.#tile(label, parts));
-    this.root.append(head, this.chips, this.headline, this.cause, this.tiles);
+    this.nodes = element("ul", "lv-nodes");
+    this.root.append(head, this.tiles, this.nodes);
   }
 
   /**
@@ -68,37 +59,31 @@ export class Lane {
   }
 
   /**
-   * Writes what the model says.
+   * Writes what the model says; there is no lane of what waits or starts.
    * @param {RunModel} model
    * @param {string} color
-   * @param {number} serverNow seconds since the epoch
    * @param {Compared | null} compared
    */
-  refresh(model, color, serverNow, compared) {
+  refresh(model, color, compared = null) {
     this.root.style.setProperty("--lv-run", color);
-    if (model.goneReason !== null) this.#refreshGone(model.goneReason);
-    else if (isKnown(model)) this.#refreshKnown(model, serverNow, compared);
+    const isShown = isKnown(model) && model.goneReason === null && isMeasured(model);
+    this.root.hidden = !isShown;
+    if (isShown) this.#refreshKnown(model, compared);
   }
 
   /**
    * @param {KnownModel} model
-   * @param {number} serverNow
    * @param {Compared | null} compared
    */
-  #refreshKnown(model, serverNow, compared) {
+  #refreshKnown(model, compared) {
     const { meta } = model;
-    const isSilent = silence(model, serverNow) !== null;
-    this.root.classList.remove("lv-waiting");
-    this.root.classList.toggle("lv-failed", meta.state === "failed");
     this.root.classList.toggle("lv-unmeasured", model.isFinal && model.lastPointTime === null);
-    this.root.setAttribute("aria-label", `Run ${meta.name}`);
+    this.root.setAttribute("aria-label", `Numbers of ${meta.name}`);
     setText(this.name, meta.name);
     setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
-    setText(this.state, stateText(model, serverNow));
-    this.root.classList.toggle("lv-silent", isSilent);
-    this.#refreshCause(meta, model.now.decode_tps?.why);
-    writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
-    setText(this.speedNote, speedNote(model, isSilent ? null : compared));
+    setText(this.note, speedNote(model, compared));
+    this.#refreshCause(model);
+    this.#refreshNodes(model);
     TILES.forEach(([, parts], row) => this.#refreshTile(model, parts, this.values[row]));
   }
 
@@ -121,86 +106,35 @@ export class Lane {
     if (parts[0][0] === "acceptance_length" && ceiling && unit) unit.textContent = `of ${ceiling}`;
   }
 
-  /**
-   * @param {LiveMeta} meta
-   * @param {string | null | undefined} unmeasured why nothing was measured
-   */
-  #refreshCause({ cause, cause_line: line, state }, unmeasured) {
-    const isUnmeasured = this.root.classList.contains("lv-unmeasured") && state !== "failed";
-    this.cause.hidden = state !== "failed" && !isUnmeasured;
+  /** @param {KnownModel} model */
+  #refreshNodes({ nodes }) {
+    this.nodes.hidden = !nodes.length;
+    while (this.nodes.childElementCount < nodes.length) this.nodes.append(element("li"));
+    while (this.nodes.childElementCount > nodes.length) this.nodes.lastElementChild?.remove();
+    nodes.forEach((node, index) => setText(/** @type {HTMLElement} */ (this.nodes.children[index]), nodeText(node)));
+  }
+
+  /** @param {KnownModel} model */
+  #refreshCause({ meta: { name, cause, cause_line: line, state }, now }) {
+    const hasFailed = state === "failed";
+    this.cause.hidden = !hasFailed && !this.root.classList.contains("lv-unmeasured");
     if (this.cause.hidden || this.cause.childElementCount) return;
-    if (isUnmeasured) this.cause.append(element("p", "lv-why", `Not measured: ${unmeasured ?? "no sample came"}.`));
-    else this.cause.append(element("p", "", cause ?? "It ended without saying why."));
-    if (!isUnmeasured && line && line !== cause) this.cause.append(element("code", "", line));
-  }
-
-  /** @param {string} reason */
-  #refreshGone(reason) {
-    this.root.classList.remove("lv-waiting");
-    this.root.classList.add("lv-gone");
-    setText(this.state, reason);
+    const words = hasFailed ? (cause ?? "It ended without saying why.") : `Not measured: ${now.decode_tps?.why ?? "no sample came"}.`;
+    this.cause.append(element("p", hasFailed ? "" : "lv-why", `${name}: ${words}`));
+    if (hasFailed && line && line !== cause) this.cause.append(element("code", "", line));
   }
 }
 
 /**
- * A number with its small unit, or a dash that tells its reason to pointer, keyboard and reader.
- * @param {HTMLElement} node
- * @param {Tile | undefined} tile
- * @param {Write} write
- * @param {string | undefined} absentReason
+ * Another machine of the run in one line; what is not known of it is left out.
+ * @param {LiveNode} node
  */
-function writeValue(node, tile, write, absentReason) {
-  if (tile && tile.v !== null) {
-    const [number, unit] = write(tile.v);
-    const small = element("small", "lv-unit", unit);
-    if (node.dataset.written === number + unit) return;
-    node.dataset.written = number + unit;
-    node.replaceChildren(number, "\u2009", small);
-    return;
-  }
-  const why = absentReason ?? tile?.why ?? "no sample yet";
-  if (node.dataset.written === why) return;
-  node.dataset.written = why;
-  const dash = element("span", "lv-dash", DASH);
-  dash.tabIndex = 0;
-  dash.dataset.why = why;
-  dash.append(element("span", "lv-sr", ` unknown: ${why}`));
-  node.replaceChildren(dash);
-}
-
-/**
- * For how many seconds a run that serves has said nothing, where that is too long; else null.
- * @param {KnownModel} model
- * @param {number} serverNow
- */
-function silence(model, serverNow) {
-  const isServing = model.meta.state === "ready" || model.meta.state === "running";
-  if (!isServing || model.lastPointTime === null) return null;
-  const seconds = serverNow - model.lastPointTime;
-  return seconds > SILENT_SECONDS ? seconds : null;
-}
-
-/**
- * @param {KnownModel} model
- * @param {number} serverNow
- */
-function stateText(model, serverNow) {
-  const { state, phase, started_t: started, ready_t: ready, ended_t: ended } = model.meta;
-  const silent = silence(model, serverNow);
-  if (silent !== null) return `no samples for ${clock(silent)}`;
-  if (state === "starting") return `${phase ?? "starting"} ${clock(serverNow - (started ?? serverNow))}`;
-  if (state === "finished" || state === "failed") return ready && ended ? `${state} after ${clock(ended - ready)}` : state;
-  return ready ? `${state} ${clock(serverNow - ready)}` : state;
-}
-
-/**
- * @param {KnownModel} model
- * @param {Compared | null} compared
- */
-function speedNote(model, compared) {
-  const [mine, theirs] = [model.now.decode_tps?.v, compared?.model.now.decode_tps?.v];
-  const basis = model.meta.tile_basis === "now" || !mine ? "" : model.meta.tile_basis;
-  if (!compared || compared.model === model || !mine || !theirs) return basis;
-  const said = compared.reason ? `not compared: ${compared.reason}` : `${threeDigits(mine / theirs)}\u00d7 ${compared.model.meta.name}`;
-  return [said, basis].filter(Boolean).join(" \u00b7 ");
+export function nodeText(node) {
+  const gpus = node.gpu_count ? `${node.gpu_count} GPU${node.gpu_count > 1 ? "s" : ""}` : "no GPU seen";
+  const parts = [`also on ${node.title}: ${gpus}`];
+  if (node.gpu_power_w !== null) parts.push(`${threeDigits(node.gpu_power_w)} W`);
+  if (node.gpu_sm_clock_mhz !== null) parts.push(`${threeDigits(node.gpu_sm_clock_mhz)} MHz`);
+  if (node.cpu_cores !== null) parts.push(`CPU ${threeDigits(node.cpu_cores)} of ${node.cores} cores`);
+  if (node.memory_used_bytes !== null) parts.push(`memory ${byteSize(node.memory_used_bytes).join(" ")}`);
+  return parts.join(" \u00b7 ");
 }

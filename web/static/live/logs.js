@@ -17,16 +17,18 @@ export class LogTail {
   /**
    * @param {Page} page
    * @param {RunModel} model
+   * @param {string} name until the run itself says it
    */
-  constructor(page, model) {
+  constructor(page, model, name) {
     this.page = page;
     this.model = model;
+    this.givenName = name;
     this.root = element("section", "lv-log");
-    this.title = element("h3", "", model.id);
+    this.title = element("h3", "", `Log of ${name}`);
     this.lines = element("div", "lv-lines");
     this.lines.tabIndex = 0;
     this.lines.setAttribute("role", "region");
-    this.lines.append(element("p", "lv-why", "No log line yet."));
+    this.empty = this.lines.appendChild(element("p", "lv-why"));
     this.root.append(this.title, this.lines);
     this.lines.addEventListener("pointerover", (event) => this.#pointAt(event));
     this.lines.addEventListener("pointerleave", () => page.onMoment(null));
@@ -34,12 +36,13 @@ export class LogTail {
 
   /** @param {Pick<Changes, "whole" | "log">} changes */
   refresh(changes) {
-    this.root.hidden = this.model.goneReason !== null;
+    this.root.hidden = this.model.goneReason !== null || this.model.meta?.state === "queued";
     this.root.style.setProperty("--lv-run", this.page.theme().color(this.model));
-    const name = this.model.meta?.name ?? this.model.id;
+    const name = this.model.meta?.name ?? this.givenName;
     const why = this.model.meta?.absent.log;
     setText(this.title, why ? `Log of ${name}: ${why}` : `Log of ${name}`);
     this.lines.setAttribute("aria-label", `Log of ${name}`);
+    setText(this.empty, this.model.meta ? "No log line yet." : "");
     if (changes.whole && this.model.log.length) this.#replace();
     else if (changes.log.length) this.#append(changes.log);
   }
@@ -69,7 +72,7 @@ export class LogTail {
   #append(lines) {
     const { scrollHeight, scrollTop, clientHeight } = this.lines;
     const wasAtEnd = scrollHeight - scrollTop - clientHeight < 24;
-    this.lines.querySelector(":scope > .lv-why")?.remove();
+    this.empty.remove();
     this.lines.append(...lines.map(logLine));
     while (this.lines.childElementCount > LINES_SHOWN) {
       const first = /** @type {HTMLElement} */ (this.lines.firstElementChild);

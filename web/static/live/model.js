@@ -1,7 +1,7 @@
 // What the browser knows of one run, built from the messages of web/live/protocol.py.
 
 /** @import { Changes, KnownModel } from "../../types/live_page.js" */
-/** @import { ByName, LiveMeta, LogLine, PerPosition, RunMessage, Series, Tile } from "../../types/live_protocol.js" */
+/** @import { ByName, LiveMark, LiveMeta, LiveNode, LogLine, PerPosition, RunMessage, Series, Tile } from "../../types/live_protocol.js" */
 
 const LOG_LINES = 300;
 const POINTS_HELD = 4000; // beyond it a fresh snapshot says the same in fewer
@@ -21,12 +21,19 @@ export class RunModel {
   meta = null;
   /** @type {string | null} */
   goneReason = null;
+  /** @type {string | null} */
+  awayReason = null; // of a run of another Pitwall, while nothing comes of it
+  ahead = 0; // of the clock of the Pitwall that has the run, of the one that serves this page; seconds
   /** @type {ByName<Required<Series>>} */
   series = {};
   /** @type {ByName<Tile>} */
   now = {};
   /** @type {PerPosition | null} */
   perPosition = null;
+  /** @type {LiveNode[]} */
+  nodes = []; // the run's other machines
+  /** @type {LiveMark[]} */
+  marks = []; // its loads, phases and outages
   /** @type {LogLine[]} */
   log = [];
   /** @type {number | null} */
@@ -41,6 +48,8 @@ export class RunModel {
   #clear() {
     this.series = {};
     this.now = {};
+    this.nodes = [];
+    this.marks = [];
     this.perPosition = null;
     this.log = [];
     this.lastPointTime = null;
@@ -56,17 +65,24 @@ export class RunModel {
       this.goneReason = message.reason;
       return { whole: true, positions: true, log: [] };
     }
+    if (message.type === "away") {
+      this.awayReason = message.reason;
+      return { whole: false, positions: false, log: [] };
+    }
     if (message.type === "snapshot") this.#clear();
     const anchor = this.anchor;
     this.goneReason = null;
+    this.awayReason = null;
     this.seq = message.seq;
     this.cursor = message.cursor;
     if (message.meta) this.meta = message.meta;
     Object.assign(this.now, message.now ?? {});
+    if (message.nodes) this.nodes = message.nodes;
+    if (message.marks) this.marks = message.marks;
     if (message.per_position) this.perPosition = message.per_position;
     this.#addSeries(message.series ?? {});
     return {
-      whole: message.type === "snapshot" || anchor !== this.anchor || Boolean(message.meta),
+      whole: message.type === "snapshot" || anchor !== this.anchor || Boolean(message.meta ?? message.marks),
       positions: Boolean(message.per_position),
       log: this.#addLog(message.log ?? []),
     };

@@ -25,7 +25,7 @@ export class PositionChart {
     if (!this.isInSight) return;
     this.isDrawn = true;
     const theme = this.page.theme();
-    const known = this.page.models().filter(isKnown);
+    const known = this.page.view.shown(this.page.models()).filter(isKnown);
     const drafting = known.flatMap((model) => (model.perPosition?.v ? [{ model, percents: model.perPosition.v.map((ratio) => ratio * 100) }] : []));
     const traces = drafting.map(({ model, percents }) => ({
       type: /** @type {const} */ ("bar"),

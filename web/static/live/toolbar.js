@@ -1,11 +1,15 @@
 // What the reader chooses about time, and how the line to the server is.
 
 /** @import { Page, Status } from "../../types/live_page.js" */
+/** @import { View } from "./view.js" */
 
 import { element, setText } from "./format.js";
+import { markWords } from "./marks.js";
 
 /** @type {[title: string, seconds: number][]} */
 const WINDOWS = [["2 min", 120], ["10 min", 600], ["All", 0]];
+/** @type {[title: string, seconds: number][]} */
+const MEANS = [["as measured", 0], ["mean of 10 s", 10], ["mean of 30 s", 30], ["mean of 2 min", 120]];
 /** @type {Record<Status, string>} */
 const STATUS = {
   connecting: "Connecting\u2026",
@@ -17,6 +21,9 @@ const STATUS = {
 let made = 0;
 
 export class Toolbar {
+  /** @type {((view: View) => void)[]} */
+  #choices = []; // each shows what is chosen, for Back changes it too
+
   /** @param {Page} page */
   constructor(page) {
     this.page = page;
@@ -27,7 +34,7 @@ export class Toolbar {
     this.follow = element("button", "lv-follow", "Follow again");
     this.follow.type = "button";
     this.follow.onclick = () => page.onZoom(null);
-    this.root.append(this.#windows(), this.#clockChoice(), this.follow, this.moment, this.status);
+    this.root.append(this.#windows(), this.#clockChoice(), this.#scaleChoice(), this.#meanChoice(), this.follow, this.moment, this.status);
     this.refresh();
   }
 
@@ -42,8 +49,10 @@ export class Toolbar {
 
   refresh() {
     const { view } = this.page;
-    this.follow.style.visibility = view.zoom ? "visible" : "hidden";
-    setText(this.moment, view.moment === null ? "" : `at ${view.label(view.moment)}`);
+    this.#choices.forEach((show) => show(view));
+    this.follow.hidden = view.zoom === null;
+    setText(this.moment, view.moment === null ? "" : [`at ${view.label(view.moment)}`, markWords(this.page, view.moment)].filter(Boolean).join(": "));
+    this.moment.title = this.moment.textContent ?? "";
   }
 
   #windows() {
@@ -52,7 +61,8 @@ export class Toolbar {
     made += 1;
     for (const [title, seconds] of WINDOWS) {
       const input = element("input");
-      Object.assign(input, { type: "radio", name: `lv-window-${made}`, checked: seconds === this.page.view.windowSeconds });
+      Object.assign(input, { type: "radio", name: `lv-window-${made}` });
+      this.#choices.push((view) => (input.checked = seconds === view.windowSeconds));
       input.onchange = () => {
         this.page.view.windowSeconds = seconds;
         this.page.onView();
@@ -63,13 +73,48 @@ export class Toolbar {
   }
 
   #clockChoice() {
+    const { page } = this;
+    const take = (/** @type {boolean} */ isChosen) => [(page.view.onWallClock = isChosen), page.onView()];
+    return this.#checkbox("Wall clock", "instead of time since each run was ready", (view) => view.onWallClock, take);
+  }
+
+  #scaleChoice() {
+    const { page } = this;
+    const take = (/** @type {boolean} */ isChosen) => [(page.view.isLog = isChosen), page.onStyle()];
+    return this.#checkbox("Log scale", "equal ratios are equal heights; a zero has no place", (view) => view.isLog, take);
+  }
+
+  /**
+   * @param {string} title
+   * @param {string} help
+   * @param {(view: View) => boolean} isChosen
+   * @param {(isChosen: boolean) => void} take
+   */
+  #checkbox(title, help, isChosen, take) {
     const input = element("input");
     input.type = "checkbox";
-    input.onchange = () => {
-      this.page.view.onWallClock = input.checked;
-      this.page.onView();
+    input.onchange = () => take(input.checked);
+    this.#choices.push((view) => (input.checked = isChosen(view)));
+    const label = labelled(input, title);
+    label.title = help;
+    return label;
+  }
+
+  #meanChoice() {
+    const select = element("select");
+    const { view } = this.page;
+    const offered = new Map(MEANS.map(([title, seconds]) => [seconds, title]));
+    if (!offered.has(view.smoothSeconds)) offered.set(view.smoothSeconds, `mean of ${view.smoothSeconds} s`); // an address says so
+    offered.forEach((title, seconds) => select.append(Object.assign(element("option", "", title), { value: String(seconds) })));
+    this.#choices.push(({ smoothSeconds }) => [...select.options].forEach((one) => (one.selected = one.value === String(smoothSeconds))));
+    select.onchange = () => {
+      view.smoothSeconds = Number(select.value);
+      this.page.onStyle();
     };
-    return labelled(input, "Wall clock instead of time since ready");
+    const label = element("label");
+    label.title = "Each point is the mean of the seconds before it; what was measured stays beneath, faint";
+    label.append(element("span", "", "Lines"), select);
+    return label;
   }
 }
 

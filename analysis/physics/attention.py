@@ -1,0 +1,168 @@
+"""Which layers of a model keep keys and values, and how many numbers each keeps of a token; read from its config.json.
+
+Sources: the field names are those of Hugging Face transformers' model configurations. What is not told there is not
+guessed: a model whose layers are told in a way that is not read here is unknown, with the name of its type.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.reasons import Code, Reason
+
+MOST, MOST_LAYERS = 1 << 31, 10_000  # of anything that a file counts; a file may say any number
+FULL, SLIDING, STATE = "full", "sliding", "state"
+_KINDS = {
+    **dict.fromkeys(("full_attention", "attention", "global", "*"), FULL),
+    **dict.fromkeys(("sliding_attention", "chunked_attention", "local"), SLIDING),
+    **dict.fromkeys(("linear_attention", "mamba", "recurrent", "conv", "M", "-", "E"), STATE),
+}
+_LISTS = ("layer_types", "layers_block_type", "hybrid_override_pattern")
+_UNREAD = ("mamba", "ssm", "linear_attn", "attn_type_list", "attn_layer_period", "hybrid_layer_pattern")
+_EVERY_NTH_FULL = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6}  # where older configurations leave the pattern out
+SHAPE = (
+    *("model_type", "num_hidden_layers", "n_layer", "num_attention_heads", "n_head", "num_key_value_heads"),
+    *("num_kv_heads", "multi_query", "new_decoder_architecture", "hidden_size", "n_embd", "head_dim", "v_head_dim"),
+    *("global_head_dim", "num_global_key_value_heads", "kv_lora_rank", "q_lora_rank", "qk_rope_head_dim"),
+    *("qk_nope_head_dim", "sliding_window", "use_sliding_window", "sliding_window_pattern", "max_window_layers"),
+    *("attention_chunk_size", "full_attention_interval", "num_kv_shared_layers", "max_position_embeddings"),
+    *("dtype", "torch_dtype", "vocab_size", "tie_word_embeddings", "intermediate_size", "moe_intermediate_size"),
+    *("num_experts", "n_routed_experts", "num_local_experts", "num_experts_per_tok", "top_k_experts"),
+    *("num_experts_per_token", "n_shared_experts", "shared_expert_intermediate_size", "first_k_dense_replace"),
+    *_LISTS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Layers that are alike; `numbers_per_head` are those of keys and values together, of one token in one layer."""
+
+    count: int
+    kv_heads: int
+    numbers_per_head: int
+    window: int | None = None  # tokens that a layer keeps at most; None: all
+    is_split: bool = True  # tensor parallelism divides its heads; a latent (MLA) is kept whole on each rank
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """All layers that keep something of each token, and how many keep a state of constant size instead."""
+
+    layers: tuple[Layers, ...]
+    state_layers: int = 0
+    dtype: str | None = None
+    context: int | None = None  # the longest that the model was made for
+
+
+def shape_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that tell layers, heads and experts, and nothing else: enough for every formula here."""
+    told = text_config(config)
+    unread = {name: True for name in told if name.startswith(_UNREAD)}  # that its layers are told in another way
+    return unread | {name: told[name] for name in SHAPE if told.get(name) is not None}
+
+
+def text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part about the language model: of a model with images it stands by itself."""
+    inner = config.get("text_config") or config.get("llm_config")
+    return {**config, **inner} if isinstance(inner, Mapping) else config
+
+
+def read_attention(config: Mapping[str, Any]) -> Attention | Reason:
+    """The layers of a model; a Reason where its config.json does not tell them in a way that is read here."""
+    told = text_config(config)
+    try:
+        kinds = _kinds(told)
+        if kinds and {FULL, SLIDING} & set(kinds):
+            return _attention(told, kinds)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        pass
+    return Reason(Code.ATTENTION_NOT_READ, values={"model_type": told.get("model_type")})
+
+
+def _attention(told: Mapping[str, Any], kinds: Sequence[str]) -> Attention:
+    counts = Counter(kinds)
+    layers = tuple(_layers(told, kind, counts[kind], SLIDING in counts) for kind in (FULL, SLIDING) if counts[kind])
+    dtype, context = told.get("dtype") or told.get("torch_dtype"), told.get("max_position_embeddings")
+    return Attention(layers, counts[STATE], str(dtype) if dtype else None, _count(context) if context else None)
+
+
+def _layers(told: Mapping[str, Any], kind: str, count: int, is_mixed: bool) -> Layers:
+    if rank := told.get("kv_lora_rank"):
+        return Layers(count, 1, _count(rank) + int(told.get("qk_rope_head_dim") or 0), is_split=False)
+    heads, size = _heads(told), _head_size(told)
+    values = _count(told.get("v_head_dim") or size)
+    if kind == SLIDING:
+        return Layers(count, heads, size + values, _window(told))
+    if is_mixed and told.get("global_head_dim"):  # layers without a window have heads of their own
+        size = values = _count(told["global_head_dim"])
+        heads = _count(told.get("num_global_key_value_heads") or heads)
+    return Layers(count, heads, size + values)
+
+
+def _heads(told: Mapping[str, Any]) -> int:
+    if told.get("multi_query") and not told.get("new_decoder_architecture"):
+        return 1
+    names = ("num_key_value_heads", "num_kv_heads", "num_attention_heads", "n_head")
+    return _count(next((told[name] for name in names if told.get(name)), None))
+
+
+def _head_size(told: Mapping[str, Any]) -> int:
+    if size := told.get("head_dim"):
+        return _count(size)
+    return _count(told.get("hidden_size") or told["n_embd"]) // _heads_of_queries(told)
+
+
+def _heads_of_queries(told: Mapping[str, Any]) -> int:
+    return _count(told.get("num_attention_heads") or told["n_head"])
+
+
+def _window(told: Mapping[str, Any]) -> int:
+    return _count(told.get("sliding_window") or told["attention_chunk_size"])
+
+
+def _count(value: Any) -> int:
+    """A number of layers, heads or tokens; ValueError of what can be none."""
+    count = int(value)
+    if not 0 < count <= MOST:
+        raise ValueError(f"{count} is no count.")
+    return count
+
+
+def _kinds(told: Mapping[str, Any]) -> list[str] | None:
+    """The kind of each layer that keeps keys and values of its own; None where it is told in another way."""
+    count = _count(told.get("num_hidden_layers") or told["n_layer"])
+    if count > MOST_LAYERS:
+        return None
+    kinds = _listed(told) or _by_pattern(told, count)
+    if kinds is None or len(kinds) != count:
+        return None
+    shared = int(told.get("num_kv_shared_layers") or 0)  # the last layers read what earlier ones keep
+    return kinds[: count - shared]
+
+
+def _listed(told: Mapping[str, Any]) -> list[str] | None:
+    named = next((told[name] for name in _LISTS if told.get(name)), None)
+    return None if named is None else [_KINDS[word] for word in named]
+
+
+def _by_pattern(told: Mapping[str, Any], count: int) -> list[str] | None:
+    """Where no list names each layer: every nth is full, all are, or all slide."""
+    if interval := told.get("full_attention_interval"):
+        return _every(int(interval), count, STATE)
+    if any(name.startswith(_UNREAD) for name in told):
+        return None
+    slides = told.get("sliding_window") and told.get("use_sliding_window", True) and not told.get("kv_lora_rank")
+    if not slides:
+        return [FULL] * count
+    every = told.get("sliding_window_pattern") or _EVERY_NTH_FULL.get(str(told.get("model_type")))
+    if isinstance(every, int):
+        return _every(every, count, SLIDING)
+    first_full = int(told.get("max_window_layers") or 0) if "use_sliding_window" in told else 0
+    return [FULL] * min(first_full, count) + [SLIDING] * max(count - first_full, 0)
+
+
+def _every(interval: int, count: int, other: str) -> list[str]:
+    return [FULL if (i + 1) % interval == 0 else other for i in range(count)]

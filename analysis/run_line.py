@@ -1,0 +1,20 @@
+"""What one row of the list of runs says of a run's speed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """The numbers of one row; None with `reason`."""
+
+    stream_tps: float | None  # by its loads: decode speed of one stream alone
+    output_tps: float | None  # and of all of them together
+    typical_tps: float | None
+    peak_tps: float | None
+    tokens_per_step: float | None
+    acceptance_length: float | None
+    reason: Reason | None

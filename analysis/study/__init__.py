@@ -1,0 +1,22 @@
+"""The statistics of a study: which arm is best, looked at after every round. docs/studies.md explains them."""
+
+from analysis.study.choice import FEWEST_ARMS, Choice, choose_k
+from analysis.study.outlook import Left, starts_left
+from analysis.study.prediction import MeasuredK, Prediction
+from analysis.study.race import ArmState, End, Race, Seat, race, sd_of_starts
+
+__all__ = [
+    "FEWEST_ARMS",
+    "ArmState",
+    "Choice",
+    "End",
+    "Left",
+    "MeasuredK",
+    "Prediction",
+    "Race",
+    "Seat",
+    "choose_k",
+    "race",
+    "sd_of_starts",
+    "starts_left",
+]

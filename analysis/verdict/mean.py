@@ -1,0 +1,30 @@
+"""The mean of one side's server starts and its interval, where nothing is compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from analysis.verdict.replicates import side_of
+from analysis.verdict.student_t import quantile
+
+LEVEL = 0.95
+
+
+def mean_of(values: Sequence[float]) -> float | None:
+    """The geometric mean; of values that may be zero the mean. None without any."""
+    if len(values) < 2:
+        return next(iter(values), None)
+    return math.exp(fmean(map(math.log, values))) if min(values) > 0 else fmean(values)
+
+
+def interval_of_mean(values: Sequence[float]) -> tuple[float, float] | None:
+    """Of the geometric mean of the starts, 95 %, by Student's t; None where their spread is not known."""
+    if len(values) < 2 or min(values) <= 0:
+        return None
+    side = side_of(values)
+    if side.spread is None:
+        return None
+    half = quantile((1 + LEVEL) / 2, side.spread.df) * math.sqrt(side.spread.variance / side.count)
+    return math.exp(side.mean_log - half), math.exp(side.mean_log + half)

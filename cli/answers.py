@@ -1,0 +1,37 @@
+"""Commands that end with one answer: words for a person, or with `--json` one object for a program."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from cli.exit_status import DONE
+
+
+class Answer(NamedTuple):
+    """What a command has to say, and how it ends."""
+
+    text: str
+    fields: Mapping[str, Any]
+    exit_status: int = DONE
+
+
+def add_command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    answer: Callable[[argparse.Namespace], Answer],
+    words: str,
+) -> argparse.ArgumentParser:
+    """A command that prints what `answer` tells; what that raises is the caller's."""
+    command = commands.add_parser(name, help=words, description=words)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(run=_print, answer=answer)
+    return command
+
+
+def _print(arguments: argparse.Namespace) -> int:
+    answer: Answer = arguments.answer(arguments)
+    print(json.dumps(answer.fields, default=str) if arguments.json else answer.text)
+    return answer.exit_status

@@ -1,0 +1,114 @@
+"""`./pitwall lake init|status|ship|compact|check`: the store that several machines share, from the shell."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from cli.answers import Answer, add_command
+from cli.exit_status import DONE, REFUSED
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    words = "ship finished runs to the store that several machines share, and keep it fit"
+    lake = commands.add_parser(
+        "lake", help=words, description=f"{words}. It is configured by lake.toml of the data folder."
+    )
+    orders = lake.add_subparsers(dest="order", required=True, metavar="ORDER")
+    made = add_command(orders, "init", init, "make the lake's tables, or bring them up to date")
+    made.add_argument("--reader", metavar="ROLE", help="a PostgreSQL role that may read the lake from now on")
+    add_command(orders, "status", status, "say what is shipped, what waits, and how others attach the lake")
+    add_command(orders, "ship", ship, "ship what is sealed now; a running Pitwall does so by itself once a minute")
+    compacted = add_command(
+        orders, "compact", compact, "merge small files, forget old snapshots, delete what nobody names"
+    )
+    compacted.add_argument("--keep-days", type=float, default=7.0, metavar="N", help="of old snapshots (default: 7)")
+    add_command(orders, "check", check, "hold every table of the lake against its ledger")
+
+
+def init(arguments: argparse.Namespace) -> Answer:
+    from settings import load_settings
+    from storage.lake.config import needed_config
+    from storage.lake.connection import opened_lake, told_without_secrets
+    from storage.lake.layout import make_lake, wanted_columns
+    from storage.reading import published_query
+
+    settings = load_settings()
+    config = needed_config(settings)
+    with published_query(settings.published_path) as query:
+        wanted = wanted_columns(query)
+    with opened_lake(config) as connection, told_without_secrets(config):
+        make_lake(connection, wanted, arguments.reader)
+    reader = f" {arguments.reader} may read it." if arguments.reader else ""
+    return Answer(f"The lake has {len(wanted)} tables.{reader}", {"tables": list(wanted)})
+
+
+def status(arguments: argparse.Namespace) -> Answer:
+    from redaction import mask_text
+    from settings import load_settings
+    from storage.lake.config import needed_config
+    from storage.lake.connection import opened_lake, told_without_secrets
+    from storage.lake.owner import owner_id
+    from storage.lake.ship import Shipper
+    from storage.lake.status import attach_statements, lake_status
+    from storage.reading import published_query
+
+    settings = load_settings()
+    config, owner = needed_config(settings), owner_id(settings)
+    with (
+        published_query(settings.published_path) as query,
+        opened_lake(config, read_only=True) as connection,
+        told_without_secrets(config),
+    ):
+        shipper = Shipper(config, owner, query, settings.parquet_dir.absolute(), mask_text)
+        told = lake_status(connection, owner, shipper.look(connection))
+    statements = attach_statements(config)
+    last = f"{told.last_shipped_at:%Y-%m-%d %H:%M:%S} UTC" if told.last_shipped_at else "never"
+    lines = [
+        f"This data folder ({owner}) has {told.runs:,} runs in the lake: {told.parts:,} parts, {told.rows:,} rows; "
+        f"the last commit: {last}.",
+        f"{told.waiting_parts:,} sealed parts of {told.waiting_runs:,} runs wait: {told.waiting_rows:,} rows.",
+        f"All data folders: {told.all_owners:,} with {told.all_runs:,} runs in {told.all_parts:,} parts.",
+        "Others read it in DuckDB, with a role and a key that may only read:",
+        statements,
+    ]
+    return Answer("\n".join(lines), asdict(told) | {"attach": statements})
+
+
+def ship(arguments: argparse.Namespace) -> Answer:
+    from redaction import mask_text
+    from settings import load_settings
+    from storage.lake.config import needed_config
+    from storage.lake.owner import owner_id
+    from storage.lake.ship import Shipper, ship_all
+    from storage.reading import published_query
+
+    settings = load_settings()
+    config = needed_config(settings)
+    with published_query(settings.published_path) as query:
+        shipper = Shipper(config, owner_id(settings), query, settings.parquet_dir.absolute(), mask_text)
+        done = ship_all(shipper, config)
+    text = f"Shipped {done.parts:,} parts with {done.rows:,} rows, and {done.records:,} records."
+    if not done.is_held:
+        text += " Another process ships for this data folder, or the lake is being compacted: it goes on."
+    return Answer(text, asdict(done))
+
+
+def compact(arguments: argparse.Namespace) -> Answer:
+    from settings import load_settings
+    from storage.lake.config import needed_config
+    from storage.lake.upkeep import compact as compact_lake
+
+    done = compact_lake(needed_config(load_settings()), arguments.keep_days)
+    text = f"{done.files_before:,} files became {done.files_after:,}; {done.deleted:,} that nobody names were deleted."
+    return Answer(text, asdict(done))
+
+
+def check(arguments: argparse.Namespace) -> Answer:
+    from settings import load_settings
+    from storage.lake.config import needed_config
+    from storage.lake.upkeep import check_lake
+
+    found = check_lake(needed_config(load_settings()))
+    text = "\n".join(found) or "Every table of the lake is as its ledger says."
+    return Answer(text, {"found": found}, REFUSED if found else DONE)

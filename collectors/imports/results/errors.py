@@ -1,0 +1,20 @@
+"""What other tools say of a request that failed, in our kinds."""
+
+from __future__ import annotations
+
+import re
+
+KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("refused", re.compile(r"refused|cannot connect|connection error|connecterror", re.IGNORECASE)),
+    ("timeout", re.compile(r"time[d]?[ _-]?out|timeout", re.IGNORECASE)),
+    ("closed", re.compile(r"disconnect|closed|reset by peer|broken pipe|incomplete", re.IGNORECASE)),
+    ("cancelled", re.compile(r"cancel", re.IGNORECASE)),
+    ("http", re.compile(r"\b[45]\d\d\b|internal server error|bad request|too many requests", re.IGNORECASE)),
+    ("malformed", re.compile(r"invalid|json|decode|parse", re.IGNORECASE)),
+)
+OTHER = "failed"  # and the tool says no more
+
+
+def error_kind(said: str | None) -> str:
+    """The kind of a failure by what the tool says of it."""
+    return next((kind for kind, pattern in KINDS if said and pattern.search(said)), OTHER)

@@ -1,0 +1,58 @@
+"""The metrics of imported results by our names, with their units; docs/imports.md says what each is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+
+UNITS: Mapping[str, str] = {
+    "output_tps": "tok/s",  # output tokens of all requests, over the time of the load
+    "peak_output_tps": "tok/s",
+    "decode_tps": "tok/s",  # of one stream, after its first token
+    "peak_decode_tps": "tok/s",
+    "e2e_tps": "tok/s",  # output tokens of one request over all of its time
+    "prompt_tps": "tok/s",  # prompt tokens of all requests
+    "prompt_tps_per_request": "tok/s",
+    "total_tps": "tok/s",  # prompt and output tokens
+    "request_tps": "requests/s",
+    "goodput_rps": "requests/s",  # requests within their limits
+    "ttft_ms": "ms",  # to the first token of the answer
+    "ttfr_ms": "ms",  # to the first event, whatever is in it
+    "prompt_ms": "ms",  # of prefill, as the tool estimates it
+    "tpot_ms": "ms",  # per output token of a request, after its first
+    "e2e_per_token_ms": "ms",  # all of a request's time over its output tokens
+    "itl_ms": "ms",  # between two pieces of an answer
+    "e2e_ms": "ms",
+    "duration_s": "s",
+    "requests": "requests",
+    "failed_requests": "requests",
+    "incomplete_requests": "requests",
+    "mean_concurrency": "requests",
+    "peak_concurrency": "requests",
+    "prompt_tokens": "tokens",
+    "completion_tokens": "tokens",
+    "acceptance_length": "tokens",
+    "acceptance_rate": "ratio",
+    "kv_cache_tokens": "tokens",
+    "swa_tokens": "tokens",
+    "kv_cache_gib": "GiB",
+    "model_load_gib": "GiB",
+    "model_load_s": "s",
+    "weights_load_s": "s",
+    "compile_s": "s",
+    "engine_init_s": "s",
+    "time_to_ready_s": "s",
+    "full_context_concurrency": "requests",
+    "tokens_per_piece": "tokens",  # output tokens over pieces of the answer: of one stream, about the acceptance length
+}
+
+
+def sample_sd(population_sd: float | None, n: int | None) -> tuple[float | None, str | None]:
+    """The standard deviation with ddof 1 of one that was divided by n, or why it cannot be made."""
+    if population_sd is None:
+        return None, None
+    if n is None:
+        return None, "no sd: the tool divides by n, and the file does not tell n"
+    if n < 2:
+        return None, "no sd: one value has none"
+    return population_sd * sqrt(n / (n - 1)), None

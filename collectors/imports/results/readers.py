@@ -1,0 +1,35 @@
+"""Who reads which file: a reader knows its own by their beginning, and gives their loads or refuses with a sentence."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from collectors.imports.results import (
+    aiperf,
+    benchy,
+    benchy_progress,
+    bfcl,
+    document,
+    evalscope,
+    guidellm,
+    lm_eval,
+    serving,
+)
+from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.source import Source
+
+
+class Reader(Protocol):
+    """One tool's module."""
+
+    def recognise(self, head: str) -> bool: ...
+    def read(self, source: Source, ticket: Ticket) -> list[LoadBuilder]: ...
+
+
+READERS: tuple[Reader, ...] = (benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope)
+TEXTS: Reader = document  # a log may hold a table too, so it is asked last
+
+
+def reader_of(source: Source) -> Reader | None:
+    """The reader of a file; None for one that no tool here writes."""
+    return next((reader for reader in (*READERS, TEXTS) if reader.recognise(source.head)), None)

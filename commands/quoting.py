@@ -1,0 +1,80 @@
+"""How a word of a Config tells a `$` or `~` that is meant literally from one that is filled in at the start.
+
+As in a shell's double quotes: a backslash stands before the literal one, and backslashes just before either are
+doubled. Only what would be filled in is marked: a `$` before a name or `{`, a `~` where a word or a value begins.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Stand for a literal `$` and `~`, for the border before a quoted and another piece, and for the end of a `$NAME`, while
+# a word is put together: surrogates, which no text holds that a program can be given.
+_DOLLAR, _TILDE, _QUOTE, _BORDER, _END = "\ud800", "\ud801", "\ud802", "\ud803", "\ud804"
+_MARKED_DOLLAR = re.compile(rf"(?<!\\)(\\*){_DOLLAR}(?=[A-Za-z_{{])")
+_MARKED_TILDE = re.compile(rf"(?:^|(?<=[:=]))(\\*){_TILDE}")
+_ESCAPED = re.compile(r"(?<!\\)(\\+)(?=\$[A-Za-z_{])|(?:^|(?<=[:=]))(\\+)(?=~)")
+_REFERENCE_START = re.compile(r"\\*\$[A-Za-z_{]")
+_HOME = re.compile(r"~(?=/|$)")
+_NAME_LAST = re.compile(r"(?<!\\)(?:\\\\)*\$[A-Za-z_][A-Za-z0-9_]*$")
+_GOES_ON = re.compile(rf"\$([A-Za-z_][A-Za-z0-9_]*)(?={_END}[{_QUOTE}{_BORDER}]+[A-Za-z0-9_])")
+_UP_TO_COLON, _UP_TO_SLASH = re.compile(r"[^/:]+"), re.compile(r"^~[^/]*")
+_BORDERS = re.compile(f"[{_QUOTE}{_BORDER}{_END}]")
+
+
+class WordBuilder:
+    """Puts a word together from its literal and its other parts."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._slashes = 0  # backslashes that the word ends in so far
+        self._is_plain_last = False
+
+    def _add(self, text: str, border: str, is_plain: bool = False) -> None:
+        said = len(text.rstrip("\\"))
+        self._slashes = len(text) - said + (0 if said else self._slashes)
+        self._pieces.append(border + text if self._pieces or border == _QUOTE else text)
+        self._is_plain_last = is_plain
+
+    def add_literal(self, text: str) -> None:
+        """Text that was quoted."""
+        self._add(text.replace("$", _DOLLAR).replace("~", _TILDE), _QUOTE)
+
+    def add_plain(self, text: str) -> None:
+        """Text outside quotes: its `~` counts, but for one that comes after a quote."""
+        if text.startswith("~") and self._pieces and not self._is_plain_last:
+            text = _TILDE + text[1:]
+        self._add(text, _BORDER, is_plain=True)
+
+    def add_word(self, text: str) -> None:
+        """What is a word already: a reference as it was written, or what a variable holds."""
+        if self._pieces and _HOME.match(text):
+            text = "$HOME" + text[1:]  # a shell fills the `~` in where the variable is assigned
+        marks = "\\" * self._slashes if _REFERENCE_START.match(text) else ""
+        self._add(marks + text + (_END if _NAME_LAST.search(text) else ""), _BORDER)
+
+    @property
+    def text(self) -> str:
+        """The word with its literal `$` and `~` marked."""
+        named = _GOES_ON.sub(r"${\1}", "".join(self._pieces))  # or "$X"a would read as $Xa
+        bare = _BORDERS.sub("", _UP_TO_SLASH.sub(_no_home, _UP_TO_COLON.sub(_no_home, named)))
+        marked = _MARKED_TILDE.sub(r"\1\1\\~", _MARKED_DOLLAR.sub(r"\1\1\\$", bare))
+        return marked.replace(_DOLLAR, "$").replace(_TILDE, "~")
+
+
+def _no_home(match: re.Match[str]) -> str:
+    """A piece in which each `~` is literal whose name a quote is part of."""
+    before, quote, after = match[0].rpartition(_QUOTE)
+    return re.sub(r"(^|=)~", rf"\1{_TILDE}", before) + quote + after
+
+
+def as_literal(text: str) -> str:
+    """A word that says this text and nothing else."""
+    builder = WordBuilder()
+    builder.add_literal(text)
+    return builder.text
+
+
+def without_marks(word: str) -> str:
+    """What the word says, references as they are written."""
+    return _ESCAPED.sub(lambda match: "\\" * (len(match[0]) // 2), word)

@@ -1,0 +1,247 @@
+"""The file of a study: a question, arms, workloads, a budget; text in, a checked plan of configurations out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
+from commands.explain import explain
+from commands.sweep import Axis, checked_values, field_named, read_values, sweep_configs
+from commands.write import CommandError
+from domain import Config, JsonValue
+from errors import PitwallError
+
+MOST_BYTES = 1 << 20
+USERS_HELD = "users_held"  # the objective of 'load': a result of the workload 'knee', not of single requests
+MOST_ARMS = 32
+MOST_WORKLOADS = 4
+_PORT = re.compile(r"(?:^|\s)(?:--port|-p)[=\s]+(\d{1,5})(?:\s|$)")
+Question = Literal["which", "value", "load", "upgrade"]
+Name = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class StudyFileError(PitwallError):
+    """The file of a study cannot be used; the message is one sentence that names the place."""
+
+
+class Budget(BaseModel):
+    """When to stop without an answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    runs: int = Field(default=40, ge=2, le=1000)  # server starts
+    rounds: int = Field(default=10, ge=2, le=10)  # more looks would not hold what the level promises
+    hours: float | None = Field(default=None, gt=0.0, le=24 * 30)
+
+
+class ArmText(BaseModel):
+    """One arm as the file says it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: Name
+    command: str = Field(min_length=1, max_length=65_536)
+    engine: str | None = None  # where the command does not tell
+    base_url: str | None = None
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+class WorkloadText(BaseModel):
+    """A load, and by what it is judged where that is not what it is for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: Name
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    objective: str | None = None
+
+
+class Vary(BaseModel):
+    """A field of the one arm, and the values that are tried: a list, or as on the page Sweep, '0..4, 8'."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    field: str = Field(min_length=1, max_length=80)
+    values: Annotated[list[JsonValue], Field(min_length=1, max_length=MOST_ARMS)] | str
+    most_step_gain: float | None = Field(default=None, gt=1.0)  # assumed; see analysis.study.prediction
+
+
+class StudyFile(BaseModel):
+    """The file as it stands."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    question: Question
+    title: str | None = Field(default=None, max_length=200)
+    smallest_difference: float = Field(default=0.02, gt=0.0, lt=1.0)
+    objective: str | None = None  # None: what the workload is for
+    seed: int = 1
+    ready_timeout_s: float = Field(default=600.0, gt=0.0, allow_inf_nan=False)
+    budget: Budget = Budget()
+    arm: list[ArmText] = Field(min_length=1, max_length=MOST_ARMS)
+    workload: list[WorkloadText] = Field(min_length=1, max_length=MOST_WORKLOADS)
+    vary: list[Vary] = Field(default_factory=list, max_length=2)
+
+    @model_validator(mode="after")
+    def fits_its_question(self) -> StudyFile:
+        names = [one.name for one in self.arm]
+        if len(set(names)) < len(names):
+            raise ValueError("two arms have one name")
+        if self.question == "value" and not (len(self.arm) == 1 and self.vary):
+            raise ValueError("'value' takes one arm, and [[vary]] with a field and its values")
+        if self.question != "value" and self.vary:
+            raise ValueError("[[vary]] belongs to the question 'value'")
+        if len({one.name for one in self.workload}) < len(self.workload):
+            raise ValueError("two workloads have one name")
+        if self.question == "load" and len(self.workload) > 1:
+            raise ValueError("'load' takes one workload, 'knee'")
+        if self.question == "upgrade" and len(self.arm) != 2:
+            raise ValueError("'upgrade' takes two arms: before and after")
+        if self.question in ("which", "load") and len(self.arm) < 2:
+            raise ValueError(f"{self.question!r} takes two arms or more")
+        return self
+
+
+class StudyArm(BaseModel):
+    """One arm, read."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    config: Config
+    base_url: str | None = None
+
+
+class StudyPlan(BaseModel):
+    """What a study does: kept as it is, so that another start of Pitwall goes on with it."""
+
+    model_config = ConfigDict(frozen=True)
+    question: Question
+    title: str
+    margin: float
+    objective: str | None
+    seed: int
+    ready_timeout_s: float
+    budget: Budget
+    arms: tuple[StudyArm, ...]
+    workload: str
+    params: dict[str, JsonValue]
+    vary: tuple[Vary, ...] = ()  # of the question 'value': what its arms differ in
+    more_workloads: tuple[WorkloadText, ...] = ()
+
+    def under_each(self) -> list[StudyPlan]:
+        """A plan for each workload."""
+        first = self.model_copy(update={"more_workloads": ()})
+        told = [{"workload": m.name, "params": m.params, "objective": m.objective} for m in self.more_workloads]
+        return [first, *(first.model_copy(update=one) for one in told)]
+
+    @property
+    def workload_names(self) -> str:
+        return ", ".join([self.workload, *(one.name for one in self.more_workloads)])
+
+
+def read_study(path: Path) -> StudyPlan:
+    """Read and check a file; raises StudyFileError, or OSError."""
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise StudyFileError(f"{path.name} is larger than 1 MiB: it is no study.")
+    return study_of_text(data.decode(errors="replace"), path.stem)
+
+
+def study_of_text(text: str, name: str) -> StudyPlan:
+    """Read and check the text of a file; raises StudyFileError."""
+    try:
+        return plan_of(StudyFile.model_validate(_toml(text, name)), name)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise StudyFileError(f"{name}, {place}: {first['msg'].removeprefix('Value error, ')}.") from error
+
+
+def _toml(text: str, name: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise StudyFileError(f"{name} is no TOML: {error}.") from error
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+        raise StudyFileError(f"{name} cannot be read: a number is too long, or values are nested too deeply.") from None
+
+
+def plan_of(given: StudyFile, name: str) -> StudyPlan:
+    """The plan of a file; raises StudyFileError for a command that cannot be read."""
+    arms, vary = [arm_of(one) for one in given.arm], list[Vary]()
+    if given.vary:
+        arms, vary = _varied(arms[0], given.vary)
+    workload, *more = given.workload
+    for objective in (given.objective, *(one.objective for one in given.workload)):
+        _check_objective(objective, given.question)
+    return StudyPlan(
+        question=given.question,
+        title=given.title or name,
+        margin=given.smallest_difference,
+        objective=workload.objective or given.objective or (USERS_HELD if given.question == "load" else None),
+        seed=given.seed,
+        ready_timeout_s=given.ready_timeout_s,
+        budget=given.budget,
+        arms=tuple(arms),
+        workload=workload.name,
+        params=workload.params,
+        vary=tuple(vary),
+        more_workloads=tuple(one.model_copy(update={"objective": one.objective or given.objective}) for one in more),
+    )
+
+
+def _check_objective(name: str | None, question: Question) -> None:
+    if name is not None and not (name == USERS_HELD and question == "load"):
+        try:
+            parse_objective(name)
+        except UnknownObjectiveError as error:
+            raise StudyFileError(str(error)) from error
+
+
+def arm_of(given: ArmText) -> StudyArm:
+    """The arm of its text; raises StudyFileError for a command that cannot be read."""
+    read = explain(given.command)
+    config = read.config or (_as_it_is(given) if given.engine else None)
+    if config is None or (read.refused and not given.engine):
+        raise StudyFileError(f"The command of arm {given.name!r} cannot be read: {read.refused or 'no server in it'}")
+    update: Mapping[str, object] = {
+        **({"engine": given.engine} if given.engine else {}),
+        **({"env": {**config.env, **given.env}} if given.env else {}),
+    }
+    return StudyArm(name=given.name, config=config.model_copy(update=update), base_url=given.base_url)
+
+
+def _as_it_is(given: ArmText) -> Config | None:
+    """Any program at all, its words split as a shell would and never given to one."""
+    try:
+        words = shlex.split(given.command.replace("\\\n", " "))
+    except ValueError:
+        return None
+    if not words:
+        return None
+    port = _PORT.search(given.command)
+    return Config(
+        engine=given.engine or "other", executable=words[0], argv=tuple(words), port=int(port[1]) if port else None
+    )
+
+
+def _varied(base: StudyArm, vary: list[Vary]) -> tuple[list[StudyArm], list[Vary]]:
+    """An arm for each value, or combination of two fields' values; and what is varied, by our names and in full."""
+    try:
+        told = [_in_full(one, base.config) for one in vary]
+        variants = sweep_configs(base.config, [Axis(one.field, tuple(one.values)) for one in told])
+    except CommandError as error:
+        raise StudyFileError(f"The values cannot be tried: {error}") from error
+    names = [one.name for one in variants]
+    if not 2 <= len(set(names)) == len(names) <= MOST_ARMS:
+        raise StudyFileError(f"[[vary]] takes 2 to {MOST_ARMS} values that differ, not {', '.join(names)[:200]}.")
+    return [StudyArm(name=one.name, config=one.config, base_url=base.base_url) for one in variants], told
+
+
+def _in_full(vary: Vary, config: Config) -> Vary:
+    field = field_named(vary.field, config)
+    values = read_values(field, vary.values) if isinstance(vary.values, str) else checked_values(field, vary.values)
+    return vary.model_copy(update={"field": field, "values": list(values)})

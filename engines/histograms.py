@@ -1,0 +1,67 @@
+"""A server's own latency histograms, as Prometheus has them: counts up to each bound, since the process began."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from engines.base import MetricPoint, Scrape
+from engines.points import Points, small_number
+from samples import LatencySample
+
+MS_PER_S = 1000.0
+BUCKET, SUM = "_bucket", "_sum"
+Names = Mapping[str, tuple[str, ...]]  # 'ttft_ms' -> the histogram's exposed names, the newer one first; in seconds
+
+
+def histogram_names(histograms: Names) -> frozenset[str]:
+    """The exposed names that these histograms are read from."""
+    return frozenset(f"{name}{end}" for names in histograms.values() for name in names for end in (BUCKET, SUM))
+
+
+def histogram_samples(scrape: Scrape, definition: str, histograms: Names, rank_label: str) -> list[LatencySample]:
+    """A sample for each histogram and rank that the scrape has whole."""
+    ranks: dict[int, list[MetricPoint]] = {}
+    for point in scrape.points:
+        ranks.setdefault(small_number(point.labels.get(rank_label, "")) or 0, []).append(point)
+    told = [
+        _sample(scrape, definition, metric, names, rank, Points(points))
+        for rank, points in sorted(ranks.items())
+        for metric, names in histograms.items()
+    ]
+    return [sample for sample in told if sample]
+
+
+def _sample(
+    scrape: Scrape, definition: str, metric: str, names: Sequence[str], rank: int, points: Points
+) -> LatencySample | None:
+    """One histogram, summed over what it is split by (the model, streaming or not); None where it is not there."""
+    counts: dict[float, float] = {}
+    for point in points.named(*(f"{name}{BUCKET}" for name in names)):
+        bound = _bound(point.labels.get("le", ""))
+        if bound is not None:
+            counts[bound] = counts.get(bound, 0.0) + point.value
+    bounds = sorted(counts)
+    ordered = [counts[bound] for bound in bounds]
+    if not bounds or bounds[-1] != math.inf or ordered != sorted(ordered) or not all(map(math.isfinite, ordered)):
+        return None
+    total_s = points.total(*(f"{name}{SUM}" for name in names))
+    return LatencySample(
+        scrape.run_id,
+        scrape.ts,
+        scrape.mono_s,
+        definition,
+        metric,
+        rank,
+        upper_ms=[round(bound * MS_PER_S, 6) for bound in bounds[:-1]],
+        counts=ordered,
+        sum_ms=None if total_s is None or not math.isfinite(total_s) else total_s * MS_PER_S,
+    )
+
+
+def _bound(le: str) -> float | None:
+    try:
+        bound = float(le)
+    except ValueError:
+        return None
+    return None if math.isnan(bound) else bound

@@ -1,0 +1,68 @@
+"""A launch, on this machine or by ssh on another: what is checked, recorded and laid down for it, and its life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from domain import Run
+from launcher.checks.preflight import (
+    LaunchRefusedError,
+    LaunchRequest,
+    answering_url,
+    check_command,
+    check_request,
+    expanded,
+    port_of,
+)
+from launcher.remote.hosts import Host, HostBook, HostError
+from launcher.remote.laying import lay_down_remote, on_host
+from launcher.runs.dependencies import Dependencies
+from launcher.runs.launched_run import LaunchedRun
+from launcher.runs.new_run import lay_down, new_run
+from launcher.runs.remote_run import RemoteRun
+from launcher.runs.resource_claims import claim_of
+
+
+def check_launch(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:
+    """Raise LaunchRefusedError for what is known to be wrong; of another machine only it knows what it lacks."""
+    if request.on_host is None:
+        return check_request(expanded(request), live, starts_now)
+    check_command(request)
+    port = port_of(answering_url(request))
+    for run in live if starts_now else ():
+        if run.on_host == request.on_host and claim_of(run).port == port:
+            taken = f"Port {port} of {run.on_host} belongs to the run '{run.name}', which is {run.state.value}"
+            raise LaunchRefusedError(f"{taken}: choose another port, or queue this run behind it.")
+    return None
+
+
+def make_run(
+    request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: Sequence[Run], hosts: HostBook | None
+) -> Run:
+    """The record of a run to be launched, its secrets masked; raises LaunchRefusedError."""
+    run = new_run(request, runs_dir, now, machine, known)
+    return on_host(run, request, _host(request.on_host, hosts), known) if request.on_host else run
+
+
+def lay_down_run(run: Run, request: LaunchRequest, hosts: HostBook | None) -> dict[str, str]:
+    """Write what its start needs; the secrets of it, by environment variable. Raises LaunchRefusedError, OSError."""
+    if request.on_host is None:
+        return lay_down(run, expanded(request))
+    return lay_down_remote(run, request, _host(request.on_host, hosts))
+
+
+def life_of(run: Run, deps: Dependencies, secrets: Mapping[str, str], was_adopted: bool = False) -> LaunchedRun:
+    """The life of a launched run, which begins or goes on."""
+    kind = RemoteRun if run.on_host else LaunchedRun
+    return kind(run, deps, secrets, was_adopted)
+
+
+def _host(label: str, hosts: HostBook | None) -> Host:
+    if hosts is None:
+        raise LaunchRefusedError(f"There is no host {label}.")
+    try:
+        return hosts.host(label)
+    except HostError as error:
+        raise LaunchRefusedError(str(error)) from error

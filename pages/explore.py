@@ -1,0 +1,34 @@
+"""Explore: any metric against any, over any set of the runs that have ended."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.ask.explore_queries import result_metrics
+from storage.ask.run_queries import run_choices
+from web.actions import is_operator
+from web.context import services
+from web.explore.choices import PAGE, choose
+from web.explore.view import show_view
+from web.machines.machine_titles import machine_titles
+from web.picker import nothing_yet
+from web.runs.run_filters import run_filters
+from web.saved_views import view_list
+
+if not is_operator():
+    st.info("Only the operator may explore all runs.")
+    st.stop()
+
+store = services().store
+choices = run_choices(store)
+if not choices.runs:
+    nothing_yet()
+    st.stop()
+
+results = result_metrics(store)
+with st.container(horizontal=True, vertical_alignment="center"):
+    view_list("explore")
+chosen = choose(results)
+with st.expander("Which runs", icon=":material/filter_list:"):
+    wanted = run_filters(choices, machine_titles(store), PAGE, has_order=False)
+show_view(wanted, chosen, results)

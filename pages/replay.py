@@ -1,0 +1,47 @@
+"""Replay: finished runs side by side again, token by token, at the pace at which their answers came."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from reports.replay import replay, replayable
+from web.fleet import asked_about
+from web.markup import markdown_text
+from web.picker import nothing_yet, pick_runs, tell_unknown
+from web.replay.choice import left_out, pick_scene, pick_speed
+from web.replay.component import replay_plot
+from web.sharing.share_dialog import share_button
+from web.visible import visible_runs
+
+NEWEST = 200
+BY_DEFAULT = 2
+
+runs = visible_runs(NEWEST)
+finished = [run.id for run in runs if run.state == "finished"]
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    picked = pick_runs(runs, finished[:BY_DEFAULT][::-1], "Runs to play side by side", key="replay-runs")
+    share_button(picked.runs, "replay")
+tell_unknown(picked)
+if not picked.runs:
+    st.info("Pick runs above to play them side by side.") if runs else nothing_yet()
+    st.stop()
+
+asked = asked_about(picked.runs)
+shown = replayable(asked, picked.runs)
+if not shown.scenes:
+    first = markdown_text(picked.runs[0].name)
+    st.info(f"No request of {first} ended well under a load of Pitwall's: nothing can be played, alone or beside it.")
+    st.stop()
+for run in shown.unlike:
+    st.warning(f"{markdown_text(run.name)} has no request in common with the first run, and is not shown.")
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    scene = pick_scene(shown.scenes)
+    speed = pick_speed()
+told = replay(asked, shown, scene)
+if not any(told.values()):
+    st.info("The times of these answers' pieces were not kept.")
+    st.stop()
+for run in picked.runs:
+    if run.id in told and len(told[run.id]) < scene.requests:
+        st.caption(f"{markdown_text(run.name)}: {left_out(len(told[run.id]), scene.requests)}")
+replay_plot([run for run in picked.runs if run.id in told], told, speed)

@@ -1,0 +1,33 @@
+"""Which formulas a number was computed by: what was kept under others is computed anew."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+HOUSE = Path(__file__).resolve().parents[1]
+# All that the numbers of a RunLine are made of, folders whole.
+SOURCES = (
+    "storage/views",
+    "storage/ask/questions/acceptance.sql",
+    "storage/ask/questions/load_speeds.sql",
+    "storage/ask/questions/request_totals.sql",
+    "storage/ask/questions/windows.sql",
+    "analysis/windows.py",
+    "reports/run_line.py",
+    "reports/run_report.py",
+)
+
+
+@cache
+def formulas() -> str:
+    """A checksum of the formulas, 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for path in sorted(file for source in SOURCES for file in _files(HOUSE / source)):
+        digest.update(f"{path.relative_to(HOUSE)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else [file for file in path.rglob("*.sql") if not file.name.startswith("comments")]

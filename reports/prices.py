@@ -1,0 +1,50 @@
+"""What a machine costs, as its user entered it once in prices.toml of the data folder."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from machine.regular_file import NotRegularError, opened, pinned
+
+LARGEST_BYTES = 1 << 16
+
+
+class _Machine(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    per_hour: float | None = Field(default=None, ge=0)
+    per_kwh: float | None = Field(default=None, ge=0)
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    currency: str = Field(min_length=1, max_length=8)
+    machine: dict[str, _Machine] = Field(default_factory=dict)
+
+
+class Prices(NamedTuple):
+    """Of one machine; None: not entered. `problem`: why the file was not read, in a sentence."""
+
+    currency: str = ""
+    per_hour: float | None = None
+    per_kwh: float | None = None
+    problem: str | None = None
+
+
+def prices_of(path: Path, machine_id: str) -> Prices:
+    """The prices of a machine: its own, else those under 'default'."""
+    try:
+        with opened(pinned(path)) as file:
+            told = _File.model_validate(tomllib.loads(file.read(LARGEST_BYTES).decode()))
+    except FileNotFoundError:
+        return Prices()
+    except (OSError, RuntimeError, NotRegularError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return Prices(problem=f"{path.name} is no TOML file that can be read.")
+    except ValidationError as error:
+        first = error.errors()[0]
+        return Prices(problem=f"{path.name}: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}.")
+    machine = told.machine.get(machine_id) or told.machine.get("default") or _Machine()
+    return Prices(told.currency, machine.per_hour, machine.per_kwh)

@@ -1,0 +1,84 @@
+"""A whole Pitwall that works off a queue of server starts, and what its command line answers of them: for checks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from demo.presets import free_ports
+from domain import RunState
+from launcher.checks.preflight import LaunchRequest
+from launcher.runs.rounds import new_seed, repeated
+from launcher.runs.supervisor import Supervisor
+from settings import Settings
+from storage.store import Store
+from tests.e2e.pitwall_process import Pitwall, wait_until
+
+ROOT = Path(__file__).resolve().parent.parent
+CLAIMS = ("better", "worse")
+LIVES_S = 300.0
+LOOK_EVERY_S = 5.0  # seldom: what is measured meanwhile should not notice
+
+
+@contextmanager
+def supervising(data: Path) -> Iterator[Supervisor]:
+    """A supervisor that does not tick, while no Pitwall runs."""
+    store = Store.open(Settings(data_dir=data))
+    supervisor = Supervisor(store, data / "runs", events=store.write)
+    supervisor.adopt_all()
+    try:
+        yield supervisor
+    finally:
+        supervisor.close()
+        store.close()
+
+
+def put_in_queue(data: Path, requests: Sequence[LaunchRequest], repeats: int) -> None:
+    """Rounds of one start each, as the Launch page lays them down."""
+    with supervising(data) as supervisor:
+        supervisor.launch_batch(repeated(requests, repeats, new_seed()), one_after_the_other=True)
+
+
+def work_off(data: Path, limit_s: float, look_every_s: float = LOOK_EVERY_S) -> None:
+    """A Pitwall of its own takes the queue up and is ended when all is over; no server is left, whatever happens."""
+    pitwall = Pitwall(data, free_ports(1)[0])
+    try:
+        pitwall.start()
+        wait_until(lambda: are_over(pitwall), limit_s, every_s=look_every_s)
+        pitwall.terminate(LIVES_S)
+    finally:
+        if pitwall.process and pitwall.process.poll() is None:
+            pitwall.kill()
+        with supervising(data) as supervisor:
+            supervisor.close(stop_servers=True)
+
+
+def are_over(pitwall: Pitwall) -> bool:
+    states = pitwall.sql("SELECT name, state, cause FROM runs ORDER BY run_id")
+    if failed := [f"{name}: {cause}" for name, state, cause in states if state == RunState.FAILED]:
+        sys.exit("\n".join(failed))
+    return all(state == RunState.FINISHED for _, state, _ in states)
+
+
+def compare(data: Path, runs: Sequence[str], objective: str) -> dict[str, Any]:
+    """What the command line answers of these runs."""
+    argv = [sys.executable, str(ROOT / "pitwall"), "compare", *runs, "--json"]
+    env = os.environ | {"PITWALL_DATA": str(data)}
+    done = subprocess.run([*argv, "--objective", objective], env=env, capture_output=True, text=True, check=True)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def runs_by_arm(data: Path, left_out: Collection[str] = ()) -> dict[str, list[str]]:
+    """Ids of the runs by their name without the number of the repeat, sorted by it."""
+    found: dict[str, list[str]] = {}
+    for run_id, name in Pitwall(data, 0).sql("SELECT run_id, name FROM runs ORDER BY name"):
+        if name not in left_out:
+            found.setdefault(name.partition(" #")[0], []).append(run_id)
+    return found

@@ -1,0 +1,150 @@
+"""What works without a page: the store, the launcher, the collectors, the inbox and the studies, opened together.
+
+`./pitwall run` and `./pitwall study run` have it in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from collectors.base import Clock
+from collectors.forward_clock import forward_clock
+from collectors.gpu_now import look_at_gpus
+from collectors.imports.inbox import Inbox, inbox_folder
+from collectors.imports.log_import import LogImporter
+from collectors.imports.result_import import ResultImporter
+from collectors.logs.failure_cause import failure_of
+from collectors.loop import CollectorLoop
+from collectors.standard import standard_collectors
+from domain import RunState, utc_now
+from engines import ENGINES
+from engines.definitions import CLIENT
+from launcher.remote.hosts import HostBook
+from launcher.runs.supervisor import Supervisor
+from machine.identity import machine_id
+from samples import Batch, Event
+from service.lake_shipping import LakeShipping
+from service.run_lines import RunLineKeeper
+from service.this_machine import tell_this_machine
+from settings import Settings
+from storage.database import StoreError
+from storage.store import Store
+from storage.transfer.bundle_import import import_bundle
+from studies.runner import StudyRunner
+from workloads import spec_for
+from workloads.prepare import prepare_workload
+
+STOP_TIMEOUT_S = 2.0
+INBOX_TIMEOUT_S = 0.5  # an import that takes longer goes on at the next start
+STUDIES_TIMEOUT_S = 1.0
+SHIPPING_TIMEOUT_S = 0.5  # a commit that takes longer is looked up by the next start
+
+
+@dataclass(frozen=True)
+class Core:
+    """The parts, at work."""
+
+    store: Store
+    supervisor: Supervisor
+    loop: CollectorLoop
+    studies: StudyRunner
+    shipping: LakeShipping
+    clock: Clock  # of all samples
+
+
+@contextmanager
+def opened_core(settings: Settings, prepare: Callable[[Store], None] = lambda store: None) -> Iterator[Core]:
+    """Open everything in order, close it in reverse; `prepare(store)` is called before anything works.
+
+    Raises StoreError, StoreInUseError where another Pitwall owns the store.
+    """
+    with ExitStack() as closing:
+        store = Store.open(settings)
+        closing.callback(store.close)
+        store.set_definitions([*(row for engine in ENGINES for row in engine.definitions), *CLIENT])
+        prepare(store)
+        tell_this_machine(store)
+        clock = forward_clock()
+        supervisor, loop = _runs_at_work(store, settings, clock, closing)
+        _at_work(_inbox(store, settings), closing, INBOX_TIMEOUT_S)
+        _at_work(RunLineKeeper(store), closing)
+        studies = StudyRunner(store, supervisor, inbox_folder(settings.data_dir), spec_for)
+        _at_work(studies, closing, STUDIES_TIMEOUT_S)
+        shipping = LakeShipping(settings, store)
+        _at_work(shipping, closing, SHIPPING_TIMEOUT_S)
+        yield Core(store, supervisor, loop, studies, shipping, clock)
+
+
+class _Part(Protocol):
+    def start(self) -> None: ...
+
+    @property
+    def close(self) -> Callable[..., None]: ...
+
+
+def _at_work(part: _Part, closing: ExitStack, *timeout_s: float) -> None:
+    """Start a part, and close it before what was started earlier."""
+    part.start()
+    closing.callback(part.close, *timeout_s)
+
+
+def _runs_at_work(
+    store: Store, settings: Settings, clock: Clock, closing: ExitStack
+) -> tuple[Supervisor, CollectorLoop]:
+    """What launches and what collects; runs that are under way are taken up before anything is looked at."""
+    supervisor = Supervisor(
+        store,
+        settings.runs_dir,
+        events=lambda batch: tell(store, loop, batch),
+        clock=clock.utc,
+        prepare_workload=prepare_workload,
+        explain_failure=failure_of,
+        gpus=look_at_gpus,
+        hosts=HostBook(settings.hosts_path),
+        tell_machine=store.save_machine,
+    )
+    loop = CollectorLoop(
+        lambda batch: take(store, supervisor, batch),
+        supervisor.live_runs,
+        standard_collectors(machine_id(), store.tail_position, supervisor.api_key, clock),
+        clock,
+    )
+    closing.callback(loop.stop, STOP_TIMEOUT_S)
+    supervisor.adopt_all()
+    loop.start()
+    _at_work(supervisor, closing)
+    return supervisor, loop
+
+
+def _inbox(store: Store, settings: Settings) -> Inbox:
+    return Inbox(
+        inbox_folder(settings.data_dir),
+        LogImporter(store, settings.runs_dir, utc_now),
+        ResultImporter(store, utc_now),
+        lambda path, tell: import_bundle(store, settings, path, tell),
+        (StoreError,),
+    )
+
+
+def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
+    """What the supervisor says goes to the store; a run that is over gets its last turns."""
+    store.write(batch)
+    for event in batch.samples:
+        if isinstance(event, Event) and event.kind == "state" and RunState(event.data["state"]).is_final:
+            run = store.run(event.run_id)
+            if run:
+                loop.end(run)
+
+
+def take(store: Store, supervisor: Supervisor, batch: Batch) -> Future[None]:
+    """What the collectors bring goes to the store; the phase and the facts that a log tells, to the run that starts."""
+    for event in batch.samples:
+        if isinstance(event, Event) and event.kind == "phase":
+            supervisor.set_phase(event.run_id, event.text)
+        elif isinstance(event, Event) and event.kind == "startup":
+            supervisor.note_fact(event.run_id, event.data["key"], event.data["value"])
+    return store.write(batch)

@@ -1,0 +1,131 @@
+"""The thread that ships what is sealed to the lake, where there is one; nothing waits for it."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from domain import utc_now
+from errors import PitwallError
+from redaction import mask_text
+from settings import Settings
+from storage.store import Store
+
+if TYPE_CHECKING:  # without a lake nothing of it is loaded
+    from storage.lake.config import LakeConfig
+    from storage.lake.ship import Shipper
+
+LOG = logging.getLogger(__name__)
+EVERY_S = 60.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0  # after a failure, twice as long each time
+
+
+@dataclass(frozen=True, slots=True)
+class ShippingState:
+    """How the shipping stands; `waiting_*` None: the lake has not answered since the start."""
+
+    is_configured: bool = False
+    last_try_at: datetime | None = None
+    last_shipped_at: datetime | None = None
+    shipped_parts: int = 0  # since the start
+    shipped_rows: int = 0
+    waiting_parts: int | None = None
+    waiting_runs: int | None = None
+    failure: str | None = None
+
+
+class LakeShipping:
+    """Tries once a minute, after a failure later and later, for ever; the backlog is the store's own files."""
+
+    def __init__(self, settings: Settings, store: Store, every_s: float = EVERY_S) -> None:
+        self.state = ShippingState()
+        self._settings = settings
+        self._store = store
+        self._every_s = every_s
+        self._failures = 0
+        self._shipper: tuple[LakeConfig, Shipper] | None = None
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lake-shipper", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self, timeout_s: float) -> None:
+        """End after the commit under way; one that hangs ends with the process, and is looked up by the next."""
+        self._closing.set()
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self.tick()
+            self._closing.wait(self._pause_s())
+
+    def _pause_s(self) -> float:
+        if not self._failures:
+            return self._every_s
+        longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (self._failures - 1))
+        return longest * random.uniform(0.5, 1.0)  # boxes that lost one lake do not come back at once
+
+    def tick(self) -> None:
+        """One try; whatever goes wrong is in `state.failure` and costs this thread alone."""
+        try:
+            self._ship()
+            self._failures = 0
+        except PitwallError as error:
+            self._note_failure(str(error))
+        except Exception as error:
+            LOG.exception("shipping to the lake broke off")
+            self._note_failure(f"an error of ours: {type(error).__name__}")
+
+    def _note_failure(self, why: str) -> None:
+        self._failures += 1
+        self._note(failure=why, last_try_at=utc_now())
+
+    def _ship(self) -> None:
+        shipper = self._prepared()
+        if shipper is None:
+            return
+        config, ship = shipper
+        from storage.lake.connection import opened_lake
+
+        if ship.has_work():
+            with opened_lake(config) as connection:
+                while not self._closing.is_set():
+                    done = ship.ship(connection)
+                    if not (done.parts or done.records):
+                        break
+                    self._note_shipped(done.parts, done.rows)
+        waiting = ship.waiting()
+        runs = len({part.run_id for part in waiting})
+        self._note(failure=None, last_try_at=utc_now(), waiting_parts=len(waiting), waiting_runs=runs)
+
+    def _note_shipped(self, parts: int, rows: int) -> None:
+        before = self.state
+        self._note(
+            last_shipped_at=utc_now(),
+            shipped_parts=before.shipped_parts + parts,
+            shipped_rows=before.shipped_rows + rows,
+        )
+
+    def _prepared(self) -> tuple[LakeConfig, Shipper] | None:
+        """The shipper of the lake that is configured now; None where none is."""
+        if not self._settings.lake_path.exists():
+            self._shipper, self.state = None, ShippingState()
+            return None
+        from storage.lake.config import needed_config
+        from storage.lake.owner import owner_id
+        from storage.lake.ship import Shipper
+
+        self._note(is_configured=True)
+        config = needed_config(self._settings)
+        if self._shipper is None or self._shipper[0] != config:
+            folder = self._settings.parquet_dir.absolute()
+            self._shipper = config, Shipper(config, owner_id(self._settings), self._store.query, folder, mask_text)
+        return self._shipper
+
+    def _note(self, **changes: object) -> None:
+        self.state = replace(self.state, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,156 @@
+"""The question behind each view of Explore: one SELECT over the views, which the SQL page can ask as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from storage.ask.literals import literal, quoted
+from storage.ask.queries import Asked
+from storage.ask.run_fields import FIELDS, NOT_STATED
+from storage.ask.run_queries import RunFilter
+from storage.ask.statements import statement
+
+MOST_ROWS = 5_000
+LINE, STARTUP, RESULT, RUN = "line", "startup", "result", "run"
+
+
+class Metric(NamedTuple):
+    """A number of a run, or of each point of its loads; `source` is where its column `column` stands."""
+
+    title: str
+    source: str
+    column: str
+    statistic: str = ""  # of a result
+
+    @property
+    def is_result(self) -> bool:
+        return self.source == RESULT
+
+
+METRICS: Mapping[str, Metric] = {
+    "stream": Metric("Stream, tok/s", LINE, "stream_tps"),
+    "output": Metric("Output, tok/s", LINE, "output_tps"),
+    "typical": Metric("Typical, tok/s", LINE, "typical_tps"),
+    "peak": Metric("Peak, tok/s", LINE, "peak_tps"),
+    "tokens_per_step": Metric("Tokens per step", LINE, "tokens_per_step"),
+    "acceptance": Metric("Acceptance length", LINE, "acceptance_length"),
+    "ready": Metric("Time to ready, s", RUN, "time_to_ready_s"),
+    "weights": Metric("Weights, GiB", STARTUP, "model_load_gib"),
+    "load_s": Metric("Loading the weights, s", STARTUP, "model_load_s"),
+    "kv_gib": Metric("KV cache, GiB", STARTUP, "kv_cache_gib"),
+    "kv_tokens": Metric("KV cache, tokens", STARTUP, "kv_cache_tokens"),
+    "full_context": Metric("Requests of full context that fit", STARTUP, "full_context_concurrency"),
+    "compile_s": Metric("Compilation, s", STARTUP, "compile_s"),
+    "graph_s": Metric("Graph capture, s", STARTUP, "graph_capture_s"),
+    "graph_gib": Metric("Graphs, GiB", STARTUP, "graph_capture_gib"),
+}
+# Of a point of a load: only where a metric of results is drawn.
+POINT_FIELDS: Mapping[str, tuple[str, str]] = {
+    "concurrency": ("Requests at once", "concurrency"),
+    "prompt": ("Prompt, tokens", "prompt_tokens"),
+    "answer": ("Answer, tokens", "output_tokens"),
+    "depth": ("Context before the prompt, tokens", "depth_tokens"),
+    "point": ("Point of the load", "point"),
+}
+ARM = "arm"  # SQL knows the name alone; who draws puts the arm in its place
+STARTED = "started"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is drawn: `y` a metric; `x` and `color` metrics, fields or fields of a point, color '' for none."""
+
+    y: str
+    x: str
+    color: str = ""
+
+
+def result_metrics(store: Asked) -> dict[str, Metric]:
+    """What loads have measured, as 'results.<metric>.<statistic>'."""
+    found = store.query(statement("result_metrics"), {}).to_pylist()
+    return {
+        f"results.{row['metric']}.{row['statistic']}": Metric(
+            f"{row['metric']}, {row['statistic']}, {row['unit']}", RESULT, row["metric"], row["statistic"]
+        )
+        for row in found
+    }
+
+
+def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) -> str:
+    """One row a run, or a row a point of its loads: run_id, name, x, y, color and point."""
+    drawn = [metrics[one] for one in (view.y, view.x) if one in metrics]
+    at = _point_of(view, metrics)
+    columns = [f"{_column(name, view, metrics)} AS {alias}" for alias, name in (("x", view.x), ("y", view.y))]
+    columns += [f"{_column(view.color, view, metrics) if view.color else 'NULL'} AS color"]
+    columns += [f"{at}.point AS point" if at else "NULL AS point"]
+    return "\n".join(
+        [
+            f"SELECT r.run_id, r.name, {', '.join(columns)}",
+            f"FROM runs_found({_filters(wanted)}) r",
+            *(["LEFT JOIN run_reports line USING (run_id)"] if any(m.source == LINE for m in drawn) else []),
+            *(["LEFT JOIN startup ON startup.run_id = r.run_id"] if any(m.source == STARTUP for m in drawn) else []),
+            *_result_joins(view, metrics),
+            f"ORDER BY r.run_id, point, x, y LIMIT {MOST_ROWS}",
+        ]
+    )
+
+
+def ask_view(store: Asked, sql: str) -> list[dict[str, Any]]:
+    """The rows of a view; a number that is not finite is not known."""
+    return [{name: _known(value) for name, value in row.items()} for row in store.query(sql).to_pylist()]
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _filters(wanted: RunFilter) -> str:
+    """The filters that are in force, as arguments of runs_found."""
+    chosen = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name != "order_by"}
+    return ", ".join(f"{name} := {literal(value)}" for name, value in chosen.items() if value)
+
+
+def _point_of(view: View, metrics: Mapping[str, Metric]) -> str | None:
+    """The join that a point's fields come from; None where no metric of results is drawn."""
+    return next((f"{axis}_of" for axis in ("y", "x") if _is_result(getattr(view, axis), metrics)), None)
+
+
+def _is_result(name: str, metrics: Mapping[str, Metric]) -> bool:
+    return name in metrics and metrics[name].is_result
+
+
+def _column(name: str, view: View, metrics: Mapping[str, Metric]) -> str:
+    if name in metrics:
+        metric = metrics[name]
+        if metric.is_result:
+            return f"{'y' if name == view.y else 'x'}_of.value"
+        return f"{ {LINE: 'line', STARTUP: 'startup', RUN: 'r'}[metric.source] }.{metric.column}"
+    if name in POINT_FIELDS:
+        at = _point_of(view, metrics)
+        return f"{at}.{POINT_FIELDS[name][1]}" if at else "NULL"
+    if name == ARM:
+        return r"regexp_replace(r.name, ' #\d+$', '')"
+    if name == STARTED:
+        return "coalesce(r.started_at, r.created_at)"
+    field = FIELDS[name]
+    sql = f"array_to_string({field.sql}, ', ')" if field.is_list else field.sql
+    return sql if field.is_number else f"coalesce(nullif({sql}, ''), {quoted(NOT_STATED)})"
+
+
+def _result_joins(view: View, metrics: Mapping[str, Metric]) -> list[str]:
+    """Two metrics of results are joined at the same point of the same load."""
+    names = [axis for axis in ("y", "x") if _is_result(getattr(view, axis), metrics)]
+    if len(names) == 2 and view.x == view.y:
+        names = ["y"]
+    joins = []
+    for place, axis in enumerate(names):
+        metric = metrics[getattr(view, axis)]
+        same = " AND x_of.load_id = y_of.load_id AND x_of.point = y_of.point" if place else ""
+        joins.append(
+            f"LEFT JOIN results {axis}_of ON {axis}_of.run_id = r.run_id{same}\n"
+            f"    AND {axis}_of.metric = {quoted(metric.column)} AND {axis}_of.statistic = {quoted(metric.statistic)}"
+        )
+    return joins

@@ -1,0 +1,45 @@
+"""The questions about machines, asked of the store, the published file or the lake alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from storage.ask.queries import Asked
+from storage.ask.statements import statement
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRow:
+    """One machine; `gpus` have index, uuid, name, memory_total_bytes and memory_kind."""
+
+    machine_id: str
+    label: str | None
+    host_name: str | None
+    gpus: Sequence[Mapping[str, Any]]
+    gpus_reason: str | None
+    driver_version: str | None
+    cpu: str | None
+    cores: int | None
+    memory_bytes: int | None
+    runs: int
+    seen_at: datetime | None
+
+    def title(self, tells_host: bool = True) -> str:
+        """Its label, else its host name where hosts may be told, else its id."""
+        if self.label or tells_host:
+            return self.label or self.host_name or self.machine_id
+        return "a remote machine" if self.machine_id.startswith("remote-") else self.machine_id
+
+
+def machine_labels(store: Asked) -> dict[str, str]:
+    """Machine id -> what a person calls it."""
+    rows = store.query("SELECT machine_id, label FROM raw.machine_labels WHERE label IS NOT NULL").to_pylist()
+    return {row["machine_id"]: row["label"] for row in rows}
+
+
+def machines(store: Asked) -> list[MachineRow]:
+    """All machines that are known, the one with the newest run first."""
+    return [MachineRow(**row) for row in store.query(statement("machines"), {}).to_pylist()]

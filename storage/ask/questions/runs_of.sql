@@ -1,0 +1,2 @@
+-- The runs that have these ids.
+FROM raw.runs WHERE list_contains($run_ids, id)

@@ -1,0 +1,57 @@
+"""By what runs can be put together and told apart: the fields of their configurations, as the view `runs` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from storage.ask.queries import Asked
+
+NOT_STATED = "not stated"
+
+
+class Field(NamedTuple):
+    """One field; `sql` is over `r`, a row of `runs` with its tags. A list is several values at once."""
+
+    title: str
+    sql: str
+    is_number: bool = False
+    is_list: bool = False
+
+
+FIELDS: Mapping[str, Field] = {
+    "engine": Field("Engine", "r.engine"),
+    "version": Field("Engine version", "concat_ws(' ', r.engine, r.engine_version)"),
+    "model": Field("Model", "r.model"),
+    "quantization": Field("Quantization", "r.quantization"),
+    "kv": Field("KV cache dtype", "r.kv_cache_dtype"),
+    "method": Field("Speculative method", "coalesce(r.speculative_method, r.speculative_method_reason)"),
+    # Without speculation no token is drafted: that is known.
+    "k": Field("Draft length k", "CASE WHEN NOT r.speculates THEN 0 ELSE r.speculative_num_tokens END", True),
+    "context": Field("Context length, tokens", "r.max_model_len", True),
+    "tp": Field("Tensor parallel", "r.tensor_parallel", True),
+    "seqs": Field("Most requests at once", "r.max_num_seqs", True),
+    "workload": Field("Workload", "coalesce(r.workload, 'watch')"),
+    "machine": Field("Machine", "r.machine_id"),
+    "tag": Field("Tag", "r.tags", is_list=True),
+    "kind": Field("Kind", "r.kind"),
+}
+STATEMENT = """
+SELECT r.run_id, {sql} AS value
+FROM (
+    SELECT runs.*, n.tags FROM runs LEFT JOIN run_notes_of($run_ids) n USING (run_id)
+    WHERE list_contains($run_ids, run_id)
+) r
+"""
+
+
+def field_values(store: Asked, run_ids: Sequence[str], field: str) -> dict[str, list[str]]:
+    """What each run has in this field as text; 'not stated' where nothing is."""
+    rows = store.query(STATEMENT.format(sql=FIELDS[field].sql), {"run_ids": list(run_ids)}).to_pylist()
+    told = {row["run_id"]: row["value"] for row in rows}
+    return {run_id: _texts(told.get(run_id)) for run_id in run_ids}
+
+
+def _texts(value: Any) -> list[str]:
+    several = value if isinstance(value, list) else [value]
+    return [str(one) for one in several if one not in (None, "")] or [NOT_STATED]

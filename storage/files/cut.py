@@ -1,0 +1,56 @@
+"""The sealed rows of one run leave the store; the merged files that it shares with others are written anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from storage.files.manifest import IN_FORCE
+from storage.files.merge import write_without
+
+_FILES = f"SELECT DISTINCT {IN_FORCE} AS file FROM raw.sealed_files WHERE run_id = ?"
+_OTHERS = """
+    SELECT path, run_id, row_count, lost_reason FROM raw.sealed_files
+    WHERE merged_path = ? AND run_id <> ? ORDER BY merged_row
+"""
+_MOVE = "UPDATE raw.sealed_files SET merged_path = ?, merged_row = ?, merged_sha256 = ? WHERE path = ?"
+
+
+class Part(NamedTuple):
+    """Rows of another run in a merged file."""
+
+    path: str
+    run_id: str
+    rows: int
+    lost_reason: str | None
+
+
+def cut_out(cursor: duckdb.DuckDBPyConnection, parquet_dir: Path, run_id: str) -> list[str]:
+    """Forget the sealed files of a run, in the caller's transaction; the files that nobody needs any more.
+
+    Raises duckdb.Error or OSError, StoreError for a merged file that has not the rows it should have; one that is lost
+    stays as it is.
+    """
+    files = [file for (file,) in cursor.execute(_FILES, [run_id]).fetchall()]
+    shared = [file for file in files if _rewrite(cursor, parquet_dir, file, run_id)]
+    cursor.execute("DELETE FROM raw.sealed_files WHERE run_id = ?", [run_id])
+    return shared + [file for file in files if not _is_named(cursor, file)]
+
+
+def _rewrite(cursor: duckdb.DuckDBPyConnection, parquet_dir: Path, file: str, run_id: str) -> bool:
+    parts = [Part(*row) for row in cursor.execute(_OTHERS, [file, run_id]).fetchall()]
+    if not parts or parts[0].lost_reason:
+        return False
+    rows = sum(part.rows for part in parts)
+    name, sha256 = write_without(parquet_dir, file, run_id, [part.run_id for part in parts], rows)
+    first = 0
+    for part in parts:
+        cursor.execute(_MOVE, [name, first, sha256, part.path])
+        first += part.rows
+    return True
+
+
+def _is_named(cursor: duckdb.DuckDBPyConnection, file: str) -> bool:
+    return cursor.execute(f"FROM raw.sealed_files WHERE {IN_FORCE} = ?", [file]).fetchone() is not None

@@ -1,0 +1,111 @@
+"""A DuckDB of the lake's own: DuckLake on PostgreSQL and object storage, never in the store's process memory limit.
+
+The extensions come as wheels (requirements-lake.txt) and are loaded by path: nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from storage.ask.literals import quoted
+from storage.database import roll_back
+from storage.lake.config import LakeConfig, LakeError
+
+LAKE, LOCKS = "lake", "locks"
+EXTENSIONS = {"httpfs": "httpfs", "postgres": "postgres_scanner", "ducklake": "ducklake"}  # wheel -> DuckDB's name
+NOT_INSTALLED = "The lake's packages are not installed: `.venv/bin/pip install -r requirements-lake.txt`."
+LIMITS = "SET memory_limit = '1GB'; SET threads = 2; SET TimeZone = 'UTC'"
+# DuckLake's own tries at a commit end within 7 s; whoever commits tries again later.
+RETRIES = "SET ducklake_max_retry_count = 20; SET ducklake_retry_wait_ms = 50; SET ducklake_retry_backoff = 1.2"
+PATIENCE = "SET http_timeout = 20; SET http_retries = 2"
+CONNECT_TIMEOUT_S = 10
+ENDS = (200, 300)  # characters of a long error that are told: between them stands the SQL of the catalogue
+
+
+@contextmanager
+def opened_lake(config: LakeConfig, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the catalogue as `lake` and the same PostgreSQL as `locks`; raises LakeError."""
+    with told_without_secrets(config), duckdb.connect() as connection:
+        connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
+        _load_extensions(connection)
+        connection.execute(f"{LIMITS}; {RETRIES}; {PATIENCE}")
+        _attach(connection, config, read_only)
+        yield connection
+
+
+@contextmanager
+def told_without_secrets(config: LakeConfig) -> Iterator[None]:
+    """DuckDB's errors as LakeError, with what opens the lake taken out."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise LakeError(_two_ends(" ".join(config.hide(str(error)).split()))) from None
+
+
+def _two_ends(text: str) -> str:
+    first, last = ENDS
+    return text if len(text) <= first + last else f"{text[:first]} ... {text[-last:]}"
+
+
+def _load_extensions(connection: duckdb.DuckDBPyConnection) -> None:
+    """By path; DuckDB takes an extension's name from its file, and one wheel has it otherwise."""
+    with tempfile.TemporaryDirectory(prefix="pitwall-lake-") as folder:
+        for wheel, name in EXTENSIONS.items():
+            link = Path(folder) / f"{name}.duckdb_extension"
+            link.symlink_to(_extension_file(wheel))
+            connection.execute(f"LOAD {quoted(str(link))}")
+
+
+def _extension_file(wheel: str) -> Path:
+    spec = importlib.util.find_spec(f"duckdb_extension_{wheel}")
+    places = list(spec.submodule_search_locations or []) if spec else []
+    if not places:
+        raise LakeError(NOT_INSTALLED)
+    path = Path(places[0]) / "extensions" / f"v{duckdb.__version__}" / f"{wheel}.duckdb_extension"
+    if not path.exists():
+        raise LakeError(f"The lake's package of {wheel} is not for DuckDB {duckdb.__version__}: install it anew.")
+    return path
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, config: LakeConfig, read_only: bool) -> None:
+    dsn = config.catalogue
+    if "connect_timeout" not in dsn:
+        dsn += f" connect_timeout={CONNECT_TIMEOUT_S}"
+    if s3 := config.s3:
+        connection.execute(
+            f"CREATE SECRET lake_files (TYPE s3, KEY_ID {quoted(s3.key_id)}, SECRET {quoted(s3.secret)}, "
+            f"ENDPOINT {quoted(s3.endpoint)}, REGION {quoted(s3.region)}, URL_STYLE 'path', USE_SSL {s3.use_ssl}, "
+            f"SCOPE {quoted(config.data_path)})"
+        )
+    option = ", READ_ONLY" if read_only else ""
+    connection.execute(
+        f"ATTACH {quoted(f'ducklake:postgres:{dsn}')} AS {LAKE} "
+        f"(DATA_PATH {quoted(config.data_path)}, DATA_INLINING_ROW_LIMIT 0{option})"
+    )
+    connection.execute(f"ATTACH {quoted(dsn)} AS {LOCKS} (TYPE postgres{option})")
+
+
+@contextmanager
+def held(connection: duckdb.DuckDBPyConnection, name: str, shared: bool = False, waits: bool = False) -> Iterator[bool]:
+    """PostgreSQL's advisory lock of a name, on a session of its own until left; whether it was had.
+
+    The lock ends with its session: a killed holder keeps nobody out.
+    """
+    key = int.from_bytes(hashlib.sha256(f"pitwall {name}".encode()).digest()[:8], "big", signed=True)
+    call = f"pg{'' if waits else '_try'}_advisory_xact_lock{'_shared' if shared else ''}({key})"
+    cursor = connection.cursor()
+    try:
+        cursor.begin()
+        rows = cursor.execute(f"FROM postgres_query('{LOCKS}', {quoted(f'SELECT {call}::text AS had')})").fetchall()
+        yield waits or rows[0][0] == "true"
+    finally:
+        with suppress(duckdb.Error):
+            roll_back(cursor)
+        cursor.close()

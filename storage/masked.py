@@ -1,0 +1,23 @@
+"""Answers for what leaves this machine: every text of them is masked, whatever was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from storage.ask.queries import Asked
+from storage.transfer.bundle import masked_table
+
+
+class Masked:
+    """Asks a store and takes the secrets out of what it answers, as a bundle does."""
+
+    def __init__(self, store: Asked, mask: Callable[[str], str]) -> None:
+        """`mask` takes the secrets out of a text."""
+        self._store = store
+        self._mask = mask
+
+    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
+        return masked_table(self._store.query(sql, params), self._mask)

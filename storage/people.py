@@ -1,0 +1,102 @@
+"""What people write beside the measurements: notes, gotchas and saved views, a new version at every change."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from notes import Gotcha, RunNote, SavedView
+from redaction import mask_text
+from storage.ask.note_queries import gotchas, newest_views, notes
+from storage.ask.queries import Asked
+from storage.records import gotcha_table, note_table, view_table
+from storage.writer import Pending, Writer
+
+
+class NoteBook:
+    """The notes of a store; safe from any thread, and no change is lost to one that is made at the same moment."""
+
+    def __init__(self, asked: Asked, writer: Writer, clock: Callable[[], datetime]) -> None:
+        self._asked = asked
+        self._writer = writer
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def change(
+        self, run_ids: Sequence[str], role: str, edit: Callable[[RunNote], RunNote]
+    ) -> list[tuple[RunNote, RunNote]]:
+        """Edit the notes of these runs together; (before, after) of each that has changed, durable when it returns.
+
+        Secrets are masked before they are stored. Raises pydantic.ValidationError for what is too long or out of its
+        scale.
+        """
+        with self._lock:
+            before = notes(self._asked, list(dict.fromkeys(run_ids)))
+            after = {run_id: _checked(edit(note)) for run_id, note in before.items()}
+            changed = [run_id for run_id in after if after[run_id] != before[run_id]]
+            stamped = [self._stamped(after[run_id], before[run_id].version + 1, role) for run_id in changed]
+            self.write(stamped)
+        return [(before[note.run_id], note) for note in stamped]
+
+    def write(self, versions: Sequence[RunNote]) -> None:
+        """Store versions as they are; durable when it returns."""
+        if versions:
+            run_ids = frozenset(note.run_id for note in versions)
+            self._writer.submit(Pending({"run_notes": note_table(versions)}, run_ids, urgent=True)).result()
+
+    def _stamped(self, note: RunNote, version: int, role: str) -> RunNote:
+        return note.model_copy(update={"version": version, "written_at": self._clock(), "role": role})
+
+
+class GotchaBook:
+    """The gotchas of a store; safe from any thread."""
+
+    def __init__(self, asked: Asked, writer: Writer, clock: Callable[[], datetime]) -> None:
+        self._asked = asked
+        self._writer = writer
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def keep(self, gotcha: Gotcha, role: str) -> Gotcha:
+        """Store a gotcha, or the next version of one that is known by its id; durable when it returns, secrets masked.
+
+        Raises ValueError for one that is about neither a cause nor a flag.
+        """
+        if not (gotcha.cause or gotcha.flag):
+            raise ValueError("Say a cause or a flag: by it the gotcha is found again.")
+        with self._lock:
+            known = {one.id: one.version for one in gotchas(self._asked)}
+            stamp = {"version": known.get(gotcha.id, 0) + 1, "written_at": self._clock(), "role": role}
+            texts = ("cause", "flag", "failure", "workaround", "link")
+            masked = {name: mask_text(said) for name in texts if (said := getattr(gotcha, name))}
+            kept = gotcha.model_copy(update=stamp | masked)
+            self._writer.submit(Pending({"gotchas": gotcha_table(kept)}, frozenset(), urgent=True)).result()
+        return kept
+
+
+class ViewBook:
+    """The saved views of a store; safe from any thread."""
+
+    def __init__(self, asked: Asked, writer: Writer, clock: Callable[[], datetime]) -> None:
+        self._asked = asked
+        self._writer = writer
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def keep(self, view: SavedView, role: str) -> SavedView:
+        """Store a view, or the next version of the one of its page and name; durable when it returns."""
+        with self._lock:
+            known = {(one.page, one.name): one.version for one in newest_views(self._asked)}
+            name = mask_text(view.name)
+            stamp = {"version": known.get((view.page, name), 0) + 1, "written_at": self._clock(), "role": role}
+            kept = view.model_copy(update=stamp | {"name": name, "query": mask_text(view.query)})
+            self._writer.submit(Pending({"saved_views": view_table(kept)}, frozenset(), urgent=True)).result()
+        return kept
+
+
+def _checked(note: RunNote) -> RunNote:
+    """Within its limits, without secrets, each tag once."""
+    texts = {name: mask_text(said) for name in ("name", "text", "impression") if (said := getattr(note, name))}
+    tags = dict.fromkeys(mask_text(tag.strip()) for tag in note.tags if tag.strip())
+    return RunNote.model_validate(note.model_dump() | texts | {"tags": tuple(tags)})

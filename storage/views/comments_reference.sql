@@ -1,0 +1,97 @@
+-- What a user is told of the published rows.
+
+COMMENT ON VIEW reference_sources IS 'Documents that published numbers of their own; nothing here was measured by Pitwall.';
+COMMENT ON COLUMN reference_sources.id IS 'what the other reference views call it';
+COMMENT ON COLUMN reference_sources.title IS 'its title';
+COMMENT ON COLUMN reference_sources.sha256 IS 'of its text';
+COMMENT ON COLUMN reference_sources.standing IS 'always: as published';
+
+COMMENT ON VIEW reference_configurations IS 'What each published configuration states of itself, one field a row.';
+COMMENT ON COLUMN reference_configurations.source IS 'id of the document';
+COMMENT ON COLUMN reference_configurations.config IS 'id of the configuration';
+COMMENT ON COLUMN reference_configurations.label IS 'its name';
+COMMENT ON COLUMN reference_configurations.hardware IS 'what it ran on, as the document says';
+COMMENT ON COLUMN reference_configurations.field IS 'what is stated';
+COMMENT ON COLUMN reference_configurations.value IS 'as stated';
+COMMENT ON COLUMN reference_configurations.line IS 'of the document''s text';
+COMMENT ON COLUMN reference_configurations.standing IS 'always: as published';
+
+COMMENT ON VIEW reference_measurements IS 'Published numbers with their spreads, one a row; never measured here, never ranked.';
+COMMENT ON COLUMN reference_measurements.source IS 'id of the document';
+COMMENT ON COLUMN reference_measurements.config IS 'id of the configuration';
+COMMENT ON COLUMN reference_measurements.id IS 'of the number';
+COMMENT ON COLUMN reference_measurements.metric IS 'what was measured';
+COMMENT ON COLUMN reference_measurements.value IS 'as printed';
+COMMENT ON COLUMN reference_measurements.sd IS 'printed spread, see sd_ddof; null: none printed';
+COMMENT ON COLUMN reference_measurements.unit IS 'of the value';
+COMMENT ON COLUMN reference_measurements.approximate IS 'true: the source says about';
+COMMENT ON COLUMN reference_measurements.comparator IS '>, >= or <, where the source bounds it';
+COMMENT ON COLUMN reference_measurements.concurrency IS 'requests at once';
+COMMENT ON COLUMN reference_measurements.pp IS 'prompt tokens';
+COMMENT ON COLUMN reference_measurements.tg IS 'generated tokens';
+COMMENT ON COLUMN reference_measurements.depth IS 'tokens in the context before the prompt';
+COMMENT ON COLUMN reference_measurements.prompt IS 'name of the prompt';
+COMMENT ON COLUMN reference_measurements.run IS 'which run of several';
+COMMENT ON COLUMN reference_measurements.phase IS 'sequential or concurrent';
+COMMENT ON COLUMN reference_measurements.request IS 'which request of several';
+COMMENT ON COLUMN reference_measurements.node IS 'which of several machines';
+COMMENT ON COLUMN reference_measurements.band IS 'which band of log windows';
+COMMENT ON COLUMN reference_measurements.workload IS 'what was done';
+COMMENT ON COLUMN reference_measurements.category IS 'of a benchmark of questions';
+COMMENT ON COLUMN reference_measurements.versus IS 'configuration that a difference is to';
+COMMENT ON COLUMN reference_measurements.input_tokens IS 'tokens of a prompt';
+COMMENT ON COLUMN reference_measurements.output_tokens IS 'tokens of an answer';
+COMMENT ON COLUMN reference_measurements.sd_ddof IS '0: the spread is over n, 1: over n - 1';
+COMMENT ON COLUMN reference_measurements.definition IS 'what the metric means in that engine and version, where it is known';
+COMMENT ON COLUMN reference_measurements.runs IS 'of which the spread is';
+COMMENT ON COLUMN reference_measurements.number IS 'the value as a number; null where it is none';
+COMMENT ON COLUMN reference_measurements.line IS 'of the document''s text';
+COMMENT ON COLUMN reference_measurements.standing IS 'always: as published';
+
+COMMENT ON VIEW reference_claims IS 'What the documents state beyond their tables: differences, ratios, rankings, reasons. ./pitwall claims recomputes those that have numbers.';
+COMMENT ON COLUMN reference_claims.source IS 'id of the document';
+COMMENT ON COLUMN reference_claims.id IS 'of the claim';
+COMMENT ON COLUMN reference_claims.kind IS 'delta_pct, ratio, band, best-by-viewpoint, attribution, caveat, ...';
+COMMENT ON COLUMN reference_claims.says IS 'what is claimed, in short';
+COMMENT ON COLUMN reference_claims.quote IS 'the words that claim it';
+COMMENT ON COLUMN reference_claims.stated IS 'the number that is claimed';
+COMMENT ON COLUMN reference_claims.viewpoint IS 'of a best-by-viewpoint';
+COMMENT ON COLUMN reference_claims.best IS 'configurations that are claimed best';
+COMMENT ON COLUMN reference_claims.reason IS 'given for it';
+COMMENT ON COLUMN reference_claims.caveat IS 'what is to be known of it';
+COMMENT ON COLUMN reference_claims.line IS 'of the document''s text';
+COMMENT ON COLUMN reference_claims.standing IS 'always: as published';
+
+COMMENT ON VIEW reference_failures IS 'What went wrong in the documents, with what was done about it.';
+COMMENT ON COLUMN reference_failures.source IS 'id of the document';
+COMMENT ON COLUMN reference_failures.id IS 'of the failure';
+COMMENT ON COLUMN reference_failures.kind IS 'repetition_collapse, checkpoint_load_failure, dependency, ...';
+COMMENT ON COLUMN reference_failures.config IS 'id of the configuration';
+COMMENT ON COLUMN reference_failures.quote IS 'the words that tell it';
+COMMENT ON COLUMN reference_failures.detail IS 'more about it';
+COMMENT ON COLUMN reference_failures.workaround IS 'what the source did; null: it tells none';
+COMMENT ON COLUMN reference_failures.issue IS 'where it was reported';
+COMMENT ON COLUMN reference_failures.line IS 'of the document''s text';
+COMMENT ON COLUMN reference_failures.standing IS 'always: as published';
+
+COMMENT ON VIEW reference_validations IS 'What the documents tried and say passed or works.';
+COMMENT ON COLUMN reference_validations.source IS 'id of the document';
+COMMENT ON COLUMN reference_validations.id IS 'of the validation';
+COMMENT ON COLUMN reference_validations.kind IS 'tool_calling, vision or compatibility';
+COMMENT ON COLUMN reference_validations.subject IS 'the test, or the GPU';
+COMMENT ON COLUMN reference_validations.config IS 'id of the configuration';
+COMMENT ON COLUMN reference_validations.mode IS 'streaming or whole';
+COMMENT ON COLUMN reference_validations.is_pass IS 'null: untested';
+COMMENT ON COLUMN reference_validations.result IS 'as the document says it';
+COMMENT ON COLUMN reference_validations.memory IS 'of the GPU, as printed';
+COMMENT ON COLUMN reference_validations.max_context IS 'that fits it, as printed';
+COMMENT ON COLUMN reference_validations.line IS 'of the document''s text';
+COMMENT ON COLUMN reference_validations.standing IS 'always: as published';
+
+COMMENT ON VIEW reference_gpus IS 'Memory bandwidth and size of GPUs, as their makers print them.';
+COMMENT ON COLUMN reference_gpus.match IS 'found in the name that the driver tells';
+COMMENT ON COLUMN reference_gpus.title IS 'its name';
+COMMENT ON COLUMN reference_gpus.bandwidth_gb_s IS 'decimal gigabytes a second';
+COMMENT ON COLUMN reference_gpus.memory_gb IS 'decimal gigabytes';
+COMMENT ON COLUMN reference_gpus.source IS 'where its maker prints it';
+COMMENT ON COLUMN reference_gpus.standing IS 'always: as published';

@@ -1,0 +1,62 @@
+-- What each server's own histograms say of its latencies, since Pitwall first looked: of all its requests, whoever sent
+-- them. Counts go on until the server's process ends; where they fall it has begun anew, and what it counted then is
+-- added.
+
+CREATE OR REPLACE MACRO has_fallen(counts, before) AS
+list_bool_or(list_transform(list_zip(counts, before), lambda pair: pair[1] < pair[2]));
+
+CREATE OR REPLACE MACRO latency_buckets_of(run_ids) AS TABLE
+WITH looks AS (
+    SELECT
+        *,
+        coalesce(has_fallen(counts, lag(counts) OVER looks) OR upper_ms <> lag(upper_ms) OVER looks, false) AS is_new
+    FROM latency_samples_of(run_ids)
+    WINDOW looks AS (PARTITION BY run_id, definition, metric, engine_index ORDER BY ts)
+), lives AS (
+    SELECT *, sum(is_new::INT) OVER (PARTITION BY run_id, definition, metric, engine_index ORDER BY ts) AS life
+    FROM looks
+), ends AS (
+    SELECT
+        run_id, definition, metric, life, upper_ms,
+        last(counts ORDER BY ts) AS last, last(sum_ms ORDER BY ts) AS last_sum_ms,
+        CASE WHEN life = 0 THEN first(counts ORDER BY ts) END AS first,
+        CASE WHEN life = 0 THEN first(sum_ms ORDER BY ts) ELSE 0 END AS first_sum_ms
+    FROM lives GROUP BY run_id, definition, metric, engine_index, life, upper_ms
+), bounds AS (
+    SELECT
+        run_id, definition, metric, upper_ms AS bounds_ms, last_sum_ms - first_sum_ms AS sum_ms,
+        unnest(range(1, len(last) + 1)) AS place,
+        unnest(last) - coalesce(unnest(first), 0) AS up_to
+    FROM ends
+)
+SELECT
+    run_id, definition, metric, bounds_ms, place,
+    CASE WHEN place = 1 THEN 0 ELSE bounds_ms[place - 1] END AS lower_ms, bounds_ms[place] AS upper_ms,
+    sum(up_to) AS up_to, CASE WHEN count(*) = count(sum_ms) THEN sum(sum_ms) END AS sum_ms -- of all of them, or of none
+FROM bounds GROUP BY ALL;
+
+-- The bucket in which the value lies below which a share of the observations does. Nothing is told of where in it:
+-- a bucket of vLLM's goes from 0 to 10 ms.
+CREATE OR REPLACE MACRO place_of(share, counts) AS
+list_position(list_transform(counts, lambda n: n >= share * counts[-1]), true);
+
+CREATE OR REPLACE MACRO server_latency_of(run_ids) AS TABLE
+WITH whole AS (
+    SELECT
+        run_id, definition, metric, any_value(sum_ms) AS sum_ms,
+        list(up_to ORDER BY place) AS counts, list(lower_ms ORDER BY place) AS lowers,
+        list(upper_ms ORDER BY place) AS uppers
+    FROM latency_buckets_of(run_ids) GROUP BY run_id, definition, metric, bounds_ms
+), placed AS (
+    SELECT *, place_of(0.5, counts) AS p50, place_of(0.95, counts) AS p95, place_of(0.99, counts) AS p99
+    FROM whole WHERE counts[-1] > 0
+    QUALIFY row_number() OVER (PARTITION BY run_id, definition, metric ORDER BY counts[-1] DESC) = 1
+)
+SELECT
+    run_id, definition, metric, counts[-1]::BIGINT AS n, sum_ms / counts[-1] AS mean_ms,
+    lowers[p50] AS p50_from_ms, uppers[p50] AS p50_to_ms,
+    lowers[p95] AS p95_from_ms, uppers[p95] AS p95_to_ms,
+    lowers[p99] AS p99_from_ms, uppers[p99] AS p99_to_ms
+FROM placed;
+
+CREATE OR REPLACE VIEW server_latency AS FROM server_latency_of(NULL::VARCHAR[]);

@@ -1,0 +1,69 @@
+-- The machines that runs were on, and the GPUs of each run, machine by machine.
+
+-- A machine that runs Pitwall tells itself; of others the newest run that was launched there has noted it.
+CREATE OR REPLACE VIEW machines AS
+WITH seen AS (
+    SELECT
+        machine_id,
+        count(*) AS runs,
+        max(coalesce(started_at, created_at)) AS last_run_at,
+        arg_max(provenance, coalesce(started_at, created_at)) FILTER (provenance IS NOT NULL) AS noted
+    FROM raw.runs GROUP BY machine_id
+), agents AS (
+    SELECT machine_id AS id, arg_max(host_name, seen_at) AS agents_name FROM raw.agents GROUP BY machine_id
+)
+SELECT
+    coalesce(told.id, seen.machine_id, agents.id) AS machine_id,
+    labels.label,
+    coalesce(told.host_name, noted->>'$.host.name', agents_name) AS host_name,
+    from_json(
+        coalesce(told.gpus, noted->'$.gpus', '[]'),
+        '[{"index": "BIGINT", "uuid": "VARCHAR", "name": "VARCHAR", "memory_total_bytes": "BIGINT", "memory_kind": "VARCHAR"}]'
+    ) AS gpus,
+    coalesce(told.gpus_reason, noted->>'$.gpus_reason', CASE WHEN told.id IS NULL AND noted IS NULL THEN
+        'machine_not_told' END) AS gpus_reason,
+    coalesce(told.driver_version, noted->>'$.driver_version') AS driver_version,
+    coalesce(told.cuda_version, noted->>'$.cuda_version') AS cuda_version,
+    coalesce(told.system, noted->>'$.host.system') AS system,
+    coalesce(told.cpu, noted->>'$.host.cpu') AS cpu,
+    coalesce(told.cores, (noted->>'$.host.cores')::BIGINT) AS cores,
+    coalesce(told.memory_bytes, (noted->>'$.host.memory_bytes')::BIGINT) AS memory_bytes,
+    told.addresses,
+    told.seen_at,
+    coalesce(seen.runs, 0) AS runs,
+    seen.last_run_at
+FROM raw.machines told
+FULL JOIN seen ON seen.machine_id = told.id
+FULL JOIN agents ON agents.id = coalesce(told.id, seen.machine_id)
+LEFT JOIN raw.machine_labels labels ON labels.machine_id = coalesce(told.id, seen.machine_id, agents.id);
+
+-- The server's machine first; others are those that sent samples of the run.
+CREATE OR REPLACE MACRO run_nodes_of(run_ids) AS TABLE
+WITH sampled AS (
+    SELECT
+        run_id, machine_id,
+        list(DISTINCT {
+            'index': gpu_index, 'uuid': gpu_uuid, 'name': gpu_name,
+            'memory_total_bytes': memory_total_bytes, 'memory_kind': memory_kind
+        }) AS gpus
+    FROM gpu_samples_of(run_ids) WHERE run_id IS NOT NULL GROUP BY ALL
+), hosts AS (
+    SELECT DISTINCT run_id, machine_id FROM host_samples_of(run_ids)
+), nodes AS (
+    SELECT id AS run_id, machine_id FROM stored_runs(run_ids)
+    UNION SELECT run_id, machine_id FROM sampled
+    UNION SELECT run_id, machine_id FROM hosts
+)
+SELECT
+    nodes.run_id,
+    nodes.machine_id,
+    CASE WHEN nodes.machine_id = runs.machine_id THEN 'server' ELSE 'worker' END AS role,
+    list_sort(sampled.gpus) AS gpus,
+    CASE WHEN sampled.gpus IS NULL THEN 'no_gpu_sampled' END AS gpus_reason
+FROM nodes
+JOIN stored_runs(run_ids) runs ON runs.id = nodes.run_id
+LEFT JOIN sampled ON sampled.run_id = nodes.run_id AND sampled.machine_id = nodes.machine_id;
+
+CREATE OR REPLACE VIEW run_nodes AS FROM run_nodes_of(NULL::VARCHAR[]);
+
+COMMENT ON MACRO TABLE run_nodes_of IS 'run_nodes_of(run_ids): run_nodes of these runs.';

@@ -1,0 +1,124 @@
+"""What a study answers, as `./pitwall study run --json` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from analysis.guard import RowCode
+from analysis.study import ArmState, End
+from commands.study_file import StudyPlan
+from domain import JsonValue
+from reports.study import StudyStanding
+from studies.several import together
+
+OF_THE_MACHINE = (RowCode.STARVATION, RowCode.CLIENT, RowCode.NEIGHBOURS)
+
+
+def answer_of(plan: StudyPlan, standings: Sequence[StudyStanding]) -> dict[str, JsonValue]:
+    """As far as it is known: `answer` is null while the study goes on."""
+    return _whole(plan, standings, [], None, is_over=False)
+
+
+def ended_answer(
+    plan: StudyPlan, standings: Sequence[StudyStanding], reasons: Sequence[str], end: End | None = None
+) -> dict[str, JsonValue]:
+    """The answer at the end; without one that the race gives, it is not known."""
+    return _whole(plan, standings, reasons, end, is_over=True)
+
+
+def _whole(
+    plan: StudyPlan, standings: Sequence[StudyStanding], reasons: Sequence[str], end: End | None, is_over: bool
+) -> dict[str, JsonValue]:
+    """Of the one workload, or of several what they agree on, with the answer of each beside it."""
+    parts = plan.under_each()
+    told = [
+        _answer(part, one, end or one.race.end or End.UNKNOWN if is_over else one.race.end)
+        for part, one in zip(parts, standings, strict=True)
+    ]
+    if len(told) == 1:
+        whole = told[0] if is_over else told[0] | {"answer": None, "winner": None}
+        return whole | {"reasons": [*reasons, *told[0]["reasons"]]}
+    whole = together([part.workload for part in parts], told, reasons, is_over)
+    spare = max(0, plan.budget.runs - whole["runs"])
+    return whole | {"starts_left": whole["starts_left"] and [min(count, spare) for count in whole["starts_left"]]}
+
+
+def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[str, JsonValue]:
+    arms: list[JsonValue] = [
+        {
+            "name": seat.name,
+            "runs": len(standing.runs[seat.name]),
+            "state": seat.state.value,
+            "ratio": seat.ratio,
+            "interval": None if seat.interval is None else list(seat.interval),
+            "values": list(standing.values.get(seat.name, ())),
+            "cause": standing.causes.get(seat.name),
+            "predicted": _predicted(standing, seat.name),
+        }
+        for seat in standing.race.seats
+    ]
+    return {
+        "answer": None if end is None else end.value,
+        "winner": standing.race.leader if end is End.WINNER else None,
+        "leader": standing.race.leader,
+        "objective": standing.objective,
+        "arms": arms,
+        "runs": standing.starts,
+        "starts_left": None if end or standing.left is None else list(standing.left),
+        "reasons": _reasons(plan, standing, end),
+    }
+
+
+def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[JsonValue]:
+    """What stands behind the answer, in sentences."""
+    margin = f"{plan.margin:.3g}"
+    away = [seat.name for seat in standing.race.seats if seat.state is ArmState.PREDICTED]
+    said: list[JsonValue] = []
+    if end is End.WINNER:
+        others = "Every other arm that started" if away else "Every other arm"
+        said.append(f"{others} is slower than {standing.race.leader}, by intervals that hold for every look.")
+    left = [seat.name for seat in standing.race.seats if seat.state in (ArmState.RACING, ArmState.RESTING)]
+    if end is End.SAME:
+        said.append(f"{', '.join(left)} differ by less than {margin} of their value: the difference does not matter.")
+    if end is End.UNKNOWN and len(left) == 1:
+        said.append(f"Only {left[0]} runs: there is nothing to hold it against.")
+    elif end is End.UNKNOWN and not standing.refused:
+        said.append(_unknown(standing))
+    said += [f"{name} was not started. {predicted_words(name, standing)}" for name in away]
+    said += [f"{name} is out: {cause}" for name, cause in standing.causes.items()]
+    for (one, other), rows in standing.refused.items():
+        said.append(f"{one} and {other} may not be ranked: {', '.join(row.code.value for row in rows)}.")
+    if any(row.code in OF_THE_MACHINE for rows in standing.refused.values() for row in rows):
+        said.append("Other work kept the servers, or our client, from the machine: a quiet one would tell.")
+    return said
+
+
+def _unknown(standing: StudyStanding) -> str:
+    """Why the arms that are left are not told apart, where no guard refused it."""
+    if standing.race.leader is None:
+        return "Not every arm has two starts with a value: nothing can be said of their spread."
+    return "The starts of the arms that are left differ too much among themselves: more starts would tell."
+
+
+def _predicted(standing: StudyStanding, name: str) -> JsonValue:
+    """What other arms' runs tell of an arm, as values and ratios to the first one; None where they tell nothing."""
+    told = standing.predicted.get(name)
+    if told is None:
+        return None
+    first = standing.values.get(standing.race.seats[0].name)
+    base = fmean(first) if first else None
+    between = [told.low, told.high]
+    ratios = [None if base is None or one is None else one / base for one in between]
+    return {"interval": between, "ratio": ratios, "requests": told.requests, "why": predicted_words(name, standing)}
+
+
+def predicted_words(name: str, standing: StudyStanding) -> str:
+    """Where it lies, and whose runs say so."""
+    told = standing.predicted[name]
+    if told.requests is not None:
+        share = f"{told.requests:.2f} of one request of its full length"
+        return f"Predicted: by the run of {told.requests_by}, its KV cache would hold {share}."
+    sides = (("at least", told.low, told.low_by), ("at most", told.high, told.high_by))
+    bounds = [f"{words} {value:.3g} by the run of {by}" for words, value, by in sides if value is not None]
+    return f"Predicted, not measured: {standing.objective} is {' and '.join(bounds)}."

@@ -1,0 +1,242 @@
+"""Carries studies on: launches the next round when the last one has ended, and ends when the answer is known.
+
+All that it knows stands in the store, so that a Pitwall that is killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import BaseModel, ValidationError
+
+from analysis.study import End
+from commands.study_file import StudyArm, StudyPlan
+from domain import Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
+from errors import PitwallError
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.runs.rounds import rounds
+from launcher.runs.supervisor import Supervisor
+from machine.private_files import private_folder, write_private
+from reports.study import StudyStanding, standings_of
+from storage.ask.queries import Asked
+from storage.ask.run_queries import runs_of_batch
+from studies.answer import answer_of, ended_answer
+
+LOG = logging.getLogger(__name__)
+LOOK_EVERY_S = 0.5
+
+
+class UnknownLoadError(PitwallError):
+    """The workload of a plan is none, or its parameters are not its own."""
+
+
+class StudyStore(Asked, Protocol):
+    """What it needs of the store."""
+
+    def studies(self) -> list[Study]: ...
+    def save_study(self, study: Study) -> None: ...
+
+
+class HandedIn(BaseModel):
+    """A study as somebody hands it in through the folder."""
+
+    id: str
+    plan: StudyPlan
+
+
+def hand_in(folder: Path, plan: StudyPlan, now: datetime) -> str:
+    """Leave a study where whoever owns the store finds it; its id."""
+    given = HandedIn(id=new_run_id(now), plan=plan)
+    private_folder(folder)
+    write_private(folder / f"{given.id}.study.json", given.model_dump_json().encode())
+    return given.id
+
+
+class StudyRunner:
+    """A thread that looks at every study which has not ended; `spec_for(name, params)` makes a workload's spec."""
+
+    def __init__(
+        self,
+        store: StudyStore,
+        supervisor: Supervisor,
+        folder: Path,
+        spec_for: Callable[..., WorkloadSpec],
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._store, self._supervisor, self._folder = store, supervisor, folder
+        self._spec_for, self._clock = spec_for, clock
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._open: dict[str, Study] | None = None  # None: not asked yet
+        self._thread = threading.Thread(target=self._run, name="studies", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self, timeout_s: float | None = None) -> None:
+        """Launch nothing more; what runs goes on, and so does the study at the next start."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+
+    def begin(self, plan: StudyPlan) -> Study:
+        """Take a study up."""
+        return self._take_up(new_run_id(self._clock()), plan)
+
+    def set_state(self, study_id: str, state: str) -> None:
+        """Pause a study after its round, or let it go on; raises KeyError for one that has ended."""
+        with self._lock:
+            study = self._all()[study_id]
+            self._save(study.model_copy(update={"state": state}))
+
+    def change(self, study_id: str, change: Callable[[StudyPlan], StudyPlan]) -> None:
+        """Go on with another plan from the next round on; raises KeyError for a study that has ended."""
+        with self._lock:
+            study = self._all()[study_id]
+            plan = change(StudyPlan.model_validate(study.plan))
+            self._save(study.model_copy(update={"plan": plan.model_dump(mode="json")}))
+
+    def end(self, study_id: str) -> None:
+        """End a study now, with what is known; its queued runs are cancelled. Raises KeyError where it has ended."""
+        with self._lock:
+            study = self._all()[study_id]
+            plan = StudyPlan.model_validate(study.plan)
+            for run in self._runs(study):
+                if run.state is RunState.QUEUED:
+                    self._supervisor.cancel(run.id)
+            self._conclude(study, plan, standings_of(self._store, plan, self._runs(study)), ["It was ended by hand."])
+
+    def _run(self) -> None:
+        while not self._closing.wait(LOOK_EVERY_S):
+            try:
+                self.tick()
+            except Exception:  # the other studies depend on this thread
+                LOG.exception("a look at the studies broke off")
+
+    def tick(self) -> None:
+        """Look once, and do what is due."""
+        for path in sorted(self._folder.glob("*.study.json")):
+            self._take(path)
+        with self._lock:
+            for study in list(self._all().values()):
+                if study.state == "running":
+                    self._step(study)
+
+    def _take(self, path: Path) -> None:
+        try:
+            given = HandedIn.model_validate_json(path.read_bytes())
+        except (ValidationError, OSError):
+            LOG.warning("%s is no study of Pitwall's", path.name)
+        else:
+            if given.id not in {study.id for study in self._store.studies()}:
+                self._take_up(given.id, given.plan)
+        path.unlink(missing_ok=True)
+
+    def _take_up(self, study_id: str, plan: StudyPlan) -> Study:
+        now = self._clock()
+        study = Study(
+            id=study_id,
+            title=plan.title,
+            question=plan.question,
+            created_at=now,
+            updated_at=now,
+            plan=plan.model_dump(mode="json"),
+        )
+        with self._lock:
+            self._all()
+            self._save(study)
+        return study
+
+    def _all(self) -> dict[str, Study]:
+        """Those that have not ended, by id."""
+        if self._open is None:
+            self._open = {study.id: study for study in self._store.studies() if study.state != "ended"}
+        return self._open
+
+    def _save(self, study: Study) -> None:
+        study = study.model_copy(update={"updated_at": self._clock()})
+        self._store.save_study(study)
+        open_studies = self._all()
+        open_studies[study.id] = study
+        if study.state == "ended":
+            del open_studies[study.id]
+
+    def _runs(self, study: Study) -> list[Run]:
+        live = {run.id: run for run in [*self._supervisor.live_runs(), *self._supervisor.queued_runs()]}
+        return [live.get(run.id, run) for run in runs_of_batch(self._store, study.id)]
+
+    def _step(self, study: Study) -> None:
+        """Nothing while its runs go on; else the next round, or the end."""
+        runs = self._runs(study)
+        if any(not run.state.is_final for run in runs):
+            return None
+        plan = StudyPlan.model_validate(study.plan)
+        standings = standings_of(self._store, plan, runs)
+        if all(one.race.end is not None for one in standings):
+            return self._conclude(study, plan, standings, [])
+        if reason := self._spent(study, plan, standings):
+            return self._conclude(study, plan, standings, [reason])
+        return self._launch(study, plan, standings)
+
+    def _spent(self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding]) -> str | None:
+        """Why the budget lets no further round begin; None while it does."""
+        budget, going = plan.budget, [one for one in standings if one.race.end is None]
+        most = max(seat.starts for one in going for seat in one.race.seats)
+        if sum(one.starts for one in standings) + sum(len(one.race.next_arms) for one in going) > budget.runs:
+            return f"The budget of {budget.runs} runs is spent."
+        if most >= budget.rounds:
+            return f"The budget of {budget.rounds} rounds is spent."
+        age_h = (self._clock() - study.created_at).total_seconds() / 3600
+        return f"The budget of {budget.hours:g} hours is spent." if budget.hours and age_h >= budget.hours else None
+
+    def _launch(self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding]) -> None:
+        """A round of each workload that is not decided."""
+        self._save(study.model_copy(update={"answer": answer_of(plan, standings)}))
+        try:
+            parts = zip(plan.under_each(), standings, strict=True)
+            requests = [one for part, told in parts if told.race.end is None for one in self._round(part, told)]
+            self._supervisor.launch_round(requests, study.id)
+        except (LaunchRefusedError, UnknownLoadError) as refusal:
+            self._conclude(study, plan, standings, [str(refusal)], End.FAILED)
+
+    def _round(self, plan: StudyPlan, standing: StudyStanding) -> list[LaunchRequest]:
+        """One start of each arm that goes on, in an order that rotates by the study's seed."""
+        number = 1 + max(len(runs) for runs in standing.runs.values())
+        order = rounds(len(plan.arms), number, plan.seed)[number - 1]
+        arms = [plan.arms[index] for index in order if plan.arms[index].name in standing.race.next_arms]
+        try:
+            spec = self._spec_for(plan.workload, plan.params)
+        except KeyError:
+            raise UnknownLoadError(f"There is no workload {plan.workload!r}.") from None
+        except ValidationError as error:
+            raise UnknownLoadError(f"The workload {plan.workload} cannot be: {error.errors()[0]['msg']}.") from error
+        return [self._request(plan, arm, spec, len(standing.runs[arm.name]) + 1) for arm in arms]
+
+    @staticmethod
+    def _request(plan: StudyPlan, arm: StudyArm, spec: WorkloadSpec, number: int) -> LaunchRequest:
+        return LaunchRequest(
+            arm.config,
+            f"{arm.name} #{number}",
+            spec,
+            base_url=arm.base_url,
+            ready_timeout_s=plan.ready_timeout_s,
+            arm=arm.name,
+            round=number,
+            round_seed=plan.seed,
+        )
+
+    def _conclude(
+        self,
+        study: Study,
+        plan: StudyPlan,
+        standings: Sequence[StudyStanding],
+        reasons: Sequence[str],
+        end: End | None = None,
+    ) -> None:
+        answer = ended_answer(plan, standings, reasons, end)
+        self._save(study.model_copy(update={"state": "ended", "answer": answer}))

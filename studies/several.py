@@ -1,0 +1,83 @@
+"""What the answers under several workloads say together: a winner only where it is one under all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analysis.study import ArmState, End
+from domain import JsonValue
+
+Answer = Mapping[str, JsonValue]
+IN = (ArmState.RACING, ArmState.RESTING)
+STATES = (*IN, ArmState.OUT, ArmState.PREDICTED, ArmState.FAILED)  # the first that an arm has under any workload
+
+
+def together(
+    workloads: Sequence[str], told: Sequence[Answer], reasons: Sequence[str], is_over: bool
+) -> dict[str, JsonValue]:
+    """The answer of the study; `workloads` in it holds that of each."""
+    end, winner, why = _end(workloads, told)
+    left = [one["starts_left"] for one in told if one["starts_left"]]
+    return {
+        "answer": end.value if is_over else None,
+        "winner": winner if is_over else None,
+        "leader": winner,
+        "objective": ", ".join(f"{one['objective']} under {name}" for name, one in zip(workloads, told, strict=True)),
+        "arms": [_arm([one["arms"][place] for one in told]) for place in range(len(told[0]["arms"]))],
+        "runs": sum(one["runs"] for one in told),
+        "starts_left": [sum(side) for side in zip(*left, strict=True)] if left and not is_over else None,
+        "reasons": [
+            *reasons,
+            *([why] if why and is_over else []),
+            *(f"{name}: {said}" for name, one in zip(workloads, told, strict=True) for said in one["reasons"]),
+        ],
+        "workloads": [{"workload": name, **one} for name, one in zip(workloads, told, strict=True)],
+    }
+
+
+def _end(workloads: Sequence[str], told: Sequence[Answer]) -> tuple[End, str | None, str | None]:
+    """The end, the winner, and a sentence of why there is none."""
+    ends = [one["answer"] for one in told]
+    if End.FAILED in ends:
+        return End.FAILED, None, None
+    winners = {one["winner"]: name for name, one in zip(workloads, told, strict=True) if one["winner"]}
+    if len(winners) > 1:
+        words = ", ".join(f"{winner} wins under {name}" for winner, name in winners.items())
+        return End.UNKNOWN, None, f"No arm is best under all workloads: {words}."
+    if End.UNKNOWN in ends or None in ends:
+        return End.UNKNOWN, None, None
+    if not winners:
+        return _shared(told)
+    ((winner, where),) = winners.items()
+    behind = [name for name, one in zip(workloads, told, strict=True) if not _is_in(one, winner)]
+    if behind:
+        return End.UNKNOWN, None, f"{winner} wins under {where}, and is not among the best under {', '.join(behind)}."
+    return End.WINNER, winner, None
+
+
+def _shared(told: Sequence[Answer]) -> tuple[End, str | None, str | None]:
+    """All workloads end with 'the same': so do they together where the same arms are left."""
+    left = [{arm["name"] for arm in one["arms"] if arm["state"] in IN} for one in told]
+    if all(one == left[0] for one in left):
+        return End.SAME, None, None
+    return End.UNKNOWN, None, "Under each workload some arms are the same, but not the same ones."
+
+
+def _is_in(told: Answer, name: str) -> bool:
+    return any(arm["name"] == name and arm["state"] in IN for arm in told["arms"])
+
+
+def _arm(each: Sequence[Answer]) -> dict[str, JsonValue]:
+    """One arm over all workloads: its runs, and how far it is in; ratios stand with each workload."""
+    states = [ArmState(one["state"]) for one in each]
+    causes = [str(one["cause"]) for one in each if one["cause"]]
+    return {
+        "name": each[0]["name"],
+        "runs": sum(one["runs"] for one in each),
+        "state": next(state for state in STATES if state in states).value,
+        "ratio": None,
+        "interval": None,
+        "values": [],
+        "cause": causes[0] if causes else None,
+        "predicted": None,
+    }

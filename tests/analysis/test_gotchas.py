@@ -1,0 +1,63 @@
+"""A gotcha is offered where the same cause or flag appears, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.gotchas import cause_key, gotchas_of_command, gotchas_of_failure, has_flag, words_of
+from domain import Config
+from notes import Gotcha
+
+CAUSE = "The KV cache has room for 4,000 tokens, fewer than --max-model-len 32768"
+ALIKE = "The KV cache has room for 12,345 tokens, fewer than --max-model-len 131072"
+
+
+def gotcha(**fields: Any) -> Gotcha:
+    return Gotcha(id="g", engine="vllm", failure="f", workaround="w", **fields)
+
+
+def config(*argv: str, **fields: Any) -> Config:
+    return Config(engine="vllm", argv=("vllm", "serve", "m", *argv), **fields)
+
+
+def test_numbers_paths_and_addresses_do_not_tell_causes_apart() -> None:
+    assert cause_key(CAUSE) == cause_key(ALIKE)
+    assert cause_key("no file /models/a.gguf at 0x7fab") == cause_key("No file /home/x/b-2.gguf at 0x11")
+    assert cause_key("out of memory") != cause_key("port taken")
+
+
+@pytest.mark.parametrize(
+    ("words", "flag", "has"),
+    [
+        (["--enforce-eager"], "--enforce-eager", True),
+        (["--enforce-eager-not"], "--enforce-eager", False),
+        (["--quantization", "modelopt"], "--quantization modelopt", True),
+        (["--quantization=modelopt"], "--quantization modelopt", True),
+        (["--quantization=modelopt"], "--quantization", True),
+        (["--quantization", "fp8"], "--quantization modelopt", False),
+        (["--quantization"], "--quantization modelopt", False),
+        (["modelopt", "--quantization", "fp8"], "--quantization modelopt", False),
+        (["VLLM_USE_V1=0"], "VLLM_USE_V1=0", True),
+        (["VLLM_USE_V1=1"], "VLLM_USE_V1=0", False),
+        ([], "--x", False),
+    ],
+)
+def test_a_flag_is_had_with_its_value_where_one_is_said(words: list[str], flag: str, has: bool) -> None:
+    assert has_flag(words, flag) is has
+
+
+def test_a_failure_of_the_same_cause_and_flag() -> None:
+    kept = [gotcha(cause=CAUSE), gotcha(flag="--enforce-eager"), gotcha(cause=CAUSE, flag="--enforce-eager")]
+    assert gotchas_of_failure(kept, config("--enforce-eager"), ALIKE) == kept
+    assert gotchas_of_failure(kept, config(), ALIKE) == kept[:1]
+    assert gotchas_of_failure(kept, config("--enforce-eager"), "another cause") == kept[1:2]
+    assert gotchas_of_failure(kept, config("--enforce-eager").model_copy(update={"engine": "sglang"}), ALIKE) == []
+
+
+def test_a_command_with_the_flag_whatever_its_cause_would_be() -> None:
+    kept = [gotcha(cause=CAUSE), gotcha(cause=CAUSE, flag="--enforce-eager"), gotcha(flag="A=1")]
+    assert gotchas_of_command(kept, config("--enforce-eager")) == kept[1:2]
+    assert gotchas_of_command(kept, config(env={"A": "1"})) == kept[2:]
+    assert words_of(config(env={"A": "1"}))[-1] == "A=1"

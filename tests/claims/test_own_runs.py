@@ -1,0 +1,94 @@
+"""What would be claimed wrongly of one's own runs is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.arms import Arm, arm_key
+from analysis.claims.own_runs import (
+    ClaimStanding,
+    Twin,
+    UnknownClaimError,
+    claim_standing,
+    is_context_beyond_pool,
+    parse_claim,
+    pool_twins,
+)
+from analysis.compare import compare_arms
+from analysis.evidence.objectives import parse_objective
+from analysis.facts import RunFacts
+from analysis.verdict import judge
+from tests.comparison.ideal_engine import SERVED
+from web.compare.claim_words import claim_words
+from web.compare.report_notes import pool_notes
+
+
+def arm(name: str, tokens: int | None = None, requests: float | None = None, **settings: Any) -> Arm:
+    served = replace(SERVED, settings={**SERVED.settings, **settings})
+    run = RunFacts(name, name, served, kv_cache_tokens=tokens, full_length_requests=requests)
+    return Arm(arm_key(run), (run,))
+
+
+def test_equal_pools_of_unlike_configurations_are_suspicious() -> None:
+    a, b = arm("A", 876_006, 3.34, quantization="modelopt"), arm("B", 876_006, 3.34, quantization="fp8")
+    assert pool_twins([a, b]) == [Twin("A", "B", 876_006, ("quantization",))]
+    assert pool_notes([a, b]) == [
+        "B has exactly the 876,006 KV tokens of A although they differ in quantization: "
+        "one of the two is probably capped, or copied."
+    ]
+    assert pool_twins([a, arm("B", 876_006, quantization="modelopt")]) == []
+    assert pool_twins([a, arm("B", 876_007, quantization="fp8")]) == []
+    assert pool_twins([arm("A"), arm("B", quantization="fp8")]) == [] == pool_twins([])
+
+
+def test_a_context_longer_than_the_pool_is_said() -> None:
+    short = arm("D", 139_515, max_model_len=262_144)
+    assert pool_notes([short]) == [
+        "D: its context is longer than its KV pool; no request of full length fits."
+    ]  # fmt: skip
+    old = arm("A", 98_704, 3.34, max_model_len=262_144)
+    assert not is_context_beyond_pool(old.runs[0]), "older tokens count another thing; the stated concurrency holds"
+    assert is_context_beyond_pool(arm("A", 98_704, 0.4).runs[0])
+    assert not is_context_beyond_pool(arm("A", None, max_model_len=262_144).runs[0])
+
+
+@pytest.mark.parametrize(
+    ("claimed", "other", "standing"),
+    [
+        (2.0, [1.63, 1.64, 1.65], ClaimStanding.OVERSTATED),
+        (1.64, [1.63, 1.64, 1.65], ClaimStanding.CARRIED),
+        (1.3, [1.63, 1.64, 1.65], ClaimStanding.UNDERSTATED),
+        (0.5, [0.79, 0.80, 0.81], ClaimStanding.OVERSTATED),
+        (0.95, [0.79, 0.80, 0.81], ClaimStanding.UNDERSTATED),
+        (1.2, [0.9, 1.02, 1.15], ClaimStanding.IN_NOISE),
+        (2.0, [1.64], ClaimStanding.SEEN_ONCE),
+    ],
+)
+def test_a_claim_stands_by_the_interval(claimed: float, other: list[float], standing: ClaimStanding) -> None:
+    baseline = [1.0] if len(other) == 1 else [0.995, 1.0, 1.005]
+    assert claim_standing(claimed, judge(baseline, other), 0.02) is standing
+
+
+def test_a_claim_in_words() -> None:
+    def starts(name: str, *startups_s: float) -> Arm:
+        runs = tuple(RunFacts(f"{name}{n}", name, SERVED, startup_s=s) for n, s in enumerate(startups_s))
+        return Arm(arm_key(runs[0]), runs)
+
+    (answer,) = compare_arms(
+        [starts("A", 9.95, 10.0, 10.05), starts("B", 16.3, 16.4, 16.5)], parse_objective("startup_s")
+    )
+    assert claim_words(2.0, answer).startswith("The claimed 2x of A for B is more than was measured: 1.64x (1.6")
+
+
+@pytest.mark.parametrize(("text", "ratio"), [("2x", 2.0), ("1.64×", 1.64), (" 0.9 ", 0.9)])
+def test_a_claim_is_read(text: str, ratio: float) -> None:
+    assert parse_claim(text) == ratio
+
+
+@pytest.mark.parametrize("text", ["", "twice", "0x", "-2", "2x faster", "1e9"])
+def test_what_is_no_ratio_is_refused(text: str) -> None:
+    with pytest.raises(UnknownClaimError, match="is no ratio to claim"):
+        parse_claim(text)

@@ -1,0 +1,85 @@
+"""Every workload, put from the page on a real llama.cpp server that Pitwall did not start; and read there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.model import TINY, model_files
+from demo.presets import free_ports
+from tests.demo_engine import DemoServer, running_demo
+from tests.e2e.launch_page import choose_option
+from tests.e2e.page_at_rest import current, press
+from tests.e2e.pitwall_process import Pitwall, wait_until
+from workloads import REGISTRY
+
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(900)]
+LOAD_S = 240.0
+# What is typed into which field, so that each load is as small as can be; and a column that its table then has.
+LOADS: Mapping[str, tuple[Mapping[str, str], str]] = {
+    "Five prompts": ({"Rounds": "1", "Token scale": "0.01", "Parallel": "2", "Parallel tokens": "8"}, "LongCode"),
+    "Warm single, then 2, 4, 8 at once": ({"Tokens": "8", "Repeats": "1"}, "8 at once"),
+    "How many users does it hold?": (
+        {"Users at most": "2", "Requests per user": "1", "Prompt tokens": "20", "Output tokens": "8"}, "It holds",
+    ),
+    "Traffic": ({"Streams at once": "2", "Requests": "6", "Prompt tokens": "20", "Output tokens": "8"}, "2 at once"),
+    "Grid of lengths": ({"Prompt tokens": "20, 40", "Output tokens": "8", "Repeats": "2"}, "pp40 tg8 d0 c1"),
+    "Agent session": ({"Turns": "3", "Context tokens": "300", "Output tokens": "8"}, "turn 03"),
+    "Own prompts": ({"Output tokens": "8"}, "Own"),
+}  # fmt: skip
+
+
+NAMES = {workload.title: name for name, workload in REGISTRY.items()}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+    folder = tmp_path_factory.mktemp("foreign")
+    target, _ = model_files(folder, TINY)
+    argv = ["-m", str(target), "--host", "127.0.0.1", "-c", "8192", "-np", "2", "-t", "1"]
+    with running_demo(argv, free_ports(1)[0], folder / "server.log") as started:
+        yield started
+
+
+def test_every_load_is_put_on_an_attached_server_and_its_result_is_read(
+    page: Page, pitwall: Pitwall, server: DemoServer
+) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    press(page.get_by_role("tab", name="Watch a running server"))
+    current(page.get_by_label("URL of the server")).fill(server.base_url)
+    current(page.get_by_label("Name", exact=True)).last.fill("Theirs")
+    press(current(page.get_by_role("button", name="Watch it")).last)
+    wait_until(lambda: pitwall.states().get("Theirs") == "ready", 60)
+    ((run_id,),) = pitwall.sql("SELECT run_id FROM runs")
+    for count, (title, (given, seen)) in enumerate(LOADS.items(), 1):
+        page.goto(f"{pitwall.url}/run?run={run_id}")
+        put(page, title, given)
+        wait_until(lambda count=count: done(pitwall) == count and pitwall.states()["Theirs"] == "ready", LOAD_S)
+        page.goto(f"{pitwall.url}/run?run={run_id}")
+        expect(page.get_by_text("Results of its load").first).to_be_visible()
+        expect(page.get_by_text(seen).first).to_be_visible()
+    assert pitwall.sql("SELECT count(*) FROM requests WHERE error_kind IS NOT NULL") == [(0,)]
+    assert server.process.poll() is None
+
+
+def put(page: Page, title: str, given: Mapping[str, str]) -> None:
+    """Choose the load, set its fields, and start it."""
+    press(page.get_by_text("Put a load on this server"))
+    choose_option(page, "Load", title)
+    press(page.get_by_role("button", name="Load settings"))
+    for label, value in given.items():
+        field = page.locator(f'[class*="-{NAMES[title]}-"] input[aria-label="{label}"]')  # of this load, and no other's
+        field.fill(value)
+        field.press("Enter")
+    page.keyboard.press("Escape")
+    start = page.get_by_role("button", name="Start the load", disabled=False)  # one that is being replaced is disabled
+    expect(start).to_have_count(1)
+    press(start)
+
+
+def done(pitwall: Pitwall) -> int:
+    """Loads that have written their results."""
+    ((count,),) = pitwall.sql("SELECT count(DISTINCT load_id) FROM results")
+    return int(count)

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { addressOf, readAddress } from "../../web/static/live/address.js";
+import { csvOf } from "../../web/static/live/chart_files.js";
+import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
+import { heights, logHeights, logTicks } from "../../web/static/live/heights.js";
+import { markLines, markWords } from "../../web/static/live/marks.js";
+import { RunModel } from "../../web/static/live/model.js";
+import { trailingMeans } from "../../web/static/live/smoothing.js";
+import { View } from "../../web/static/live/view.js";
+import { part, series, snapshot } from "./messages.js";
+import { PlotlyStandIn, openPage } from "./page_stand_in.js";
+
+const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", color: (model) => `color of ${model.id}` };
+const POWER = CHARTS.find((spec) => spec.id === "power");
+
+beforeEach(() => {
+  openPage();
+  globalThis.Plotly = new PlotlyStandIn();
+});
+
+function pageOf(...models) {
+  return { view: new View(), models: () => models, theme: () => THEME, onMoment: () => undefined };
+}
+
+function modelOf(id, fields, meta = {}) {
+  const model = new RunModel(id);
+  model.apply(snapshot(fields, { name: id, ...meta }));
+  return model;
+}
+
+function drawn(page, spec = POWER) {
+  const chart = new TimeChart(spec, page);
+  chart.isInSight = true;
+  chart.react();
+  return chart;
+}
+
+const choices = ({ zoom, windowSeconds, smoothSeconds, onWallClock, isLog, hidden }) => [zoom, windowSeconds, smoothSeconds, onWallClock, isLog, [...hidden]];
+
+test("what is chosen goes into the address and comes back from it; what others keep there stays", () => {
+  const view = new View();
+  Object.assign(view, { zoom: [10.123456, 80], windowSeconds: 120, smoothSeconds: 30, onWallClock: true, isLog: true, hidden: new Set(["a", "b&c"]) });
+  const said = addressOf(view, "?run=a&run=b%26c&from=1&scale=log");
+  const again = new View();
+  readAddress(again, said);
+  assert.deepEqual(choices(again), [[10.12, 80], 120, 30, true, true, ["a", "b&c"]]);
+  assert.deepEqual(new URLSearchParams(said).getAll("run"), ["a", "b&c"]);
+  assert.equal(addressOf(new View(), said), "?run=a&run=b%26c");
+  assert.equal(addressOf(new View(), ""), "");
+});
+
+test("an address that says nonsense chooses nothing", () => {
+  for (const said of ["?from=9&to=1", "?from=&to=5", "?from=1", "?to=NaN&from=0", "?stretch=-5", "?smooth=x", "?stretch=1e308", "?smooth=1e12", "?from=-1e308&to=1e308", "?from=100000000000000000&to=100000000000000016", "?scale=cubic"]) {
+    const view = new View();
+    readAddress(view, said);
+    assert.deepEqual(choices(view), choices(new View()), said);
+  }
+});
+
+test("a mean is of the seconds before each point, as if each were alone, and a gap stays a gap", () => {
+  const times = [0, 1, 2, 3, 4, 20];
+  const values = [4, 2, null, 6, 0, 8];
+  const whole = trailingMeans(times, values, 3, 0);
+  assert.deepEqual(whole, [4, 3, null, 4, 3, 8]);
+  for (let start = 1; start < times.length; start += 1) assert.deepEqual(trailingMeans(times, values, 3, start), whole.slice(start));
+});
+
+test("a mean of less time than a number tells apart is the value itself", () => {
+  for (const start of [0, 1]) assert.deepEqual(trailingMeans([1.79e9, 1.79e9 + 1], [4, 2], 1e-9, start), [4, 2].slice(start));
+});
+
+test("a smoothed chart keeps what was measured, faint beneath, and grows as it would have been drawn", () => {
+  const model = modelOf("a", { series: series("gpu_power_w", [1001, 1002], [300, 100]) });
+  const page = pageOf(model);
+  page.view.smoothSeconds = 10;
+  const chart = drawn(page);
+  model.apply(part("delta", 5, { series: series("gpu_power_w", [1003], [200]) }));
+  chart.extend();
+  const lines = () => chart.frame.plot.data.map(({ y, opacity }) => [y, opacity]);
+  assert.deepEqual(lines(), [[[300, 100, 200], 0.3], [[300, 200, 200], 1]]);
+  const grown = lines();
+  chart.react();
+  assert.deepEqual(lines(), grown);
+});
+
+test("few outliers do not flatten the rest, and are told; a chart of few points shows all", () => {
+  const line = (count, top) => [{ x: [...Array(count).keys()], y: [...Array(count - 1).fill(100), top] }];
+  assert.deepEqual(heights(line(200, 9000), [0, 300]), { range: [0, 318], above: 1, highest: 9000 });
+  assert.deepEqual(heights(line(200, 290), [0, 300]).above, 0);
+  assert.deepEqual(heights(line(50, 9000), [0, 300]), { range: [0, 9540], above: 0, highest: 9000 });
+  assert.deepEqual(heights(line(200, 9000), [0, 100]).highest, 100);
+  assert.equal(heights([{ x: [1], y: [0] }], [0, 2]), null);
+});
+
+test("the chart's head says how many points lie above it", () => {
+  const times = [...Array(200).keys()].map((second) => 1001 + second);
+  const chart = drawn(pageOf(modelOf("a", { series: series("gpu_power_w", times, times.map((_, index) => (index ? 100 : 5000))) })));
+  assert.equal(chart.frame.unit.textContent, "W; 1 above, up to 5,000");
+});
+
+test("a logarithmic axis goes from the lowest to the highest above 0", () => {
+  const [low, high] = logHeights([{ x: [1, 2, 3], y: [0, 10, 1000] }], [0, 5]);
+  assert.ok(low < 1 && low > 0.8 && high > 3 && high < 3.2);
+  assert.equal(logHeights([{ x: [1], y: [0] }], [0, 5]), null);
+  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002], [10, 1000]) }));
+  page.view.isLog = true;
+  const { type, range } = drawn(page).frame.plot.layout.yaxis;
+  assert.deepEqual([type, range.map((power) => Math.round(power))], ["log", [1, 3]]);
+});
+
+test("a hidden run is not drawn, told or measured by; hiding all would leave nothing and hides none", () => {
+  const long = { series: series("gpu_power_w", [1001, 1500], [300, 310]) };
+  const page = pageOf(modelOf("a", long), modelOf("b", { series: series("gpu_power_w", [1001, 1100], [200, 210]) }));
+  page.view.hidden = new Set(["a"]);
+  const chart = drawn(page);
+  assert.deepEqual(chart.frame.plot.data.map(({ name }) => name), ["b"]);
+  assert.deepEqual(chart.frame.plot.layout.xaxis.range, [1, 100]);
+  assert.equal(chart.frame.readout.textContent, "210");
+  page.view.hidden = new Set(["a", "b"]);
+  chart.react();
+  assert.equal(chart.frame.plot.data.length, 2);
+});
+
+test("loads, phases, outages and ends are lines in the run's colour, and words at the moment", () => {
+  const marks = [{ t: 1010, kind: "load", text: "ladder" }, { t: 1020, kind: "phase", text: "8 at once" }, { t: 1030, kind: "outage", text: "no answer for 4 s" }];
+  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1050], [1, 1]), marks }, { ended_t: 1060, state: "finished" }));
+  assert.deepEqual(markLines(page).map(({ x0, line }) => [x0, line.color, line.dash]), [[60, "color of a", "solid"], [10, "color of a", "solid"], [20, "color of a", "dot"], [30, "color of a", "solid"]]);
+  assert.deepEqual([10, 20.2, 30, 25, 60].map((moment) => markWords(page, moment)), ["a: load ladder begins", "a: phase 8 at once", "a: no answer for 4 s", "", "a: finished"]);
+  page.view.onWallClock = true;
+  assert.equal(markWords(page, 1000), "a: ready");
+});
+
+test("each run has its share of the marks drawn, the newest; a kind nobody knows is told by its text", () => {
+  const marks = [...Array(200).keys()].map((index) => ({ t: 1001 + index, kind: "phase", text: `${index}` }));
+  const page = pageOf(modelOf("a", { marks }), modelOf("b", { marks }));
+  const lines = markLines(page);
+  assert.deepEqual(["a", "b"].map((id) => lines.filter(({ line }) => line.color === `color of ${id}`).map(({ x0 }) => x0).at(-1)), [200, 200]);
+  assert.equal(lines.length, 120);
+  const odd = pageOf(modelOf("a", { marks: [{ t: 1010, kind: "__proto__", text: "x" }, { t: 1010, kind: "constructor", text: "y" }] }));
+  assert.equal(markWords(odd, 10), "a: x; a: y");
+});
+
+test("a mark that comes redraws the chart", () => {
+  const model = modelOf("a", {});
+  assert.equal(model.apply(part("delta", 5, { marks: [{ t: 1010, kind: "load", text: "ladder" }] })).whole, true);
+  assert.equal(model.apply(part("delta", 6, {})).whole, false);
+  assert.equal(model.marks.length, 1);
+});
+
+test("the CSV has the samples of the stretch shown as they were measured, and no cell that a spreadsheet would run", () => {
+  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1003], [300, null, -5]) }, { name: '=1+"1"' }));
+  Object.assign(page.view, { zoom: [1.5, 5], smoothSeconds: 30 });
+  const rows = csvOf(POWER, page).trimEnd().split("\r\n");
+  assert.deepEqual(rows, [
+    "run_id,name,time,since_ready_s,series,value,excluded",
+    `a,"'=1+""1""",1970-01-01T00:16:42.000Z,2.000,gpu_power_w,,0`,
+    `a,"'=1+""1""",1970-01-01T00:16:43.000Z,3.000,gpu_power_w,-5,0`,
+  ]);
+});
+
+test("a ceiling is seen above the values, on both scales", () => {
+  const page = pageOf(modelOf("a", { series: series("acceptance_length", [1001, 1002], [2, 4]) }, { ceiling: 7 }));
+  const spec = CHARTS.find((one) => one.hasCeiling);
+  const tops = [false, true].map((isLog) => {
+    page.view.isLog = isLog;
+    const [, top] = drawn(page, spec).frame.plot.layout.yaxis.range;
+    return isLog ? 10 ** top : top;
+  });
+  for (const top of tops) assert.ok(top > 7 && top < 8, String(top));
+});
+
+test("counts keep their zeros on a log scale, and the ticks of the others stand at 1, 2 and 5", () => {
+  const page = pageOf(modelOf("a", { series: { ...series("requests_running", [1001, 1002], [0, 1]), ...series("gpu_power_w", [1001, 1002], [80, 300]) } }));
+  page.view.isLog = true;
+  assert.equal(drawn(page, CHARTS.find((one) => one.id === "requests")).frame.plot.layout.yaxis.type, "linear");
+  assert.deepEqual(drawn(page).frame.plot.layout.yaxis.tickvals, [100, 200]);
+  assert.deepEqual(logTicks([-2.1, 2]), [0.01, 0.1, 1, 10, 100]);
+  const narrow = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002], [310, 330]) }));
+  narrow.view.isLog = true;
+  assert.equal(drawn(narrow).frame.plot.layout.yaxis.tickmode, "auto", "none of them lies within: Plotly chooses");
+});

@@ -1,0 +1,325 @@
+"""What is sealed comes to the lake once: after kills, with two shippers, restored elsewhere, by a bundle."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from domain import RunState
+from samples import Batch, Event
+from service.lake_shipping import LakeShipping
+from settings import Settings
+from storage.files import merge
+from storage.lake.backlog import sealed_parts
+from storage.lake.config import LakeConfig, LakeError
+from storage.lake.connection import held, opened_lake
+from storage.lake.layout import fit, wanted_columns
+from storage.lake.owner import owner_id
+from storage.lake.reading import opened_reader
+from storage.lake.upkeep import check_lake, compact
+from storage.store import Store
+from storage.transfer.backup import restore_backup, write_backup
+from storage.transfer.bundle import export_runs
+from storage.transfer.bundle_import import import_bundle
+from tests.lake.boxes import NOW, Box, assert_whole, lake_rows
+from tests.lake.servers import Postgres, S3Server
+
+pytestmark = pytest.mark.lake
+
+Boxes = Callable[[str], Box]
+KILLS = int(os.environ.get("PITWALL_LAKE_KILLS", "200"))
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_what_is_sealed_comes_once_and_what_is_new_later(boxes: Boxes, config: LakeConfig) -> None:
+    one, two = boxes("one"), boxes("two")
+    one.add_runs("a", 30)
+    two.add_runs("b", 3)
+    assert one.ship().records == 30
+    assert two.ship().parts == 3 * 4
+    assert (one.ship().parts, one.ship().records) == (0, 0)
+    one.add_run("late")
+    assert one.ship().parts == 0, "it is not sealed yet"
+    one.seal()
+    assert one.ship().parts == 4
+    assert_whole(config, one, two)
+
+
+def test_a_changed_run_is_a_version_more_and_the_newest_is_read(boxes: Boxes, config: LakeConfig) -> None:
+    box = boxes("one")
+    box.add_runs("a", 2)
+    box.ship()
+    run = box.store.run("a000")
+    assert run
+    for note in ("first", "second", None):
+        box.store.save_run(run.model_copy(update={"note": note}))
+        assert box.ship().records == 1
+    with opened_lake(config, read_only=True) as connection:
+        told = connection.execute(
+            "SELECT shipped_version, note FROM lake.run_versions WHERE id = 'a000' ORDER BY 1"
+        ).fetchall()
+    assert told == [(1, None), (2, "first"), (3, "second"), (4, None)]
+    assert check_lake(config) == []
+
+
+def test_notes_go_with_their_run_and_a_deleted_run_is_hidden(boxes: Boxes, config: LakeConfig) -> None:
+    box = boxes("one")
+    box.add_runs("a", 2)
+    box.ship()
+    with box.store._database.transaction() as cursor:
+        cursor.execute("INSERT INTO raw.run_notes BY NAME SELECT 'a000' AS run_id, 1 AS version, 'first' AS text")
+        cursor.execute("INSERT INTO raw.run_notes BY NAME SELECT 'a000' AS run_id, 2 AS version, 'second' AS text")
+    assert box.ship().records == 1
+    definitions = box.store.query("FROM raw.metric_definitions")
+    with opened_reader(config, definitions) as lake:
+        assert lake.query("SELECT run_id, version, text FROM run_notes").to_pylist() == [
+            {"run_id": "a000", "version": 2, "text": "second"}
+        ]
+    with box.store._database.transaction() as cursor:
+        cursor.execute("INSERT INTO raw.deleted_runs BY NAME SELECT id AS run_id FROM raw.runs WHERE id = 'a001'")
+        kept = cursor.execute("FROM raw.runs WHERE id = 'a001'").to_arrow_table()
+        cursor.execute("DELETE FROM raw.runs WHERE id = 'a001'")
+    assert box.ship().records == 1
+    with opened_reader(config, definitions) as lake:
+        assert lake.query("SELECT run_id FROM runs")["run_id"].to_pylist() == ["a000"]
+    with box.store._database.transaction() as cursor:  # it is taken back
+        cursor.register("kept", kept)
+        cursor.execute("DELETE FROM raw.deleted_runs; INSERT INTO raw.runs BY NAME FROM kept")
+        cursor.unregister("kept")
+    assert box.ship().records == 1
+    with opened_reader(config, definitions) as lake:
+        assert lake.query("SELECT run_id FROM runs ORDER BY 1")["run_id"].to_pylist() == ["a000", "a001"]
+    assert check_lake(config) == []
+
+
+@pytest.mark.timeout(3600)
+def test_killed_in_mid_commit_nothing_is_half_or_doubled(boxes: Boxes, config: LakeConfig) -> None:
+    """A process that ships run after run is ended with SIGKILL at a moment drawn from the time of two commits."""
+    box = boxes("one")
+    chance, made, killed = random.Random(1), 0, 0
+    while killed < KILLS:
+        box.add_runs(f"k{made:04}-", 10, seconds=3)
+        made += 1
+        killed += _ship_and_kill(box, chance)
+    box.ship()
+    assert_whole(config, box)
+    compact(config, kept_days=0)
+    assert_whole(config, box)
+
+
+def _ship_and_kill(box: Box, chance: random.Random) -> int:
+    """1 where the process still shipped when it was killed."""
+    words = [sys.executable, "-m", "tests.lake.ship_one_by_one"]
+    env = os.environ | {"PITWALL_DATA": str(box.settings.data_dir)}
+    with subprocess.Popen(words, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline() == "shipping\n"
+        try:
+            process.wait(chance.uniform(0.0, 3.0))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return 1
+    return 0
+
+
+def test_servers_that_stop_hard_and_come_back(
+    boxes: Boxes, config: LakeConfig, postgres: Postgres, s3: S3Server
+) -> None:
+    box = boxes("one")
+    shipping = LakeShipping(box.settings, box.store)
+    box.add_runs("a", 3)
+    shipping.tick()
+    assert (shipping.state.failure, shipping.state.shipped_parts) == (None, 12)
+    for number, server in enumerate((postgres, s3)):
+        server.stop_hard()
+        try:
+            box.add_runs(f"b{number}", 3)  # what is local goes on
+            shipping.tick()
+            assert shipping.state.failure
+            assert all(secret not in shipping.state.failure for secret in secrets_of(config))
+            assert lake_is_behind(box, shipping)
+        finally:
+            server.start()
+        tick_until_well(shipping)
+        assert shipping.state.waiting_parts == 0
+    assert_whole(config, box)
+
+
+def lake_is_behind(box: Box, shipping: LakeShipping) -> bool:
+    return shipping.state.shipped_parts < len(box.rows())
+
+
+def tick_until_well(shipping: LakeShipping) -> None:
+    """A server that has just started may refuse once or twice."""
+    for _ in range(20):
+        shipping.tick()
+        if shipping.state.failure is None:
+            return
+    raise AssertionError(shipping.state.failure)
+
+
+def secrets_of(config: LakeConfig) -> list[str]:
+    assert config.s3
+    return [config.s3.secret, config.catalogue.partition("password=")[2]]
+
+
+def test_two_shippers_of_one_id_take_turns(boxes: Boxes, config: LakeConfig) -> None:
+    box = boxes("one")
+    box.add_runs("a", 5)
+    with opened_lake(config) as connection, held(connection, f"owner {owner_id(box.settings)}") as was_had:
+        assert was_had
+        assert not box.ship().is_held
+    context = multiprocessing.get_context("spawn")
+    both = [context.Process(target=_ship_published, args=(str(box.settings.data_dir),)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    box.ship()
+    assert_whole(config, box)
+
+
+def _ship_published(data_dir: str) -> None:
+    os.environ["PITWALL_DATA"] = data_dir
+    from cli.main import main
+
+    assert main(["lake", "ship"]) == 0
+
+
+def test_the_second_of_two_commits_of_one_part_is_refused_whole(boxes: Boxes, config: LakeConfig) -> None:
+    """One that was taken for dead commits behind the one that took over: it looked up before that one committed."""
+    box = boxes("one")
+    box.add_runs("a", 2)
+    late = box.shipper()
+    looked_up = late._look_up
+
+    def commit_between(*given: object) -> None:
+        looked_up(*given)  # type: ignore[arg-type]
+        with opened_lake(config) as other:
+            box.shipper()._commit(other, late._read_ledger(other))
+
+    late._look_up = commit_between  # type: ignore[method-assign]
+    with opened_lake(config) as connection, pytest.raises(LakeError, match="pitwall_parts"):
+        late.ship(connection)
+    assert_whole(config, box)
+
+
+def test_restored_elsewhere_it_ships_what_is_new_under_an_id_of_its_own(
+    boxes: Boxes, config: LakeConfig, tmp_path: Path
+) -> None:
+    box = boxes("one")
+    box.add_runs("a", 3)
+    box.ship()
+    write_backup(box.settings, tmp_path / "copy.zip", NOW)
+    elsewhere = Settings(data_dir=tmp_path / "restored")
+    restore_backup(elsewhere, tmp_path / "copy.zip")
+    store = Store.open(elsewhere)
+    try:
+        restored = Box("restored", elsewhere, store, config)
+        restored.add_runs("n", 2)
+        assert owner_id(elsewhere) != owner_id(box.settings)
+        assert restored.ship().parts == 2 * 4
+        box.add_runs("m", 1)
+        assert box.ship().parts == 4
+        assert_whole(config, box, restored)
+    finally:
+        store.close()
+
+
+def test_a_bundles_runs_are_shipped_by_their_owner_alone(boxes: Boxes, config: LakeConfig, tmp_path: Path) -> None:
+    owner, other = boxes("owner"), boxes("other")
+    owner.add_runs("a", 1)
+    bundle = tmp_path / "a.pitwall.zip"
+    export_runs(owner.store.query, ["a000"], bundle, NOW, lambda text: text)
+    import_bundle(other.store, other.settings, bundle)
+    other.store.publish()
+    assert (other.ship().parts, lake_rows(config)) == (0, {})
+    owner.ship()
+    other.ship()
+    assert_whole(config, owner)
+
+
+def test_old_and_new_schema_ship_side_by_side(boxes: Boxes, config: LakeConfig) -> None:
+    """A later Pitwall adds its columns to the lake that an older one made, and both go on."""
+    old, new = boxes("old"), boxes("new")
+    old.add_runs("a", 1)
+    old.ship()
+    now = wanted_columns(new.store.query)
+    later = now | {
+        "events": now["events"] | {"later": "VARCHAR"},
+        "run_versions": now["run_versions"] | {"more": "BIGINT"},
+    }
+    with opened_lake(config) as connection:
+        assert fit(connection, later)
+        connection.execute(  # as the later one's insert by name would
+            "INSERT INTO lake.events BY NAME SELECT 'b000' AS run_id, 'x' AS later;"
+            "INSERT INTO lake.shipments BY NAME SELECT 'b000' AS run_id, 'events' AS table_name, '1' AS part, "
+            "'later' AS owner, 1 AS row_count"
+        )
+        assert not fit(connection, now), "an older one takes nothing away"
+    old.add_runs("c", 1)
+    assert old.ship().parts == 4
+    assert check_lake(config) == []
+    with opened_lake(config, read_only=True) as connection:
+        rows = connection.execute("SELECT DISTINCT run_id, later FROM lake.events ORDER BY 1").fetchall()
+    assert rows == [("a000", None), ("b000", "x"), ("c000", None)]
+    with opened_reader(config, old.store.query("FROM raw.metric_definitions")) as lake:
+        assert lake.query("SELECT DISTINCT run_id FROM events ORDER BY 1")["run_id"].to_pylist() == [
+            row[0] for row in rows
+        ]
+
+
+def test_a_run_that_goes_on_is_shipped_part_by_part(boxes: Boxes, config: LakeConfig) -> None:
+    box = boxes("one")
+    run = box.add_run("a")
+    box.seal()
+    box.store.save_run(run.model_copy(update={"state": RunState.FINISHED}))
+    box.ship()
+    box.store.write(Batch((Event("a", NOW + timedelta(hours=1), "note", "later"),))).result()
+    box.seal()
+    assert box.ship().parts == 1
+    assert_whole(config, box)
+
+
+def test_parts_keep_their_names_when_they_are_merged(
+    boxes: Boxes, config: LakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge, "LEAST_FILES", 2)
+    box = boxes("one")
+    box.add_runs("a", 2)
+    box.ship()
+    box.add_runs("b", 2)
+    while box.store.merge():
+        pass
+    box.store.publish()
+    parts = {part.run_id: part for part in sealed_parts(box.store.query)}
+    assert all(part.first_row is not None for part in parts.values())
+    assert box.ship().parts == 2 * 4, "the first two runs' parts are there"
+    assert_whole(config, box)
+
+
+def test_compaction_ends_beside_writers_and_loses_nothing(boxes: Boxes, config: LakeConfig) -> None:
+    many = [boxes(f"box{number}") for number in range(4)]
+    for box in many:
+        for lap in range(3):
+            box.add_runs(f"{box.name}-{lap}-", 2)
+            box.ship()
+        box.add_runs(f"{box.name}-last-", 2)
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_ship_published, args=(str(box.settings.data_dir),)) for box in many]
+    for process in writers:
+        process.start()
+    done = compact(config, kept_days=0)
+    for process in writers:
+        process.join()
+    assert done.files_after < done.files_before
+    for box in many:
+        box.ship()
+    assert_whole(config, *many)

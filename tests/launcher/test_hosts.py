@@ -1,0 +1,149 @@
+"""The list of hosts: what may stand in it, and what a command over there is made of."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from domain import Machine
+from launcher.remote.hosts import Host, HostBook, HostError
+from launcher.remote.orders import About, Exit, Server
+from launcher.remote.ssh import explain_refusal, ssh_argv
+from launcher.remote.wire import GREETING, LINE_BYTES, NOISE_BYTES, Frames, WireError, line_of
+
+
+@pytest.mark.parametrize("target", ["box", "me@box", "a.b-c_d", "10.0.0.7", "me@fe80::1", "x" * 250])
+def test_host_names_are_taken(target: str) -> None:
+    assert ssh_argv(Host(label="a", target=target))[-2] == target
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        *(
+            ("target", text, "is no host that ssh can be given")
+            for text in ("-oProxyCommand=touch /tmp/x", "", "a b", "a;b", "$(x)", "a\nb", "@a", "-x@a", "a/b", "me@-a")
+        ),
+        *(("folder", text, "cannot be used") for text in ("", "a'b", "a\nb", "$(x)", "`x`", "-a", "a;b", "~/x")),
+        *(("address", text, "is no address") for text in ("", "a b", "-a", "http://a", "a/b")),
+        *(("label", text, "is no label") for text in ("", "a b", "-a", "x" * 41, "a/b")),
+    ],
+)
+def test_what_is_none_is_refused_with_a_sentence(field: str, value: str, sentence: str) -> None:
+    fields: dict[str, Any] = {"label": "a", "target": "box", field: value}
+    with pytest.raises(HostError, match=sentence):
+        Host(**fields)
+
+
+def test_the_command_over_there_is_fixed_and_quoted() -> None:
+    argv = ssh_argv(Host(label="a", target="box", folder="my pit wall"))
+    assert argv[-3:] == ["--", "box", "'my pit wall/pitwall' shim -"]
+    assert {"BatchMode=yes", "StrictHostKeyChecking=yes"} <= set(argv) and argv[:2] == ["ssh", "-T"]
+
+
+def test_the_book_keeps_hosts_privately(tmp_path: Path) -> None:
+    book = HostBook(tmp_path / "hosts.json")
+    assert book.all() == []
+    book.add(Host(label="a", target="one"))
+    book.add(Host(label="b", target="two"))
+    book.add(Host(label="a", target="three"))
+    assert [(one.label, one.target) for one in book.all()] == [("b", "two"), ("a", "three")]
+    assert (tmp_path / "hosts.json").stat().st_mode & 0o077 == 0
+    assert book.remove("b").target == "two" and [one.label for one in book.all()] == ["a"]
+    with pytest.raises(HostError, match=r"There is no host b: `\./pitwall host add b USER@HOST` adds it"):
+        book.remove("b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", '{"hosts": [{"label": "a"}]}', '{"hosts": [{"label": "a", "target": "-x"}]}'],
+    ids=["cut", "few", "bad"],
+)
+def test_a_spoilt_book_offers_no_host_and_is_not_written_over(tmp_path: Path, text: str) -> None:
+    (tmp_path / "hosts.json").write_text(text)
+    assert HostBook(tmp_path / "hosts.json").all() == []
+    with pytest.raises(HostError):
+        HostBook(tmp_path / "hosts.json").add(Host(label="b", target="two"))
+    assert (tmp_path / "hosts.json").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.", "ssh-keygen -R box"),
+        ("No ED25519 host key is known for box and you have requested strict checking.\nHost key verification failed.",
+         "connect once by `ssh me@box`"),
+        ("me@box: Permission denied (publickey).", "`ssh-copy-id me@box`"),
+        ("ssh: Could not resolve hostname box: Name or service not known", "is not known here"),
+        ("ssh: connect to host box port 22: Connection timed out", "cannot be reached"),
+        ("ssh: connect to host box port 22: Connection refused", "refuses ssh"),
+        ("bind [127.0.0.1]:20001: Address already in use\nCould not request local forwarding.", "launch again"),
+        ("kex_exchange_identification: read: odd", "ssh did not reach a: kex_exchange_identification: read: odd"),
+    ],
+)  # fmt: skip
+def test_what_ssh_says_is_told_with_the_way_round(said: str, sentence: str) -> None:
+    assert sentence in explain_refusal(Host(label="a", target="me@box"), said)
+
+
+def test_frames_are_read_in_any_pieces_after_a_shells_noise() -> None:
+    sent = b"Welcome!\r\n" + GREETING + line_of({"begun": True}) + line_of({"log": 5}) + b"a\n{}\n" + line_of({"x": 1})
+    for size in (1, 3, len(sent)):
+        frames, found = Frames(), []
+        for at in range(0, len(sent), size):
+            found += frames.feed(sent[at : at + size])
+        assert [(one.told, one.log) for one in found] == [({"begun": True}, b""), ({}, b"a\n{}\n"), ({"x": 1}, b"")]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"x" * (NOISE_BYTES + 1),
+        GREETING + b"x" * (LINE_BYTES + 1),
+        GREETING + b"[]\n",
+        GREETING + b"{\n",
+        GREETING + b'{"log": 99999999}\n',
+        GREETING + b'{"log": -1}\n',
+        GREETING + b'{"log": "x"}\n',
+        GREETING + b'{"log": true}\nx',
+        GREETING + b'{"x": NaN}\n',
+        GREETING + b'{"x": 9223372036854775808}\n',
+        GREETING + b'{"x":' * 60 + b"1" + b"}" * 60 + b"\n",
+        GREETING + b'{"x": [-1e999]}\n',
+        GREETING + b'{"x": "\\ud800"}\n',
+        GREETING + b"[" * 100_000 + b"\n",
+    ],
+)
+def test_what_is_no_answer_ends_the_connection(sent: bytes) -> None:
+    with pytest.raises(WireError):
+        Frames().feed(sent)
+
+
+def test_a_name_that_is_no_text_goes_over_all_the_same() -> None:
+    """A process may be called by any bytes."""
+    told = Frames().feed(GREETING + line_of({"name": os.fsdecode(b"a\xffb"), "x": "ü"}))
+    assert [one.told for one in told] == [{"name": "a?b", "x": "ü"}]
+
+
+MACHINE = Machine("m", "there", (), None, None, 4, None, (), None, None, None, datetime(2026, 11, 23, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (Exit, {"exit_code": 2**31, "signal": None, "cause": None, "ended_at": None}),
+        (Exit, {"exit_code": 0, "signal": None, "cause": None, "ended_at": "2026-11-23T00:00:00"}),
+        (Server, {"pid": 10**12, "started_at": None}),
+        (Server, {"pid": 1, "started_at": "2026-11-23T00:00:00"}),
+        (About, {"machine": asdict(MACHINE), "provenance": {}}),
+        (About, {"machine": asdict(replace(MACHINE, cores=2**31)), "provenance": {"host": {}}}),
+    ],
+)
+def test_what_the_store_could_not_hold_is_not_taken(kind: type[BaseModel], told: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        kind.model_validate(told)

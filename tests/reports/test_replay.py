@@ -1,0 +1,58 @@
+"""A replay from stored rows: every token of every shared request, in the time in which the run gave them."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replace_fields
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from analysis.facts import RunFacts
+from reports.replay import replay, replayable
+from storage.store import Store
+from tests.comparison.ideal_engine import IdealEngine
+from tests.comparison.test_store_to_answer import SMALL, stored
+
+
+def test_all_tokens_come_back_in_the_time_that_they_took(store: Store) -> None:
+    rng = np.random.default_rng(3)
+    facts = [IdealEngine(0.02, drafts=k).run("ladder", rng, dict(SMALL)) for k in (0, 4)]
+    runs = [stored(store, one, k, 10 * k) for one, k in zip(facts, (0, 4), strict=True)]
+    shown = replayable(store, runs)
+    assert shown.unlike == () and len(shown.loads) == 2
+    scene = max((scene for scene in shown.scenes if scene.sequence is None), key=lambda scene: scene.concurrency)
+    told = replay(store, shown, scene)
+    for one in facts:
+        sent = [r for r in one.loads[0].measured if r.phase_index == scene.phase_index]
+        answers = told[one.run_id]
+        assert sum(sum(answer.tokens or ()) for answer in answers) == sum(r.completion_tokens or 0 for r in sent)
+        lasted = [answer.at_s[-1] - answer.sent_s for answer in answers]
+        by_time = sorted(sent, key=lambda r: r.since_phase_s or 0.0)
+        assert lasted == pytest.approx([(r.total_ms or 0.0) / 1000 for r in by_time], abs=0.003)
+    single = next(scene for scene in shown.scenes if scene.sequence == 1)
+    assert [len(answers) for answers in replay(store, shown, single).values()] == [1, 1]
+
+
+def test_a_run_of_another_workload_is_named_and_left_out(store: Store) -> None:
+    rng = np.random.default_rng(4)
+    ladder = stored(store, IdealEngine(0.02).run("ladder", rng, dict(SMALL)), 0)
+    other = stored(store, IdealEngine(0.02).run("five-prompts", rng, {}), 0, 10)
+    shown = replayable(store, [ladder, other])
+    assert shown.unlike == (other,) and list(shown.loads) == [ladder.id]
+
+
+def test_what_one_page_draws_is_shared_among_the_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    facts = [_on_day(day, IdealEngine(0.02).run("ladder", rng, dict(SMALL))) for day in (0, 1)]
+    shown = replayable(store, [stored(store, one, 0, day) for day, one in enumerate(facts)])
+    scene = max((scene for scene in shown.scenes if scene.sequence is None), key=lambda scene: scene.requests)
+    monkeypatch.setattr("reports.replay.MOST_ANSWERS", scene.requests)
+    assert [len(answers) for answers in replay(store, shown, scene).values()] == [scene.requests // 2] * 2
+
+
+def _on_day(day: int, facts: RunFacts) -> RunFacts:
+    """The same start some days later."""
+    (load,) = facts.loads
+    sent = [replace_fields(one, sent_at=one.sent_at + timedelta(days=day)) for one in load.requests]
+    return replace_fields(facts, loads=(replace_fields(load, requests=tuple(sent)),))

@@ -1,0 +1,177 @@
+"""What the list of runs says of a run: kept, equal to a fresh computation, and no longer kept once more is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import pytest
+
+from analysis.run_line import RunLine
+from domain import Config, Run, RunState, utc_now
+from reports import run_line
+from reports.formulas import formulas
+from reports.run_line import compute_lines, in_order, lines_of
+from samples import Batch, CounterSample, Event
+from service import run_lines
+from service.run_lines import RunLineKeeper
+from settings import Settings
+from storage.ask.run_queries import RunFilter, find_runs
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+RUN_IDS = ("r0", "r1", "r2")
+
+
+def run_of(run_id: str) -> Run:
+    times = {"created_at": NOW, "started_at": NOW, "ready_at": NOW, "ended_at": NOW + timedelta(seconds=60)}
+    fields = {"id": run_id, "name": run_id, "color": 0, "config": Config(engine="vllm"), "machine_id": "m"}
+    return Run.model_validate(fields | times | {"state": "finished"})
+
+
+def counters(run_id: str, tps: float, first: int = 0) -> Batch:
+    """A server that decodes one request at so many tok/s for a minute, a token a step."""
+    fixed = {"first_tokens_total": 1.0, "prompt_tokens_total": 9.0, "requests_running": 1.0}
+
+    def look(second: int) -> CounterSample:
+        counts = {"generation_tokens_total": tps * second, "inter_token_count_total": tps * second}
+        return CounterSample(run_id, NOW + timedelta(seconds=second), float(second), "vllm.counter", **counts, **fixed)
+
+    return Batch(tuple(map(look, range(first, first + 60))))
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[Store]:
+    opened = Store.open(settings)
+    for number, run_id in enumerate(RUN_IDS):
+        opened.write(counters(run_id, 100.0 + number))
+        opened.save_run(run_of(run_id))
+    yield opened
+    opened.close()
+
+
+def keep_all(store: Store) -> None:
+    keeper = RunLineKeeper(store)
+    while keeper.keep_next():
+        pass
+
+
+def computed(store: Store) -> dict[str, RunLine]:
+    return compute_lines(store, [run_of(run_id) for run_id in RUN_IDS])
+
+
+def asked(store: Store) -> dict[str, RunLine]:
+    return lines_of(store, [run_of(run_id) for run_id in RUN_IDS])
+
+
+def kept(store: Store) -> dict[str, float | None]:
+    rows = store.query("SELECT run_id, typical_tps FROM run_reports").to_pylist()
+    return {row["run_id"]: row["typical_tps"] for row in rows}
+
+
+def test_what_is_kept_is_what_is_computed_and_computed_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = computed(store)
+    assert [round(line.typical_tps or 0) for line in fresh.values()] == [100, 101, 102]
+    keep_all(store)
+    monkeypatch.setattr(run_line, "report_on", lambda *_: pytest.fail("it was kept"))
+    assert asked(store) == fresh
+
+
+def test_it_is_kept_over_a_restart_and_published(store: Store, settings: Settings) -> None:
+    fresh = computed(store)
+    keep_all(store)
+    store.close()
+    with duckdb.connect(str(settings.published_path), read_only=True) as reader:
+        assert reader.execute("SELECT count(*) FROM run_reports").fetchone() == (3,)
+    reopened = Store.open(settings)
+    assert asked(reopened) == fresh and RunLineKeeper(reopened).keep_next() == 0
+    reopened.close()
+
+
+def test_other_formulas_have_it_computed_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_all(store)
+    monkeypatch.setattr(run_lines, "formulas", lambda: "others")
+    assert RunLineKeeper(store).keep_next() == 3
+    assert store.query("SELECT DISTINCT formulas FROM run_reports")["formulas"].to_pylist() == ["others"]
+
+
+def test_the_formulas_have_a_checksum_of_what_they_are_made_of() -> None:
+    assert len(formulas()) == 16 and formulas() == formulas()
+
+
+def test_rows_that_come_later_end_what_was_kept(store: Store) -> None:
+    keep_all(store)
+    store.write(counters("r1", 300.0, first=60)).result()
+    assert kept(store).keys() == {"r0", "r2"}
+    later = asked(store)["r1"]
+    keep_all(store)
+    assert asked(store)["r1"] == later and later.typical_tps != 101
+
+
+def test_a_line_that_was_computed_while_rows_came_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(source: Store, runs: list[Run]) -> dict[str, RunLine]:
+        lines = compute_lines(source, runs)
+        store.write(Batch((Event("r2", NOW, "state", "late"),))).result()
+        store.save_run(run_of("r0"))  # and a run that is saved anew
+        return lines
+
+    monkeypatch.setattr(run_lines, "compute_lines", slowly)
+    RunLineKeeper(store).keep_next()
+    assert kept(store).keys() == {"r1"}
+
+
+def test_a_run_that_ends_anew_is_computed_anew(store: Store) -> None:
+    keep_all(store)
+    store.save_run(run_of("r0").model_copy(update={"ended_at": NOW + timedelta(seconds=90)}))
+    assert RunLineKeeper(store).keep_next() == 1
+
+
+def test_one_that_cannot_be_computed_holds_up_no_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails_for_r2(source: Store, runs: list[Run]) -> dict[str, RunLine]:
+        if any(run.id == "r2" for run in runs):
+            raise duckdb.InvalidInputException("a sealed file is broken")
+        return compute_lines(source, runs)
+
+    monkeypatch.setattr(run_lines, "compute_lines", fails_for_r2)
+    monkeypatch.setattr(run_lines, "AT_A_TIME", 1)
+    keeper = RunLineKeeper(store)
+    for _ in range(4):
+        try:
+            keeper.keep_next()
+        except duckdb.InvalidInputException:
+            continue
+    assert kept(store).keys() == {"r0", "r1"}
+
+
+def found(store: Store, **asked: object) -> list[str]:
+    return [run.id for run in find_runs(store, RunFilter(**asked), 10)]
+
+
+def test_runs_are_found_by_their_speed_the_unknown_last(store: Store) -> None:
+    failed = run_of("r9").model_copy(update={"state": RunState.FAILED, "started_at": NOW + timedelta(hours=1)})
+    store.save_run(failed)
+    assert found(store, order_by="typical")[0] == "r9", "nothing is known yet: the newest is the first"
+    keep_all(store)
+    assert found(store, order_by="typical") == ["r2", "r1", "r0", "r9"]
+    assert found(store, order_by="peak")[-1] == "r9" and found(store) == ["r9", "r2", "r1", "r0"]
+
+
+def test_a_run_that_has_just_ended_stands_where_its_speed_belongs(store: Store) -> None:
+    """Nothing is kept of it yet, and only two runs are shown: it is among them, and in its place."""
+    keep_all(store)
+    store.write(counters("r3", 101.5))
+    store.save_run(run_of("r3").model_copy(update={"started_at": NOW - timedelta(hours=1), "ended_at": utc_now()}))
+    runs = find_runs(store, RunFilter(order_by="typical"), 2)
+    assert {run.id for run in runs} == {"r3", "r2"}
+    lines = lines_of(store, runs)
+    assert [run.id for run in in_order(runs, lines, "typical")] == ["r2", "r3"]
+    assert in_order(runs, lines, "newest") == runs and in_order(runs, {}, "peak") == runs
+
+
+def test_runs_are_found_by_when_they_started(store: Store) -> None:
+    later = run_of("r9").model_copy(update={"started_at": NOW + timedelta(hours=1)})
+    store.save_run(later)
+    assert found(store, since=NOW + timedelta(minutes=30)) == ["r9"]
+    assert len(found(store, since=NOW)) == 4
+    assert not RunFilter(since=NOW).lets_all

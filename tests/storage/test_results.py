@@ -1,0 +1,90 @@
+"""Results, checks and accuracy in the store: as written, sealed, published, and carried elsewhere in a bundle."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from domain import Config, Run, RunState
+from load_records import Accuracy, AccuracyItem, Check, Load, Result
+from redaction import mask_text
+from samples import Batch, Sample
+from settings import Settings
+from storage.ask import load_queries
+from storage.reading import published_query
+from storage.rows import SAMPLE_TABLES
+from storage.store import Store
+from storage.transfer.bundle import export_runs
+from storage.transfer.bundle_import import import_bundle
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+RUN, LOAD = "20261120-120000-000-aaaa", "l1"
+SECRET = "hf_abcdefghijklmnopqrstuvwx"
+COMMAND = ["bench", "--url", "http://127.0.0.1:8000", "--key", SECRET]
+TOLD: tuple[Sample, ...] = (
+    Load(RUN, LOAD, NOW, "llama-benchy", "grid", "0.4.0", source_name="r.json", source_sha256="ab", command=COMMAND),
+    Result(
+        RUN, LOAD, NOW, "pp128 tg64 d0 c4", "output_tps", "mean", "tok/s", "llama-benchy 0.4.0",
+        value=863.1, n=3, sd=4.5, concurrency=4, prompt_tokens=128, output_tokens=64, depth_tokens=0,
+    ),
+    Result(RUN, LOAD, NOW, "c4", "ttft_ms", "p99", "ms", "pitwall", reason="fewer than 100 values"),
+    Check(RUN, LOAD, NOW, "tools", "two calls", "streaming", False, "no JSON", {"answer": f"Bearer {SECRET}"}),
+    Accuracy(
+        RUN, LOAD, NOW, "sums", "number", "exact_match", 16, 20, 0.8, 0.584, 0.919, 0.0918, "h", {"limit": 20}, "1",
+    ),
+    AccuracyItem(RUN, LOAD, NOW, "sums", "number", "i", "3", None, True, "no answer came", "5"),
+)  # fmt: skip
+KINDS = (Load, Result, Check, Accuracy, AccuracyItem)
+
+
+def written(store: Store) -> Store:
+    run = Run(
+        id=RUN, name="r", color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=NOW,
+        state=RunState.FINISHED, kind="imported",
+    )  # fmt: skip
+    store.save_run(run)
+    store.write(Batch(TOLD)).result()
+    return store
+
+
+@pytest.fixture
+def later(settings: Settings) -> Store:
+    return Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_is_read_sealed_or_not_and_published(later: Store, settings: Settings, kind: type) -> None:
+    asked = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
+    before = written(later).query(asked)
+    assert before.num_rows == sum(type(sample) is kind for sample in TOLD)
+    assert later.seal() == len(KINDS)
+    assert later.query(asked).equals(before)
+    later.close()
+    with published_query(settings.published_path) as query:
+        assert query(asked).equals(before)
+
+
+def test_a_load_comes_back_with_its_source_and_its_command(later: Store) -> None:
+    (load,) = load_queries.loads(written(later), [RUN])[RUN]
+    assert load.asked == TOLD[0]
+    later.close()
+
+
+def test_a_bundle_carries_them_without_secrets(later: Store, tmp_path: Path) -> None:
+    target = tmp_path / "a.pitwall.zip"
+    export_runs(written(later).query, [RUN], target, NOW, mask_text)
+    settings = Settings(data_dir=tmp_path / "elsewhere")
+    there = Store.open(settings)
+    import_bundle(there, settings, target)
+    for kind in KINDS:
+        asked = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
+        theirs, ours = there.query(asked).to_pylist(), later.query(asked).to_pylist()
+        assert SECRET not in str(theirs)
+        if kind not in (Load, Check):  # which have the secret
+            assert theirs == ours
+    (load,) = load_queries.loads(there, [RUN])[RUN]
+    assert load.asked and load.asked.command and load.asked.command[:4] == COMMAND[:4]
+    there.close()
+    later.close()

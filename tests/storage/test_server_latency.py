@@ -1,0 +1,85 @@
+"""Percentiles of a server's histograms: only what was counted while Pitwall looked, over restarts and ranks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from samples import Batch, LatencySample
+from storage.ask.queries import server_latency
+from storage.store import Store
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+UPPER = [10.0, 20.0, 40.0]
+
+
+def look(
+    second: int, counts: list[float], sum_ms: float | None, rank: int = 0, upper: list[float] | None = None
+) -> Batch:
+    moment = NOW + timedelta(seconds=second)
+    sample = LatencySample(
+        "r", moment, float(second), "vllm.histogram", "ttft_ms", rank, UPPER if upper is None else upper, counts, sum_ms
+    )
+    return Batch((sample,))
+
+
+def told(store: Store, *looks: Batch) -> dict[str, object] | None:
+    for one in looks:
+        store.write(one).result()
+    rows = server_latency(store, ["r"])["r"]
+    return {name: value for name, value in rows[0].items() if name != "run_id"} if rows else None
+
+
+def test_what_was_counted_before_the_first_look_is_not_ours(store: Store) -> None:
+    found = told(store, look(0, [50, 60, 70, 80], 900.0), look(10, [51, 64, 75, 90], 1200.0))
+    assert found == {
+        "definition": "vllm.histogram", "metric": "ttft_ms", "n": 10, "mean_ms": 30.0,
+        "p50_from_ms": 20.0, "p50_to_ms": 40.0, "p95_from_ms": 40.0, "p95_to_ms": None,
+        "p99_from_ms": 40.0, "p99_to_ms": None,
+    }  # fmt: skip
+
+
+def test_a_server_that_began_anew_adds_what_it_counted_since(store: Store) -> None:
+    found = told(
+        store, look(0, [0, 0, 0, 0], 0.0), look(10, [4, 4, 4, 4], 20.0), look(20, [0, 1, 1, 1], 15.0),
+        look(30, [0, 6, 6, 6], 90.0),
+    )  # fmt: skip
+    assert found and (found["n"], found["mean_ms"]) == (10, 11.0)
+    assert (found["p50_from_ms"], found["p50_to_ms"]) == (10.0, 20.0)
+
+
+def test_the_ranks_are_added(store: Store) -> None:
+    looks = [look(second, [n * rank, n, n, n], 10.0 * n, rank) for rank in (0, 1) for second, n in ((0, 0.0), (9, 4.0))]
+    found = told(store, *looks)
+    assert found and (found["n"], found["p50_to_ms"], found["p95_to_ms"]) == (8, 10.0, 20.0)
+
+
+def test_a_share_that_a_bound_meets_exactly_lies_below_it(store: Store) -> None:
+    found = told(store, look(0, [0, 0, 0, 0], 0.0), look(10, [50, 95, 99, 100], 1.0))
+    assert found and [found[f"{p}_to_ms"] for p in ("p50", "p95", "p99")] == [10.0, 20.0, 40.0]
+
+
+def test_other_bounds_are_another_histogram_and_the_larger_one_speaks(store: Store) -> None:
+    found = told(
+        store, look(0, [0, 0, 0, 0], 0.0), look(9, [1, 1, 1, 1], 5.0), look(20, [7, 8], 40.0, upper=[5.0]),
+    )  # fmt: skip
+    assert found and (found["n"], found["p50_to_ms"]) == (8, 5.0)
+
+
+def test_nothing_served_is_nothing_told(store: Store) -> None:
+    assert told(store, look(0, [5, 5, 5, 5], 10.0), look(10, [5, 5, 5, 5], 10.0)) is None
+
+
+def test_a_mean_needs_the_sum_of_every_rank_and_of_the_last_look(store: Store) -> None:
+    ranks = [look(0, [0, 0, 0, 0], 0.0, rank) for rank in (0, 1)]
+    found = told(store, *ranks, look(9, [4, 4, 4, 4], 20.0, 0), look(9, [4, 4, 4, 4], None, 1))
+    assert found and (found["n"], found["mean_ms"]) == (8, None)
+
+
+def test_buckets_that_shrink_under_a_total_that_grows_are_another_life(store: Store) -> None:
+    found = told(store, look(0, [0, 0, 0, 0], 0.0), look(10, [4, 4, 4, 4], 20.0), look(20, [0, 5, 6, 6], 90.0))
+    assert found and (found["n"], found["mean_ms"], found["p50_to_ms"]) == (10, 11.0, 20.0)
+
+
+def test_a_histogram_of_one_bucket_tells_the_mean_alone(store: Store) -> None:
+    found = told(store, look(0, [0.0], 0.0, upper=[]), look(9, [4.0], 20.0, upper=[]))
+    assert found and (found["n"], found["mean_ms"], found["p50_from_ms"], found["p50_to_ms"]) == (4, 5.0, 0.0, None)

@@ -1,0 +1,172 @@
+"""Explore draws any metric against any, says what it leaves out, and its SQL gives the very points."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from machine.run_with_timeout import run_bounded
+from service.run_lines import RunLineKeeper
+from settings import Settings
+from storage.ask.explore_queries import METRICS, POINT_FIELDS, View, ask_view, explore_sql, result_metrics
+from storage.ask.run_fields import FIELDS
+from storage.ask.run_queries import RunFilter
+from storage.sandbox.client import Sandbox
+from storage.store import Store
+from tests.many_runs import HOSTILE, many_runs
+from tests.web.app_page import page_at
+
+PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "explore.py")
+TTFT, OUTPUT = "results.ttft_ms.median", "results.output_tps.mean"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Settings]]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("explore") / "data")
+    store = Store.open(settings)
+    many_runs(store)
+    keeper = RunLineKeeper(store)
+    while keeper.keep_next():
+        pass
+    store.publish()
+    yield store, settings
+    store.close()
+
+
+@pytest.fixture(autouse=True)
+def store(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=folder[0], settings=folder[1], fleet=None)])
+    for room in ("web.actions", "web.audit"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)
+    return folder[0]
+
+
+def page(**params: str | list[str]) -> AppTest:
+    return page_at(PAGE, **params)
+
+
+def figure(at: AppTest) -> dict[str, Any]:
+    (drawn,) = at.get("plotly_chart")
+    spec: dict[str, Any] = json.loads(drawn.proto.spec)
+    return spec
+
+
+def said(at: AppTest) -> str:
+    html = " ".join(str(one.proto.body) for one in at.get("html"))
+    return (" ".join(str(one.value) for one in (*at.caption, *at.info)) + html).replace("\\", "")
+
+
+def points(at: AppTest) -> dict[str, int]:
+    return {trace["name"]: len(trace["customdata"]) for trace in figure(at)["data"]}
+
+
+def test_a_point_a_run_in_the_colours_of_a_field_and_what_is_unknown_is_counted() -> None:
+    at = page()
+    assert points(at) == {"fp8": 9, "not stated": 9, "&lt;i>q&lt;/i>": 1}
+    assert "19 of 20 runs are drawn" in said(at) and "Stream, tok/s of 1 run" in said(at)
+    assert "did not start</a>" in said(at) and "A click on a point opens its run" in said(at)
+    first = next(trace for trace in figure(at)["data"] if trace["name"] == "fp8")
+    assert set(first["x"]) == {0, 2, 4}, "without speculation no token is drafted, and that is known"
+
+
+def test_a_point_an_arm_has_intervals_on_both_axes_and_its_runs() -> None:
+    at = page(each="arm", x="kv_tokens", y="stream", color="")
+    (trace,) = figure(at)["data"]
+    assert sorted(map(len, trace["customdata"])) == [1, 3, 3, 3, 3, 3, 3]
+    once = trace["customdata"].index(next(ids for ids in trace["customdata"] if len(ids) == 1))
+    assert trace["error_y"]["array"][once] is None and trace["error_x"]["array"][once] is None
+    assert all(up > 0 for at, up in enumerate(trace["error_y"]["array"]) if at != once)
+    assert "95 % interval" in said(at)
+
+
+def test_two_results_of_one_point_of_a_load_belong_together() -> None:
+    at = page(x=TTFT, y=OUTPUT, color="concurrency")
+    traces = {trace["name"]: trace for trace in figure(at)["data"]}
+    assert {name: set(trace["x"]) for name, trace in traces.items()} == {"1": {80}, "4": {320}, "8": {640}}
+    assert points(at) == {"1": 19, "4": 19, "8": 19}
+
+
+def test_a_line_over_a_field_is_the_mean_of_starts() -> None:
+    at = page(draw="line", x="concurrency", y=OUTPUT, color="arm")
+    line = next(trace for trace in figure(at)["data"] if trace["name"] == "fp8 k=0")
+    assert line["x"] == [1, 4, 8] and line["y"][0] == pytest.approx(121.2, abs=0.05)
+    assert all(line["error_y"]["array"])
+
+
+def test_a_heat_map_leaves_an_unknown_cell_empty() -> None:
+    at = page(draw="heat", x="k", color="quantization")
+    heat = figure(at)["data"][0]
+    assert heat["x"] == ["0", "1", "2", "4"] and heat["y"] == ["&lt;i>q&lt;/i>", "fp8", "not stated"]
+    assert heat["z"][0] == [None, 90.0, None, None] and heat["text"][0][0] == ""
+
+
+def test_a_distribution_shows_every_run() -> None:
+    boxes = figure(page(draw="distribution", x="method"))["data"]
+    assert {box["type"] for box in boxes} == {"box"} and sum(len(box["y"]) for box in boxes) == 19
+
+
+def test_hostile_names_are_texts() -> None:
+    at = page(color="arm", find="bold")
+    (trace,) = figure(at)["data"]
+    assert trace["name"] == "&lt;b>bold&lt;/b> $x$ [link](http://x)" and "<b>" not in trace["hovertext"][0]
+    assert "<b>bold" not in said(page(y="weights", find="bold")), "not among what is not drawn either"
+
+
+def test_the_address_restores_a_view_and_an_unknown_choice_is_passed_over() -> None:
+    at = page(draw="line", y="peak", x="nonsense", engine="nobody", tag="x")
+    assert at.selectbox(key="explore-y").value == "peak" and at.selectbox(key="explore-x").value == "k"
+
+
+def test_a_view_of_nothing_says_so() -> None:
+    assert "No run is like that." in said(page(find="no such run"))
+    assert "no run of these has both numbers" in said(page(y="weights"))
+
+
+def test_the_sql_of_a_view_gives_its_points_on_the_sql_page(folder: tuple[Store, Settings]) -> None:
+    store, settings = folder
+    metrics = {**METRICS, **result_metrics(store)}
+    views = [
+        View(y, x, color) for y, x, color in zip(metrics, reversed(metrics), [*FIELDS, "arm", "started"], strict=False)
+    ]
+    views += [View(TTFT, field, field) for field in POINT_FIELDS] + [View(TTFT, TTFT), View("stream", "concurrency")]
+    wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
+    sandbox = Sandbox(settings, run_bounded)
+    for view in views:
+        sql = explore_sql(wanted, view, metrics)
+        assert sandbox.ask(sql).table.to_pylist() == store.query(sql).to_pylist()
+    rows = store.query(explore_sql(wanted, View("stream", "k", "quantization"), metrics)).to_pylist()
+    assert {row["x"] for row in rows} == {2} and len(rows) == 6 and None not in {row["y"] for row in rows}
+
+
+def test_a_quote_in_a_filter_stays_a_text(store: Store) -> None:
+    sql = explore_sql(RunFilter(words=("' or 1=1 --",)), View("stream", "k"), METRICS)
+    assert store.query(sql).num_rows == 0
+
+
+def test_a_guest_sees_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    at = page()
+    assert [one.value for one in at.info] == ["Only the operator may explore all runs."] and not at.get("plotly_chart")
+    assert HOSTILE not in said(at)
+
+
+def test_a_nul_in_the_address_is_no_part_of_a_text() -> None:
+    assert "20 runs are drawn" in said(page(find="\0"))
+
+
+def test_a_number_that_is_not_finite_is_not_known(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = store.query(explore_sql(RunFilter(words=("k=2",)), View("stream", "k"), METRICS)).to_pylist()
+    odd = [{**row, "y": math.nan if place == 0 else math.inf} for place, row in enumerate(rows[:2])]
+    table = pa.Table.from_pylist([*odd, *rows[2:]])
+    monkeypatch.setattr(type(store), "query", lambda *_: table)
+    told = ask_view(store, "SELECT")
+    assert [row["y"] is None for row in told] == [True, True, False, False, False, False]

@@ -1,0 +1,68 @@
+"""The Replay page without a browser: what it says where there is nothing, or not all, to be played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from domain import Run
+from settings import Settings
+from storage.store import Store
+from tests.comparison.ideal_engine import IdealEngine
+from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.many_runs import many_runs
+from tests.web.app_page import page_at
+
+PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "replay.py")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list[Run]]]:
+    """Two runs of one load, and one whose load has no requests."""
+    store, rng = Store.open(Settings(data_dir=tmp_path_factory.mktemp("replay") / "data")), np.random.default_rng(6)
+    played = [stored(store, IdealEngine(0.02).run("ladder", rng, dict(SMALL)), 0, minutes) for minutes in (0, 10)]
+    yield store, [*played, many_runs(store)[0]]
+    store.close()
+
+
+@pytest.fixture(autouse=True)
+def runs(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept[0], fleet=None)])
+    for room in ("web.actions", "web.visible"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)
+    monkeypatch.setattr("web.sharing.share_dialog.share_button", lambda *_: None)
+    monkeypatch.setattr("web.replay.component._component", lambda **_: None)
+    return kept[1]
+
+
+def page(**params: str | list[str]) -> AppTest:
+    return page_at(PAGE, **params)
+
+
+def said(at: AppTest) -> str:
+    return " ".join(str(one.value) for one in (*at.caption, *at.info, *at.warning)).replace("\\", "")
+
+
+def test_a_first_run_without_requests_is_named_and_no_run_is_called_unlike_itself(runs: list[Run]) -> None:
+    words = said(page(run=[runs[2].id, runs[0].id]))
+    assert f"No request of {runs[2].name} ended well" in words and "in common" not in words
+
+
+def test_answers_that_are_not_played_are_counted(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    both = [one.id for one in runs[:2]]
+    assert "are played" not in said(page(run=both))
+    monkeypatch.setattr("reports.replay.MOST_ANSWERS", 2)
+    assert said(page(run=both)).count("1 of ") == 2
+
+
+@pytest.mark.parametrize("name", ["phase", "request", "speed", "run"])
+@pytest.mark.parametrize("word", ["NaN", "-1", "x" * 10_000, "<b>bold</b>", "\x00"])
+def test_an_address_of_nonsense_is_passed_over(runs: list[Run], name: str, word: str) -> None:
+    params: dict[str, str | list[str]] = {"run": [runs[0].id, runs[1].id]}
+    page(**params | {name: word})

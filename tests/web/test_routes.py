@@ -1,0 +1,63 @@
+"""Which addresses have a page: the others are told to have none, and Streamlit's own routes are left to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from tests.web.conftest import Serve
+from web.live.hub import LiveHub
+from web.live.protocol import LivePart
+from web.places import PATHS
+from web.server.assets import STATIC
+from web.server.routes import build_routes
+
+PASSED_ON = "passed on"
+STREAMLITS = ["_stcore/health", "live/_stcore/host-config", "static/js/index.a1b2.js", "favicon.png", "index.html"]
+STREAMLITS += ["media/a1b2.png", "component/x/y", "oauth2callback", "auth/login", "api/sql"]
+
+
+class NoRuns:
+    """A reader of an empty store."""
+
+    def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
+        return {}
+
+    def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
+        return {}
+
+
+@pytest.fixture(params=["", "/pit"])
+def home(request: pytest.FixtureRequest, serve: Serve) -> Iterator[str]:
+    """Where our routes are, before one that takes everything as Streamlit's own does."""
+
+    async def pass_on(request: Request) -> PlainTextResponse:
+        return PlainTextResponse(PASSED_ON)
+
+    routes = build_routes(LiveHub(NoRuns()), lambda: 0, "1", request.param)
+    with serve(Starlette(routes=[*routes, Route("/{path:path}", pass_on)])) as address:
+        yield f"http://{address}{request.param}/"
+
+
+@pytest.mark.parametrize("path", ["nosuch", "nosuch/", "no_such", "foo/bar", "lively", "live_"])
+def test_an_address_without_a_page_says_so_and_leads_home(home: str, path: str) -> None:
+    answer = httpx.get(home + path)
+    assert answer.status_code == 404
+    assert f'href="{httpx.URL(home).path}"' in answer.text
+
+
+@pytest.mark.parametrize("path", ["", *PATHS, "live/", *STREAMLITS])
+def test_pages_and_streamlits_own_routes_are_left_to_it(home: str, path: str) -> None:
+    assert httpx.get(home + path).text == PASSED_ON
+
+
+def test_every_page_is_known() -> None:
+    shell = (STATIC.parent / "shell.py").read_text()
+    assert set(re.findall(r'url_path="(\w+)"', shell)) - {"runs"} == set(PATHS), "the first page is at the bare address"

@@ -1,0 +1,133 @@
+"""The SQL page: what stands in its address is asked and drawn, what was asked is remembered, a plan is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from machine.run_with_timeout import run_bounded
+from settings import Settings
+from storage.sandbox.client import Sandbox
+from storage.store import Store
+from tests.many_runs import BEGAN, many_runs
+from tests.web.app_page import page_at
+from web.sql import sql_page
+from web.sql.asked import MOST_BROWSERS, MOST_KEPT, AskedBook, Question
+
+PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "sql.py")
+SQL = "SELECT name, speculative_num_tokens AS k, time_to_ready_s FROM runs ORDER BY run_id"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Settings]]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("sql") / "data")
+    store = Store.open(settings)
+    many_runs(store)
+    store.publish()
+    yield store, settings
+    store.close()
+
+
+@pytest.fixture(autouse=True)
+def operator(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> None:
+    store, settings = folder
+    provided = SimpleNamespace(store=store, settings=settings, sandbox=Sandbox(settings, run_bounded))
+    monkeypatch.setattr("web.context._provided", [provided])
+    for room in ("web.actions", "web.audit"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    monkeypatch.setattr("web.sql.sql_page.ASKED", AskedBook())
+
+
+def page(**params: str | list[str]) -> AppTest:
+    return page_at(PAGE, **params)
+
+
+def press(at: AppTest, label: str) -> None:
+    next(one for one in at.button if one.label == label).click().run()
+    assert not at.exception, at.exception
+
+
+def said(at: AppTest) -> str:
+    return " ".join(str(one.value) for one in (*at.markdown, *at.caption, *at.error, *at.info))
+
+
+def test_the_address_is_asked_and_its_chart_drawn(folder: tuple[Store, Settings]) -> None:
+    at = page(sql=SQL, draw="point", x="k", y="time_to_ready_s", color="")
+    assert "20 rows in" in said(at) and len(at.get("plotly_chart")) == 1
+    assert "Not drawn: 6 points of which a value is null" in said(at)
+    assert at.selectbox(key="sql-x").value == "k"
+
+
+def test_without_an_address_nothing_is_asked() -> None:
+    at = page()
+    assert "rows in" not in said(at) and dict(at.query_params) == {}
+
+
+def test_a_run_puts_the_question_into_the_address_and_keeps_the_chart() -> None:
+    at = page(draw="bar")
+    press(at, "Run")
+    assert "SELECT name, state" in at.query_params["sql"] and at.query_params["draw"] in ("bar", ["bar"])
+    assert "20 rows in" in said(at)
+
+
+def test_back_asks_the_earlier_question_again() -> None:
+    at = page(sql="SELECT 1 AS one")
+    at.query_params["sql"] = SQL
+    at.run()
+    assert "20 rows in" in said(at)
+    at.query_params["sql"] = "SELECT 1 AS one"
+    at.run()
+    assert "1 row in" in said(at)
+
+
+def test_explain_shows_the_plan_and_is_not_said_twice() -> None:
+    at = page(sql=SQL)
+    press(at, "Explain")
+    assert at.query_params["sql"] == "EXPLAIN " + SQL and "PROJECTION" in at.code[0].value
+    at = page(sql="EXPLAIN " + SQL)
+    press(at, "Explain")
+    assert "PROJECTION" in at.code[0].value
+
+
+def test_what_was_asked_before_is_one_press_away() -> None:
+    at = page(sql="SELECT 1 AS one")
+    at.query_params["sql"] = SQL
+    at.run()
+    press(at, "SELECT 1 AS one")
+    assert at.query_params["sql"] in ("SELECT 1 AS one", ["SELECT 1 AS one"]) and "1 row in" in said(at)
+
+
+def test_a_refusal_is_a_sentence_and_is_remembered_too() -> None:
+    at = page(sql="DROP VIEW runs")
+    assert "Only a SELECT can be asked here" in said(at)
+    assert [one.outcome for one in sql_page.ASKED.of("")] == [
+        "Only a SELECT can be asked here: the store is read, never changed."
+    ]
+
+
+def test_a_browser_meets_its_own_questions_alone_and_each_once() -> None:
+    book = AskedBook()
+    for number in (*range(MOST_KEPT + 5), MOST_KEPT):
+        book.add("mine", Question(f"SELECT {number}", BEGAN, "1 row"))
+    assert len(book.of("mine")) == MOST_KEPT and book.of("mine")[0].sql == f"SELECT {MOST_KEPT}"
+    assert book.of("another") == []
+    for number in range(MOST_BROWSERS):
+        book.add(str(number), Question("SELECT 1", BEGAN, "1 row"))
+    assert book.of("mine") == [], "the longest silent one is forgotten"
+
+
+def test_a_guest_may_ask_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    assert [one.value for one in page(sql=SQL).info] == ["Only the operator may ask SQL."] and sql_page.ASKED.of(
+        ""
+    ) == []
+
+
+@pytest.mark.parametrize("across", ["'x'::BLOB", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'101'::BIT"])
+def test_what_no_axis_has_leaves_the_page_whole(across: str) -> None:
+    at = page(sql=f"SELECT {across} AS a, 1 AS n", draw="line", x="a")
+    assert len(at.get("plotly_chart")) == 1 and ("Not drawn: 1 point" in said(at)) == ("infinity" in across)

@@ -1,0 +1,129 @@
+"""The page Studies by AppTest: what is predicted, when it will end, and an arm more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from commands.study_file import StudyPlan, study_of_text
+from domain import Run, RunState, Study, utc_now
+from settings import Settings
+from storage.store import Store
+from studies.runner import StudyRunner
+from tests.study.test_study_file import ONE_ARM
+from workloads import spec_for
+
+CARD = """
+from web.context import services
+from web.studies.race_table import study_card
+study_card(services().store.studies()[0].id, True)
+"""
+WHY = "Predicted, not measured: decode_tps is at least 20 by the run of max_num_seqs 4."
+
+
+def arm(name: str, state: str, ratio: float | None, predicted: dict[str, Any] | None = None) -> dict[str, Any]:
+    between = None if ratio is None else [ratio * 0.98, ratio * 1.02]
+    return {
+        "name": name, "runs": 2 if ratio else 0, "state": state, "ratio": ratio, "interval": between,
+        "values": [], "cause": None, "predicted": predicted,
+    }  # fmt: skip
+
+
+ANSWER = {
+    "answer": None, "winner": None, "leader": "max_num_seqs 4", "objective": "decode_tps", "runs": 4,
+    "starts_left": [2, 6], "reasons": [],
+    "arms": [
+        arm("max_num_seqs 1", "racing", 1.0), arm("max_num_seqs 4", "racing", 1.8),
+        arm("max_num_seqs 2", "predicted", None, {"ratio": [1.2, 1.4], "requests": None, "why": WHY}),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    settings = Settings(data_dir=tmp_path / "data")
+    opened = Store.open(settings)
+    nobody = SimpleNamespace(live_runs=list, queued_runs=list)  # no run of these studies is started
+    runner = StudyRunner(opened, nobody, tmp_path, spec_for)  # type: ignore[arg-type]
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings, studies=runner)])
+    monkeypatch.setattr("streamlit.page_link", lambda *place, **words: None)  # one card stands here without its app
+    for room in ("web.actions", "web.audit"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    yield opened
+    opened.close()
+
+
+def keep(store: Store, ended: int) -> None:
+    """A study of a value, with so many starts that took a minute each."""
+    plan = study_of_text(f'{ONE_ARM}[[vary]]\nfield = "max_num_seqs"\nvalues = [1, 4, 2]\n', "seqs")
+    now = utc_now()
+    study = Study(
+        id="s1", title="How many?", question="value", created_at=now, updated_at=now,
+        plan=plan.model_dump(mode="json"), answer=ANSWER if ended else None,
+    )  # fmt: skip
+    store.save_study(study)
+    for number in range(ended):
+        run = Run(
+            id=f"r{number}", name=f"r{number}", color=0, machine_id="m", created_at=now, batch_id="s1",
+            config=plan.arms[0].config, state=RunState.FINISHED, started_at=now, ended_at=now + timedelta(minutes=1),
+        )  # fmt: skip
+        store.save_run(run)
+
+
+def page() -> AppTest:
+    at = AppTest.from_string(CARD, default_timeout=60).run()
+    assert not at.exception
+    return at
+
+
+def told(at: AppTest) -> str:
+    html = [str(one.proto.body) for one in at.get("html")]
+    return " ".join([*html, *(one.value for one in at.caption), *(one.value for one in at.markdown)])
+
+
+def test_a_predicted_arm_is_never_told_as_measured(store: Store) -> None:
+    keep(store, 4)
+    words = told(page())
+    assert "predicted 1.2x to 1.4x" in words and "not measured" in words and WHY in words
+
+
+def test_when_it_will_end_is_a_range_or_not_known_yet(store: Store) -> None:
+    keep(store, 0)
+    assert "When it ends is not known yet: no start has ended." in told(page())
+    keep(store, 5)  # one more than the answer knows of
+    assert "It will probably end in 60 s to 5 min: 1 to 5 starts of 60 s each" in told(page()).replace("\\", "")
+
+
+def test_a_value_is_added_while_it_goes_on(store: Store) -> None:
+    keep(store, 4)
+    at = page()
+    at.text_input[0].set_value("2").run()
+    assert "already" in at.error[0].value
+    at.text_input[0].set_value("8").run()
+    assert not at.error
+    next(one for one in at.button if one.label == "Add").click().run()
+    assert not at.exception
+    plan = StudyPlan.model_validate(store.studies()[0].plan)
+    assert [arm.name for arm in plan.arms][-1] == "max_num_seqs 8"
+
+
+def test_workloads_that_disagree_are_said_to(store: Store) -> None:
+    now, each = utc_now(), {**ANSWER, "answer": "winner", "starts_left": None}
+    parts = [each | {"workload": "ladder", "winner": "a"}, each | {"workload": "knee", "winner": "b"}]
+    plan = study_of_text(
+        f'{ONE_ARM}[[workload]]\nname = "knee"\n[[vary]]\nfield = "max_num_seqs"\nvalues = [1, 4]\n', "p"
+    )
+    study = Study(
+        id="s1", title="Which?", question="value", state="ended", created_at=now, updated_at=now,
+        plan=plan.model_dump(mode="json"), answer={**ANSWER, "answer": "unknown", "workloads": parts},
+    )  # fmt: skip
+    store.save_study(study)
+    words = told(page()).replace("\\", "")
+    assert "It depends: a is best under ladder, b is best under knee." in words
+    assert "Under ladder: a is best." in words and words.count("predicted 1.2x to 1.4x") == 2

@@ -1,0 +1,69 @@
+"""Other tools, driven: the command that is run, and what becomes of its results. The tool here is a stand-in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tests.demo_engine import ROOT
+from workloads.driven import TOOLS, DriveJob, DriveParams, command_of, drive_params, tool_of
+from workloads.prepare import COMMAND_LINE
+
+WRITES = "import pathlib, sys; out = sys.argv[sys.argv.index('--save-result') + 1]; pathlib.Path(out).write_text('{}')"
+TOOL = {"writes": WRITES, "fails": "import sys; sys.exit('no server')", "writes-nothing": "pass"}
+
+
+def job_of(folder: Path, tool: str = "llama-benchy", **params: object) -> DriveJob:
+    given = {"executable": "/opt/tool", **params}
+    return DriveJob(
+        run_id="r-1", base_url="http://127.0.0.1:9", model="m", tool=tool, params=drive_params(given), folder=folder,
+        progress=folder / "progress.json", inbox=folder / "inbox",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_each_command_names_the_tool_the_server_and_ends_with_the_persons_words(tool: str, tmp_path: Path) -> None:
+    words = command_of(job_of(tmp_path, tool, tasks="gsm8k", more=("--seed", "3")))
+    assert words[0] == "/opt/tool"
+    assert words[-2:] == ["--seed", "3"]
+    assert tool == "bfcl" or any("127.0.0.1:9" in word for word in words)
+    assert tool == "bfcl" or any(str(tmp_path / "results") in word for word in words)
+    assert tool_of(TOOLS[tool].workload) is TOOLS[tool]
+
+
+def test_what_is_no_parameter_is_refused() -> None:
+    with pytest.raises(ValidationError):
+        DriveParams.model_validate({"executable": ""})
+    assert tool_of("five-prompts") is None
+    assert tool_of("drive:nothing") is None
+
+
+@pytest.mark.parametrize(("kind", "status", "said"), [
+    ("writes", 0, ""), ("fails", 1, "no server"), ("writes-nothing", 1, "left no results"),
+])  # fmt: skip
+def test_results_are_handed_in_where_there_are_any(tmp_path: Path, kind: str, status: int, said: str) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text(f"#!{sys.executable}\n{TOOL[kind]}\n")
+    tool.chmod(0o700)
+    spec = tmp_path / "job.json"
+    spec.write_text(job_of(tmp_path, executable=str(tool)).model_dump_json())
+    done = subprocess.run(
+        [sys.executable, str(COMMAND_LINE), "drive", str(spec)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, said in done.stderr) == (status, True)
+    handed = [json.loads(path.read_text()) for path in (tmp_path / "inbox").glob("*.job.json")]
+    assert [(one["run"], Path(one["path"]).name) for one in handed] == ([("r-1", "result.json")] if not status else [])
+
+
+def test_a_tool_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    spec = tmp_path / "job.json"
+    spec.write_text(job_of(tmp_path, executable="/nowhere/tool").model_dump_json())
+    done = subprocess.run(
+        [sys.executable, str(COMMAND_LINE), "drive", str(spec)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "/nowhere/tool cannot be started" in done.stderr) == (1, True)

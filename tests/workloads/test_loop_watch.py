@@ -1,0 +1,139 @@
+"""Streams that loop are told while they do, with the word since which."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis.collapse import find_collapse
+from tests.workloads.servers import DONE, HEAD, Script, chunk, read_request, serving, text_event
+from web.runs.workload_panel import looping
+from workloads.job import Job, Progress
+from workloads.loop_watch import LOOK_EVERY_PIECES, MOST_A_TICK, TAIL_CHARACTERS, LoopWatch, Watched
+from workloads.reading import StreamReading
+from workloads.start import run_job
+
+LOOP = "the driver takes the last lap "
+
+
+def prose(words: int, seed: int = 1) -> str:
+    drawn = random.Random(seed)
+    return (
+        " ".join(f"{drawn.choice(('lap', 'pit', 'gap', 'box'))}{drawn.randrange(10_000)}" for _ in range(words)) + " "
+    )
+
+
+def watched(text: str, piece: int = 40) -> Watched:
+    """Looked at each time that a piece had come."""
+    one = Watched(StreamReading(), 0.0)
+    for at in range(0, len(text), piece):
+        one.reading.text.append(text[at : at + piece])
+        one.look(float(at))
+    return one
+
+
+@pytest.mark.parametrize("before", [0, 10, 400, 3000])
+@pytest.mark.parametrize("piece", [7, 400])
+def test_a_loop_is_told_with_its_first_word_as_in_the_record(before: int, piece: int) -> None:
+    text = prose(before) + LOOP * 60
+    onset = watched(text, piece).onset_word
+    found = find_collapse(text)
+    assert found.verdict == "collapsed" and onset is not None and found.onset_word is not None
+    assert abs(onset - found.onset_word) <= 6, "a period at most, by where a look fell"
+
+
+def test_prose_and_code_do_not_loop_and_a_loop_can_end() -> None:
+    assert watched(prose(3000)).onset_word is None
+    code = "```json\n" + '{"lap": 1}, {"lap": 2}, {"gap": 3}\n' * 3 + prose(2000) + "\n```\n"
+    assert watched(code).onset_word is None
+    assert watched(LOOP * 60 + prose(800)).onset_word is None
+
+
+def test_what_is_kept_of_a_text_is_bounded() -> None:
+    one = watched("x" * 200_000, 1000)
+    assert len(one.tail) <= TAIL_CHARACTERS
+    fenced = watched("```\n" + prose(3000), 1000)
+    assert fenced.is_fenced and not watched("```\n" + prose(30) + "\n```\n" + prose(3000), 1000).is_fenced
+
+
+def test_a_tick_looks_at_few_and_at_the_longest_unseen_first() -> None:
+    told: list[list[int]] = []
+
+    async def run() -> list[int]:
+        watch = LoopWatch(lambda onsets: told.append(list(onsets)))
+        readings = [StreamReading() for _ in range(2 * MOST_A_TICK)]
+        opened = [watch.watching(reading) for reading in readings]
+        for context in opened:
+            context.__enter__()
+        for reading in readings:
+            reading.text += [LOOP] * LOOK_EVERY_PIECES
+        counts = []
+        for _ in range(3):
+            await watch.look()
+            counts.append(len(told[-1]))
+        for context in opened:
+            context.__exit__(None, None, None)
+        await watch.look()
+        return counts
+
+    assert asyncio.run(run()) == [MOST_A_TICK, 2 * MOST_A_TICK, 2 * MOST_A_TICK]
+    assert told[-1] == [], "those that have ended loop no more"
+    assert len(told) == 3, "told when it has changed, not at every look"
+
+
+def test_the_progress_file_says_it_while_the_stream_runs(tmp_path: Path) -> None:
+    job = Job(
+        run_id="r", base_url="http://x", model="m", workload="demo-stream", params={"requests": 1, "warmup_tokens": 1},
+        out=tmp_path / "requests.jsonl", progress=tmp_path / "progress.json",
+    )  # fmt: skip
+
+    def read() -> Progress:
+        return Progress.model_validate_json(job.progress.read_bytes())
+
+    async def run() -> Progress:
+        async with serving(loops_until(lambda: read().looping == 1)) as base_url:
+            await run_job(job.model_copy(update={"base_url": base_url}), None)
+        return read()
+
+    ended = asyncio.run(run())
+    assert (ended.state, ended.looping, ended.looping_since_word) == ("done", 0, None)
+    rows = [json.loads(line) for line in job.out.read_text().splitlines()]
+    assert [row["extra"]["collapse"]["verdict"] for row in rows if "record" not in row] == ["none", "collapsed"]
+
+
+def loops_until(is_seen: Callable[[], bool]) -> Script:
+    """A fake that answers the warm-up at once, and repeats itself from then on until the loop has been told."""
+    asked = iter(range(100))
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(HEAD)
+        if next(asked):
+            writer.write(b"".join(text_event(LOOP) for _ in range(100)))
+            while not is_seen():
+                writer.write(chunk(b": still here\n"))
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        writer.write(text_event(LOOP, "stop") + DONE)
+        await writer.drain()
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (1, "**1 stream loops, since word 34**: fast, but of repeated text"),
+        (3, "**3 streams loop, the first since word 34**: fast, but of repeated text"),
+    ],
+)
+def test_the_bar_says_how_many_and_since_when(count: int, words: str) -> None:
+    progress = Progress(
+        run_id="r", workload="ladder", state="running", total=9, looping=count, looping_since_word=34, updated_at=""
+    )
+    assert looping(progress) == words

@@ -1,0 +1,382 @@
+"""The recorder between labelled fakes and real clients: bytes unchanged, records true, hostile ends refused."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import stat
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from load_records import Load, LoadPhase, RequestRecord, Result
+from tests.demo_engine import DemoServer
+from tests.workloads.servers import DONE, HEAD, Script, chunk, event, sends, serving, text_event
+from workloads.prompt_file import read_sessions
+from workloads.recording.access import Limits, Token
+from workloads.recording.kept_text import KeptText
+from workloads.recording.recorder import Recorder
+from workloads.recording.relay import Upstream
+from workloads.recording.serve import RecorderBusyError, listening, only_one
+from workloads.recording.serve import serving as recording
+from workloads.records import Line, parse_line
+from workloads.sending import open_session
+
+KEY = "upstream-key-123"
+CHAT = "/v1/chat/completions"
+ASK = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "stream": True, "max_tokens": 9, "user": "me"}
+EVENTS = [text_event("one "), chunk(b": a comment\r\n\r\n"), text_event("two", "stop"),
+          event(choices=[], usage={"completion_tokens": 7, "prompt_tokens": 3})]  # fmt: skip
+STREAM = (HEAD, *EVENTS, DONE)
+
+
+@dataclass
+class Recording:
+    """One that runs: where to send, and what it has written."""
+
+    url: str
+    token: str
+    recorder: Recorder
+    clock_s: list[float]
+
+    @property
+    def lines(self) -> list[Line]:
+        return [parse_line(line) for line in self.recorder.out.read_text().splitlines()]
+
+    @property
+    def rows(self) -> list[RequestRecord]:
+        return [line for line in self.lines if isinstance(line, RequestRecord)]
+
+
+@asynccontextmanager
+async def recorder_of(base_url: str, folder: Path, keeps_text: bool = False, **limits: Any) -> AsyncIterator[Recording]:
+    clock_s = [time.monotonic()]
+    token = Token(lambda: clock_s[0], clock_s[0] + 3600)
+    bounds = replace(Limits(), **limits)
+    kept = KeptText(folder / "recorded.jsonl", bounds.text_bytes) if keeps_text else None
+    async with open_session() as session:
+        upstream = Upstream(session, base_url, KEY, bounds, time.monotonic)
+        recorder = Recorder("r", folder / "requests.jsonl", upstream, token, bounds, kept)
+        recorder.begin()
+        with listening(0) as sock:
+            async with recording(recorder, sock):
+                yield Recording(f"http://127.0.0.1:{sock.getsockname()[1]}", token.word, recorder, clock_s)
+        recorder.end()
+
+
+def during(script: Script, folder: Path, act: Callable[[Recording], Any], **more: Any) -> tuple[Any, Recording]:
+    """What `act` gives against a recorder before a fake server; the recording once it has ended."""
+
+    async def run() -> tuple[Any, Recording]:
+        async with serving(script) as base_url, recorder_of(base_url, folder, **more) as recording:
+            given = await act(recording)
+        return given, recording
+
+    return asyncio.run(run())
+
+
+async def post(recording: Recording, body: object = ASK, path: str = CHAT, token: str | None = None) -> tuple[int, Any]:
+    """Status and body bytes of one request."""
+    headers = {"Authorization": f"Bearer {token or recording.token}", "Cookie": "secret=1"}
+    async with aiohttp.ClientSession() as session:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        async with session.post(recording.url + path, data=data, headers=headers, allow_redirects=False) as answer:
+            return answer.status, (await answer.read(), dict(answer.headers))
+
+
+def payload(*chunks: bytes) -> bytes:
+    """The bytes within pieces of the chunked coding."""
+    return b"".join(piece.split(b"\r\n", 1)[1][:-2] for piece in chunks)
+
+
+SENT = payload(*EVENTS) + b"data: [DONE]\n\n"
+
+
+def test_a_stream_is_passed_on_byte_for_byte_and_recorded(tmp_path: Path) -> None:
+    (status, (body, headers)), recording = during(sends(*STREAM), tmp_path, post)
+    assert (status, body, headers["Content-Type"]) == (200, SENT, "text/event-stream")
+    (row,) = recording.rows
+    assert (row.completion_tokens, row.prompt_tokens, row.finish_reason, row.chunks) == (7, 3, "stop", 2)
+    assert (row.workload, row.phase, row.concurrency, row.error_kind) == ("recorded", "measure", 0, None)
+    assert row.ttft_ms is not None and row.total_ms is not None and 0 < row.ttft_ms <= row.total_ms
+    assert row.sampling == {"max_tokens": 9, "stream": True}, (
+        "of what a client sends, only what is known to be no secret"
+    )
+    assert row.extra["collapse"]["verdict"] == "none"
+    load, *_, phase = (line for line in recording.lines if isinstance(line, Load | LoadPhase))
+    assert isinstance(load, Load) and (load.tool, load.load_id) == ("recorder", row.load_id)
+    assert isinstance(phase, LoadPhase) and phase.planned_requests == 1
+    assert any(isinstance(line, Result) and line.metric == "ttft_ms" for line in recording.lines)
+
+
+def test_the_server_gets_the_body_as_it_was_and_our_key_alone(tmp_path: Path) -> None:
+    heads: list[bytes] = []
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        heads.extend([head, await reader.readexactly(size)])
+        cookie = HEAD.replace(b"\r\n\r\n", b"\r\nSet-Cookie: a=b\r\nServer: me\r\n\r\n")
+        writer.write(cookie + text_event("x", "stop") + DONE)
+        await writer.drain()
+
+    body = b'{ "messages":[ {"role":"user","content":"\xc3\xa4"} ],\n"stream" :true}'
+    (_, (_, headers)), recording = during(script, tmp_path, lambda r: post(r, body))
+    assert heads[1] == body
+    assert f"Bearer {KEY}".encode() in heads[0] and recording.token.encode() not in heads[0]
+    assert b"cookie" not in heads[0].lower()
+    assert "Set-Cookie" not in headers and headers.get("Server") != "me"
+    assert "ä" not in recording.recorder.out.read_text(), "text only where it was asked for"
+
+
+@pytest.mark.parametrize("size", [1, 70_000, 3_000_000])
+def test_whole_answers_are_equal_too(size: int, tmp_path: Path) -> None:
+    answer = json.dumps({"choices": [{"message": {"content": "x" * size}, "finish_reason": "stop"}],
+                         "usage": {"completion_tokens": 5}}).encode()  # fmt: skip
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(answer)}\r\n\r\n".encode()
+    (status, (body, _)), recording = during(sends(head, answer), tmp_path, lambda r: post(r, {**ASK, "stream": False}))
+    assert status == 200 and hashlib.sha256(body).digest() == hashlib.sha256(answer).digest()
+    (row,) = recording.rows
+    assert (row.completion_tokens, row.ttft_ms, row.chunks, row.error_kind) == (5, None, None, None)
+
+
+def test_an_error_of_the_server_is_passed_on_and_its_key_in_no_record(tmp_path: Path) -> None:
+    said = f"wrong key {KEY}".encode()
+    head = f"HTTP/1.1 401 No\r\nContent-Length: {len(said)}\r\n\r\n".encode()
+    (status, (body, _)), recording = during(sends(head, said), tmp_path, post)
+    assert (status, body) == (401, said)
+    assert recording.rows[0].error_text == "HTTP 401: wrong key <secret>"
+    assert KEY not in recording.recorder.out.read_text()
+
+
+def test_only_three_addresses_and_only_with_the_token(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> list[int]:
+        found = [(await post(recording, token="wrong"))[0], (await post(recording, path="/v1/embeddings"))[0]]
+        headers = {"Authorization": f"Bearer {recording.token}"}
+        async with aiohttp.ClientSession(headers=headers) as session:
+            for method, path in (("GET", "/metrics"), ("GET", CHAT), ("DELETE", CHAT), ("POST", "/v1/models"),
+                                 ("POST", "/v1//chat/completions"), ("GET", "/v1/models")):  # fmt: skip
+                async with session.request(method, recording.url + path) as answer:
+                    found.append(answer.status)
+        recording.clock_s[0] += 3601
+        return [*found, (await post(recording))[0]]
+
+    models = b'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"data": []}'
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"GET /v1/models HTTP/1.1"), "all else stays here"
+        writer.write(models)
+        await writer.drain()
+
+    statuses, recording = during(script, tmp_path, act)
+    assert statuses == [401, 404, 404, 405, 405, 405, 404, 200, 401]
+    assert recording.rows == [] and recording.recorder.count == 0
+
+
+def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
+    away = b"HTTP/1.1 307 Away\r\nLocation: http://127.0.0.1:1/steal\r\nContent-Length: 0\r\n\r\n"
+    (status, (body, headers)), recording = during(sends(away), tmp_path, post)
+    assert status == 502 and b"redirect" in body and "Location" not in headers
+    assert recording.rows[0].error_kind == "http"
+
+
+def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    (status, _), recording = during(sends(*STREAM), tmp_path, lambda r: post(r, b"x" * 20_000), body_bytes=10_000)
+    assert status == 413 and recording.rows == []
+
+
+def test_a_body_that_never_ends_is_refused(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> bytes:
+        host, port = recording.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = (
+            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {recording.token}\r\nContent-Length: 99\r\n\r\n"
+        )
+        writer.write(head.encode() + b'{"mess')
+        data = await reader.read()
+        writer.close()
+        return data
+
+    data, recording = during(sends(*STREAM), tmp_path, act, body_s=0.3)
+    assert data.startswith(b"HTTP/1.1 408") and recording.rows == []
+
+
+def test_a_head_that_never_ends_is_cut_off(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> bytes:
+        host, port = recording.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost:")
+        data = await reader.read()
+        writer.close()
+        return data
+
+    data, _ = during(sends(*STREAM), tmp_path, act, head_s=0.3)
+    assert data == b""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "holds_open", "limits", "kind"),
+    [
+        ((HEAD, text_event("cut")), True, {"silence_s": 0.3}, "timeout"),
+        ((HEAD, *[text_event("x" * 1000)] * 50), True, {"answer_bytes": 20_000}, "closed"),
+        ((HEAD, text_event("cut")), False, {}, "closed"),
+        ((HEAD, text_event("cut"), b"no chunk at all\r\n"), True, {}, "closed"),
+    ],
+)
+def test_a_server_without_a_proper_end_is_cut_off_and_does_not_look_whole(
+    pieces: tuple[bytes, ...], holds_open: bool, limits: dict[str, Any], kind: str, tmp_path: Path
+) -> None:
+    async def act(recording: Recording) -> bool:
+        try:
+            return (await post(recording))[0] == 502  # where it was seen before anything was passed on
+        except aiohttp.ClientError:
+            return True
+
+    was_cut, recording = during(sends(*pieces, hold_open=holds_open), tmp_path, act, **limits)
+    assert was_cut
+    assert recording.rows[0].error_kind == kind and recording.rows[0].finish_reason is None
+
+
+@pytest.mark.parametrize(
+    "head", [b"no http at all\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 50_000 + b"\r\n\r\n", b""]
+)
+def test_a_server_that_speaks_no_http_is_told_to_the_client(head: bytes, tmp_path: Path) -> None:
+    (status, (body, _)), recording = during(sends(head), tmp_path, post)
+    assert (status, json.loads(body)["error"]["type"]) == (502, "recorder")
+    assert recording.rows[0].error_kind == "closed"
+
+
+def test_what_is_none_of_the_api_is_passed_on_all_the_same(tmp_path: Path) -> None:
+    noise = b"data: {not json}\n\n"
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\xff no json")
+        writer.write(HEAD + chunk(noise) + DONE)
+        await writer.drain()
+
+    (status, (body, _)), recording = during(script, tmp_path, lambda r: post(r, b"\xff no json"))
+    assert (status, body) == (200, noise + b"data: [DONE]\n\n")
+    assert recording.rows[0].error_kind == "malformed"
+
+
+HOSTILE = [
+    b"", b"null", b"[]", b'{"messages": null, "stream": true}', b'{"messages": [{}], "tools": "x"}',
+    b'{"messages": [{"role": "user", "content": "\\ud800"}], "stream": true}',
+    b'{"messages": [{"role": "user", "n": 123456789012345678901234567890}], "stream": true}',
+    b'{"messages": [], "max_tokens": 1e999, "stream": true}', b'{"prompt": [1, 2], "temperature": NaN}',
+    b'{"messages": [' + b"[" * 5000 + b"]" * 5000 + b"]}", b'{"messages": [{"a": ' + b"[" * 200 + b"]" * 200 + b"}]}",
+    b'{"messages": [{"a": ' + b"[" * 950 + b"]" * 950 + b"}]}", b'{"prompt": ' + b"[" * 1000 + b"]" * 1000 + b"}",
+    json.dumps({"messages": [{"role": "assistant", "content": "x" * 1000}] * 500, "stream": True}).encode(),
+]  # fmt: skip
+
+
+def test_no_body_of_a_client_ends_the_recording(tmp_path: Path) -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        sizes = [line for line in head.split(b"\r\n") if line.startswith(b"content-length:")]
+        await reader.readexactly(int(sizes[0].split(b":")[1]) if sizes else 0)
+        writer.write(b"".join(STREAM))
+        await writer.drain()
+
+    async def act(recording: Recording) -> list[int]:
+        return [(await post(recording, body))[0] for body in HOSTILE]
+
+    statuses, recording = during(script, tmp_path, act, keeps_text=True)
+    assert statuses == [200] * len(HOSTILE)
+    assert len(recording.rows) == len(HOSTILE)
+    assert {row.completion_tokens for row in recording.rows} == {7}
+
+
+def test_a_client_that_goes_is_recorded_as_cancelled_and_the_server_let_go(tmp_path: Path) -> None:
+    gone = asyncio.Event()
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(HEAD + text_event("x"))
+        await writer.drain()
+        while await reader.read(1000):
+            pass
+        gone.set()
+
+    async def act(recording: Recording) -> None:
+        headers = {"Authorization": f"Bearer {recording.token}"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(recording.url + CHAT, json=ASK, headers=headers) as a,
+        ):
+            await a.content.readany()
+        await asyncio.wait_for(gone.wait(), 30)
+
+    _, recording = during(script, tmp_path, act)
+    assert [row.error_kind for row in recording.rows] == ["cancelled"]
+
+
+def test_kept_text_is_private_and_replayed_as_sessions(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> None:
+        first = [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}]
+        again = [*first, {"role": "assistant", "content": "one two "}, {"role": "user", "content": "b"}]
+        for messages in (first, again, [{"role": "user", "content": "other"}]):
+            await post(recording, {**ASK, "messages": messages, "tools": [{"type": "function"}]})
+            await recording.recorder.ended.join()
+
+    _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True)
+    kept = recording.recorder.kept
+    assert kept is not None
+    path = kept.path
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    long, short = read_sessions(str(path))
+    assert [m["content"] for m in long.messages] == ["s", "a", "one two ", "b", "one two"]
+    assert long.tools == [{"type": "function"}] and len(long.think_s) == 2 and long.think_s[0] == 0.0
+    assert [m["role"] for m in short.messages] == ["user", "assistant"]
+
+
+def test_kept_text_has_a_bound(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> None:
+        for word in ("a" * 500, "b" * 500):
+            await post(recording, {**ASK, "messages": [{"role": "user", "content": word}]})
+
+    _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True, text_bytes=800)
+    kept = recording.recorder.kept
+    assert kept is not None and kept.left_out == 1
+    assert len(read_sessions(str(kept.path))) == 1
+
+
+def test_requests_have_a_limit(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> list[int]:
+        return [(await post(recording))[0] for _ in range(3)]
+
+    statuses, _ = during(sends(*STREAM), tmp_path, act, requests=2)
+    assert statuses == [200, 200, 429]
+
+
+def test_a_run_has_one_recorder_and_a_port_one_owner(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with only_one(lock), pytest.raises(RecorderBusyError, match="Another recorder"), only_one(lock):
+        pass
+    with only_one(tmp_path / "lock"), listening(0) as sock:
+        sock.listen()
+        with pytest.raises(RecorderBusyError, match="Cannot listen on port"), listening(sock.getsockname()[1]):
+            pass
+
+
+@pytest.mark.engine
+def test_a_real_server_behind_it_counts_what_is_recorded(demo_server: DemoServer, tmp_path: Path) -> None:
+    before = demo_server.counters()["tokens_predicted_total"]
+
+    async def run() -> Recording:
+        async with recorder_of(demo_server.base_url, tmp_path) as recording:
+            asked = {**ASK, "max_tokens": 30, "stream_options": {"include_usage": True}}
+            answers = await asyncio.gather(*(post(recording, asked) for _ in range(3)))
+            assert {status for status, _ in answers} == {200}
+        return recording
+
+    rows = asyncio.run(run()).rows
+    assert sum(row.completion_tokens or 0 for row in rows) == demo_server.counters()["tokens_predicted_total"] - before
+    assert sorted(row.sequence or 0 for row in rows) == [0, 1, 2]

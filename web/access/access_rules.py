@@ -1,0 +1,56 @@
+"""The rules of the gate: its secrets, the names by which Pitwall is reached, the cookies' names."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import socket
+from dataclasses import dataclass, field
+
+from settings import Settings
+from web.access.addresses import origin_of
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the gate goes by: the token of this start, the signing secret, and the names we are reached by."""
+
+    secret: bytes = field(repr=False)
+    cookie_name: str
+    hosts: frozenset[str]
+    any_address: bool = False  # listens on every interface: any IP literal may name us
+    public_origin: str | None = None
+    base_path: str = ""
+    url: str = ""  # where we are reached, for links
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+    def cookie(self, kind: str, is_https: bool) -> str:
+        """The name of the cookie of a sign-in ('') or of a share; by TLS it is bound to this very host name."""
+        return ("__Host-" if is_https else "") + self.cookie_name + kind
+
+
+def access_for(settings: Settings, secret: bytes, base_path: str = "") -> Access:
+    """The access rules that these settings mean, with a fresh operator token."""
+    public = settings.public_url
+    wildcard = settings.host in {"0.0.0.0", "::"}
+    hosts = {*LOOPBACK_NAMES, settings.host.lower()}
+    if wildcard:
+        hosts |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+    if public and public.host:
+        hosts.add(public.host.strip("[]").lower())
+    return Access(
+        secret=secret,
+        cookie_name=f"pitwall-{folder_id(secret)}",
+        hosts=frozenset(hosts),
+        any_address=wildcard,
+        public_origin=origin_of(str(public)) if public else None,
+        base_path=base_path,
+        url=settings.url_under(base_path),
+    )
+
+
+def folder_id(secret: bytes) -> str:
+    """What tells this data folder from others, so that two Pitwalls of one host name keep their cookies apart."""
+    return hashlib.sha256(b"cookie " + secret).hexdigest()[:12]

@@ -1,0 +1,70 @@
+"""What Explore draws, as it is chosen on the page; the address keeps all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from storage.ask.explore_queries import ARM, METRICS, POINT_FIELDS, STARTED, Metric, View
+from storage.ask.run_fields import FIELDS
+from web.kept import choose_one, kept_one
+
+PAGE = "explore"
+WIDTH_PX = 230
+SCATTER, LINE, DISTRIBUTION, HEAT = "scatter", "line", "distribution", "heat"
+KINDS = {SCATTER: "Points", LINE: "Line over a field", DISTRIBUTION: "Distribution", HEAT: "Heat map"}
+RUNS, ARMS = "run", "arm"
+EACH = {RUNS: "A point a run", ARMS: "A point an arm, with intervals"}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is drawn and how. `color` of a heat map is the field of its rows."""
+
+    kind: str
+    view: View
+    by_arm: bool
+    titles: Mapping[str, str]  # of everything that can be chosen
+
+    @property
+    def is_mean(self) -> bool:
+        return self.kind in (LINE, HEAT) or (self.kind == SCATTER and self.by_arm)
+
+
+def choose(results: Mapping[str, Metric]) -> Chosen:
+    """The widgets, in two rows."""
+    kind = _segments("draw", KINDS, SCATTER)
+    metrics = {name: metric.title for name, metric in {**METRICS, **results}.items()}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        y = choose_one("Colour of a cell" if kind == HEAT else "Up", "y", PAGE, metrics, "stream", WIDTH_PX)
+        fields = _fields(y in results)
+        across = {**fields, **metrics} if kind == SCATTER else fields
+        x = choose_one("Across", "x", PAGE, across, "k", WIDTH_PX)
+        colors = fields if x not in results else _fields(True)
+        nothing = {} if kind == HEAT else {"": "one"}
+        label = "Rows" if kind == HEAT else "Colour"
+        color = choose_one(label, "color", PAGE, {**nothing, **colors}, "quantization", WIDTH_PX)
+        each = choose_one("Each", "each", PAGE, EACH, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
+    return Chosen(kind, View(y, x, color), each == ARMS, {**fields, **colors, **metrics})
+
+
+def _fields(has_points: bool) -> dict[str, str]:
+    """What runs are told apart by; the fields of a load's points where there are such."""
+    of_points = {name: title for name, (title, _) in POINT_FIELDS.items()} if has_points else {}
+    return {**{name: field.title for name, field in FIELDS.items()}, ARM: "Arm", STARTED: "Start", **of_points}
+
+
+def _segments(name: str, options: Mapping[str, str], default: str) -> str:
+    kept = kept_one(name, f"{PAGE}-{name}", list(options), default)
+    kept.take()
+    chosen = st.segmented_control(
+        "Draw",
+        list(options),
+        key=kept.key,
+        format_func=options.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+    )
+    return kept.keep(str(chosen))

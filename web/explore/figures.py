@@ -1,0 +1,157 @@
+"""The charts of Explore: points, lines over a field, distributions and heat maps, with the look of the still pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from analysis.marks import Mark
+from web.charts import ground, is_phone, plain, styled
+from web.explore.choices import DISTRIBUTION, LINE, Chosen
+from web.theme import EXCLUDED, RUN_COLORS, TEXT, run_color, three_digits
+
+HEIGHT_PX = 520
+MOST_COLORS = len(RUN_COLORS["light"])
+OTHERS = "others"
+
+
+def figure_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
+    """Points, a line or boxes for each colour. Each point carries the ids of its runs."""
+    on, figure = ground(), go.Figure()
+    for place, (color, mine) in enumerate(_by_color(marks).items()):
+        shade = EXCLUDED[on] if color == OTHERS else run_color(place, on)
+        add = {DISTRIBUTION: _add_boxes, LINE: _add_line}.get(chosen.kind, _add_points)
+        add(figure, mine, plain(color), shade)
+    return _laid_out(figure, chosen, legend=bool(chosen.view.color))
+
+
+def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
+    """A cell for each pair of values; an empty cell is one of which no run is known."""
+    xs, ys = _ordered(mark.x for mark in marks), _ordered(mark.color for mark in marks)
+    by_place = {(str(mark.color), str(mark.x)): mark for mark in marks}
+    cells = [[by_place.get((str(y), str(x))) for x in xs] for y in ys]
+    on = ground()
+    figure = go.Figure(
+        go.Heatmap(
+            x=[plain(str(x)) for x in xs],
+            y=[plain(str(y)) for y in ys],
+            z=[[mark and mark.y for mark in row] for row in cells],
+            text=[[f"{three_digits(mark.y)}<br>{_starts(mark)}" if mark else "" for mark in row] for row in cells],
+            texttemplate="%{text}",
+            hovertemplate="%{x}, %{y}: %{text}<extra></extra>",
+            hoverongaps=False,
+            colorscale="Cividis",
+            showscale=not is_phone(),  # each cell says its number
+            colorbar={"title": {"text": plain(chosen.titles[chosen.view.y])}},
+        )
+    )
+    _laid_out(figure, chosen, legend=False)
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(
+        type="category", title={"text": plain(chosen.titles[chosen.view.color])}, rangemode="normal", automargin=True
+    )
+    figure.update_layout(font={"color": TEXT[on]})
+    return figure
+
+
+def _by_color(marks: Sequence[Mark]) -> dict[str, list[Mark]]:
+    """The marks of each colour; where there are more colours than the eye tells apart, the rarest are 'others'."""
+    counts = Counter(mark.color for mark in marks)
+    most = {color for color, _ in counts.most_common(MOST_COLORS - (len(counts) > MOST_COLORS))}
+    found: dict[str, list[Mark]] = {}
+    for color in _ordered(counts):
+        for mark in (one for one in marks if one.color == color):
+            found.setdefault(color if color in most else OTHERS, []).append(mark)
+    return found
+
+
+def _ordered(values: Any) -> list[Any]:
+    """Each once, numbers by size and before texts."""
+    return sorted(dict.fromkeys(values), key=_by_size)
+
+
+def _by_size(value: Any) -> tuple[int, float, str]:
+    try:
+        return 0, float(value), ""
+    except (TypeError, ValueError):
+        return 1, 0.0, str(value)
+
+
+def _add_points(figure: go.Figure, marks: Sequence[Mark], name: str, color: str) -> None:
+    marker = {"color": color, "size": 10, "opacity": 0.85}
+    figure.add_scatter(mode="markers", marker=marker, error_x=_bars(marks, "x"), **_common(marks, name, color))
+
+
+def _add_line(figure: go.Figure, marks: Sequence[Mark], name: str, color: str) -> None:
+    marks = sorted(marks, key=lambda mark: _by_size(mark.x))
+    style = {"line": {"color": color, "width": 2}, "marker": {"color": color, "size": 8}}
+    figure.add_scatter(mode="lines+markers", **style, **_common(marks, name, color))
+
+
+def _add_boxes(figure: go.Figure, marks: Sequence[Mark], name: str, color: str) -> None:
+    figure.add_box(
+        x=_texts(marks), y=[mark.y for mark in marks], name=name, boxpoints="all", jitter=0.5, pointpos=0,
+        marker={"color": color, "size": 6}, line={"color": color}, customdata=[list(mark.run_ids) for mark in marks],
+        hovertext=[_words(mark) for mark in marks], hoverinfo="text",
+    )  # fmt: skip
+
+
+def _common(marks: Sequence[Mark], name: str, color: str) -> dict[str, Any]:
+    return {
+        "x": _texts(marks),
+        "y": [mark.y for mark in marks],
+        "name": name,
+        "customdata": [list(mark.run_ids) for mark in marks],
+        "hovertext": [_words(mark) for mark in marks],
+        "hoverinfo": "text",
+        "error_y": _bars(marks, "y"),
+    }
+
+
+def _texts(marks: Sequence[Mark]) -> list[Any]:
+    return [plain(mark.x) if isinstance(mark.x, str) else mark.x for mark in marks]
+
+
+def _bars(marks: Sequence[Mark], axis: str) -> dict[str, Any]:
+    """The interval of each mark; none where there is none."""
+    told = [(getattr(mark, f"{axis}_interval"), getattr(mark, axis)) for mark in marks]
+    up = [interval[1] - at if interval else None for interval, at in told]
+    down = [at - interval[0] if interval else None for interval, at in told]
+    return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.5}
+
+
+def _words(mark: Mark) -> str:
+    """What a point says when it is pointed at."""
+    interval = mark.y_interval
+    words = [three_digits(mark.y) + (f" ({' to '.join(map(three_digits, interval))})" if interval else "")]
+    words += (
+        []
+        if isinstance(mark.x, str) and not mark.x
+        else [f"at {mark.x if isinstance(mark.x, str) else _short(mark.x)}"]
+    )
+    return plain(f"{mark.name}: {' '.join(words)}" + (f", {_starts(mark)}" if len(mark.run_ids) > 1 else ""))
+
+
+def _short(value: Any) -> str:
+    return three_digits(float(value)) if isinstance(value, int | float) else f"{value:%d %b %Y %H:%M}"
+
+
+def _starts(mark: Mark) -> str:
+    return f"{mark.starts} start{'s' * (mark.starts != 1)}"
+
+
+def _laid_out(figure: go.Figure, chosen: Chosen, legend: bool) -> go.Figure:
+    titles: Mapping[str, str] = chosen.titles
+    axis: dict[str, Any] = {"title": {"text": plain(titles[chosen.view.x])}}
+    if chosen.kind == DISTRIBUTION:
+        axis["type"] = "category"
+    styled(figure, "", ground(), axis, legend)
+    figure.update_layout(height=HEIGHT_PX, margin={"t": 12}, yaxis={"title": {"text": plain(titles[chosen.view.y])}})
+    names: dict[str, Any] = {"title": {"text": plain(titles.get(chosen.view.color, ""))}}
+    if is_phone():
+        names |= {"orientation": "h", "y": -0.2}  # below, for beside it there is no room for the chart
+    figure.update_layout(clickmode="event+select", boxmode="group", legend=names)
+    return figure

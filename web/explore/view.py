@@ -1,0 +1,163 @@
+"""One view of Explore: what is asked, what of it can be drawn, the chart, and what a click on it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from analysis.marks import Mark, Point, single, together
+from reports.facts import processes_of
+from reports.formulas import formulas
+from reports.run_arms import run_arms
+from storage.ask.explore_queries import ARM, LINE, METRICS, MOST_ROWS, Metric, ask_view, explore_sql
+from storage.ask.run_fields import NOT_STATED
+from storage.ask.run_queries import RunFilter, kept_lines, runs_of
+from web import markup, places
+from web.charts import plot_config
+from web.context import services
+from web.explore.choices import HEAT, SCATTER, Chosen
+from web.explore.figures import figure_of, heat_of
+from web.machines.machine_titles import machine_titles
+from web.words import why
+
+Row = Mapping[str, Any]
+MOST_NAMED, MOST_COMPARED = 12, 8
+ABOUT_MEANS = (
+    "Each mark is the geometric mean of server starts with its 95 % interval by Student's t; one start has no "
+    "interval. Nothing is ranked here: Compare asks whether two arms may be held against each other."
+)
+WAITS = "what the list of runs says of it is not computed yet, look again in a minute"
+OF_ARMS = " SQL knows no arms: the question has the name of each run in their place."
+
+
+def show_view(wanted: RunFilter, chosen: Chosen, results: Mapping[str, Metric]) -> None:
+    """The chart with everything that is to be said of it."""
+    sql = explore_sql(wanted, chosen.view, {**METRICS, **results})
+    rows = ask_view(services().store, sql)
+    if not rows:
+        st.info("No run is like that.")
+        return
+    known = [row for row in rows if row["x"] is not None and row["y"] is not None]
+    if known:
+        _chart(_marks(known, chosen), chosen)
+    else:
+        st.info("Nothing can be drawn: no run of these has both numbers.")
+    _tell_unknown(rows, chosen)
+    _show_sql(sql, rows, chosen)
+
+
+def _chart(marks: Sequence[Mark], chosen: Chosen) -> None:
+    words = f"{chosen.titles[chosen.view.y]} by {chosen.titles[chosen.view.x]}"
+    if chosen.kind == HEAT:
+        st.plotly_chart(heat_of(marks, chosen), key="explore-heat", theme=None, config=plot_config(), alt=words)
+        return
+    key = f"explore-{chosen.kind}"
+    figure = figure_of(marks, chosen)
+    event = st.plotly_chart(
+        figure, key=key, theme=None, config=plot_config(), on_select="rerun", selection_mode="points", alt=words
+    )
+    pressed = [run_id for point in event["selection"]["points"] for run_id in _ids(point.get("customdata"))]
+    if pressed:
+        _open(list(dict.fromkeys(pressed)))
+
+
+def _ids(told: Any) -> list[str]:
+    """The runs of a point, as Plotly hands them back: a list, or one alone."""
+    return [str(one) for one in told] if isinstance(told, list | tuple) else [str(told)] if told else []
+
+
+def _open(run_ids: Sequence[str]) -> None:
+    """A run on its page, several beside each other."""
+    page = places.RUN if len(run_ids) == 1 else places.COMPARE
+    st.switch_page(page, query_params={"run": list(run_ids)[:MOST_COMPARED]})
+
+
+def _marks(rows: Sequence[Row], chosen: Chosen) -> list[Mark]:
+    store = services().store
+    runs = runs_of(store, list(dict.fromkeys(row["run_id"] for row in rows)))
+    needs_arms = chosen.by_arm or ARM in (chosen.view.x, chosen.view.color)
+    arms = {run.run_id: arm for arm in (run_arms(store, runs) if needs_arms else ()) for run in arm.runs}
+    titles = machine_titles(store)
+    points = [_point(row, chosen, {one: arm.name for one, arm in arms.items()}, titles) for row in rows]
+    if not chosen.is_mean:
+        return single(points)
+    processes = processes_of(store, runs)
+    if chosen.kind != SCATTER:
+        return together(points, lambda one: (str(one.x), one.color), lambda one: one.color, processes, False)
+    averages = all(isinstance(row["x"], int | float) for row in rows)
+    at = {id(point): row["point"] for point, row in zip(points, rows, strict=True)}
+
+    def key(point: Point) -> tuple[object, ...]:
+        return arms[point.run_id].key, point.color, at[id(point)], None if averages else str(point.x)
+
+    return together(points, key, lambda one: arms[one.run_id].name, processes, averages)
+
+
+def _point(row: Row, chosen: Chosen, arms: Mapping[str, str], machines: Mapping[str, str]) -> Point:
+    """With the arm, and the name of a machine, in the place of what SQL says of them."""
+
+    def said(name: str, value: Any) -> Any:
+        if name == ARM:
+            return arms[row["run_id"]]
+        return machines.get(value, value) if name == "machine" else value
+
+    color = said(chosen.view.color, row["color"]) if chosen.view.color else ""
+    x = said(chosen.view.x, row["x"])
+    return Point(row["run_id"], row["name"], x, float(row["y"]), str(NOT_STATED if color is None else color))
+
+
+def _tell_unknown(rows: Sequence[Row], chosen: Chosen) -> None:
+    """How many of the runs are not drawn, which and of what: nothing unknown is a zero."""
+    names = {row["run_id"]: row["name"] for row in rows}
+    drawn = {row["run_id"] for row in rows if row["x"] is not None and row["y"] is not None}
+    left_out = [run_id for run_id in names if run_id not in drawn]
+    cut = f" Only the first {MOST_ROWS:,} points were asked for." if len(rows) == MOST_ROWS else ""
+    means = f" {ABOUT_MEANS}" if chosen.is_mean else " A click on a point opens its run."
+    why_not = (
+        f" Not drawn: {len(left_out):,}, for it is not known: {_lacking(rows, drawn, chosen)}." if left_out else ""
+    )
+    st.caption(markup.markdown_text(f"{len(drawn):,} of {len(names):,} runs are drawn.{why_not}{cut}{means}"))
+    if left_out:
+        st.html(_names(left_out, names, chosen))
+
+
+def _lacking(rows: Sequence[Row], drawn: set[str], chosen: Chosen) -> str:
+    """'Stream, tok/s of 2 runs; Draft length k of 1 run', of those that are not drawn."""
+    words = []
+    for axis in ("y", "x"):
+        ids = {row["run_id"] for row in rows if row[axis] is None} - drawn
+        words += (
+            [f"{chosen.titles[getattr(chosen.view, axis)]} of {len(ids):,} run{'s' * (len(ids) != 1)}"] if ids else []
+        )
+    return "; ".join(words)
+
+
+def _names(run_ids: Sequence[str], names: Mapping[str, str], chosen: Chosen) -> str:
+    """Links to the runs that are not drawn, as markup; each says why, as far as the list of runs knows it."""
+    shown = run_ids[:MOST_NAMED]
+    lines = kept_lines(services().store, shown, formulas()) if _is_of_lines(chosen) else {}
+    waits = WAITS if _is_of_lines(chosen) else ""
+    told = {run_id: why(lines[run_id].reason) or "" if run_id in lines else waits for run_id in shown}
+    links = [
+        f'<a href="{markup.run_link("run", [one])}" target="_self" title="{markup.text(told[one])}">'
+        f"{markup.text(names[one])}</a>"
+        for one in shown
+    ]
+    more = f" and {len(run_ids) - MOST_NAMED:,} more" if len(run_ids) > MOST_NAMED else ""
+    waiting = sum(words == WAITS for words in told.values())
+    later = f" {waiting:,} of these: {WAITS}." if waiting else ""
+    return f'<p class="pw-muted pw-links">Not drawn: {", ".join(links)}{more}.{later}</p>'
+
+
+def _is_of_lines(chosen: Chosen) -> bool:
+    return any(one in METRICS and METRICS[one].source == LINE for one in (chosen.view.x, chosen.view.y))
+
+
+def _show_sql(sql: str, rows: Sequence[Row], chosen: Chosen) -> None:
+    with st.popover("Show the SQL", icon=":material/code:"):
+        st.code(sql, language="sql", wrap_lines=True)
+        note = OF_ARMS if chosen.by_arm or ARM in (chosen.view.x, chosen.view.color) else ""
+        st.caption(f"{len(rows):,} rows, a row a run or a point of its loads.{note}")
+        st.page_link(places.SQL, label="Open on the SQL page", query_params={"sql": sql})

@@ -1,0 +1,98 @@
+"""Runs of other machines on the pages, where a lake is configured; for the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from domain import Run
+from errors import PitwallError
+from storage.ask import run_queries
+from storage.ask.queries import Asked
+from storage.ask.run_queries import RunFilter
+from web.actions import is_operator
+from web.context import services
+from web.markup import markdown_text
+
+SCOPE, ALL = "machines", "all"
+OF_ANOTHER = (
+    "Of another machine, read from the lake: it is repeated, shared and annotated on the Pitwall that measured it."
+)
+SCOPES = {"mine": "This Pitwall", ALL: "All machines"}
+
+
+def reads_fleet() -> bool:
+    """Whether whoever looks may see other machines' runs."""
+    fleet = services().fleet
+    return is_operator() and fleet is not None and fleet.is_configured
+
+
+def asked_about(runs: Sequence[Run], with_earlier: bool = False) -> Asked:
+    """What answers about these runs: this store, or a copy from the lake; the page stops where it does not answer."""
+    fleet = services().fleet
+    if fleet is None or not reads_fleet():
+        return services().store
+    try:
+        return fleet.asked_about([run.id for run in runs], with_earlier)
+    except PitwallError as error:
+        st.error(f"The lake does not answer: {markdown_text(str(error))}")
+        st.stop()
+
+
+def away_runs(run_ids: Sequence[str]) -> list[Run]:
+    """Those of these runs that this store does not have; none, and a sentence, where the lake does not answer."""
+    fleet = services().fleet
+    away = _not_here(run_ids)
+    if fleet is None or not away or not reads_fleet():
+        return []
+    try:
+        return fleet.runs_of(away)
+    except PitwallError as error:
+        st.warning(f"The lake does not answer: {markdown_text(str(error))}")
+        return []
+
+
+def away_ids(runs: Sequence[Run]) -> set[str]:
+    """The ids of those of the runs that this store does not have."""
+    return set(_not_here([run.id for run in runs])) if reads_fleet() else set()
+
+
+def _not_here(run_ids: Sequence[str]) -> list[str]:
+    here = {run.id for run in services().store.runs_of(run_ids)}
+    return [run_id for run_id in run_ids if run_id not in here]
+
+
+def newest_of_all(most: int) -> list[Run]:
+    """The newest runs of all machines that have ended; none where the lake does not answer."""
+    fleet = services().fleet
+    try:
+        return run_queries.find_runs(fleet, RunFilter(), most) if fleet else []
+    except PitwallError as error:
+        st.warning(f"The lake does not answer: {markdown_text(str(error))}")
+        return []
+
+
+def scope_asked() -> Asked:
+    """Whose runs a list shows: this store's or all machines', by a switch where there is a lake; in the address."""
+    fleet = services().fleet
+    if fleet is None or not reads_fleet():
+        return services().store
+    now = st.query_params.get(SCOPE, "mine")
+    chosen = st.segmented_control(
+        "Runs of", list(SCOPES), default=now if now in SCOPES else "mine", format_func=SCOPES.__getitem__, key="scope"
+    )
+    if chosen != ALL:
+        st.query_params.pop(SCOPE, None)
+        return services().store
+    st.query_params[SCOPE] = ALL
+    return fleet if _answers(fleet) else services().store
+
+
+def _answers(fleet: Asked) -> bool:
+    try:
+        run_queries.run_choices(fleet)
+    except PitwallError as error:
+        st.warning(f"The lake does not answer, so these are this Pitwall's runs: {markdown_text(str(error))}")
+        return False
+    return True

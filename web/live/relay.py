@@ -1,0 +1,295 @@
+"""Live runs of other Pitwalls: each is subscribed once, its frames are checked and passed on to all who watch it.
+
+What a peer does costs its own runs alone: each peer is asked by a task of its own, each run carried by one, and every
+wait is bounded. Where nothing comes, the run's watchers are told so: {"type": "away", "run": ID, "reason": "..."}.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import ssl
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol, Self
+from urllib.parse import quote
+
+from pydantic import BaseModel, Field, ValidationError
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus, WebSocketException
+
+from errors import PitwallError
+from machine.bounded_http import BoundedHttp, ReadLimits
+from web.live.foreign_frames import believed
+from web.live.peers import MOST_PEERS, Peer, PeerBook
+from web.live.protocol import encode
+
+LOOK_EVERY_S = 5.0
+LIMITS = ReadLimits(body_bytes=256 << 10, total_s=5.0)
+MOST_RUNS = 200  # of one peer
+MOST_SEEN = 2_000  # those that have ended among them
+OPEN_S = 5.0
+SILENT_S = 13.0  # more than two beats
+MOST_FRAME_BYTES = 8 << 20
+PAUSES_S = (0.5, 30.0)
+OF_RUNS = {"snapshot", "backfill", "delta", "gone"}
+WHOLE = {"snapshot", "gone"}
+OF_THE_LINE = {"hello", "beat"}
+STRANGE = "it sends what this Pitwall does not understand"
+
+
+class Watcher(Protocol):
+    """Who is given frames, at once and without waiting."""
+
+    def offer(self, message: str) -> None: ...
+
+
+class RemoteRun(BaseModel):
+    """A live run of a peer, as that names it."""
+
+    id: Annotated[str, Field(pattern=r"^[\w-]{1,64}$")]
+    name: Annotated[str, Field(max_length=300)]
+    state: Annotated[str, Field(max_length=20)]
+    peer: str = ""
+    url: str = ""  # of its page there
+
+
+class _Told(BaseModel):
+    runs: Annotated[list[RemoteRun], Field(max_length=MOST_RUNS)]
+
+
+class _StrangeError(PitwallError):
+    """A frame that none of ours would send."""
+
+
+class _Straight(connect):
+    """A WebSocket that is led nowhere else: the token is for this address."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
+@dataclass(eq=False)
+class _Lane:
+    """One run that is carried."""
+
+    peer: Peer
+    run_id: str
+    watchers: set[Watcher] = field(default_factory=set)
+    waiting: set[Watcher] = field(default_factory=set)  # for a snapshot, without which the rest means nothing
+    again: asyncio.Event = field(default_factory=asyncio.Event)  # somebody has joined and needs a snapshot
+    task: asyncio.Task[None] | None = None
+
+    def offer(self, text: str, kind: str) -> None:
+        if kind in WHOLE:
+            self.watchers |= self.waiting
+            self.waiting.clear()
+        for watcher in self.watchers | (self.waiting if kind == "away" else set()):
+            watcher.offer(text)
+
+
+class Elsewhere:
+    """`async with` beside the hub. Used by the event loop's thread; `runs` and `troubles` by any."""
+
+    def __init__(self, peers: PeerBook, clock: Callable[[], float] = time.time) -> None:
+        self._peers = peers
+        self._clock = clock
+        self._found: dict[str, list[RemoteRun]] = {}
+        self._troubles: dict[str, str] = {}
+        self._seen: dict[str, tuple[Peer, RemoteRun]] = {}  # by run id, where and as it was seen last
+        self._lanes: dict[str, _Lane] = {}
+        self._lookers: dict[Peer, asyncio.Task[None]] = {}
+        self._threads = ThreadPoolExecutor(MOST_PEERS, thread_name_prefix="peer-look")
+        self._watching: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._watching = asyncio.create_task(self._watch(), name="peers")
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        tasks = [self._watching, *self._lookers.values(), *(lane.task for lane in self._lanes.values())]
+        for task in tasks:
+            if task is not None:
+                task.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def runs(self) -> list[RemoteRun]:
+        """The live runs of all peers that answer."""
+        return [run for runs in self._found.copy().values() for run in runs]
+
+    def troubles(self) -> dict[str, str]:
+        """Peer -> why its runs are not known."""
+        return dict(self._troubles)
+
+    def named(self, run_id: str) -> RemoteRun:
+        """A run as it was seen last; raises KeyError for one that `knows` does not."""
+        return self._seen[run_id][1]
+
+    def knows(self, run_id: str) -> bool:
+        return run_id in self._seen
+
+    def join(self, run_id: str, watcher: Watcher) -> None:
+        """Carry this run for one more; a snapshot comes first."""
+        lane = self._lanes.get(run_id)
+        if lane is None:
+            lane = self._lanes[run_id] = _Lane(self._seen[run_id][0], run_id)
+            lane.task = asyncio.create_task(self._carry(lane), name=f"relay-{run_id}")
+        lane.waiting.add(watcher)
+        lane.again.set()
+
+    def leave(self, watcher: Watcher) -> None:
+        """What nobody watches is carried no longer."""
+        for lane in list(self._lanes.values()):
+            lane.watchers.discard(watcher)
+            lane.waiting.discard(watcher)
+            if not lane.watchers | lane.waiting:
+                del self._lanes[lane.run_id]
+                if lane.task:
+                    lane.task.cancel()
+
+    async def _watch(self) -> None:
+        """A looker for each peer that is confirmed, and none for others."""
+        while True:
+            peers = set(await asyncio.to_thread(self._peers.all))
+            for gone in self._lookers.keys() - peers:
+                self._lookers.pop(gone).cancel()
+                self._forget(gone)
+            for new in peers - self._lookers.keys():
+                self._lookers[new] = asyncio.create_task(self._look_on(new), name=f"peer-{new.name}")
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    def _forget(self, peer: Peer) -> None:
+        self._found.pop(peer.name, None)
+        self._troubles.pop(peer.name, None)
+        self._seen = {run_id: seen for run_id, seen in self._seen.items() if seen[0] != peer}
+        for lane in [lane for lane in self._lanes.values() if lane.peer == peer]:
+            del self._lanes[lane.run_id]
+            if lane.task:
+                lane.task.cancel()
+            lane.offer(_away(self._clock(), lane.run_id, f"{peer.name} is no longer watched"), "away")
+
+    async def _look_on(self, peer: Peer) -> None:
+        while True:
+            try:
+                loop = asyncio.get_running_loop()
+                runs = await loop.run_in_executor(self._threads, runs_of, peer)
+                self._note(peer, runs)
+            except (PitwallError, OSError) as trouble:
+                self._found.pop(peer.name, None)
+                self._troubles[peer.name] = str(trouble)
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    def _note(self, peer: Peer, runs: list[RemoteRun]) -> None:
+        """What a peer says is live there; of a run that another one named first, it is not believed."""
+        others = {run.id for name, of_it in self._found.items() if name != peer.name for run in of_it}
+        own = [run for run in runs if run.id not in others]
+        self._found[peer.name] = own
+        named = {run.id: (peer, run) for run in own}
+        before = [(run_id, seen) for run_id, seen in self._seen.items() if run_id not in named]
+        self._seen = dict([*before, *named.items()][-MOST_SEEN:])
+        self._troubles.pop(peer.name, None)
+
+    async def _carry(self, lane: _Lane) -> None:
+        pause_s, longest_s = PAUSES_S
+        while True:
+            lane.again.clear()
+            try:
+                async with self._opened(lane) as socket:
+                    await socket.send("{}")
+                    while text := await _next(socket, lane):
+                        pause_s = PAUSES_S[0]
+                        if kind := _kind_of_run(text, lane.run_id):
+                            lane.offer(_believed(text), kind)
+                continue  # somebody has joined
+            except (OSError, TimeoutError, WebSocketException, _StrangeError) as trouble:
+                reason = f"{lane.peer.name}: {_words(trouble)}"
+            lane.offer(_away(self._clock(), lane.run_id, reason), "away")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(lane.again.wait(), pause_s)
+            pause_s = min(pause_s * 2, longest_s)
+
+    def _opened(self, lane: _Lane) -> connect:
+        peer = lane.peer
+        address = f"{peer.url}/api/live?run={quote(lane.run_id)}".replace("http", "ws", 1)
+        return _Straight(
+            address,
+            additional_headers={"Authorization": f"Bearer {peer.token}"},
+            open_timeout=OPEN_S,
+            close_timeout=1.0,
+            max_size=MOST_FRAME_BYTES,
+            proxy=None,
+            ssl=ssl.create_default_context(cafile=peer.trusted) if address.startswith("wss") else None,
+        )
+
+
+def runs_of(peer: Peer) -> list[RemoteRun]:
+    """What a peer says is live there. Raises PitwallError, OSError."""
+    tls = ssl.create_default_context(cafile=peer.trusted) if peer.trusted else None
+    http = BoundedHttp(peer.url, {"Authorization": f"Bearer {peer.token}"}, connect_s=2.0, silence_s=5.0, tls=tls)
+    try:
+        answer = http.get("/api/live", LIMITS)
+    finally:
+        http.close()
+    if not answer.is_ok:
+        raise PitwallError(f"it answers {answer.status_code}")
+    try:
+        told = _Told.model_validate_json(answer.content).runs
+    except ValidationError:
+        raise PitwallError(STRANGE) from None
+    return [run.model_copy(update={"peer": peer.name, "url": f"{peer.url}/run?run={quote(run.id)}"}) for run in told]
+
+
+async def _next(socket: ClientConnection, lane: _Lane) -> str:
+    """The next frame; '' once somebody has joined. Raises TimeoutError where none comes."""
+    coming, joined = asyncio.ensure_future(socket.recv()), asyncio.ensure_future(lane.again.wait())
+    try:
+        await asyncio.wait({coming, joined}, timeout=SILENT_S, return_when=asyncio.FIRST_COMPLETED)
+        if joined.done():
+            return ""
+        if not coming.done():
+            raise TimeoutError
+        text = coming.result()
+    finally:
+        joined.cancel()
+        coming.cancel()
+    if not isinstance(text, str):
+        raise _StrangeError(STRANGE)
+    return text
+
+
+def _kind_of_run(text: str, run_id: str) -> str:
+    """The kind of a frame that is to be passed on, else ''. Raises _StrangeError for another run's, or none of ours."""
+    try:
+        said: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _StrangeError(STRANGE) from None
+    kind = said.get("type") if isinstance(said, dict) else None
+    if kind in OF_THE_LINE:
+        return ""
+    if kind not in OF_RUNS or said.get("run") != run_id:
+        raise _StrangeError(STRANGE)
+    return str(kind)
+
+
+def _believed(text: str) -> str:
+    try:
+        return believed(text)
+    except ValueError:
+        raise _StrangeError(STRANGE) from None
+
+
+def _words(trouble: Exception) -> str:
+    if isinstance(trouble, TimeoutError):
+        return "nothing comes from it"
+    if isinstance(trouble, InvalidStatus):
+        return f"it refuses with status {trouble.response.status_code}"
+    if isinstance(trouble, WebSocketException):
+        return "it has closed the line"
+    return str(trouble) if isinstance(trouble, _StrangeError) else "it does not answer"
+
+
+def _away(now_s: float, run_id: str, reason: str) -> str:
+    return encode("away", now_s, run=run_id, reason=reason)

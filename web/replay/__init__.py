@@ -1,0 +1,1 @@
+"""Finished runs played again side by side."""

@@ -1,0 +1,92 @@
+"""What is looked for among the runs that have ended; the address keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+import streamlit as st
+
+from domain import utc_now
+from storage.ask.run_queries import RunChoices, RunFilter
+from web.kept import choose_one, choose_some, kept_text
+from web.launch.load_choice import workload_title
+from workloads import REGISTRY
+
+NAMES = {
+    "engine": "Engine",
+    "workload": "Workload",
+    "kind": "Kind",
+    "state": "State",
+    "tag": "Tag",
+    "mark": "Marked",
+    "machine": "Machine",
+}
+STATES = ("finished", "failed")
+MARKS = ("starred", "archived")
+FIND_PX, CHOICE_PX = 300, 144
+DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+STARTED = {
+    "": "any time",
+    "day": "last 24 hours",
+    "week": "last 7 days",
+    "month": "last 30 days",
+    "year": "last 365 days",
+}
+ORDERS = {
+    "newest": "Newest first",
+    "stream": "Stream, tok/s",
+    "output": "Output, tok/s",
+    "typical": "Typical, tok/s",
+    "peak": "Peak, tok/s",
+    "acceptance": "Acceptance length",
+}
+
+
+def run_filters(
+    choices: RunChoices, machines: Mapping[str, str], page: str = "runs", has_order: bool = True
+) -> RunFilter:
+    """The widgets of `page`, in one row, in step with the address. `machines`: id -> title."""
+    with st.container(horizontal=True):  # two side by side on a phone
+        words = _words(page)
+        chosen = {name: _some(name, options, page) for name, options in _options(choices, machines).items()}
+        started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
+        order_by = choose_one("In order of", "order", page, ORDERS, "newest", CHOICE_PX) if has_order else "newest"
+    return RunFilter(
+        words=tuple(words.lower().split()),
+        engines=tuple(chosen["engine"]),
+        workloads=tuple(chosen["workload"]),
+        kinds=tuple(chosen["kind"]),
+        states=tuple(chosen["state"]),
+        tags=tuple(chosen["tag"]),
+        marks=tuple(chosen["mark"]),
+        machines=tuple(chosen.get("machine", ())),
+        since=utc_now() - timedelta(days=DAYS[started]) if started else None,
+        order_by=order_by,
+    )
+
+
+def _words(page: str) -> str:
+    kept = kept_text("find", f"{page}-find")
+    kept.take()
+    found = st.text_input("Find", key=kept.key, placeholder="name, model, flag, cause, note, tag ...", width=FIND_PX)
+    return kept.keep(found)
+
+
+def _some(name: str, options: Mapping[str, str], page: str) -> list[str]:
+    placeholder = "not archived" if name == "mark" else "all"
+    return choose_some(NAMES[name], name, page, options, placeholder, width=CHOICE_PX)
+
+
+def _options(choices: RunChoices, machines: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What each filter offers, value -> words; the machines where there are several."""
+    offered = {"engine": choices.engines, "workload": choices.workloads, "kind": choices.kinds, "state": STATES}
+    offered |= {"tag": choices.tags, "mark": MARKS}
+    if len(choices.machines) > 1:
+        offered["machine"] = choices.machines
+    words_of: dict[str, Callable[[str], str]] = {"workload": _title, "machine": lambda one: machines.get(one, one)}
+    return {name: {one: words_of.get(name, str)(one) for one in options} for name, options in offered.items()}
+
+
+def _title(workload: str) -> str:
+    return workload_title(workload) if workload in (*REGISTRY, "watch") else workload

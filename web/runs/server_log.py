@@ -1,0 +1,65 @@
+"""The server's log on the Run page: its end, or any other place of it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from collectors.logs.log_view import Place
+from domain import Run
+from web import markup
+from web.live.log_reads import LogReads
+from web.markup import markdown_text
+
+LINES = 400
+_LOGS = LogReads(limit=LINES)
+
+
+@st.fragment
+def server_log(run: Run) -> None:
+    """A piece of the log, the lines that matter marked; a place is a byte, so a log of gigabytes opens as fast."""
+    st.subheader("Server log")
+    if not run.log_path:
+        st.info("This run has no log that Pitwall can read.")
+        return
+    piece = _LOGS.ends([run], {run.id: st.session_state.get(_key(run))})[run.id]
+    if piece.place and piece.place.end - piece.place.start < piece.place.size:
+        _where(run, piece.place)
+    if piece.lines:
+        st.html(markup.log_lines(piece.lines))
+        st.caption("Access-log lines of /metrics, /health, /slots and /v1/models are left out; the file has them.")
+    elif piece.why:
+        st.warning(markdown_text(f"The log is not shown: {piece.why}."))
+    elif piece.place and piece.place.size:
+        st.info("Here the log has nothing but access-log lines of looks at the server.")
+    else:
+        st.info(f"The log is empty or gone: {run.log_path}")
+
+
+def _key(run: Run) -> str:
+    return f"log-since-{run.id}"
+
+
+def _where(run: Run, place: Place) -> None:
+    """Which part of the file is shown, and the ways to another."""
+    shown = max(place.end - place.start, 1)
+    last = max(place.size - shown, 1)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _way("Beginning", run, 0, is_off=place.start == 0)
+        _way("Earlier", run, max(place.start - shown, 0), is_off=place.start == 0)
+        _way("Later", run, place.end, is_off=place.end >= place.size)
+        _way("End", run, None, is_off=place.end >= place.size)
+        st.markdown(f"{place.start / 1e6:,.1f} to {place.end / 1e6:,.1f} of {place.size / 1e6:,.1f} MB")
+    here, key = round(100 * min(place.start / last, 1)), f"{_key(run)}-{place.start}"
+    st.slider("Place in the log", 0, 100, here, format="%d %%", key=key, on_change=_slide, args=(run, key, last))
+
+
+def _way(label: str, run: Run, since: int | None, is_off: bool) -> None:
+    st.button(label, key=f"{_key(run)}-{label}", on_click=_go, args=(run, since), disabled=is_off)
+
+
+def _go(run: Run, since: int | None) -> None:
+    st.session_state[_key(run)] = since
+
+
+def _slide(run: Run, key: str, last: int) -> None:
+    _go(run, last * st.session_state[key] // 100)

@@ -1,0 +1,38 @@
+"""What happened to a run, as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from domain import Run
+from storage.ask import queries
+from web import markup
+from web.theme import duration
+
+AFTERWARDS = timedelta(minutes=1)
+
+
+def timeline_table(run: Run, events: Sequence[queries.EventRow]) -> str:
+    """The events as markup, a row each."""
+    rows = [[_moment(run, row.ts), _event(row)] for row in told_once(events)]
+    return markup.table(["since start", ""], rows, wraps=True)
+
+
+def told_once(rows: Sequence[queries.EventRow]) -> list[queries.EventRow]:
+    """The events without the start-up facts, which the configuration shows, and without what a state says again."""
+    states = {row.text for row in rows if row.kind == "state"}
+    kept = [row for row in rows if row.kind != "startup" and not (row.kind == "phase" and row.text in states)]
+    return [row for before, row in zip([None, *kept], kept, strict=False) if before is None or before.text != row.text]
+
+
+def _moment(run: Run, ts: datetime) -> str:
+    """Since the start; of what came long after the end (an import) the date."""
+    if run.ended_at and ts > run.ended_at + AFTERWARDS:
+        return f"{ts:%d %b %Y %H:%M} UTC"
+    seconds = (ts - (run.started_at or run.created_at)).total_seconds()
+    return f"{seconds:.1f} s" if abs(seconds) < 60 else ("\u2212" if seconds < 0 else "") + duration(abs(seconds))
+
+
+def _event(row: queries.EventRow) -> str:
+    return f'<span class="pw-mark-{markup.text(row.kind)}">{markup.text(row.text)}</span>'

@@ -1,0 +1,103 @@
+// A chart as a file: PNG and SVG as it is drawn, with title and legend; CSV with the samples of the stretch shown.
+
+/** @import { ChartSpec, Page } from "../../types/live_page.js" */
+/** @import { Frame } from "./frame.js" */
+
+import { element } from "./format.js";
+import { isKnown } from "./model.js";
+
+const FORMULA = /^[=+\-@\t\r]/; // a spreadsheet would run a cell that begins so
+const [WIDTH, HEIGHT] = [1200, 500];
+
+/**
+ * The menu that stands in a chart's head.
+ * @param {ChartSpec} spec
+ * @param {Frame} frame
+ * @param {Page} page
+ */
+export function fileMenu(spec, frame, page) {
+  const menu = element("details", "lv-files");
+  const name = `pitwall-${spec.id}`;
+  const summary = element("summary", "", "Save");
+  summary.setAttribute("aria-label", `Save the chart ${spec.title}`);
+  const kinds = element("div", "lv-kinds"); // over the chart: opened, it moves nothing
+  menu.append(summary, kinds);
+  kinds.append(
+    choice("PNG", menu, () => saveImage("png", name, spec, frame)),
+    choice("SVG", menu, () => saveImage("svg", name, spec, frame)),
+    choice("CSV", menu, () => saveText(`${name}.csv`, csvOf(spec, page))),
+  );
+  return menu;
+}
+
+/**
+ * @param {string} title
+ * @param {HTMLDetailsElement} menu
+ * @param {() => void} save
+ */
+function choice(title, menu, save) {
+  const button = element("button", "", title);
+  button.type = "button";
+  button.onclick = () => {
+    menu.open = false;
+    save();
+  };
+  return button;
+}
+
+/**
+ * @param {"png" | "svg"} format
+ * @param {string} filename
+ * @param {ChartSpec} spec
+ * @param {Frame} frame
+ */
+function saveImage(format, filename, spec, frame) {
+  const { layout, data } = frame.plot;
+  const ground = getComputedStyle(frame.root.closest(".lv-live") ?? frame.root).backgroundColor;
+  const seen = new Set();
+  const traces = [...(data ?? [])].reverse().map((trace) => ({ ...trace, showlegend: seen.size < seen.add(trace.name).size })).reverse();
+  const told = { title: { text: `${spec.title} (${frame.unit.textContent})`, font: { size: 15 } }, margin: { l: 60, r: 20, t: 50, b: 40 } };
+  const whole = { ...layout, ...told, showlegend: true, legend: { orientation: "h" }, width: WIDTH, height: HEIGHT, paper_bgcolor: ground };
+  Plotly.downloadImage({ data: traces, layout: whole }, { format, filename, width: WIDTH, height: HEIGHT });
+}
+
+/**
+ * One row a sample, as it was measured: no mean, nothing left out but what lies outside the stretch.
+ * @param {ChartSpec} spec
+ * @param {Page} page
+ */
+export function csvOf(spec, page) {
+  const { view } = page;
+  const [from, to] = view.range(page.models());
+  const rows = [["run_id", "name", "time", "since_ready_s", "series", "value", "excluded"]];
+  for (const model of view.shown(page.models()).filter(isKnown)) {
+    for (const series of spec.lines) {
+      const { t, v, excluded } = model.series[series] ?? { t: [], v: [], excluded: [] };
+      t.forEach((time, index) => {
+        const x = view.toX(model, time);
+        if (x < from || x > to) return;
+        const value = v[index] === null ? "" : String(v[index]);
+        rows.push([model.id, model.meta.name, new Date(time * 1000).toISOString(), (time - model.anchor).toFixed(3), series, value, String(excluded[index])]);
+      });
+    }
+  }
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+/** @param {string} text */
+function cell(text) {
+  const safe = FORMULA.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ */
+function saveText(name, text) {
+  const link = element("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,87 @@
+// The lines of a chart: which there are, their points, and how each is drawn.
+
+/** @import { ChartSpec, KnownModel, Page } from "../../types/live_page.js" */
+/** @import { RunModel } from "./model.js" */
+/** @typedef {"excluded" | "raw" | "own"} LineKind grey beneath the run's line; faint beneath its mean; the line itself */
+/** @typedef {{ model: KnownModel, series: string, rank: number, kind: LineKind, points: number }} Line `points` of the series are drawn */
+
+import { isKnown } from "./model.js";
+import { trailingMeans } from "./smoothing.js";
+
+/** @param {Pick<Line, "model" | "series">} line */
+export function held({ model, series }) {
+  return model.series[series]?.t.length ?? 0;
+}
+
+/**
+ * What there is to draw, bottom first.
+ * @param {ChartSpec} spec
+ * @param {RunModel[]} models
+ * @param {boolean} isSmooth
+ * @returns {Line[]}
+ */
+export function linesOf(spec, models, isSmooth) {
+  return models.filter(isKnown).flatMap((model) => {
+    const lines = (/** @type {LineKind} */ kind) => spec.lines.map((series, rank) => ({ model, series, rank, kind, points: held({ model, series }) }));
+    const grey = spec.showsExcluded ? lines("excluded").slice(0, 1) : [];
+    return [...grey, ...(isSmooth && !spec.isCount ? lines("raw") : []), ...lines("own")];
+  });
+}
+
+/**
+ * @param {Line} line
+ * @param {Page} page
+ * @param {number} start the first of its points
+ */
+export function xOf({ model, series }, page, start) {
+  return (model.series[series]?.t ?? []).slice(start).map((time) => page.view.toX(model, time));
+}
+
+/**
+ * In the chart's unit.
+ * @param {Line} line
+ * @param {ChartSpec} spec
+ * @param {Page} page
+ * @param {number} start the first of its points
+ */
+export function yOf({ model, series, kind }, spec, page, start) {
+  const one = model.series[series] ?? { t: [], v: [], excluded: [] };
+  const { smoothSeconds } = page.view;
+  const hides = spec.showsExcluded && kind !== "excluded";
+  const scale = spec.scale ?? 1;
+  const value = (/** @type {number | null} */ known, /** @type {number} */ index) => (known === null || (hides && one.excluded[index]) ? null : known * scale);
+  if (kind === "own" && smoothSeconds && !spec.isCount) return trailingMeans(one.t, one.v.map(value), smoothSeconds, start);
+  return one.v.slice(start).map((known, index) => value(known, start + index));
+}
+
+/**
+ * @param {Line} line
+ * @param {ChartSpec} spec
+ * @param {Page} page
+ * @returns {Plotly.Trace}
+ */
+export function traceOf(line, spec, page) {
+  const isGhost = line.model.isFinal && page.models().some((other) => !other.isFinal);
+  return {
+    type: "scatter",
+    mode: "lines",
+    name: line.model.meta.name,
+    x: xOf(line, page, 0),
+    y: yOf(line, spec, page, 0),
+    opacity: line.kind === "raw" ? 0.3 : isGhost ? 0.6 : 1,
+    line: strokeOf(line, page, isGhost),
+    hoverinfo: "skip",
+  };
+}
+
+/**
+ * @param {Line} line
+ * @param {Page} page
+ * @param {boolean} isGhost
+ */
+function strokeOf({ model, rank, kind }, page, isGhost) {
+  const theme = page.theme();
+  if (kind === "excluded") return { color: theme.excluded, width: 1 };
+  if (kind === "raw") return { color: theme.color(model), width: 1 };
+  return { color: theme.color(model), width: rank ? 1.2 : 1.8, dash: rank ? "dot" : isGhost ? "dash" : "solid" };
+}

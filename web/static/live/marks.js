@@ -1,0 +1,59 @@
+// What happened to the runs, on the charts: thin lines in their colours, and in words beside the marked moment.
+
+/** @import { KnownModel, Page } from "../../types/live_page.js" */
+/** @import { LiveMark } from "../../types/live_protocol.js" */
+
+import { isKnown } from "./model.js";
+
+const NEAR = 0.01; // of the stretch shown: a mark so near to the moment is told
+const MOST_LINES = 120; // in a chart, each run its share
+/** @type {Map<string, (text: string) => string>} */
+const WORDS = new Map([
+  ["load", (text) => `load ${text} begins`],
+  ["load_end", (text) => `load ${text} has ended`],
+  ["phase", (text) => `phase ${text}`],
+]);
+
+/**
+ * Marks of a run: when it ended, and the newest that it was told of; on the wall clock also when it was ready, elsewhere all begin there.
+ * @param {KnownModel} model
+ * @param {boolean} onWallClock
+ * @param {number} most
+ * @returns {LiveMark[]}
+ */
+function marksOf(model, onWallClock, most) {
+  const { ready_t: ready, ended_t: ended, state } = model.meta;
+  const own = [ready === null || !onWallClock ? [] : [{ t: ready, kind: "ready", text: "ready" }], ended === null ? [] : [{ t: ended, kind: "ended", text: state }]];
+  return [...own.flat(), ...model.marks.slice(own.flat().length - most)];
+}
+
+/**
+ * @param {Page} page
+ * @param {number} most in all
+ * @returns {{ x: number, model: KnownModel, mark: LiveMark }[]}
+ */
+function placed(page, most) {
+  const models = page.view.shown(page.models()).filter(isKnown);
+  const share = Math.floor(most / models.length);
+  return models.flatMap((model) => marksOf(model, page.view.onWallClock, share).map((mark) => ({ x: page.view.toX(model, mark.t), model, mark })));
+}
+
+/**
+ * Plotly's shapes of the marks.
+ * @param {Page} page
+ */
+export function markLines(page) {
+  const line = (/** @type {KnownModel} */ model, /** @type {string} */ kind) => ({ color: page.theme().color(model), width: 1, dash: kind === "phase" ? "dot" : "solid" });
+  return placed(page, MOST_LINES).map(({ x, model, mark }) => ({ type: "line", yref: "paper", y0: 0, y1: 1, x0: x, x1: x, opacity: 0.35, layer: "below", line: line(model, mark.kind) }));
+}
+
+/**
+ * What happened at about the marked moment, or nothing.
+ * @param {Page} page
+ * @param {number} moment
+ */
+export function markWords(page, moment) {
+  const [from, to] = page.view.range(page.models());
+  const near = placed(page, Infinity).filter(({ x }) => Math.abs(x - moment) <= (to - from) * NEAR);
+  return near.map(({ model, mark }) => `${model.meta.name}: ${WORDS.get(mark.kind)?.(mark.text) ?? mark.text}`).join("; ");
+}

@@ -1,0 +1,182 @@
+// The strip above the charts: a chip a run (who it is, its newest speed, its state, how far its load is), and who waits.
+
+/** @import { KnownModel, Page } from "../../types/live_page.js" */
+/** @import { RunModel } from "./model.js" */
+
+import { clock, element, setText, threeDigits } from "./format.js";
+import { isKnown } from "./model.js";
+import { plain, writeValue } from "./tile_value.js";
+
+const SILENT_SECONDS = 10; // a live run without samples for longer is said to be silent
+
+/** @typedef {{ model: KnownModel, reason: string | undefined }} Compared the baseline, and why it cannot be compared with */
+
+export class Chip {
+  /**
+   * @param {string} name
+   * @param {string} runUrl
+   */
+  constructor(name, runUrl) {
+    this.root = element("article", "lv-chip lv-waiting");
+    this.root.setAttribute("aria-label", `Run ${name}`);
+    const head = element("header");
+    this.name = element("a", "lv-name", name);
+    this.name.href = runUrl;
+    this.name.title = name;
+    this.state = element("span", "lv-state", "starting");
+    this.hide = element("button", "lv-pick", "Hide");
+    this.only = element("button", "lv-pick", "Only");
+    head.append(this.name, this.hide, this.only);
+    const line = element("p", "lv-headline");
+    this.speed = element("span", "lv-speed");
+    this.speedNote = element("span", "lv-speed-note");
+    line.append(this.speed, this.speedNote, this.state);
+    this.progress = element("progress");
+    this.progress.max = 1;
+    this.progress.hidden = true;
+    this.root.append(head, line, this.progress);
+  }
+
+  /**
+   * Lets the reader take the run off the charts, or all others.
+   * @param {string} runId
+   * @param {Page} page
+   */
+  offer(runId, page) {
+    const ids = page.models().map((model) => model.id);
+    this.hide.type = this.only.type = "button";
+    this.hide.onclick = () => page.onHide(page.view.hidden.has(runId) ? [...page.view.hidden].filter((id) => id !== runId) : [...page.view.hidden, runId]);
+    this.only.onclick = () => page.onHide(ids.filter((id) => id !== runId));
+    this.hide.hidden = this.only.hidden = ids.length < 2;
+  }
+
+  /** @param {boolean} isHidden */
+  tellHidden(isHidden) {
+    this.root.classList.toggle("lv-off", isHidden);
+    setText(this.hide, isHidden ? "Show" : "Hide");
+    this.hide.setAttribute("aria-label", `${isHidden ? "Show" : "Hide"} ${this.name.textContent} in the charts`);
+    this.only.setAttribute("aria-label", `Show ${this.name.textContent} alone in the charts`);
+  }
+
+  /**
+   * Writes what the model says.
+   * @param {RunModel} model
+   * @param {string} color
+   * @param {number} serverNow seconds since the epoch
+   * @param {Compared | null} compared
+   */
+  refresh(model, color, serverNow, compared) {
+    this.root.style.setProperty("--lv-run", color);
+    this.root.classList.toggle("lv-away", model.awayReason !== null);
+    if (model.goneReason !== null) this.#refreshGone(model.goneReason);
+    else if (isKnown(model)) this.#refreshKnown(model, serverNow, compared);
+    else if (model.awayReason !== null) setText(this.state, model.awayReason);
+  }
+
+  /**
+   * @param {KnownModel} model
+   * @param {number} serverNow
+   * @param {Compared | null} compared
+   */
+  #refreshKnown(model, serverNow, compared) {
+    const { meta } = model;
+    const isSilent = silence(model, serverNow) !== null;
+    this.root.classList.remove("lv-waiting");
+    this.root.classList.toggle("lv-failed", meta.state === "failed");
+    this.root.classList.toggle("lv-silent", isSilent);
+    this.root.setAttribute("aria-label", `Run ${meta.name}`);
+    this.root.hidden = meta.state === "queued";
+    setText(this.name, meta.name);
+    setText(this.state, stateText(model, serverNow));
+    this.state.title = this.state.textContent ?? "";
+    if (isMeasured(model)) writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
+    setText(this.speedNote, speedNote(model, isSilent ? null : compared));
+    this.speedNote.title = this.speedNote.textContent ?? "";
+    this.#refreshProgress(model);
+  }
+
+  /** @param {KnownModel} model */
+  #refreshProgress(model) {
+    const done = model.isFinal ? null : (model.now.load_done_ratio?.v ?? null);
+    this.progress.hidden = done === null;
+    this.progress.value = done ?? 0;
+    this.progress.setAttribute("aria-label", `Load of ${model.meta.name}`);
+  }
+
+  /** @param {string} reason */
+  #refreshGone(reason) {
+    this.root.classList.remove("lv-waiting");
+    this.root.classList.add("lv-gone");
+    setText(this.state, reason);
+  }
+}
+
+export class Strip {
+  constructor() {
+    this.root = element("div", "lv-strip");
+    this.waiting = element("p", "lv-wait-line");
+    this.waiting.hidden = true;
+  }
+
+  /** @param {Iterable<Chip>} chips */
+  show(chips) {
+    this.root.replaceChildren(...[...chips].map((chip) => chip.root), this.waiting);
+  }
+
+  /**
+   * All that wait in the queue are one line.
+   * @param {RunModel[]} models
+   */
+  refresh(models) {
+    const names = models.filter(isKnown).filter((model) => model.meta.state === "queued").map((model) => model.meta.name);
+    this.waiting.hidden = names.length === 0;
+    setText(this.waiting, `${names.length} ${names.length === 1 ? "waits" : "wait"}: ${names.join(", ")}`);
+    this.waiting.title = this.waiting.textContent ?? "";
+  }
+}
+
+/**
+ * Whether a dash would say something: what waits or starts has no numbers to explain yet.
+ * @param {KnownModel} model
+ */
+export function isMeasured(model) {
+  return model.meta.state !== "queued" && model.meta.state !== "starting";
+}
+
+/**
+ * For how many seconds a run that serves has said nothing, where that is too long; else null.
+ * @param {KnownModel} model
+ * @param {number} serverNow
+ */
+function silence(model, serverNow) {
+  const isServing = model.meta.state === "ready" || model.meta.state === "running";
+  if (!isServing || model.lastPointTime === null) return null;
+  const seconds = serverNow - model.lastPointTime;
+  return seconds > SILENT_SECONDS ? seconds : null;
+}
+
+/**
+ * @param {KnownModel} model
+ * @param {number} serverNow
+ */
+function stateText(model, serverNow) {
+  const { state, phase, started_t: started, ready_t: ready, ended_t: ended } = model.meta;
+  if (model.awayReason !== null) return model.awayReason;
+  const silent = silence(model, serverNow);
+  if (silent !== null) return `no samples for ${clock(silent)}`;
+  if (state === "starting") return `${phase ?? "starting"} ${clock(serverNow - (started ?? serverNow))}`;
+  if (state === "finished" || state === "failed") return ready && ended ? `${state} ${clock(ended - ready)}` : state;
+  return ready ? `${state} ${clock(serverNow - ready)}` : state;
+}
+
+/**
+ * @param {KnownModel} model
+ * @param {Compared | null} compared
+ */
+export function speedNote(model, compared) {
+  const [mine, theirs] = [model.now.decode_tps?.v, compared?.model.now.decode_tps?.v];
+  const basis = model.meta.tile_basis === "now" || !mine ? "" : model.meta.tile_basis;
+  if (!compared || compared.model === model || !mine || !theirs) return basis;
+  const said = compared.reason ? `not compared: ${compared.reason}` : `${threeDigits(mine / theirs)}\u00d7 ${compared.model.meta.name}`;
+  return [said, basis].filter(Boolean).join(" \u00b7 ");
+}

@@ -1,0 +1,49 @@
+// The SQL page's editor as a Streamlit component: the page sets its text, and hears it when the editor is left or asked.
+
+import { createEditor } from "./codemirror.min.js";
+
+/** @import { Editor, EditorData, EditorState, EditorTriggers } from "../../types/sql_editor.js" */
+/** @typedef {ComponentArgs<EditorData> & SentBack<EditorState, EditorTriggers>} Component */
+/** @typedef {{ editor: Editor, component: Component, schema: string }} Held */
+
+/** @type {WeakMap<HTMLElement, Held>} */
+const editors = new WeakMap(); // by parent element: a rerun of the script meets the editor it made
+
+/** @param {Component} component */
+export function mount(component) {
+  const { parentElement, data } = component;
+  const held = editors.get(parentElement) ?? open(component);
+  if (held.component.data.version !== data.version) held.editor.setText(data.text);
+  if (held.schema !== JSON.stringify(data.schema)) {
+    held.schema = JSON.stringify(data.schema);
+    held.editor.setSchema(data.schema);
+  }
+  held.component = component;
+  return () => {
+    held.editor.destroy();
+    editors.delete(parentElement);
+  };
+}
+
+/** @param {Component} component */
+function open(component) {
+  const { parentElement, data } = component;
+  const host = document.createElement("div");
+  host.className = "pw-sql-editor";
+  parentElement.append(host);
+  /** @param {string} text */
+  const said = (text) => ({ text, version: held.component.data.version });
+  const editor = createEditor({
+    parent: host,
+    text: data.text,
+    label: data.label,
+    schema: data.schema,
+    onRun: (text) => held.component.setTriggerValue("run", said(text)),
+  });
+  /** @type {Held} */
+  const held = { editor, component, schema: JSON.stringify(data.schema) };
+  // Whatever is pressed next, the page knows the text before it hears of the press.
+  host.addEventListener("focusout", () => held.component.setStateValue("said", said(editor.text())));
+  editors.set(parentElement, held);
+  return held;
+}

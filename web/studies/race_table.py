@@ -1,0 +1,95 @@
+"""One study on the page: who is in, the intervals, what comes next, what it has cost; pause, go on, end now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from commands.study_file import StudyPlan
+from domain import Run, Study
+from storage.ask.run_queries import runs_of_batch
+from web import audit, markup, places
+from web.actions import require_operator
+from web.context import services
+from web.markup import markdown_text
+from web.report.button import report_button
+from web.studies.add_arm import add_arm
+from web.studies.race_words import HEADERS, about, head, outlook, parts, rows
+
+LOOK_S = 2.0
+
+
+def study_card(study_id: str, is_open: bool) -> None:
+    """Followed while it goes on."""
+    study = _study(study_id)
+    with st.expander(f"{markdown_text(study.title)} · {markdown_text(head(study))}", expanded=is_open):
+        if study.state == "ended":
+            _card(study)
+        else:
+            st.fragment(_followed, run_every=LOOK_S)(study_id, study.state)
+            add_arm(study, StudyPlan.model_validate(study.plan))
+
+
+def _study(study_id: str) -> Study:
+    return next(one for one in services().store.studies() if one.id == study_id)
+
+
+def _followed(study_id: str, drawn: str) -> None:
+    study = _study(study_id)
+    if study.state != drawn:
+        st.rerun()
+    _card(study)
+
+
+def _card(study: Study) -> None:
+    plan, answer = StudyPlan.model_validate(study.plan), study.answer or {}
+    runs = runs_of_batch(services().store, study.id)
+    st.markdown(f"**{markdown_text(head(study))}**")
+    st.caption(markdown_text(about(study, plan, len(runs))))
+    for words, arms in parts(answer):
+        if words:
+            st.markdown(markdown_text(words))
+        if arms:
+            st.html(markup.table(HEADERS, rows(plan, arms)))
+    for reason in answer.get("reasons", []):
+        st.caption(markdown_text(str(reason)))
+    if study.state == "running":
+        st.caption(outlook(study, runs))
+    _next(study, runs)
+    _buttons(study, [run for run in runs if run.state == "finished"])
+
+
+def _next(study: Study, runs: Sequence[Run]) -> None:
+    """What runs now and what waits."""
+    going = [run for run in runs if run.state.is_live]
+    queued = [run.name for run in runs if run.state == "queued"]
+    if going:
+        with st.container(horizontal=True):
+            for run in going:
+                st.page_link(places.LIVE, label=f"{markdown_text(run.name)} runs now", query_params={"run": run.id})
+    if queued:
+        st.caption(markdown_text(f"Next: {', '.join(queued)}."))
+
+
+def _buttons(study: Study, finished: Sequence[Run]) -> None:
+    with st.container(horizontal=True):
+        if finished:
+            st.page_link(places.COMPARE, label="Compare its runs", query_params={"run": [run.id for run in finished]})
+            report_button(finished, f"study-{study.id}", study=study)
+        if study.state != "ended":
+            word, state = ("Pause after this round", "paused") if study.state == "running" else ("Go on", "running")
+            st.button(word, key=f"study-{study.id}", on_click=_set, args=(study.id, state))
+            st.button("End it now", key=f"study-end-{study.id}", on_click=_end, args=(study.id,))
+
+
+def _set(study_id: str, state: str) -> None:
+    require_operator()
+    services().studies.set_state(study_id, state)
+    audit.record(f"study {state}", [], study_id)
+
+
+def _end(study_id: str) -> None:
+    require_operator()
+    services().studies.end(study_id)
+    audit.record("study ended", [], study_id)

@@ -1,0 +1,137 @@
+"""How a study stands, in words and as the rows of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+from analysis.study import ArmState
+from commands.study_file import StudyPlan
+from domain import Run, Study
+from web import markup
+from web.compare.dots import SMALLEST_SPAN, strip
+from web.theme import DASH, duration
+
+QUESTIONS = {
+    "which": "Which of these is best?",
+    "value": "Which value of this setting is best?",
+    "load": "How many users does each hold?",
+    "upgrade": "Did this upgrade change anything?",
+}
+HEADS = {
+    "winner": "{winner} is best.",
+    "same": "They are the same: what is left of a difference does not matter.",
+    "unknown": "Not known yet.",
+    "failed": "It failed.",
+}
+STATES = {
+    ArmState.RACING: ("racing", "it starts in the next round"),
+    ArmState.RESTING: ("rests", "it cannot beat the leader by the margin any more, and is not proven slower"),
+    ArmState.OUT: ("out", "it is slower than the leader"),
+    ArmState.PREDICTED: ("predicted", "it does not start: other arms' runs tell that it cannot be best"),
+    ArmState.FAILED: ("failed", "its server does not start, or gives no value"),
+}
+HEADERS = ["Arm", "State", "Starts", "To the first", "Interval", "Its starts"]
+
+
+def head(study: Study) -> str:
+    """What is known of its answer, in a sentence."""
+    answer = study.answer or {}
+    winners = {one["winner"]: one["workload"] for one in answer.get("workloads", []) if one["winner"]}
+    if study.state == "ended" and len(winners) > 1:
+        return f"It depends: {', '.join(f'{winner} is best under {load}' for winner, load in winners.items())}."
+    if study.state == "ended":
+        return HEADS[str(answer.get("answer"))].format(winner=answer.get("winner"))
+    leader = answer.get("leader")
+    words = f"{leader} leads" if leader else "the first rounds go on"
+    return f"Not known yet: {words}." if study.state == "running" else f"Paused: {words}."
+
+
+def about(study: Study, plan: StudyPlan, starts: int) -> str:
+    """What it asks, by what, and what it has cost."""
+    ended = study.updated_at if study.state == "ended" else datetime.now(UTC)
+    objective = (study.answer or {}).get("objective") or "what the workload is for"
+    under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
+    budget = f"{starts} of at most {plan.budget.runs} starts"
+    lasted = duration((ended - study.created_at).total_seconds())
+    return (
+        f"{QUESTIONS[study.question]} By {objective}{under}; differences below {plan.margin:.1%} do "
+        f"not matter. {budget}, {lasted} so far."
+    )
+
+
+def outlook(study: Study, runs: Sequence[Run]) -> str:
+    """When it will probably end: server starts that are left, times what one took; or why that is not known."""
+    lasted = [(r.ended_at - r.started_at).total_seconds() for r in runs if r.ended_at and r.started_at]
+    left = (study.answer or {}).get("starts_left")
+    if not lasted or not left:
+        return "When it ends is not known yet: no start has ended."
+    since = sum(run.state.is_final for run in runs) - int((study.answer or {}).get("runs") or 0)
+    low, high = (max(1, count - since) for count in left)
+    each_s = median(lasted)
+    starts = f"{low} to {high} starts" if low < high else f"{high} start{'s' * (high > 1)}"
+    between = " to ".join(dict.fromkeys(_about(each_s * count) for count in (low, high)))
+    return f"It will probably end in {between}: {starts} of {_about(each_s)} each, if the arms stay as they are."
+
+
+def _about(seconds: float) -> str:
+    """'45 s', '12 min', '2.5 h'."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def parts(answer: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """A head and the arms for each table: one without a head, or one a workload."""
+    if "workloads" not in answer:
+        return [("", answer.get("arms") or [])]
+    return [(f"Under {one['workload']}: {_part_head(one)}", one["arms"]) for one in answer["workloads"]]
+
+
+def _part_head(one: Mapping[str, Any]) -> str:
+    if one["answer"] is None:
+        return "not known yet."
+    told: str = HEADS[one["answer"]].format(winner=one["winner"])
+    return told[0].lower() + told[1:] if one["answer"] != "winner" else told
+
+
+def rows(plan: StudyPlan, arms: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Markup of each arm of an answer, under HEADERS."""
+    base = next((one for one in arms if one["ratio"] is not None), None)
+    return [_row(plan, one, base) for one in arms]
+
+
+def plain_row(arm: Mapping[str, Any]) -> list[str]:
+    """An arm of an answer in words, under the first five of HEADERS."""
+    low, high = arm["interval"] or (1.0, 1.0)
+    between = f"{low:.3g}x to {high:.3g}x" if low != high else DASH
+    ratio = f"{arm['ratio']:.3g}x" if arm["ratio"] is not None else DASH
+    if arm["state"] == ArmState.PREDICTED:
+        ratio, between = predicted_ratio(arm["predicted"] or {}), "not measured"
+    return [arm["name"], STATES[ArmState(arm["state"])][0], str(arm["runs"]), ratio, between]
+
+
+def predicted_ratio(told: Mapping[str, Any]) -> str:
+    """'predicted 0.9x to 1.2x', 'does not fit'."""
+    if told.get("requests") is not None:
+        return "does not fit"
+    low, high = told.get("ratio") or (None, None)
+    if high is None:
+        return DASH
+    between = f"at most {high:.3g}x" if low is None else f"{low:.3g}x to {high:.3g}x"
+    return f"predicted {between}"
+
+
+def _row(plan: StudyPlan, arm: Mapping[str, Any], base: Mapping[str, Any] | None) -> list[str]:
+    name, word, *shown = plain_row(arm)
+    told = arm.get("predicted") or {}
+    meaning = STATES[ArmState(arm["state"])][1] if arm["state"] != ArmState.PREDICTED else told.get("why", "")
+    dots = ""
+    if base and base["values"] and arm["values"] and arm["interval"]:
+        mean = sum(base["values"]) / len(base["values"])
+        dots = strip(
+            [v / mean for v in arm["values"]], SMALLEST_SPAN * 5, plan.margin, arm["ratio"], tuple(arm["interval"])
+        )
+    return [markup.text(name), markup.hint(word, arm["cause"] or meaning), *map(markup.text, shown), dots]

@@ -1,0 +1,1 @@
+"""The recorder: a pass-through that measures what others send to a run's server."""
