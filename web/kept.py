@@ -31,9 +31,11 @@ class Kept(Generic[Value]):
         if self.key not in st.session_state or st.session_state.get(self._written) != named:
             st.session_state[self.key] = self.read(named)
 
-    def keep(self, value: Value) -> Value:
-        """After it: have the address say what is chosen."""
-        named, words = st.query_params.get_all(self.name), list(self.write(value))
+    def keep(self, chosen: Value | None) -> Value:
+        """After it: have the address say what is chosen. A widget tells None while the browser makes it anew."""
+        named = st.query_params.get_all(self.name)
+        value = self.read(named) if chosen is None else chosen
+        words = list(self.write(value))
         if value != self.read(named) and words != named:
             if words:
                 st.query_params[self.name] = words
@@ -92,7 +94,7 @@ def choose_one(
     chosen = st.selectbox(
         title, list(options), key=kept.key, format_func=options.__getitem__, width=width, help=help_text
     )
-    return kept.keep(str(chosen))
+    return kept.keep(chosen)
 
 
 def choose_some(

@@ -8,7 +8,8 @@ from itertools import groupby
 
 from pydantic import Field
 
-from analysis.evidence.measure import per_token_ms, quantile
+from analysis.evidence.loads import decode_tokens, is_whole
+from analysis.evidence.measure import quantile
 from analysis.knee import knee, next_rung
 from analysis.load_results import DEFINITION
 from analysis.requests import aggregates
@@ -63,15 +64,22 @@ def further(params: KneeParams, records: Sequence[RequestRecord]) -> Phase | Non
 def holds(params: KneeParams, requests: Sequence[RequestRecord]) -> bool:
     """Whether these requests all ended well within both limits at their 95th percentile."""
     ttft = [r.ttft_ms for r in requests if r.ttft_ms is not None and r.error_kind is None]
-    tpot = [value for r in requests if r.error_kind is None and (value := per_token_ms(r)) is not None]
+    tpot = [value for r in requests if r.error_kind is None and (value := _tpot_ms(r)) is not None]
     if len(ttft) < len(requests) or len(tpot) < len(requests):
         return False
     return quantile(ttft, P95) <= params.ttft_p95_ms and quantile(tpot, P95) <= params.tpot_p95_ms
 
 
+def _tpot_ms(request: RequestRecord) -> float | None:
+    """As who waits for it sees it: 0 of an answer whose pieces were all read at once; None where it is not known."""
+    if not is_whole(request) or request.decode_ms is None:
+        return None
+    return request.decode_ms / max(1, decode_tokens(request))
+
+
 def is_good(params: KneeParams, request: RequestRecord) -> bool:
     """Whether one request ended well within both limits."""
-    tpot = per_token_ms(request)
+    tpot = _tpot_ms(request)
     if request.error_kind is not None or request.ttft_ms is None or tpot is None:
         return False
     return request.ttft_ms <= params.ttft_p95_ms and tpot <= params.tpot_p95_ms

@@ -113,6 +113,9 @@ def test_a_rung_holds_where_both_limits_do_and_nothing_failed() -> None:
     assert not holds(params, [*good[:-2], record(4, 900.0, 19.0), record(4, 900.0, 19.0)])
     assert not holds(params, [*good, record(4, 90.0, 40.0), record(4, 90.0, 40.0)])
     assert not holds(params, [*good, record(4, 90.0, 19.0, error="http")])
+    at_once = record(4, 90.0, 0.0)  # every piece was read in one go: nobody waited between tokens
+    assert holds(params, [*good, at_once])
+    assert not holds(params, [*good, replace(at_once, decode_ms=None)])
 
 
 def test_the_next_rung_follows_from_what_was_measured() -> None:

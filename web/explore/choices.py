@@ -67,4 +67,4 @@ def _segments(name: str, options: Mapping[str, str], default: str) -> str:
         required=True,
         label_visibility="collapsed",
     )
-    return kept.keep(str(chosen))
+    return kept.keep(chosen)

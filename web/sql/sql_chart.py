@@ -30,7 +30,7 @@ def choose_kind() -> str:
     chosen = st.segmented_control(
         "Show as", list(KINDS), key=kept.key, format_func=KINDS.__getitem__, required=True, label_visibility="collapsed"
     )
-    return kept.keep(str(chosen))
+    return kept.keep(chosen)
 
 
 def chart(table: pa.Table, kind: str) -> None:
