@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import duckdb
 
 from storage.ask.literals import as_name, quoted
 from storage.database import StoreError
-from storage.reference_views import define_reference_views
+from storage.reference_views import reference_views_sql
 from storage.rows import TIME_COLUMNS
 
 HERE = Path(__file__).parent
@@ -24,6 +25,18 @@ VIEWS = (
     "crosscheck", "acceptance", "runs", "machines", "startup", "latency", "audit", "people", "adopted", "search",
     "comments", "comments_samples", "comments_results", "comments_machines", "comments_reference", "comments_people",
 )  # fmt: skip
+# A sample table as a user sees it.
+SAMPLE_VIEW = "CREATE OR REPLACE VIEW {table} AS FROM {table}_of(NULL::VARCHAR[]);"
+# Names alone: DuckDB words a text otherwise once it has read it from the file.
+STANDING = """
+    SELECT md5(string_agg(text, chr(10) ORDER BY text)) FROM (
+        SELECT concat_ws(' ', table_name, column_name, data_type, comment) AS text
+        FROM duckdb_columns() WHERE NOT internal AND schema_name = 'main'
+        UNION ALL
+        SELECT concat_ws(' ', function_name, parameters) FROM duckdb_functions()
+        WHERE NOT internal AND schema_name = 'main' AND function_type IN ('macro', 'table_macro')
+    )
+"""
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, folder: Path = HERE / "migrations") -> None:
@@ -61,11 +74,38 @@ def _apply(connection: duckdb.DuckDBPyConnection, migrations: Mapping[int, Path]
     connection.commit()
 
 
-def drop_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Take every view and macro of schema main away, those of an older Pitwall too, which may name what is gone.
+def renew_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> None:
+    """Have the views, macros and comments of schema main be this Pitwall's; what a person keeps elsewhere stays.
 
-    What a person keeps in a schema of their own stays.
+    Where they are already, untouched, only the sealed files are named anew: the rest would take half of a start.
     """
+    made_of = _made_of(connection)
+    kept = connection.execute("SELECT made_of, standing FROM raw.view_texts").fetchall()
+    if kept == [(made_of, _standing(connection))]:
+        name_sealed_files(connection, parquet_dir)
+        return
+    _drop_views(connection)
+    define_views(connection, parquet_dir)
+    connection.execute("DELETE FROM raw.view_texts")
+    connection.execute("INSERT INTO raw.view_texts VALUES (?, ?)", [made_of, _standing(connection)])
+
+
+def _made_of(connection: duckdb.DuckDBPyConnection) -> str:
+    """A checksum of all that the views follow from but the sealed files: our texts, the tables' columns, DuckDB."""
+    schema = connection.execute("SELECT string_agg(number, ',' ORDER BY number) FROM raw.migrations").fetchall()
+    texts = [duckdb.__version__, str(schema), SAMPLE_VIEW, *TIME_COLUMNS, reference_views_sql()]
+    texts += [path.read_text() for name in (TERMS, *VIEWS) for path in _files(name)]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _standing(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """A checksum of the views and macros that are there: names, columns, comments, parameters."""
+    rows = connection.execute(STANDING).fetchall()
+    return rows[0][0] if rows else None
+
+
+def _drop_views(connection: duckdb.DuckDBPyConnection) -> None:
+    """Take every view and macro of schema main away, those of an older Pitwall too, which may name what is gone."""
     views = "SELECT 'VIEW' AS kind, view_name AS name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
     macros = (
         "SELECT DISTINCT CASE function_type WHEN 'macro' THEN 'MACRO' ELSE 'MACRO TABLE' END, function_name "
@@ -79,16 +119,27 @@ def drop_views(connection: duckdb.DuckDBPyConnection) -> None:
 def define_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> None:
     """Define every view, macro and comment; sealed files are named by absolute path, for readers elsewhere."""
     _load(connection, TERMS)
+    name_sealed_files(connection, parquet_dir)
     for table in TIME_COLUMNS:
-        connection.execute(_samples_sql(table, parquet_dir.absolute(), _sealed_files(connection, table)))
-    define_reference_views(connection)
+        connection.execute(SAMPLE_VIEW.format(table=table))
+    connection.execute(reference_views_sql())
     for name in VIEWS:
         _load(connection, name)
 
 
+def name_sealed_files(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> None:
+    """Have the sample tables read the files that are sealed now; all other views follow from these by name."""
+    for table in TIME_COLUMNS:
+        connection.execute(_samples_sql(table, parquet_dir.absolute(), _sealed_files(connection, table)))
+
+
 def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    for path in sorted((HERE / "views").glob(f"{name}.sql")):
+    for path in _files(name):
         connection.execute(path.read_text())
+
+
+def _files(name: str) -> list[Path]:
+    return sorted((HERE / "views").glob(f"{name}.sql"))
 
 
 class SealedFiles(NamedTuple):
@@ -111,7 +162,7 @@ def _sealed_files(connection: duckdb.DuckDBPyConnection, table: str) -> list[Sea
 
 
 def _samples_sql(table: str, folder: Path, sealed: list[SealedFiles]) -> str:
-    """A sample table as a user sees it: the rows still in the file and those sealed to Parquet; of all runs or of some.
+    """The rows of a sample table that are still in the file and those sealed to Parquet; of all runs or of some.
 
     Files of one schema are one scan; a column that an older schema lacks is null.
     """
@@ -125,7 +176,6 @@ def _samples_sql(table: str, folder: Path, sealed: list[SealedFiles]) -> str:
     return f"""
         CREATE OR REPLACE MACRO {table}_of(run_ids) AS TABLE {" UNION ALL BY NAME ".join(sources)};
         COMMENT ON MACRO TABLE {table}_of IS '{table}_of(run_ids): {table} of these runs.';
-        CREATE OR REPLACE VIEW {table} AS FROM {table}_of(NULL::VARCHAR[]);
     """
 
 

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from functools import cache
 
-import duckdb
-
 from reference.gpus import load_gpus
 from reference.published import load_sources
 from reference.statements import TABLES, read_table
@@ -22,13 +20,9 @@ LEFT_OUT = ("cause_pattern", "flag")  # how a run's failure is recognised is our
 STANDING = "as published"
 
 
-def define_reference_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """A view a table: reference_claims, reference_failures, ..."""
-    connection.execute(_views_sql())
-
-
 @cache
-def _views_sql() -> str:
+def reference_views_sql() -> str:
+    """A view a table: reference_claims, reference_failures, ..."""
     tables = {name: _rows(name) for name in TABLES}
     tables |= {"sources": load_sources(), "gpus": [gpu._asdict() for gpu in load_gpus()]}
     return "\n".join(_view_sql(name, rows) for name, rows in tables.items())

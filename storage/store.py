@@ -17,7 +17,7 @@ from notes import RunNote
 from samples import AgentPosition, Batch, TailPosition
 from settings import Settings
 from storage.ask import run_queries
-from storage.catalog import define_views, drop_views, migrate
+from storage.catalog import migrate, renew_views
 from storage.database import Database, StoreError, StoreInUseError
 from storage.files.damage import damaged, first_line, is_of_damage, look_for_damage
 from storage.files.deleted import RunBin
@@ -105,8 +105,7 @@ class Store:
                 look_for_damage(cursor, settings)
             with database.transaction() as cursor:
                 note_lost_files(cursor, settings.parquet_dir)
-                drop_views(cursor)
-                define_views(cursor, settings.parquet_dir)
+                renew_views(cursor, settings.parquet_dir)
         except WRITE_FAILURES as error:
             database.close()
             raise StoreError(f"The store {database.path} cannot be written: {str(error).splitlines()[0]}") from error

@@ -18,7 +18,7 @@ from domain import AuditEntry, Run
 from settings import Settings
 from storage.ask.queries import Asked
 from storage.ask.statements import statement
-from storage.catalog import define_views
+from storage.catalog import name_sealed_files
 from storage.database import Database, StoreError
 from storage.files.cut import cut_out
 from storage.files.merge import keep_an_hour
@@ -163,7 +163,7 @@ class RunBin:
             for table in (*TIME_COLUMNS, *BESIDE):
                 cursor.execute(f"DELETE FROM raw.{table} WHERE run_id = ?", [run_id])
             cursor.execute("DELETE FROM raw.shares WHERE list_contains(run_ids, ?)", [run_id])
-            define_views(cursor, self._parquet_dir)
+            name_sealed_files(cursor, self._parquet_dir)
         keep_an_hour(self._parquet_dir, files)
 
     def _finish(self, run_id: str, name: str) -> None:

@@ -66,11 +66,12 @@ class Publisher:
         return None if published_s is None else time.monotonic() - published_s
 
     def close(self) -> None:
-        """Stop, and publish what there is a last time."""
+        """Stop, and publish what the published file lacks a last time."""
         self._closing.set()
         self._dirty.set()
         self._thread.join()
-        self.try_publish()
+        if self._changed_s is not None or self.failure:
+            self.try_publish()
 
     def _run(self) -> None:
         while not self._closing.is_set():

@@ -17,7 +17,7 @@ import duckdb
 
 from settings import Settings
 from storage.ask.literals import quoted
-from storage.catalog import define_views
+from storage.catalog import name_sealed_files
 from storage.database import Database, StoreError
 from storage.files.deleted import RunBin
 from storage.files.lost import Look, LostFile, look_deeply, look_quickly, note_lost_files, read_lost_files
@@ -108,7 +108,7 @@ class Sealer:
                 with self._database.transaction() as cursor:
                     for portion in portions:
                         self._seal(cursor, portion)
-                    define_views(cursor, self._parquet_dir)
+                    name_sealed_files(cursor, self._parquet_dir)
                 self._sealed()
             return len(portions)
 
@@ -145,7 +145,7 @@ class Sealer:
         merged = write_merged(self._parquet_dir, files)
         with self._database.transaction() as cursor:
             take_merged(cursor, self._parquet_dir, merged)
-            define_views(cursor, self._parquet_dir)
+            name_sealed_files(cursor, self._parquet_dir)
         keep_an_hour(self._parquet_dir, [one.file for one in files])
 
     def note_lost(self, look: Look = look_quickly) -> bool:
@@ -164,7 +164,7 @@ class Sealer:
             with self._database.transaction() as cursor:
                 has_changed = note_lost_files(cursor, self._parquet_dir, look)
                 if has_changed:
-                    define_views(cursor, self._parquet_dir)
+                    name_sealed_files(cursor, self._parquet_dir)
                     self.lost = read_lost_files(lambda sql, params=None: cursor.execute(sql).to_arrow_table())
         except (duckdb.Error, StoreError):
             return False
@@ -201,7 +201,7 @@ class Sealer:
             path = new_path(cursor, self._parquet_dir, draft.table, draft.run_id)
             settle_on_disk(draft.path, path)
             record_part(cursor, self._parquet_dir, path, draft.run_id, draft.rows, self._clock())
-        define_views(cursor, self._parquet_dir)
+        name_sealed_files(cursor, self._parquet_dir)
 
     def remove_orphans(self) -> int:
         """Delete old files that a kill left, and those whose rows another file has; the number of them."""

@@ -17,7 +17,7 @@ from domain import Config, Run
 from load_records import Load
 from samples import Batch, CounterSample, Event
 from settings import Settings
-from storage.catalog import define_views
+from storage.catalog import name_sealed_files
 from storage.store import Store
 from storage.transfer.backup import restore_backup, write_backup
 
@@ -226,7 +226,7 @@ Store.open(Settings(data_dir=Path(sys.argv[1])), lambda: datetime(2026, 11, 20, 
 """
 
 
-@pytest.mark.parametrize("moment", ["take_merged", "define_views", "commit"])
+@pytest.mark.parametrize("moment", ["take_merged", "name_sealed_files", "commit"])
 def test_killed_at_any_moment_nothing_is_missing_or_doubled(opened: Store, settings: Settings, moment: str) -> None:
     before = rows(opened)
     opened.close()
@@ -250,7 +250,7 @@ def test_a_merged_file_that_is_gone_or_cut_names_every_run(opened: Store, settin
     assert {one.run_id for one in opened.look_for_lost_files()} == {f"r{number}" for number in range(RUNS)}
 
 
-def test_an_import_and_a_merge_never_define_the_views_at_once(
+def test_an_import_and_a_merge_never_name_the_sealed_files_at_once(
     opened: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB refuses the second of two that do; so each is alone with the list of sealed files."""
@@ -258,9 +258,9 @@ def test_an_import_and_a_merge_never_define_the_views_at_once(
 
     def noted(cursor: duckdb.DuckDBPyConnection, parquet_dir: Path) -> None:
         alone.append(opened._sealer._tick_lock.locked())
-        define_views(cursor, parquet_dir)
+        name_sealed_files(cursor, parquet_dir)
 
-    monkeypatch.setattr("storage.files.seal.define_views", noted)
+    monkeypatch.setattr("storage.files.seal.name_sealed_files", noted)
     opened.take_sealed([run_of(8)], [])
     opened.merge()
     assert alone == [True, True]
