@@ -1,0 +1,77 @@
+"""A server attached by its address on this machine is told by its process too: pid, command line, log."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from demo.presets import free_ports
+from domain import Config
+from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.readiness import accepts_connections
+from tests.launcher.servers import wait_for
+
+# A stand-in with vLLM's name, words and command line.
+STAND_IN = f"""#!{sys.executable}
+import http.server, json, sys
+ANSWERS = {{
+    "/v1/models": {{"data": [{{"id": "org/m", "owned_by": "vllm", "max_model_len": 4096}}]}},
+    "/version": {{"version": "0.21.0"}},
+}}
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path in ANSWERS else 404); self.end_headers()
+        self.wfile.write(json.dumps(ANSWERS.get(self.path, {{}})).encode())
+port = int(sys.argv[sys.argv.index("--port") + 1])
+http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+"""
+DRAFTS = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}'
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str, Path]]:
+    """Its process, address and log."""
+    program, log, port = tmp_path / "vllm", tmp_path / "vllm.log", free_ports(1)[0]
+    program.write_text(STAND_IN)
+    program.chmod(0o755)
+    argv = [str(program), "serve", "org/m", "--port", str(port), "--speculative-config", DRAFTS]
+    with log.open("ab") as output:
+        process = subprocess.Popen(argv, stdout=output, stderr=output)
+    url = f"http://127.0.0.1:{port}"
+    wait_for(lambda: accepts_connections(url))
+    yield process, url, log
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("names_its_log", [True, False])
+def test_by_url_its_pid_and_speculation_are_known(
+    server: tuple[subprocess.Popen[bytes], str, Path], names_its_log: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, url, log = server
+    attached: list[tuple[str, Config, Path | None, int | None]] = []
+
+    def attach(base_url: str, config: Config, log_path: Path | None, pid: int | None, name: str | None) -> None:
+        attached.append((base_url, config, log_path, pid))
+        raise LaunchRefusedError("seen")
+
+    supervisor = SimpleNamespace(run_at=lambda base_url: None, attach=attach)
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(supervisor=supervisor)])
+    monkeypatch.setattr("web.actions.current_role", lambda: "operator")
+    at = AppTest.from_string("from web.launch.attach_form import by_url\nby_url()", default_timeout=60).run()
+    at.text_input[0].set_value(url)
+    if names_its_log:
+        at.text_input[2].set_value(str(log))
+    at.button[0].click().run()
+    assert [error.value for error in at.error] == ["seen"]
+    ((base_url, config, log_path, pid),) = attached
+    assert (base_url, log_path, pid) == (url, log, process.pid)
+    assert (config.engine, config.engine_version, config.model) == ("vllm", "0.21.0", "org/m")
+    assert config.speculative is not None
+    assert (config.speculative.method, config.speculative.num_tokens) == ("ngram", 4)
