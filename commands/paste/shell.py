@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from commands.paste.ansi_c import ANSI_C, read_ansi_c
@@ -37,13 +38,13 @@ class Part(NamedTuple):
     is_quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Word:
     """A shell word after quote removal."""
 
     parts: tuple[Part, ...]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The word with its references as written; a quoted `$` or `~` is marked (`commands.quoting`)."""
         return self.filled_in(lambda part: part.text)
