@@ -109,3 +109,22 @@ def test_another_server_counts_by_its_gpu_and_its_work(
     store.write(Batch(tuple(counters))).result()
     found, is_ranked = standing(store, [*a, *b], RowCode.NEIGHBOURS)
     assert found is expected and is_ranked is (expected is not Standing.MATTERS)
+
+
+@pytest.mark.parametrize(
+    ("machine", "gpu_name", "expected"),
+    [
+        ("m2", "H100", Standing.MATTERS),
+        ("m1", "H200", Standing.MATTERS),
+        ("m1", "H100", Standing.SAME),
+    ],
+)
+def test_a_run_of_other_hardware_is_not_ranked(store: Store, machine: str, gpu_name: str, expected: Standing) -> None:
+    """Also one that came in a bundle, which says of itself where it ran."""
+    a, b = two_arms(store, **WITH_GPU)
+    there = {"machine_id": machine, "provenance": PROVENANCE | {"gpus": [{"name": gpu_name}]}, "kind": "imported"}
+    b = [one.model_copy(update=there) for one in b]
+    for run in b:
+        store.save_run(run)
+    found, is_ranked = standing(store, [*a, *b], RowCode.HARDWARE)
+    assert found is expected and is_ranked is (expected is Standing.SAME)
