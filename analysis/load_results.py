@@ -54,6 +54,7 @@ METRICS = (
     Metric("acceptance_rate", "ratio", acceptance_rate),
     Metric("completion_tokens", "tokens", lambda r: r.completion_tokens),
     Metric("thinking_ratio", "ratio", lambda r: thinking_ratio(r)),
+    Metric("looped_ratio", "ratio", lambda r: (r.extra.get("collapse") or {}).get("looped_ratio")),
 )
 
 
@@ -99,6 +100,8 @@ def _rows(point: Point, records: Sequence[RequestRecord]) -> Iterator[Row]:
     whole = [record for record in records if record.error_kind is None]
     yield Row("requests", "total", "requests", len(records), len(records))
     yield Row("failed_requests", "total", "requests", len(records) - len(whole), len(records))
+    if judged := [verdict for record in whole if (verdict := (record.extra.get("collapse") or {}).get("verdict"))]:
+        yield Row("looping_requests", "total", "requests", judged.count("collapsed"), len(judged))
     for metric in METRICS:
         yield from _statistics(metric, [value for r in whole if (value := metric.of(r)) is not None])
     if point.concurrency != 1:

@@ -1,10 +1,10 @@
 """From a run's windows to the few numbers people quote: peak, typical, floor, and the two factors of speed.
 
-Definitions: peak is the 99th percentile of active windows, typical their 25th to 75th percentile, the headline their
-time-weighted median, the floor their 10th percentile. A window is active when it holds decoding and nothing else; the
-store labels them. One that is known for a part of its length, or longer than the others, is in no peak: a rate over
-0.4 s is no peak of 2 s. Peaks are also told for each number of streams that held throughout a window, for four streams
-together are faster than one.
+Definitions: peak is the 99th percentile of active windows of one request alone, typical their 25th to 75th percentile,
+the headline their time-weighted median, the floor their 10th percentile. A window is active when it holds decoding and
+nothing else; the store labels them. One that is known for a part of its length, or longer than the others, is in no
+peak: a rate over 0.4 s is no peak of 2 s. Peaks are also told for each number of streams that held throughout a window,
+for four streams together are faster than one.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SpeedSummary:
     definition: str | None
     active_windows: int
     excluded_windows: int
-    peak_tps: float | None = None  # p99, whatever ran at once; None where no window is whole
+    peak_tps: float | None = None  # p99 of one request alone; None where no whole window holds one
     typical_tps: float | None = None
     typical_low_tps: float | None = None
     typical_high_tps: float | None = None
@@ -92,7 +92,7 @@ class SpeedSummary:
     concurrency: float | None = None
     factors: Factors | None = None
     reason: Reason | None = None
-    maximum_tps: float | None = None
+    maximum_tps: float | None = None  # likewise
     peaks: tuple[Peak, ...] = ()  # by streams, the fewest first
     acceptance_peak: Extremes | None = None  # of the acceptance length, whatever ran at once
     acceptance_length: float | None = None  # over the windows of the factors
@@ -158,17 +158,17 @@ def summarize(windows: Sequence[Window]) -> SpeedSummary:
         return SpeedSummary(*counts, reason=_too_few(windows, ranked), peaks=peaks_of(whole))
     rates = np.array([w.decode_tps for w in ranked], dtype=np.float64)
     floor, low, high = (float(q) for q in np.percentile(rates, [10, 25, 75]))
-    peak = _extremes([w.decode_tps for w in whole])
+    alone = _extremes([w.decode_tps for w in whole if w.streams == 1])
     return SpeedSummary(
         *counts,
-        peak_tps=peak.p99 if peak else None,
+        peak_tps=alone.p99 if alone else None,
         typical_tps=weighted_median(rates, np.array([w.dt_s for w in ranked])),
         typical_low_tps=low,
         typical_high_tps=high,
         floor_tps=floor,
         concurrency=_mean_running(ranked),
         factors=speed_factors(windows),
-        maximum_tps=peak.maximum if peak else None,
+        maximum_tps=alone.maximum if alone else None,
         peaks=peaks_of(whole),
         acceptance_peak=_extremes([w.acceptance_length for w in whole]),
         acceptance_length=acceptance_length(windows),

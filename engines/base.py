@@ -262,6 +262,12 @@ class Engine:
     arguments: ArgumentLines | None = None
     invocation: Invocation | None = None
 
+    def sampling_flag(self, name: str) -> str | None:
+        """Which of its sampling flags a word of its command is, under any of their names; None: none of them."""
+        known = self.commands.TABLE.find(name)[0] if self.commands else None
+        names = {name, *(known.names if known else ())}
+        return next((flag for flag in self.sampling_flags if flag in names), None)
+
 
 def first_match(engines: Iterable[Engine], text: str) -> Engine | None:
     """The first engine whose log grammar recognises the text."""

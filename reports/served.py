@@ -13,8 +13,11 @@ from analysis.conditions import Conditions
 from analysis.config_diff import flatten
 from analysis.effective import Row
 from analysis.facts import Served
+from analysis.guard.configuration import SAMPLING
 from analysis.guard.gpu_limits import DRIVER, LIMITS, NUMBERS, POWER
 from domain import Config, JsonValue, Run
+from engines import BY_NAME
+from engines.flag_table import words_of_flag
 
 # Where a server listens, how its command is spelled and what stands in a column of its own make no other configuration.
 NOT_SETTINGS = frozenset(
@@ -62,9 +65,34 @@ def settings_of(config: Config, effective: Sequence[Row]) -> dict[str, JsonValue
     told = {row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)}
     env = {f"env.{k}": v for k, v in config.env.items() if not INDEX_ONLY.fullmatch(k)}
     mounts = sorted(volume for volume in config.volumes if not CACHE.search(volume))
-    flags = {flag: value or "set" for flag, _, value in (word.partition(" ") for word in config.unknown_flags)}
+    flags = {key: value for text in config.unknown_flags for key, value in _flag_settings(config, text).items()}
     own = {"command": " ".join(command_of(config.argv))} if config.argv and not is_read(config) else {}
     return asked | told | env | flags | own | ({"volumes": " ".join(mounts)} if mounts else {})
+
+
+def _flag_settings(config: Config, text: str) -> dict[str, JsonValue]:
+    """What a flag says that Config has no field of. Sampling stands under one prefix, however the flag is spelled."""
+    flag, *value = words_of_flag(text)
+    name, _, glued = flag.partition("=")
+    said = glued or " ".join(value) or "set"
+    engine = BY_NAME.get(config.engine)
+    sampling = engine.sampling_flag(name) if engine else None
+    if sampling is None:
+        return {flag: " ".join(value) or "set"}
+    inner = name.partition(".")[2]  # --override-generation-config.temperature
+    told = None if inner else _object_in(said)
+    if told is None:
+        return {f"{SAMPLING}{inner or sampling.lstrip('-')}": said}
+    return {f"{SAMPLING}{key}": one for key, one in told.items()}
+
+
+def _object_in(text: str) -> dict[str, JsonValue] | None:
+    """The JSON object that a flag's value is; None where it is none."""
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def is_read(config: Config) -> bool:

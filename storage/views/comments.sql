@@ -190,7 +190,7 @@ COMMENT ON COLUMN run_reports.ended_at IS 'of the run, when it was computed';
 COMMENT ON COLUMN run_reports.stream_tps IS 'tok/s: decode speed of one request alone, by its loads: median of the kinds';
 COMMENT ON COLUMN run_reports.output_tps IS 'tok/s: of all requests together, by its loads, at their most';
 COMMENT ON COLUMN run_reports.typical_tps IS 'tok/s: median of the decoding intervals';
-COMMENT ON COLUMN run_reports.peak_tps IS 'tok/s: 99th percentile of the decoding intervals';
+COMMENT ON COLUMN run_reports.peak_tps IS 'tok/s: 99th percentile of the decoding intervals of one request alone';
 COMMENT ON COLUMN run_reports.tokens_per_step IS 'tokens that a request is given a step';
 COMMENT ON COLUMN run_reports.acceptance_length IS 'tokens per verified draft, its own token included';
 COMMENT ON COLUMN run_reports.reason IS 'why the speeds are null: a code with its values';

@@ -9,11 +9,13 @@ import pytest
 
 from analysis.arms import Arm, arm_key
 from analysis.compare import Comparison, compare_arms
+from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import parse_objective
 from analysis.facts import LogSpeed, RunFacts
 from analysis.verdict import Answer
+from load_records import Load
 from tests.comparison.hand_made import arm, faster, load, mark, request, run, streams
-from tests.comparison.ideal_engine import IdealEngine, repeats
+from tests.comparison.ideal_engine import T0, IdealEngine, repeats
 from web.compare.sentence import sentence
 
 
@@ -45,16 +47,17 @@ def test_which_repeat_comes_first_changes_nothing() -> None:
         assert other.ratio == pytest.approx(told[0].ratio) and other.interval == pytest.approx(told[0].interval)
 
 
-def test_no_cause_is_told_where_no_difference_is() -> None:
+@pytest.mark.parametrize(
+    ("start_sd", "starts", "answered"), [(0.05, 2, Answer.UNKNOWN), (0.002, 20, Answer.SAME)], ids=["unknown", "same"]
+)
+def test_no_cause_is_told_where_no_difference_is(start_sd: float, starts: int, answered: Answer) -> None:
     rng = np.random.default_rng(5)
-    engine = IdealEngine(0.02, start_sd=0.002)
-    few, many = (repeats(engine, "ladder", n, rng, tokens=32) for n in (4, 40))
-    for a, b in ((few[:2], few[2:]), (many[:20], many[20:])):
-        found = answer(a, b, "output_tps@8")
-        assert found.judgement is not None and found.judgement.answer in (Answer.UNKNOWN, Answer.SAME)
-        said = sentence(found, {one.run_id: one.name for one in (*a, *b)})
-        assert found.factors and "because" not in said and "steps/s" not in said
-    assert found.judgement.answer is Answer.SAME
+    engine = IdealEngine(0.02, start_sd=start_sd)
+    a, b = (repeats(engine, "ladder", starts, rng, tokens=32) for _ in range(2))
+    found = answer(a, b, "output_tps@8")
+    assert found.judgement is not None and found.judgement.answer is answered
+    said = sentence(found, {one.run_id: one.name for one in (*a, *b)})
+    assert found.factors and "because" not in said and "steps/s" not in said
 
 
 def test_the_time_to_first_token_has_an_interval() -> None:
@@ -66,12 +69,31 @@ def test_the_time_to_first_token_has_an_interval() -> None:
 
 
 def test_a_slow_warm_up_is_in_no_number() -> None:
-    """40 s at a hundredth of the speed before the load counts."""
-    slow = [replace(r, phase="warmup", phase_index=0) for r in faster(streams(40), 0.01)]
+    """Both were warmed up by the same 40 requests; one of them at a hundredth of the speed, while it compiled."""
+    warm = [replace(r, phase="warmup", phase_index=0) for r in streams(40)]
     plain = load(streams(4))
-    warmed = replace(plain, requests=(*slow, *plain.measured))
-    found = compare_arms([two(plain, plain, name="a"), two(warmed, warmed, name="b")])[0]
-    assert found.judgement is not None and found.judgement.ratio == 1.0 and not found.refused
+    sides = [
+        replace(plain, requests=(*faster(warm, speed), *plain.measured), counters=(mark(0, 0.0), mark(1, 40.0)))
+        for speed in (1.0, 0.01)
+    ]
+    a, b = ([run(f"{n}{i}", one, speculates=False) for i in (0, 1)] for n, one in zip("ab", sides, strict=True))
+    for objective in ("decode_tps", "output_tps@1", "ttft_ms@1", "e2e_ms@1"):
+        found = compare_arms([arm(*a), arm(*b)], parse_objective(objective))[0]
+        assert found.judgement is not None and found.judgement.ratio == 1.0 and not found.refused, objective
+        assert [factor.ratio for factor in found.factors if factor.ratio != 1.0] == [], objective
+
+
+def three_windows(name: str, decode_tps: float) -> Arm:
+    """A log of which three windows hold decoding alone, under a load that its owner declared."""
+    declared = LoadRecord(name, "l", Load(name, "l", T0, "declared", "replay", params={"requests at once": 1}))
+    return arm(run(name, declared, kind="imported", log=LogSpeed(decode_tps, 3, "vllm.log", 10.0)))
+
+
+def test_three_windows_a_side_claim_nothing() -> None:
+    """One per cent apart was once '1.01x as fast'; windows of one run are no repeats of it."""
+    found = compare_arms([three_windows("a", 50.0), three_windows("b", 50.5)])[0]
+    assert found.judgement is not None and not found.refused
+    assert (found.judgement.answer, found.judgement.interval) == (Answer.SEEN_ONCE, None)
 
 
 def test_what_others_ask_after_the_load_is_in_no_number() -> None:

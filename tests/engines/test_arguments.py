@@ -33,6 +33,14 @@ def test_vllm_says_what_is_no_default() -> None:
     assert config.dtype is None, "a default that the line leaves out is not known"
 
 
+@pytest.mark.parametrize(("printed", "known"), [(b"1", None), (b"2", 2)])
+def test_a_vllm_engine_of_several_says_one_of_itself(printed: bytes, known: int | None) -> None:
+    line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.14.0) with config: model='m', "
+    assert (
+        stated("vllm", line + b"data_parallel_size=" + printed + b", dtype=torch.bfloat16, \n").data_parallel == known
+    )
+
+
 def test_vllm_before_0_9_prints_them_all() -> None:
     line = (
         b"INFO 02-11 10:00:00 api.py:840] args: Namespace(subparser='serve', model_tag='m', host=None, port=8000,"

@@ -13,6 +13,7 @@ from domain import Config, Run, RunState, utc_now
 from reports import run_line
 from reports.formulas import formulas
 from reports.run_line import compute_lines, in_order, lines_of
+from reports.run_report import report_on
 from samples import Batch, CounterSample, Event
 from service import run_lines
 from service.run_lines import RunLineKeeper
@@ -175,3 +176,22 @@ def test_runs_are_found_by_when_they_started(store: Store) -> None:
     assert found(store, since=NOW + timedelta(minutes=30)) == ["r9"]
     assert len(found(store, since=NOW)) == 4
     assert not RunFilter(since=NOW).lets_all
+
+
+def test_the_peak_is_that_of_one_request_alone(store: Store) -> None:
+    """20 s of one request at 50 tok/s, then 20 s of four at 160 together."""
+    fixed = {"first_tokens_total": 1.0, "prompt_tokens_total": 9.0}
+
+    def look(second: int) -> CounterSample:
+        tokens = 50.0 * min(second, 20) + 160.0 * max(0, second - 20)
+        running = 1.0 if second <= 20 else 4.0
+        return CounterSample("both", NOW + timedelta(seconds=second), float(second), "vllm.counter",
+                             generation_tokens_total=tokens, inter_token_count_total=tokens,
+                             requests_running=running, **fixed)  # fmt: skip
+
+    store.write(Batch(tuple(map(look, range(41)))))
+    store.save_run(run_of("both"))
+    (line,) = compute_lines(store, [run_of("both")]).values()
+    assert line.peak_tps == pytest.approx(50.0)
+    (report,) = report_on(store, [run_of("both")])
+    assert report.summary.maximum_tps == pytest.approx(50.0), "of the same windows"

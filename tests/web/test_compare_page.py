@@ -13,26 +13,37 @@ from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.test_store_to_answer import SMALL, stored
+from web import markup
 
 PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "compare.py")
 
 
 @pytest.fixture
-def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Two arms of three starts in a store that the page asks, as the operator sees it."""
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The one that the page asks, as the operator sees it."""
     store = Store.open(Settings(data_dir=tmp_path / "data"))
-    rng = np.random.default_rng(21)
-    made = []
-    for place, k in enumerate((0, 4)):
-        engine = IdealEngine(0.02, drafts=k, start_sd=0.005)
-        runs = repeats(engine, "ladder", 3, rng, **SMALL)
-        made += [stored(store, facts, k, place * 10 + n).id for n, facts in enumerate(runs)]
     monkeypatch.setattr("web.context._provided", [_Services(store, tmp_path)])
     monkeypatch.setattr("web.visible.current_role", lambda: "operator")
     monkeypatch.setattr("web.access.auth.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *place, **words: None)  # the page stands here without its app
-    yield made
+    yield store
     store.close()
+
+
+def two_arms(store: Store, workload: str, **params: object) -> list[str]:
+    """Three starts each, plain and with drafts."""
+    rng = np.random.default_rng(21)
+    made = []
+    for place, k in enumerate((0, 4)):
+        engine = IdealEngine(0.02, drafts=k, start_sd=0.005)
+        runs = repeats(engine, workload, 3, rng, **params)
+        made += [stored(store, facts, k, place * 10 + n).id for n, facts in enumerate(runs)]
+    return made
+
+
+@pytest.fixture
+def ids(store: Store) -> list[str]:
+    return two_arms(store, "ladder", **SMALL)
 
 
 class _Services:
@@ -89,6 +100,18 @@ def test_the_margin_of_the_address_is_what_is_judged_by(ids: list[str]) -> None:
     field.set_value(4.5).run()
     assert (at.query_params["margin"], at.query_params["objective"]) == ("0.045", "ttft_ms@1")
     assert "Differences below 4.5 % do not matter here." in captions(at) and at.number_input[0].value == 4.5
+
+
+def test_the_rungs_of_a_ladder_stand_below_the_answer(ids: list[str]) -> None:
+    shown = said(page(run=ids))
+    assert all(f'<th scope="row">{rung} at once</th>' in shown for rung in (2, 4, 8))
+
+
+def test_the_kinds_of_prompts_stand_below_the_answer(store: Store) -> None:
+    shown = said(page(run=two_arms(store, "five-prompts", token_scale=0.1, parallel=2)))
+    assert all(
+        f'<th scope="row">{markup.text(kind)}</th>' in shown for kind in ("Q&A", "Code", "JSON", "Math", "LongCode")
+    )
 
 
 def test_a_click_in_the_head_moves_the_baseline(ids: list[str]) -> None:

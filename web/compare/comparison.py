@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from analysis.facts import RunFacts
+from analysis.reasons import Code, Reason
 from reports.evidence import Evidence
 from reports.run_metrics import client_speeds
 from reports.run_report import RunReport
@@ -15,6 +16,7 @@ from web.theme import DASH, duration, three_digits
 from web.words import why, window_words
 
 NO_REQUESTS = "no request of ours ended"
+NO_STREAM = why(Reason(Code.NO_WHOLE_WINDOW))
 NO_RATE = "how many tokens were drafted was not told"
 ACTIVE = "Windows that hold decoding and nothing else, of all; only these are ranked"
 TOLD_BY_NOTE = ("Steps per second", "Time to first token")  # what no imported log can know
@@ -60,8 +62,8 @@ METRICS = (
     ),
     Metric(
         "Decode speed, peak",
-        "99th percentile of the decoding intervals",
-        lambda f: Cell(f.summary.peak_tps, "tok/s", why(f.summary.reason)),
+        "99th percentile of the decoding intervals of one request alone",
+        lambda f: Cell(f.summary.peak_tps, "tok/s", why(f.summary.reason) or NO_STREAM),
     ),
     Metric(
         "Decode speed, floor",

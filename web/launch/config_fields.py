@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from domain import Config, JsonValue, Speculation
 from engines import BY_NAME
-from engines.flag_table import FlagTable
 
 Kind = Literal["text", "integer", "number", "choice", "switch", "lines", "variables", "flag"]
 Value = str | int | float | bool | None
@@ -150,27 +149,20 @@ def _set(config: Config, path: str, value: JsonValue) -> Config:
 
 def _has_own_field(config: Config, text: str) -> bool:
     """Whether a kept flag is shown in a field of its own."""
+    return _own_field(config, text) is not None
+
+
+def _own_field(config: Config, text: str) -> str | None:
+    """Which flag with a field of its own a kept one is, under any of its names."""
     engine = BY_NAME.get(config.engine)
-    return engine is not None and any(_says(config, text, flag) for flag in engine.sampling_flags)
-
-
-def _table(config: Config) -> FlagTable | None:
-    engine = BY_NAME.get(config.engine)
-    return engine.commands.TABLE if engine and engine.commands else None
-
-
-def _says(config: Config, text: str, flag: str) -> bool:
-    """Whether a kept flag is this one under any of its names."""
-    table, name = _table(config), text.partition(" ")[0].partition("=")[0]
-    known = table.find(name)[0] if table else None
-    return name == flag or (known is not None and flag in known.names)
+    return engine.sampling_flag(text.partition(" ")[0].partition("=")[0]) if engine else None
 
 
 def _flag_value(config: Config, flag: str) -> str | None:
-    text = next((text for text in config.unknown_flags if _says(config, text, flag)), None)
+    text = next((text for text in config.unknown_flags if _own_field(config, text) == flag), None)
     return None if text is None else text.partition(" ")[2] or text.partition("=")[2]
 
 
 def _with_flag(config: Config, flag: str, value: str) -> Config:
-    rest = [text for text in config.unknown_flags if not _says(config, text, flag)]
+    rest = [text for text in config.unknown_flags if _own_field(config, text) != flag]
     return config.model_copy(update={"unknown_flags": [*rest, f"{flag} {value}"] if value else rest})

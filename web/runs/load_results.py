@@ -49,6 +49,8 @@ COLUMNS = (
     Column("Tokens per step", "tokens_per_step", "mean", ".2f"),
     Column("Accepted", "acceptance_rate", "mean", ".0%"),
     Column("Thinking", "thinking_ratio", "mean", ".0%"),
+    Column("Looping", "looping_requests", "total", ".0f"),
+    Column("Repeated text", "looped_ratio", "mean", ".0%"),
     Column("TTFT p50, ms", "ttft_ms", "median", ".0f"),
     Column("TTFT p95, ms", "ttft_ms", "p95", ".0f"),
     Column("TPOT p50, ms", "tpot_ms", "median", ".1f"),

@@ -48,7 +48,7 @@ COLUMNS = {
         "Typical, tok/s", format="%.1f", width=96, help="Median decode speed of the decoding intervals"
     ),
     "peak": st.column_config.NumberColumn(
-        "Peak, tok/s", format="%.1f", width=86, help="99th percentile of the decoding intervals"
+        "Peak, tok/s", format="%.1f", width=86, help="99th percentile of the decoding intervals of one request alone"
     ),
     "tokens_per_step": st.column_config.NumberColumn("Tokens/step", format="%.2f", width=84),
     "acceptance": st.column_config.NumberColumn(
