@@ -31,6 +31,7 @@ SECTIONS: dict[str, tuple[Section, str | None]] = {  # title -> what it holds, a
     "Best by viewpoint": (sections.viewpoints, "viewpoints"),
     "One viewpoint against another": (sections.against, "viewpoints"),
     "Why it failed": (sections.causes, None),
+    "What people say": (sections.people, "notes"),
     "Numbers": (sections.tiles, None),
     "All numbers": (sections.numbers, "numbers"),
     "What differs in the configuration": (sections.differing, "settings"),
