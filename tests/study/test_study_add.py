@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,8 +21,10 @@ from settings import Settings
 from storage.store import Store
 from studies.hand_in import hand_in_addition
 from studies.runner import StudyRunner
+from tests.demo_engine import ROOT
 from tests.study.test_study_file import ONE_ARM, WHICH
 from workloads import spec_for
+from workloads.prepare import COMMAND_LINE
 
 VALUES = f'{ONE_ARM}[[vary]]\nfield = "max_num_seqs"\nvalues = [1, 2]\n'
 ARM = '[[arm]]\nname = "c"\ncommand = "vllm serve o/m --port 8003"\n'
@@ -64,6 +68,12 @@ def owned(settings: Settings) -> Iterator[None]:
         store.close()
 
 
+def add(*words: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: within one process DuckDB lets everybody open the store."""
+    command = [sys.executable, str(COMMAND_LINE), "study", "add", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
 def plan_of(settings: Settings, study_id: str) -> StudyPlan:
     store = Store.open(settings)
     (found,) = [one for one in store.studies() if one.id == study_id]
@@ -79,10 +89,11 @@ def test_an_arm_joins_where_nobody_owns_the_store(
     assert [arm.config.port for arm in plan_of(settings, "arms").arms][-1] == 8003
 
 
-def test_values_join_while_pitwall_runs(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_join_while_pitwall_runs(settings: Settings) -> None:
     with owned(settings):
-        assert main(["study", "add", "values", "--values", "4..5"]) == 0
-    assert capsys.readouterr().out == "From the next round on: max_num_seqs 4, max_num_seqs 5.\n"
+        said = add("values", "--values", "4..5")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == "From the next round on: max_num_seqs 4, max_num_seqs 5.\n"
     plan = plan_of(settings, "values")
     assert [arm.config.max_num_seqs for arm in plan.arms] == plan.vary[0].values == [1, 2, 4, 5]
     assert not list(inbox_folder(settings.data_dir).glob("*.json"))
@@ -100,15 +111,12 @@ def test_values_join_while_pitwall_runs(settings: Settings, capsys: pytest.Captu
     ],
 )
 def test_what_cannot_join_is_refused_in_a_sentence(
-    settings: Settings, file: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str, is_owned: bool
+    settings: Settings, file: Path, words: list[str], sentence: str, is_owned: bool
 ) -> None:
-    given = [word.replace("FILE", str(file)) for word in words]
-    if is_owned:
-        with owned(settings):
-            assert main(["study", "add", *given]) == 1
-    else:
-        assert main(["study", "add", *given]) == 1
-    assert sentence in capsys.readouterr().err
+    with owned(settings) if is_owned else nullcontext():
+        said = add(*(word.replace("FILE", str(file)) for word in words))
+    assert (said.returncode, said.stdout) == (1, "")
+    assert sentence in said.stderr
     assert not list(inbox_folder(settings.data_dir).glob("*.json"))
 
 
@@ -126,5 +134,5 @@ def test_what_nobody_can_take_is_no_obstacle(settings: Settings) -> None:
     path = hand_in_addition(folder, "over", Addition(arms=()), utc_now())
     (folder / "x.addition.json").write_text("{")
     with owned(settings):
-        assert main(["study", "add", "values", "--values", "3"]) == 0
+        assert add("values", "--values", "3").returncode == 0
     assert not path.exists() and not list(folder.glob("*.json"))
