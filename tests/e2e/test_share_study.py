@@ -133,3 +133,21 @@ def test_a_shared_report_of_runs_compares_them_by_what_was_asked(browser: Browse
     shown.goto(f"{pitwall.url}/report?study=mine")
     expect(shown.get_by_role("heading", name="No report")).to_be_visible()  # the link is to the runs, not to the study
     guest.close()
+
+
+def test_the_race_is_read_on_a_phone_without_scrolling_sideways(browser: Browser, pitwall: Pitwall) -> None:
+    context = signed_in(browser, pitwall, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{pitwall.url}/studies?study=mine")
+    expect_whole(page.get_by_role("button", name="Report"))
+    table = page.get_by_role("region", name="table").first
+    assert table.evaluate("one => [one.scrollWidth - one.clientWidth, document.documentElement.scrollWidth]") == [
+        0,
+        390,
+    ]
+    row = table.get_by_role("row", name="k 4")
+    expect(row.get_by_role("cell")).to_have_count(4)  # the empty one takes no room
+    assert row.get_by_text("2.17x", exact=True).evaluate("c => getComputedStyle(c, '::before').content") == (
+        '"To the first "'
+    )
+    context.close()

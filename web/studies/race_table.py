@@ -29,9 +29,10 @@ def study_card(study_id: str, is_open: bool) -> None:
             _card(study)
         else:
             st.fragment(_followed, run_every=LOOK_S)(study_id, study.state)
-            if is_operator():
+        with st.container(horizontal=True):
+            if study.state != "ended" and is_operator():
                 add_arm(study, StudyPlan.model_validate(study.plan))
-        share_study_button(study)
+            share_study_button(study)
 
 
 def _study(study_id: str) -> Study:
@@ -54,7 +55,7 @@ def _card(study: Study) -> None:
         if words:
             st.markdown(markdown_text(words))
         if arms:
-            st.html(markup.table(HEADERS, rows(plan, arms)))
+            st.html(markup.stacked_table(HEADERS, rows(plan, arms)))
     for reason in answer.get("reasons", []):
         st.caption(markdown_text(str(reason)))
     if study.state == "running":
