@@ -17,6 +17,14 @@ def visible_runs(newest: int) -> list[Run]:
     return [run for run in shared if run]
 
 
+def visible_ids() -> list[str] | None:
+    """The runs that the running page script may speak of; None: all."""
+    if current_role() == "operator":
+        return None
+    share = current_share()
+    return list(share.run_ids) if share else []
+
+
 def visible_run(run_id: str) -> Run | None:
     """The run of this id, as far as it may be seen; an old one too."""
     if current_role() == "operator":
