@@ -42,6 +42,7 @@ from web.server.agent_api import agent_routes
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook
 from web.server.live_api import live_routes
+from web.server.report_api import report_route
 from web.server.routes import build_routes
 from web.server.sql_api import sql_route
 from web.server.warm_up import import_and_freeze
@@ -166,6 +167,7 @@ app = st.App(
     lifespan=lifespan,
     routes=[
         *build_routes(hub, count_live_runs, VERSION, base_path, is_well, health),
+        report_route(base_path),
         sql_route(sandbox.ask, base_path),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
         *agent_routes(lambda: services().intake, base_path),

@@ -202,17 +202,19 @@ def new_run_id(now: datetime, token: str | None = None) -> str:
 
 
 class Share(BaseModel):
-    """A view-only link to some runs, as the store keeps it: what it opens and how long, never its token."""
+    """A view-only link to some runs or a study, as the store keeps it: what it opens and how long, never its token."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
     run_ids: tuple[str, ...]
-    page: str  # which page the link opens: 'live' | 'compare' | 'run'
+    page: str  # which page the link opens: 'live' | 'compare' | 'replay' | 'run' | 'studies' | 'report'
     created_at: datetime
     created_by: str  # the role that made it
     expires_at: datetime
     revoked_at: datetime | None = None
     note: str | None = None  # for whom, in the maker's words
+    study_id: str | None = None  # of a study, with all its runs, later ones too
+    query: str | None = None  # what the address says beside the runs: how they are compared
 
     def is_open(self, now: datetime) -> bool:
         """Whether the link still opens anything."""

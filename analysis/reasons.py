@@ -81,6 +81,7 @@ class Code(StrEnum):
     NO_SPECULATION_CONFIGURED = "no_speculation_configured"
     MACHINE_NOT_TOLD = "machine_not_told"
     NO_GPU_SAMPLED = "no_gpu_sampled"
+    GPUS_NOT_LOOKED_AT = "gpus_not_looked_at"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`./pitwall study run FILE`: carry a study to its answer, without a browser.
+"""`./pitwall study`: carry a study to its answer, without a browser.
 
 A Pitwall that runs takes the study; where none runs, or it dies meanwhile, this command owns the store until the answer
 is there. Killed, it goes on when it is called again with the same file.
@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli import study_add
 from cli.exit_status import DONE, NOT_KNOWN, REFUSED
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run_it.add_argument("--json", action="store_true", help="print one JSON object at the end")
     run_it.add_argument("--again", action="store_true", help="begin anew, though this study has begun or ended already")
     run_it.set_defaults(run=run)
+    study_add.add_to(actions)
     listed = actions.add_parser("list", help="the studies of the store")
     listed.add_argument("--json", action="store_true", help="print one JSON array")
     listed.set_defaults(run=list_studies)
@@ -74,7 +76,7 @@ def _carry(settings: Settings, plan: StudyPlan, is_new: bool, opened: ExitStack,
     from collectors.imports.inbox import inbox_folder
     from domain import utc_now
     from storage.store import Store
-    from studies.runner import hand_in
+    from studies.hand_in import hand_in
 
     owner = _Owner(settings, opened)
     owner.try_to_own()

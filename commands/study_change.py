@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
 from commands.study_file import MOST_ARMS, ArmText, StudyArm, StudyFileError, StudyPlan, arm_of
 from commands.sweep import Axis, read_values, sweep_configs
 from commands.write import CommandError
+from domain import JsonValue
+
+
+class Addition(BaseModel):
+    """Arms more, read: no text that may hold a secret. `values` are those of the varied setting."""
+
+    model_config = ConfigDict(frozen=True)
+    arms: tuple[StudyArm, ...]
+    values: tuple[JsonValue, ...] = ()
 
 
 def with_arm(plan: StudyPlan, given: ArmText) -> StudyPlan:
     """The plan with one arm more; raises StudyFileError."""
-    if plan.question == "upgrade":
-        raise StudyFileError("'upgrade' has two arms, before and after: a third one is another question.")
-    if plan.vary:
-        raise StudyFileError("The arms of 'value' are values of a setting: give a value.")
-    return _with(plan, [arm_of(given)])
+    return with_addition(plan, arms_more(plan, [given]))
 
 
 def with_values(plan: StudyPlan, text: str) -> StudyPlan:
     """The plan of 'value' with these values more, written as on the page Sweep; raises StudyFileError."""
+    return with_addition(plan, values_more(plan, text))
+
+
+def arms_more(plan: StudyPlan, given: Sequence[ArmText]) -> Addition:
+    """These arms, read for this plan; raises StudyFileError."""
+    if plan.question == "upgrade":
+        raise StudyFileError("'upgrade' has two arms, before and after: a third one is another question.")
+    if plan.vary:
+        raise StudyFileError("The arms of 'value' are values of a setting: give a value.")
+    return Addition(arms=tuple(map(arm_of, given)))
+
+
+def values_more(plan: StudyPlan, text: str) -> Addition:
+    """These values of what the plan varies; raises StudyFileError."""
     if len(plan.vary) != 1:
         raise StudyFileError("Values can be added where one setting is varied.")
     (vary,), first = plan.vary, plan.arms[0]
@@ -26,15 +49,18 @@ def with_values(plan: StudyPlan, text: str) -> StudyPlan:
         variants = sweep_configs(first.config, [Axis(vary.field, values)])
     except CommandError as error:
         raise StudyFileError(f"The values cannot be tried: {error}") from error
-    arms = [StudyArm(name=one.name, config=one.config, base_url=first.base_url) for one in variants]
-    longer = vary.model_copy(update={"values": [*vary.values, *values]})
-    return _with(plan, arms).model_copy(update={"vary": (longer,)})
+    arms = tuple(StudyArm(name=one.name, config=one.config, base_url=first.base_url) for one in variants)
+    return Addition(arms=arms, values=tuple(values))
 
 
-def _with(plan: StudyPlan, arms: list[StudyArm]) -> StudyPlan:
+def with_addition(plan: StudyPlan, more: Addition) -> StudyPlan:
+    """The plan with these arms more; raises StudyFileError."""
     known = {arm.name for arm in plan.arms}
-    if twice := [arm.name for arm in arms if arm.name in known]:
-        raise StudyFileError(f"The study has an arm {twice[0]!r} already.")
-    if len(plan.arms) + len(arms) > MOST_ARMS:
+    for arm in more.arms:
+        if arm.name in known:
+            raise StudyFileError(f"The study has an arm {arm.name!r} already.")
+        known.add(arm.name)
+    if len(known) > MOST_ARMS:
         raise StudyFileError(f"A study takes {MOST_ARMS} arms at most.")
-    return plan.model_copy(update={"arms": (*plan.arms, *arms)})
+    vary = tuple(one.model_copy(update={"values": [*one.values, *more.values]}) for one in plan.vary)
+    return plan.model_copy(update={"arms": (*plan.arms, *more.arms), "vary": vary})

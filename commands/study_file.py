@@ -141,13 +141,32 @@ class StudyPlan(BaseModel):
         return ", ".join([self.workload, *(one.name for one in self.more_workloads)])
 
 
+class ArmsFile(BaseModel):
+    """Arms alone, for a study that goes on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    arm: list[ArmText] = Field(min_length=1, max_length=MOST_ARMS)
+
+
 def read_study(path: Path) -> StudyPlan:
     """Read and check a file; raises StudyFileError, or OSError."""
+    return study_of_text(_text(path), path.stem)
+
+
+def read_arms(path: Path) -> list[ArmText]:
+    """The arms of a file that has nothing else; raises StudyFileError, or OSError."""
+    try:
+        return ArmsFile.model_validate(_toml(_text(path), path.stem)).arm
+    except ValidationError as error:
+        raise _refusal(error, path.stem) from error
+
+
+def _text(path: Path) -> str:
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise StudyFileError(f"{path.name} is larger than 1 MiB: it is no study.")
-    return study_of_text(data.decode(errors="replace"), path.stem)
+    return data.decode(errors="replace")
 
 
 def study_of_text(text: str, name: str) -> StudyPlan:
@@ -155,9 +174,13 @@ def study_of_text(text: str, name: str) -> StudyPlan:
     try:
         return plan_of(StudyFile.model_validate(_toml(text, name)), name)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise StudyFileError(f"{name}, {place}: {first['msg'].removeprefix('Value error, ')}.") from error
+        raise _refusal(error, name) from error
+
+
+def _refusal(error: ValidationError, name: str) -> StudyFileError:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the file"
+    return StudyFileError(f"{name}, {place}: {first['msg'].removeprefix('Value error, ')}.")
 
 
 def _toml(text: str, name: str) -> dict[str, object]:

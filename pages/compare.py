@@ -10,7 +10,7 @@ from web import charts
 from web.actions import is_operator
 from web.compare.adopt import adopt_form, adopted_notes
 from web.compare.arms_head import head_and_runs, show_arms
-from web.compare.asking import answered, asked_by_address
+from web.compare.asking import address_of_asking, answered, asked_by_address
 from web.compare.comparison import evidence_table
 from web.compare.compatibility_table import compatibility_section
 from web.compare.config_table import config_table
@@ -87,7 +87,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     margin_input(report)
     settings_panel(report, asking, {run.id: run.name for run in picked.runs})
     if not away_ids(picked.runs):
-        share_button(picked.runs, "compare")
+        share_button(picked.runs, "compare", address_of_asking())
         bundle_button(picked.runs, "compare")
         report_button(picked.runs, "compare", asking)
         adopt_form(report.arms, picked.runs)

@@ -23,10 +23,16 @@ rows = [
     ]
     for run in runs
 ]
+study = (
+    f'<p><a href="studies?study={markup.text(share.study_id)}" target="_self">The study, as it stands</a> · '
+    f'<a href="report?study={markup.text(share.study_id)}" target="_self">Its report</a></p>'
+    if share.study_id
+    else ""
+)
 st.html(
     '<h1 class="pw-title">Shared runs</h1>'
     f'<p class="pw-lead pw-muted">To look at, until {moment(share.expires_at)}.</p>'
-    f"{markup.table(['run', 'state'], rows)}"
+    f"{study}{markup.table(['run', 'state'], rows)}"
     f'<p><a href="{markup.run_link("live", ids)}" target="_self">Watch side by side</a>'
     + (f' · <a href="{markup.run_link("compare", ids)}" target="_self">Compare</a>' if len(ids) > 1 else "")
     + "</p>"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_operator
-from web.context import services
 from web.studies import begin, race_table
+from web.visible import visible_studies
 
-if not is_operator():
-    st.info("Only the operator sees studies.")
-    st.stop()
-
-studies = services().store.studies()
-begin.new_study(is_open=not studies)
+studies = visible_studies()
 wanted = st.query_params.get("study")
+if is_operator():
+    begin.new_study(is_open=not studies)
+elif not studies or wanted not in (None, studies[0].id):
+    st.info("The link that brought you here shows no such study.")
+    st.stop()
 for study in sorted(studies, key=lambda one: one.id != wanted):  # the one that the address names comes first
     race_table.study_card(study.id, is_open=study.state != "ended" or study.id == (wanted or studies[0].id))

@@ -1,42 +1,40 @@
-"""Which of some runs' servers came up on which GPUs."""
+"""Which configurations' servers came up on which GPUs, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from analysis.config_diff import as_started, chips
-from analysis.decide.compatibility import Attempt, Place, places
+from analysis.config_diff import chips
+from analysis.decide.compatibility import Place, as_one
 from analysis.model_names import base_name
-from domain import Run, RunState
-from reports.run_report import engine_title
-from reports.served import gpus_of
+from reports.run_report import engine_title_of
+from storage.ask import run_queries
+from storage.ask.queries import Asked
 
 NO_GPU = "no GPU"
 
 
-def compatibility(runs: Sequence[Run]) -> list[Place]:
-    """Over the runs that Pitwall launched and that came up or failed; what was cancelled before tells nothing."""
-    told = sorted((run for run in runs if _tells(run)), key=lambda run: run.started_at or run.created_at)
-    return places(_attempt(run) for run in told)
+def compatibility(store: Asked, run_ids: Sequence[str] | None) -> list[Place]:
+    """By these runs, or all, as far as Pitwall launched them and they came up or failed."""
+    return as_one(map(_place, run_queries.compatibility(store, run_ids)))
 
 
-def _tells(run: Run) -> bool:
-    return run.kind == "launched" and (run.ready_at is not None or run.state is RunState.FAILED)
+def _place(row: Mapping[str, Any]) -> Place:
+    told = (row["came_up"], row["starts"], row["cause"], row["cause_at"])
+    return Place(_configuration(row), _gpu(row["gpus"]), *told)
 
 
-def _attempt(run: Run) -> Attempt:
-    return Attempt(_configuration(run), _gpu(run), run.ready_at is not None, run.cause, run.id)
-
-
-def _configuration(run: Run) -> str:
+def _configuration(row: Mapping[str, Any]) -> str:
     """'Qwen3-32B · vLLM 0.21 · NVFP4 · MTP 4'."""
-    model = [base_name(run.config.model)] if run.config.model else []
-    return " · ".join([*model, *chips(as_started(run.config.model_dump(), run.told), engine_title(run))])
+    model = [base_name(row["model"])] if row["model"] else []
+    drafting = {"method": row["speculative_method"], "num_tokens": row["speculative_num_tokens"]}
+    config = {**row, "speculative": drafting if row["speculates"] else None}
+    return " · ".join([*model, *chips(config, engine_title_of(row["engine"]))])
 
 
-def _gpu(run: Run) -> str | None:
+def _gpu(names: Sequence[str] | None) -> str | None:
     """'2 x NVIDIA H100'; None where nobody looked."""
-    names = gpus_of(run.provenance or {}, ())
     if names is None:
         return None
     kinds = list(dict.fromkeys(names))

@@ -19,6 +19,7 @@ from reports.comparison import Asking, ComparisonReport, comparison_of, rungs_of
 from reports.evidence import Evidence, evidence_of
 from reports.facts import facts_of
 from reports.load_curve import load_curve
+from reports.people import People, people_of
 from reports.physics import Physics, physics_of
 from reports.prices import prices_of
 from reports.run_metrics import Values, metrics_of
@@ -52,6 +53,7 @@ class ReportData:
     physics: Mapping[str, Physics]
     evidence: tuple[Evidence, ...]
     events: Mapping[str, Sequence[queries.EventRow]]
+    people: Mapping[str, People]
     rungs: Sequence[Sequence[Comparison]] = ()
     rankings: Sequence[Ranking] = ()  # of the arms by each viewpoint
     curve: Sequence[Point] = ()  # speed of a user and of a GPU, by arm and concurrency
@@ -104,6 +106,7 @@ def report_data(
         physics,
         tuple(evidence_of(masked, runs)),
         {run.id: queries.events(masked, run.id) for run in runs},
+        people_of(store, runs),
         rungs_of(comparison, asked),
         rankings(known) if comparison.answers else (),
         load_curve(known) if comparison.answers else (),

@@ -23,6 +23,7 @@ VIEWS = (
     "scrapes", "engines/*", "progress",  # what moved between two looks, engine by engine
     "rates", "log_lines", "log_rates", "samples",  # from increments and lines to rates
     "crosscheck", "acceptance", "runs", "machines", "startup", "latency", "audit", "people", "adopted", "search",
+    "compatibility",
     "comments", "comments_samples", "comments_results", "comments_machines", "comments_reference", "comments_people",
 )  # fmt: skip
 # A sample table as a user sees it.

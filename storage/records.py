@@ -24,6 +24,8 @@ SHARE_SCHEMA = pa.schema(
         ("expires_at", _MOMENT),
         ("revoked_at", _MOMENT),
         ("note", pa.string()),
+        ("study_id", pa.string()),
+        ("query", pa.string()),
     ]
 )
 STUDY_SCHEMA = pa.schema(

@@ -12,20 +12,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from analysis.study import End
-from commands.study_file import StudyArm, StudyPlan
+from commands.study_change import with_addition
+from commands.study_file import StudyArm, StudyFileError, StudyPlan
 from domain import Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
 from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
-from machine.private_files import private_folder, write_private
 from reports.study import StudyStanding, standings_of
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
+from studies.hand_in import ADDITION, STUDY, HandedAddition, HandedIn, handed
 
 LOG = logging.getLogger(__name__)
 LOOK_EVERY_S = 0.5
@@ -40,21 +41,6 @@ class StudyStore(Asked, Protocol):
 
     def studies(self) -> list[Study]: ...
     def save_study(self, study: Study) -> None: ...
-
-
-class HandedIn(BaseModel):
-    """A study as somebody hands it in through the folder."""
-
-    id: str
-    plan: StudyPlan
-
-
-def hand_in(folder: Path, plan: StudyPlan, now: datetime) -> str:
-    """Leave a study where whoever owns the store finds it; its id."""
-    given = HandedIn(id=new_run_id(now), plan=plan)
-    private_folder(folder)
-    write_private(folder / f"{given.id}.study.json", given.model_dump_json().encode())
-    return given.id
 
 
 class StudyRunner:
@@ -120,22 +106,27 @@ class StudyRunner:
 
     def tick(self) -> None:
         """Look once, and do what is due."""
-        for path in sorted(self._folder.glob("*.study.json")):
-            self._take(path)
+        for path, given in handed(self._folder, STUDY, HandedIn):
+            self._take(given)
+            path.unlink(missing_ok=True)
+        for path, addition in handed(self._folder, ADDITION, HandedAddition):
+            self._add(addition)
+            path.unlink(missing_ok=True)
         with self._lock:
             for study in list(self._all().values()):
                 if study.state == "running":
                     self._step(study)
 
-    def _take(self, path: Path) -> None:
+    def _take(self, given: HandedIn) -> None:
+        if given.id not in {study.id for study in self._store.studies()}:
+            self._take_up(given.id, given.plan)
+
+    def _add(self, given: HandedAddition) -> None:
+        """Where it cannot be any more, it is told: whoever handed it in sees that the study has not got it."""
         try:
-            given = HandedIn.model_validate_json(path.read_bytes())
-        except (ValidationError, OSError):
-            LOG.warning("%s is no study of Pitwall's", path.name)
-        else:
-            if given.id not in {study.id for study in self._store.studies()}:
-                self._take_up(given.id, given.plan)
-        path.unlink(missing_ok=True)
+            self.change(given.study_id, lambda plan: with_addition(plan, given.more))
+        except (KeyError, StudyFileError) as refusal:
+            LOG.warning("study %s takes no arm more: %s", given.study_id, refusal)
 
     def _take_up(self, study_id: str, plan: StudyPlan) -> Study:
         now = self._clock()

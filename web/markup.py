@@ -87,12 +87,31 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = Fals
     body = "".join(_row(*row) for row in rows)
     kind = "pw-table" + " pw-wraps" * wraps + " pw-numeric" * is_numeric
     columns = f' style="--pw-columns:{len(head) - 1}"' if is_numeric else ""  # each has room for a number
-    inner = f'<table class="{kind}"{columns}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
-    return f'<div class="pw-table-wrap" tabindex="0" role="region" aria-label="table">{inner}</div>'
+    return _wrapped(f'<table class="{kind}"{columns}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>')
+
+
+def _wrapped(table: str) -> str:
+    return f'<div class="pw-table-wrap" tabindex="0" role="region" aria-label="table">{table}</div>'
 
 
 def _row(name: str, *cells: str) -> str:
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+
+
+def stacked_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table that on a phone puts each row's cells below its name, each with its head; roles keep it a table there."""
+    heads = "".join(f'<th scope="col" role="columnheader">{one}</th>' for one in head)
+    body = "".join(_stacked_row(head, *row) for row in rows)
+    return _wrapped(
+        f'<table class="pw-table pw-stacks" role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>'
+        f'<tbody role="rowgroup">{body}</tbody></table>'
+    )
+
+
+def _stacked_row(head: Sequence[str], name: str, *cells: str) -> str:
+    """An empty cell takes no line of its own."""
+    told = "".join(f'<td role="cell" data-head="{one}">{cell}</td>' for one, cell in zip(head[1:], cells, strict=True))
+    return f'<tr role="row"><th scope="row" role="rowheader">{name}</th>{told}</tr>'
 
 
 def log_lines(lines: Iterable[ViewLine]) -> str:

@@ -43,6 +43,11 @@ def _reader() -> MarkdownIt:
 _READER = _reader()
 
 
+def parsed(text: str) -> list[Token]:
+    """The text as it was read: HTML and images are text in it, and so are links to elsewhere."""
+    return _READER.parse(text)
+
+
 @lru_cache(maxsize=256)
 def safe_html(text: str) -> str:
     """The text as HTML that needs no further escaping."""

@@ -12,6 +12,7 @@ from web.charts import ground
 from web.markup import markdown_text
 from web.runs.troubles import troubles
 from web.sharing.share_expiry import watch_sign_in
+from web.visible import current_share
 
 STATIC = Path(__file__).resolve().parent / "static"
 
@@ -23,13 +24,14 @@ st.html(f"<style>:root {{ color-scheme: {ground()}; }} {STYLE}</style>")
 live = st.Page(places.LIVE, title="Live", url_path="live")
 compare = st.Page(places.COMPARE, title="Compare", url_path="compare")
 replay = st.Page(places.REPLAY, title="Replay", url_path="replay", visibility="hidden")
+studies = st.Page(places.STUDIES, title="Studies", url_path="studies")
 OPERATOR_PAGES = [
     st.Page(places.RUNS, title="Runs", url_path="runs", default=True),
     live,
     st.Page(places.LAUNCH, title="Launch", url_path="launch"),
     compare,
     replay,
-    st.Page(places.STUDIES, title="Studies", url_path="studies"),
+    studies,
     st.Page(places.EXPLORE, title="Explore", url_path="explore"),
     st.Page(places.SQL, title="SQL", url_path="sql"),
     st.Page(places.RUN, title="Run", url_path="run", visibility="hidden"),
@@ -41,6 +43,9 @@ VIEWER_PAGES = [
     replay,
     st.Page(places.RUN, title="Run", url_path="run"),
 ]
+
+if (share := current_share()) and share.study_id:
+    VIEWER_PAGES.append(studies)
 
 if is_operator():
     for trouble in troubles():

@@ -1,8 +1,8 @@
-"""Which runs whoever looks may see: all of them the operator, a viewer those of the share and no other."""
+"""What whoever looks may see: everything the operator, a viewer the runs or the study of the share and no other."""
 
 from __future__ import annotations
 
-from domain import Run, Share
+from domain import Run, Share, Study
 from web.access.auth import current_role, current_share_id
 from web.context import services
 from web.fleet import away_runs
@@ -17,6 +17,14 @@ def visible_runs(newest: int) -> list[Run]:
     return [run for run in shared if run]
 
 
+def visible_ids() -> list[str] | None:
+    """The runs that the running page script may speak of; None: all."""
+    if current_role() == "operator":
+        return None
+    share = current_share()
+    return list(share.run_ids) if share else []
+
+
 def visible_run(run_id: str) -> Run | None:
     """The run of this id, as far as it may be seen; an old one too."""
     if current_role() == "operator":
@@ -24,7 +32,20 @@ def visible_run(run_id: str) -> Run | None:
     return next((run for run in visible_runs(newest=1) if run.id == run_id), None)
 
 
+def visible_studies() -> list[Study]:
+    """The studies that the running page script may speak of, the newest first."""
+    found = services().store.studies()
+    if current_role() == "operator":
+        return found
+    share = current_share()
+    return [one for one in found if share and one.id == share.study_id]
+
+
 def current_share() -> Share | None:
     """The share that the viewer came by, while it is open; asked anew at every run of the script."""
-    share_id = current_share_id()
-    return services().shares.find_open(share_id) if share_id else None
+    share_id, book = current_share_id(), services().shares
+    share = book.find_open(share_id) if share_id else None
+    if share is None or share.study_id is None:
+        return share
+    book.look_at_study(share.study_id)
+    return book.find_open(share.id)

@@ -82,6 +82,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_SPECULATION_CONFIGURED: lambda v: "no speculation is configured",
     Code.MACHINE_NOT_TOLD: lambda v: "no Pitwall has told what this machine is",
     Code.NO_GPU_SAMPLED: lambda v: "no GPU of it was sampled on this machine",
+    Code.GPUS_NOT_LOOKED_AT: lambda v: "nobody looked at the GPUs when it started",
 }
 INPUTS: Mapping[str, str] = {  # of the formulas in analysis/physics
     "decode_tps": "decode speed",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -14,39 +15,32 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """One server start; `gpu` None: not known."""
-
-    configuration: str
-    gpu: str | None
-    came_up: bool
-    cause: str | None  # why it did not, or why it ended later
-    run_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class Place:
-    """One configuration on one kind of GPU."""
+    """One configuration on one kind of GPU; `gpu` None: not known."""
 
     configuration: str
     gpu: str | None
-    outcome: Outcome
     came_up: int
     starts: int
-    cause: str | None  # of the last start that failed
-    run_ids: tuple[str, ...]
+    cause: str | None  # of the last start that failed, before it was ready or later
+    cause_at: datetime | None  # when that one started
+
+    @property
+    def outcome(self) -> Outcome:
+        """As the view `compatibility` has it."""
+        return Outcome.WORKS if self.came_up == self.starts else Outcome.MIXED if self.came_up else Outcome.FAILS
 
 
-def places(attempts: Iterable[Attempt]) -> list[Place]:
-    """Each configuration and GPU in the order in which it is first met; attempts are given oldest first."""
-    groups: dict[tuple[str, str | None], list[Attempt]] = {}
-    for one in attempts:
+def as_one(found: Iterable[Place]) -> list[Place]:
+    """Places of the same words are one: a model may lie in two folders. Each where it is first met."""
+    groups: dict[tuple[str, str | None], list[Place]] = {}
+    for one in found:
         groups.setdefault((one.configuration, one.gpu), []).append(one)
-    return [_place(*key, group) for key, group in groups.items()]
+    return [_one(group) for group in groups.values()]
 
 
-def _place(configuration: str, gpu: str | None, group: list[Attempt]) -> Place:
-    up = sum(one.came_up for one in group)
-    outcome = Outcome.WORKS if up == len(group) else Outcome.MIXED if up else Outcome.FAILS
-    cause = next((one.cause for one in reversed(group) if one.cause), None)
-    return Place(configuration, gpu, outcome, up, len(group), cause, tuple(one.run_id for one in group))
+def _one(group: Sequence[Place]) -> Place:
+    told = [(one.cause_at, one.cause) for one in group if one.cause_at]
+    at, cause = max(told, key=lambda one: one[0], default=(None, None))
+    up, starts = sum(one.came_up for one in group), sum(one.starts for one in group)
+    return Place(group[0].configuration, group[0].gpu, up, starts, cause, at)

@@ -98,6 +98,13 @@ def same_setting(store: Asked, runs: Sequence[Run], most: int) -> list[Run]:
     )
 
 
+def compatibility(store: Asked, run_ids: Sequence[str] | None) -> list[dict[str, Any]]:
+    """What runs where, by these runs or by all: rows of the view `compatibility`, in the order of their first start."""
+    given = None if run_ids is None else list(run_ids)
+    rows: list[dict[str, Any]] = store.query(statement("compatibility"), {"run_ids": given}).to_pylist()
+    return rows
+
+
 def runs_of_source(store: Asked, sha256: str) -> list[str]:
     """The ids of the runs whose loads were imported from the file of this hash, the oldest load's first."""
     told: list[str] = store.query(statement("runs_of_source"), {"sha256": sha256})["run_id"].to_pylist()

@@ -9,6 +9,7 @@ import pytest
 from analysis.decide.compatibility import Outcome
 from domain import Config, Run, RunState, utc_now
 from reports.compatibility import compatibility
+from storage.store import Store
 from web.compare.compatibility_table import compatibility_table, place_words
 
 H100 = {"gpus": [{"name": "NVIDIA H100"}] * 2}
@@ -26,17 +27,22 @@ def run(name: str, model: str, provenance: dict[str, Any] | None, **fields: Any)
 FAILED = {"state": RunState.FAILED, "ready_at": None, "cause": "CUDA out of memory <b>"}
 
 
-def test_each_configuration_has_its_outcome_on_each_gpu() -> None:
-    found = compatibility(
-        [
-            run("a1", "org/small", H100),
-            run("a2", "org/small", H100),
-            run("b1", "org/large", H100, **FAILED),
-            run("b2", "org/large", {"gpus": []}),
-            run("c1", "org/mixed", None),
-            run("c2", "org/mixed", None, **FAILED),
-        ]
+def keep(store: Store, *runs: Run) -> None:
+    for one in runs:
+        store.save_run(one)
+
+
+def test_each_configuration_has_its_outcome_on_each_gpu(store: Store) -> None:
+    keep(
+        store,
+        run("a1", "org/small", H100),
+        run("a2", "org/small", H100),
+        run("b1", "org/large", H100, **FAILED),
+        run("b2", "org/large", {"gpus": []}),
+        run("c1", "org/mixed", None),
+        run("c2", "org/mixed", None, **FAILED),
     )
+    found = compatibility(store, None)
     told = {(one.configuration.split(" · ")[0], one.gpu): one for one in found}
     assert {key: one.outcome for key, one in told.items()} == {
         ("small", "2 x NVIDIA H100"): Outcome.WORKS,
@@ -51,5 +57,45 @@ def test_each_configuration_has_its_outcome_on_each_gpu() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"kind": "attached"}, {"state": RunState.FINISHED, "ready_at": None}])
-def test_what_tells_nothing_of_a_start_is_left_out(fields: dict[str, Any]) -> None:
-    assert compatibility([run("a", "org/small", H100, **fields)]) == []
+def test_what_tells_nothing_of_a_start_is_left_out(store: Store, fields: dict[str, Any]) -> None:
+    keep(store, run("a", "org/small", H100, **fields))
+    assert compatibility(store, None) == [] and store.query("FROM compatibility").num_rows == 0
+
+
+def test_the_view_and_the_page_tell_the_same(store: Store) -> None:
+    keep(
+        store,
+        run("a1", "org/small", H100),
+        run("a2", "org/small", H100, cause="it ended later"),
+        run("b1", "org/large", H100, **FAILED),
+        run("c1", "org/mixed", {"gpus": []}),
+        run("c2", "org/mixed", {"gpus": []}, **FAILED),
+        run("d1", "org/unseen", None, **FAILED | {"cause": None}),
+    )
+    rows = store.query("FROM compatibility ORDER BY model").to_pylist()
+    shown = sorted(compatibility(store, None), key=lambda one: one.configuration)
+    for row, one in zip(sorted(rows, key=lambda row: str(row["model"])), shown, strict=True):
+        assert str(row["model"]).removeprefix("org/") in one.configuration
+        assert (row["outcome"], row["starts"], row["came_up"]) == (one.outcome.value, one.starts, one.came_up)
+        assert row["cause"] == one.cause
+    told = {row["model"]: (row["outcome"], row["gpus"], row["gpus_reason"], row["evidence_run_ids"]) for row in rows}
+    assert told == {
+        "org/small": ("works", ["NVIDIA H100"] * 2, None, ["a1", "a2"]),
+        "org/large": ("fails", ["NVIDIA H100"] * 2, None, ["b1"]),
+        "org/mixed": ("mixed", [], None, ["c1", "c2"]),
+        "org/unseen": ("fails", None, "gpus_not_looked_at", ["d1"]),
+    }
+
+
+def test_a_model_in_two_folders_is_one_and_a_guest_is_told_of_their_runs_alone(store: Store) -> None:
+    keep(
+        store,
+        run("a", "/one/small", H100, **FAILED | {"cause": "the first"}),
+        run("b", "/two/small", H100, **FAILED | {"cause": "the last"}),
+        run("c", "/two/small", H100),
+    )
+    (one,) = compatibility(store, None)
+    assert (one.outcome, one.starts, one.came_up, one.cause) == (Outcome.MIXED, 3, 1, "the last")
+    (hers,) = compatibility(store, ["a"])
+    assert (hers.outcome, hers.starts, hers.cause) == (Outcome.FAILS, 1, "the first")
+    assert compatibility(store, []) == []

@@ -43,21 +43,26 @@ ARMS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture
-def study(store: Store, runs: list[Run]) -> Study:
-    """Ended, with a winner and a hostile reason; the six runs are its own."""
+def study_of_drafts(study_id: str, title: str) -> Study:
+    """Ended, with a winner and a hostile reason."""
     plan, now = study_of_text(FILE, "drafts"), utc_now()
     answer = {"answer": "winner", "winner": "k 4", "arms": ARMS, "runs": 6, "objective": "ttft_ms@2", "reasons": [EVIL]}
-    made = Study(
-        id="study-1",
-        title=plan.title,
+    return Study(
+        id=study_id,
+        title=title,
         question=plan.question,
         state="ended",
         created_at=now,
         updated_at=now,
         plan=plan.model_dump(mode="json"),
-        answer=answer,
+        answer=answer | {"leader": "k 4"},
     )
+
+
+@pytest.fixture
+def study(store: Store, runs: list[Run]) -> Study:
+    """The six runs are its own."""
+    made = study_of_drafts("study-1", "Which number of drafts <b>?")
     store.save_study(made)
     for run in runs:
         store.save_run(run.model_copy(update={"batch_id": made.id, "arm": run.name[:3]}))

@@ -21,9 +21,10 @@ from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from domain import Share
+from domain import Config, Run, Share, utc_now
 from settings import Settings
 from storage.store import Store
+from tests.report.test_study_report import study_of_drafts
 from tests.web.standing_clock import Clock
 from web.access.access_rules import access_for
 from web.access.auth import LINK_IS_OVER, ROLE_KEY, SHARE_KEY, AuthMiddleware
@@ -121,6 +122,31 @@ def test_a_viewer_passes_named_routes_only_and_changes_nothing(client: httpx.Cli
         connect(f"ws://{client.base_url.netloc.decode()}/ws/other", additional_headers=cookie),
     ):
         pass
+
+
+def test_a_link_to_a_study_shows_the_runs_that_it_gets_later_and_ends_as_others_do(
+    client: httpx.Client, book: ShareBook, store: Store
+) -> None:
+    study = study_of_drafts("s1", "Which?")
+    store.save_study(study)
+    share = book.make([], "report", WEEK, "operator", study=study, query="margin=0.1")
+    assert follow(client, book, share).headers["location"] == "/report?study=s1&margin=0.1"
+    now = utc_now()
+    run = Run(id="r1", name="r1", color=0, machine_id="m", created_at=now, config=Config(), batch_id="s1")
+    store.save_run(run)
+    store.save_run(run.model_copy(update={"id": "r2", "batch_id": "another"}))
+    book.look_at_study("s1")
+    found = book.find_open(share.id)
+    assert found and found.run_ids == ("r1",)
+    book.revoke(share.id)
+    book.look_at_study("s1")
+    assert book.find_open(share.id) is None and follow(client, book, share).status_code == 410
+    assert [one.run_ids for one in store.shares()] == [()]
+
+
+def test_a_link_to_nothing_is_not_made(book: ShareBook) -> None:
+    with pytest.raises(ValueError, match="at least one run"):
+        book.make([], "live", WEEK, "operator")
 
 
 @pytest.mark.parametrize("how", ["revoked", "past its end"])

@@ -47,7 +47,8 @@ COOKIE_SECONDS = 365 * 24 * 3600  # the session book decides, and needs no new c
 LINK_IS_OVER = "This link is over."
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 # What a viewer may ask for, by the first part of the path.
-VIEWER_ROUTES = {"live", "compare", "replay", "run", "static", "assets", "media", "component", "favicon.png"}
+VIEWER_PAGES = {"live", "compare", "replay", "run", "studies", "report"}
+VIEWER_ROUTES = VIEWER_PAGES | {"static", "assets", "media", "component", "favicon.png"}
 VIEWER_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # of Streamlit's own
 VIEWER_COMPONENTS = "/_stcore/bidi-components/"
 VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
@@ -228,7 +229,8 @@ class AuthMiddleware:
         if share is None:
             return over(headers)
         path = f"{self._access.base_path}/{share.page}"
-        shown = [("run", run_id) for run_id in share.run_ids]
+        shown = [("study", share.study_id)] if share.study_id else [("run", run_id) for run_id in share.run_ids]
+        shown += parse_qsl(share.query or "")
         return self._moved(
             path, shown, ("-share", token), self._shares.seconds_left(share), self._is_https(scope, headers)
         )

@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 from itsdangerous import BadSignature, URLSafeSerializer
 
-from domain import Share
+from domain import Share, Study
 from settings import Settings
+from storage.ask.run_queries import runs_of_batch
 from storage.store import Store
 
 LOOK_EVERY_S = 1.0
@@ -37,6 +38,7 @@ class ShareBook:
         self._clock = clock
         self._store: Store | None = None
         self._shares: dict[str, Share] = {}
+        self._of_study: dict[str, tuple[str, ...]] = {}  # study id -> its runs when it was last looked at
 
     def load(self, store: Store) -> None:
         """Take up what the store holds; until then no link opens anything."""
@@ -51,9 +53,12 @@ class ShareBook:
         return share.is_open(self._clock())
 
     def find_open(self, share_id: str) -> Share | None:
-        """The share of this id while it opens anything."""
+        """The share of this id while it opens anything; of a study with the runs that it is known to have."""
         share = self._shares.get(share_id)
-        return share if share and self.is_open(share) else None
+        if share is None or not self.is_open(share):
+            return None
+        more = self._of_study.get(share.study_id or "", ())
+        return share.model_copy(update={"run_ids": tuple(dict.fromkeys([*share.run_ids, *more]))}) if more else share
 
     def read_token(self, token: str) -> Share | None:
         """The share that a token opens; None when it is forged, revoked or past its end."""
@@ -72,9 +77,22 @@ class ShareBook:
     def seconds_left(self, share: Share) -> int:
         return max(0, int((share.expires_at - self._clock()).total_seconds()))
 
-    def make(self, run_ids: Sequence[str], page: str, lasts: timedelta, by: str, note: str | None = None) -> Share:
-        """A new share of exactly these runs; durable when it returns. Raises ValueError without a run."""
-        if not run_ids:
+    def make(
+        self,
+        run_ids: Sequence[str],
+        page: str,
+        lasts: timedelta,
+        by: str,
+        note: str | None = None,
+        *,
+        study: Study | None = None,
+        query: str | None = None,
+    ) -> Share:
+        """A new share of exactly these runs, or of a study; durable when it returns. Raises ValueError without either.
+
+        query: what the address says beside the runs.
+        """
+        if not run_ids and study is None:
             raise ValueError("A link needs at least one run to show.")
         now = self._clock()
         share = Share(
@@ -85,18 +103,29 @@ class ShareBook:
             created_by=by,
             expires_at=now + lasts,
             note=note,
+            study_id=study.id if study else None,
+            query=query,
         )
         return self._keep(share)
+
+    def look_at_study(self, study_id: str) -> None:
+        """Note the runs that a study has by now: the gate asks at every request and must not ask the store."""
+        runs = runs_of_batch(self._opened, study_id)
+        self._of_study = {**self._of_study, study_id: tuple(run.id for run in runs)}
 
     def revoke(self, share_id: str) -> Share:
         """End a share now; open pages of it are closed within about a second. Raises KeyError for an unknown one."""
         share = self._shares[share_id]
         return share if share.revoked_at else self._keep(share.model_copy(update={"revoked_at": self._clock()}))
 
-    def _keep(self, share: Share) -> Share:
+    @property
+    def _opened(self) -> Store:
         if self._store is None:
             raise RuntimeError("The shares have not been loaded: app.py does that when it opens the store.")
-        self._store.save_share(share)
+        return self._store
+
+    def _keep(self, share: Share) -> Share:
+        self._opened.save_share(share)
         self._shares = {**self._shares, share.id: share}
         return share
 

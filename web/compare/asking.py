@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -17,20 +18,35 @@ from storage.ask.queries import Asked
 
 OBJECTIVE, DECLARED, APART, OUT = "objective", "compare", "apart", "out"
 MARGIN_NAME, WORKLOAD = "margin", "workload"
+NAMES = (OBJECTIVE, DECLARED, APART, OUT, MARGIN_NAME, WORKLOAD)
 SEPARATOR = ":"
 LONGEST_REASON = 200
 NO_REASON = "no reason was given"
 
 
+def address_of_asking() -> str:
+    """What this address asks, as the query of another one."""
+    return urlencode([(name, value) for name in NAMES for value in st.query_params.get_all(name)])
+
+
 def asked_by_address() -> tuple[Asking, list[str]]:
     """The asking of this address, and one sentence for each part of it that says nothing."""
-    params = st.query_params
-    (objective, problems), (margin, no_margin) = _objective(params.get(OBJECTIVE)), _margin(params.get(MARGIN_NAME))
-    words = params.get_all(DECLARED)
+    return asked_by({name: st.query_params.get_all(name) for name in NAMES})
+
+
+def asked_by(said: Mapping[str, Sequence[str]]) -> tuple[Asking, list[str]]:
+    """The same of what an address says, by its names."""
+    objective, problems = _objective(_last(said, OBJECTIVE))
+    margin, no_margin = _margin(_last(said, MARGIN_NAME))
+    words = said.get(DECLARED, ())
     declared = frozenset(code for code in DECLARABLE if code.value in words)
     problems += [f"{word[:40]!r} cannot be declared as what is compared." for word in words if word not in declared]
-    apart, out = frozenset(params.get_all(APART)), dict(map(_left_out, params.get_all(OUT)))
-    return Asking(objective, declared, apart, out, margin, params.get(WORKLOAD)), problems + no_margin
+    apart, out = frozenset(said.get(APART, ())), dict(map(_left_out, said.get(OUT, ())))
+    return Asking(objective, declared, apart, out, margin, _last(said, WORKLOAD)), problems + no_margin
+
+
+def _last(said: Mapping[str, Sequence[str]], name: str) -> str | None:
+    return next(reversed(said.get(name, ())), None)
 
 
 def answered(store: Asked, runs: Sequence[Run], asking: Asking) -> tuple[ComparisonReport, list[str]]:

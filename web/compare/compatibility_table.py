@@ -9,11 +9,11 @@ import streamlit as st
 from analysis.decide.compatibility import Outcome, Place
 from reports.compatibility import compatibility
 from web import markup
+from web.context import services
 from web.theme import DASH
-from web.visible import visible_runs
+from web.visible import visible_ids
 
 UNKNOWN = "GPU not known"
-NEWEST = 1000
 CHECKS = {Outcome.WORKS: "pass", Outcome.FAILS: "fail", Outcome.MIXED: "not-tried"}
 
 
@@ -22,7 +22,7 @@ def compatibility_section() -> None:
     section = st.expander("What runs where: configurations and GPUs", key="compatibility", on_change="rerun")
     if not section.open:
         return
-    found = compatibility(visible_runs(NEWEST))
+    found = compatibility(services().store, visible_ids())
     with section:
         if found:
             st.html(compatibility_table(found))

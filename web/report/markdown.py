@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -12,6 +11,7 @@ from analysis.guard import Standing
 from analysis.replicates import Part
 from commands.study_file import StudyPlan
 from domain import Run
+from notes import Gotcha, RunNote
 from reports.comparison import named
 from reports.report_data import ReportData
 from reports.run_metrics import Section
@@ -22,46 +22,23 @@ from web.compare.part_table import ranked_part, ranked_whole
 from web.compare.report_notes import report_notes
 from web.compare.sentence import detail, factor_words, left_out_words, sentence
 from web.compare.viewpoint_table import HEAD
+from web.report.markdown_words import fenced, plain, table
+from web.report.note_markdown import quoted, safe_markdown
 from web.report.sections import command_text, lines_of, title
+from web.runs.annotate import rated
+from web.safe_markdown import is_web_link
 from web.studies import race_words
 from web.theme import DASH, duration, three_digits
-
-BACKTICKS = re.compile(r"`+")
-MARKUP = re.compile(r"[\\`*_\[\]<>|~$]|(?<=[\w])(?=://)|(?<=\bwww)(?=\.)|^[-+#](?=[\s#]|$)|^\d+(?=[.)]\s)")
-NOTIFIES = re.compile(r"(?<=[@#])(?=\w)")  # '@name' and '#12' mean somebody and something on a forge
 
 
 def report_markdown(data: ReportData) -> str:
     """The whole text; nothing that a name or a log says is markup in it."""
     made = data.made
     by = f"Made by {made.by} with Pitwall {made.version} on {made.at:%d %b %Y %H:%M} UTC."
-    blocks = [f"# {plain(title(data))}", *_study(data), *_answers(data), *_causes(data), *_configurations(data)]
-    blocks += _viewpoints(data)
+    blocks = [f"# {plain(title(data))}", *_study(data), *_answers(data), *_causes(data), *_people(data)]
+    blocks += [*_configurations(data), *_viewpoints(data)]
     blocks += [*_numbers(data), *_kinds(data), *_rungs(data), *_guard(data), *_commands(data), *_runs(data), plain(by)]
     return "\n\n".join(blocks) + "\n"
-
-
-def plain(words: object) -> str:
-    """Foreign words on one line: no markup, no entity, nobody is notified by it."""
-    line = " ".join(str(words).split()).replace("&", "&amp;")
-    return NOTIFIES.sub("<!-- -->", MARKUP.sub(_escaped, line))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    """A number that would begin a list has its stop escaped, which stands behind it."""
-    return f"{found[0]}\\" if found[0].isdigit() or not found[0] else f"\\{found[0]}"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
-    """Cells are Markdown already."""
-    rule = ["---", *("---:" if numeric else "---" for _ in head[1:])]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, rule, *rows])
-
-
-def fenced(text: str) -> str:
-    """A block of code that its own text cannot end."""
-    fence = "`" * max(3, 1 + max(map(len, BACKTICKS.findall(text)), default=0))
-    return f"{fence}sh\n{text}\n{fence}"
 
 
 def _study(data: ReportData) -> list[str]:
@@ -97,6 +74,30 @@ def _answer(one: Comparison, said: str) -> str:
 
 def _causes(data: ReportData) -> list[str]:
     return [f"{plain(run.name)} failed: {plain(run.cause)}" for run in data.runs if run.cause]
+
+
+def _people(data: ReportData) -> list[str]:
+    """Their Markdown as Markdown, quoted; gotchas once, whatever number of runs they are about."""
+    notes = [(run, data.people[run.id].note) for run in data.runs]
+    blocks = [part for run, note in notes for part in _note(run, note)]
+    found = {one.id: one for run in data.runs for one in data.people[run.id].gotchas}
+    blocks += [part for one in found.values() for part in _gotcha(one)]
+    return ["## What people say", *blocks] if blocks else []
+
+
+def _note(run: Run, note: RunNote) -> list[str]:
+    verdict = [*rated(note), *([f"“{note.impression}”"] if note.impression else [])]
+    said = [f"Tags: {', '.join(map(plain, note.tags))}"] if note.tags else []
+    said += [f"A person's verdict: {plain(' · '.join(verdict))}"] if verdict else []
+    said += [quoted(safe_markdown(note.text))] if note.text else []
+    return [f"**{plain(run.name)}**", *said] if said else []
+
+
+def _gotcha(one: Gotcha) -> list[str]:
+    about = " and ".join([*(["this cause"] if one.cause else []), *([plain(one.flag)] if one.flag else [])])
+    address = (one.link or "").replace("<", "%3C").replace(">", "%3E")
+    link = f" [more](<{address}>)" if is_web_link(address) else ""
+    return [f"**Gotcha: {plain(one.failure)}** (kept with {about}){link}", quoted(safe_markdown(one.workaround))]
 
 
 def _configurations(data: ReportData) -> list[str]:

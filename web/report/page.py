@@ -31,6 +31,7 @@ SECTIONS: dict[str, tuple[Section, str | None]] = {  # title -> what it holds, a
     "Best by viewpoint": (sections.viewpoints, "viewpoints"),
     "One viewpoint against another": (sections.against, "viewpoints"),
     "Why it failed": (sections.causes, None),
+    "What people say": (sections.people, "notes"),
     "Numbers": (sections.tiles, None),
     "All numbers": (sections.numbers, "numbers"),
     "What differs in the configuration": (sections.differing, "settings"),
@@ -94,18 +95,26 @@ def _inside(rows: pa.Table) -> dict[str, Any]:
     return {"columns": rows.column_names, "rows": list(zip(*columns, strict=True)), "every": every}
 
 
+def policy() -> str:
+    """What a browser may do for the page: run its own script, and fetch nothing."""
+    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    words = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; "
+    return words + "form-action 'none'"
+
+
+def _script() -> str:
+    return (STATIC / "report" / "report.js").read_text()
+
+
 def _file(title: str, body: str, numbers: str) -> str:
     """No script runs but ours, and nothing is fetched: the page says so to the browser itself."""
-    script = (STATIC / "report" / "report.js").read_text()
     style = (STATIC / "pitwall.css").read_text() + (STATIC / "report" / "report.css").read_text()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; "
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}form-action \'none\'">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="referrer" content="no-referrer">'
         f"<title>{markup.text(title)}</title><style>{style}</style></head>"
         f'<body class="pw-report">{body}<script type="application/json" id="report-data">{numbers}</script>'
-        f"<script>{script}</script></body></html>\n"
+        f"<script>{_script()}</script></body></html>\n"
     )

@@ -20,6 +20,8 @@ from web.compare.sheet import as_its_arm
 from web.compare.source_line import source_line
 from web.compare.viewpoint_table import Line, viewpoint_lines, viewpoint_table
 from web.report.courses import courses, frontiers
+from web.runs.gotcha_panel import gotcha_html
+from web.runs.people_panel import said
 from web.runs.physics_panel import panel_html
 from web.runs.timeline import timeline_table
 from web.studies import race_words
@@ -50,7 +52,7 @@ def study(data: ReportData, colors: Colors) -> str:
     answer, plan = data.study.answer or {}, StudyPlan.model_validate(data.study.plan)
     reasons = "".join(f"<li>{markup.text(reason)}</li>" for reason in answer.get("reasons") or [])
     table = "".join(
-        f"<p>{markup.text(words)}</p>{markup.table(race_words.HEADERS, race_words.rows(plan, arms))}"
+        f"<p>{markup.text(words)}</p>{markup.stacked_table(race_words.HEADERS, race_words.rows(plan, arms))}"
         for words, arms in race_words.parts(answer)
         if arms
     )
@@ -112,6 +114,18 @@ def _cause(run: Run, colors: Colors) -> str:
     said += [f"<pre>{markup.text(run.cause_line)}</pre>" if run.cause_line and run.cause_line != run.cause else ""]
     said += [f"<p>{markup.text(run.note)}</p>" if run.note else ""]
     return f"<p>{markup.named(run.name, colors.get(run.id, run.color))}</p>{''.join(said)}"
+
+
+def people(data: ReportData, colors: Colors) -> str:
+    """Notes, verdicts, tags, and gotchas once, whatever number of runs they are about."""
+    told = {run.id: said(data.people[run.id].note) for run in data.runs}
+    notes = [
+        f"<p>{markup.named(run.name, colors.get(run.id, run.color))}</p>{told[run.id]}"
+        for run in data.runs
+        if told[run.id]
+    ]
+    found = {one.id: gotcha_html(one) for run in data.runs for one in data.people[run.id].gotchas}
+    return "".join([*notes, *found.values()])
 
 
 def tiles(data: ReportData, colors: Colors) -> str:

@@ -151,6 +151,23 @@ def _runs(data: ReportData) -> Iterator[Row]:
         yield told | {"ended_at": run.ended_at, "left_out": data.asking.left_out.get(run.id)}
 
 
+def _notes(data: ReportData) -> Iterator[Row]:
+    """What people say, a row a run of which something is said."""
+    for run in data.runs:
+        note = data.people[run.id].note
+        told: Row = {"run_id": run.id, "run": run.name, "note": note.text, "tags": ", ".join(note.tags)}
+        told |= {"agentic_feel": note.agentic_feel, "coding": note.coding, "language": note.language}
+        if note.version:
+            yield told | {"impression": note.impression, "role": note.role, "written_at": note.written_at}
+
+
+def _gotchas(data: ReportData) -> Iterator[Row]:
+    for run in data.runs:
+        for one in data.people[run.id].gotchas:
+            told = {"run_id": run.id, "failure": one.failure, "cause": one.cause, "flag": one.flag}
+            yield told | {"workaround": one.workaround, "link": one.link, "written_at": one.written_at}
+
+
 def _settings(data: ReportData) -> Iterator[Row]:
     for arm in data.comparison.arms:
         for field, value in arm.runs[0].served.settings.items():
@@ -177,5 +194,7 @@ TABLES: Mapping[str, Callable[[ReportData], Iterator[Row]]] = {
     "numbers": _numbers,
     "settings": _settings,
     "runs": _runs,
+    "notes": _notes,
+    "gotchas": _gotchas,
     "windows": _windows,
 }

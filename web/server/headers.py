@@ -43,8 +43,9 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+POLICY = "content-security-policy"
 HEADERS = {
-    "content-security-policy": CONTENT_SECURITY_POLICY,
+    POLICY: CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
@@ -57,7 +58,11 @@ def with_security_headers(send: Send) -> Send:
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(HEADERS)
+            headers = MutableHeaders(scope=message)
+            own_policy = headers.get(POLICY)
+            headers.update(HEADERS)
+            if own_policy:  # of a report, which forbids more
+                headers[POLICY] = own_policy
         await send(message)
 
     return sending

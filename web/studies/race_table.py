@@ -10,10 +10,11 @@ from commands.study_file import StudyPlan
 from domain import Run, Study
 from storage.ask.run_queries import runs_of_batch
 from web import audit, markup, places
-from web.actions import require_operator
+from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.report.button import report_button
+from web.sharing.share_dialog import is_sharing, share_study_button
 from web.studies.add_arm import add_arm
 from web.studies.race_words import HEADERS, about, head, outlook, parts, rows
 
@@ -28,7 +29,10 @@ def study_card(study_id: str, is_open: bool) -> None:
             _card(study)
         else:
             st.fragment(_followed, run_every=LOOK_S)(study_id, study.state)
-            add_arm(study, StudyPlan.model_validate(study.plan))
+        with st.container(horizontal=True):
+            if study.state != "ended" and is_operator():
+                add_arm(study, StudyPlan.model_validate(study.plan))
+            share_study_button(study)
 
 
 def _study(study_id: str) -> Study:
@@ -37,7 +41,7 @@ def _study(study_id: str) -> Study:
 
 def _followed(study_id: str, drawn: str) -> None:
     study = _study(study_id)
-    if study.state != drawn:
+    if study.state != drawn and not is_sharing():
         st.rerun()
     _card(study)
 
@@ -51,7 +55,7 @@ def _card(study: Study) -> None:
         if words:
             st.markdown(markdown_text(words))
         if arms:
-            st.html(markup.table(HEADERS, rows(plan, arms)))
+            st.html(markup.stacked_table(HEADERS, rows(plan, arms)))
     for reason in answer.get("reasons", []):
         st.caption(markdown_text(str(reason)))
     if study.state == "running":
@@ -77,7 +81,7 @@ def _buttons(study: Study, finished: Sequence[Run]) -> None:
         if finished:
             st.page_link(places.COMPARE, label="Compare its runs", query_params={"run": [run.id for run in finished]})
             report_button(finished, f"study-{study.id}", study=study)
-        if study.state != "ended":
+        if study.state != "ended" and is_operator():
             word, state = ("Pause after this round", "paused") if study.state == "running" else ("Go on", "running")
             st.button(word, key=f"study-{study.id}", on_click=_set, args=(study.id, state))
             st.button("End it now", key=f"study-end-{study.id}", on_click=_end, args=(study.id,))

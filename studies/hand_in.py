@@ -1,0 +1,64 @@
+"""What is handed in through the folder of whoever owns the store: a study, or arms more for one that goes on."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from commands.study_change import Addition
+from commands.study_file import StudyPlan
+from domain import new_run_id
+from machine.private_files import private_folder, write_private
+
+LOG = logging.getLogger(__name__)
+Kind = TypeVar("Kind", bound=BaseModel)
+STUDY, ADDITION = ".study.json", ".addition.json"
+
+
+class HandedIn(BaseModel):
+    """A study as somebody hands it in."""
+
+    id: str
+    plan: StudyPlan
+
+
+class HandedAddition(BaseModel):
+    """Arms more, and of which study."""
+
+    study_id: str
+    more: Addition
+
+
+def hand_in(folder: Path, plan: StudyPlan, now: datetime) -> str:
+    """Leave a study where whoever owns the store finds it; its id."""
+    given = HandedIn(id=new_run_id(now), plan=plan)
+    _leave(folder / f"{given.id}{STUDY}", given)
+    return given.id
+
+
+def hand_in_addition(folder: Path, study_id: str, more: Addition, now: datetime) -> Path:
+    """Leave arms more likewise; the file is gone when they were taken, or refused."""
+    path = folder / f"{new_run_id(now)}{ADDITION}"
+    _leave(path, HandedAddition(study_id=study_id, more=more))
+    return path
+
+
+def handed(folder: Path, suffix: str, kind: type[Kind]) -> list[tuple[Path, Kind]]:
+    """What lies there, the oldest first; what cannot be read is told and taken away."""
+    found = []
+    for path in sorted(folder.glob(f"*{suffix}")):
+        try:
+            found.append((path, kind.model_validate_json(path.read_bytes())))
+        except (ValidationError, OSError):
+            LOG.warning("%s is nothing that was handed in for a study", path.name)
+            path.unlink(missing_ok=True)
+    return found
+
+
+def _leave(path: Path, given: BaseModel) -> None:
+    private_folder(path.parent)
+    write_private(path, given.model_dump_json().encode())
