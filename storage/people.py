@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
+from analysis.gotchas import cause_key
 from domain import AuditEntry
 from notes import Gotcha, RunNote, SavedView
 from redaction import mask_text
@@ -99,8 +100,19 @@ class GotchaBook:
             texts = ("cause", "flag", "failure", "workaround", "link")
             masked = {name: mask_text(said) for name in texts if (said := getattr(gotcha, name))}
             kept = gotcha.model_copy(update=stamp | masked)
-            self._writer.submit(Pending({"gotchas": gotcha_table(kept)}, frozenset(), urgent=True)).result()
+            self._writer.submit(Pending({"gotchas": gotcha_table([kept])}, frozenset(), urgent=True)).result()
         return kept
+
+    def unknown(self, given: Iterable[Gotcha]) -> list[Gotcha]:
+        """Those of another Pitwall that are not kept here, nor withdrawn, nor say what one in force says."""
+        ids = set(self._asked.query("SELECT DISTINCT id FROM raw.gotchas")["id"].to_pylist())
+        said = {_sense(one) for one in gotchas(self._asked)}
+        new = {_sense(one): one for one in given if one.id not in ids and _sense(one) not in said}
+        return list(new.values())
+
+
+def _sense(one: Gotcha) -> tuple[str | None, ...]:
+    return (one.engine, one.cause and cause_key(one.cause), one.flag, one.failure, one.workaround)
 
 
 class ViewBook:
