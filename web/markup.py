@@ -91,6 +91,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = Fals
     return f'<div class="pw-table-wrap" tabindex="0" role="region" aria-label="table">{inner}</div>'
 
 
+def preformatted(words: str, label: str) -> str:
+    """Text that keeps its lines and spaces; it scrolls sideways where it is too wide, by the keyboard too."""
+    return f'<pre class="pw-pre" tabindex="0" role="region" aria-label="{text(label)}">{text(words)}</pre>'
+
+
 def _row(name: str, *cells: str) -> str:
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
