@@ -35,6 +35,18 @@ class RunNote(BaseModel):
     impression: str = Field(default="", max_length=300)  # the verdict in a sentence
 
 
+class NoteEdit(BaseModel):
+    """A change of a note as a command hands it in; None: this stays as it is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    text: str | None = Field(default=None, max_length=20_000)
+    tags: tuple[Tag, ...] = Field(default=(), max_length=20)  # put on
+    tags_taken_off: tuple[Tag, ...] = Field(default=(), max_length=100)
+    is_starred: bool | None = None
+    ratings: dict[Literal["agentic_feel", "coding", "language"], Rating] = {}  # null: taken back
+    impression: str | None = Field(default=None, max_length=300)
+
+
 class Gotcha(BaseModel):
     """A failure that somebody met with a configuration, and what helps; a version of it as `RunNote` has them."""
 

@@ -53,3 +53,10 @@ def gotchas_of_command(gotchas: Iterable[Gotcha], config: Config) -> list[Gotcha
     """Those of this engine that are about a flag of this command."""
     words = words_of(config)
     return [one for one in gotchas if one.engine == config.engine and one.flag and has_flag(words, one.flag)]
+
+
+def gotchas_about(gotchas: Iterable[Gotcha], config: Config, cause: str | None) -> list[Gotcha]:
+    """Those about how a run failed or about a flag of its command, in their order."""
+    given = list(gotchas)
+    about = {one.id for one in (*gotchas_of_failure(given, config, cause), *gotchas_of_command(given, config))}
+    return [one for one in given if one.id in about]

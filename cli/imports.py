@@ -9,21 +9,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.exit_status import CANNOT_READ, DONE, REFUSED
+from cli.inbox_owner import Owner
 
 if TYPE_CHECKING:
     from collectors.imports.inbox import Job, Status
     from settings import Settings
-
-LOOK_EVERY_S = 0.2
-OWN_EVERY_S = 2.0  # how often it tries to own the store of a Pitwall that may have died
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -68,75 +64,11 @@ def hand_in(
     return jobs
 
 
-class Owner:
-    """Works off the inbox of a store that nobody else owns."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._opened = ExitStack()
-        self._owns = False
-        self._tried_s = 0.0
-
-    def __enter__(self) -> Owner:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._opened.close()
-
-    def try_to_own(self) -> None:
-        """Own the store if no Pitwall does; asked often, tried now and then. Raises StoreError if it is unusable."""
-        from storage.database import StoreInUseError
-
-        now_s = time.monotonic()
-        if self._owns or (self._tried_s and now_s - self._tried_s < OWN_EVERY_S):
-            return
-        self._tried_s = now_s
-        try:
-            self._opened.enter_context(_inbox_at_work(self._settings))
-        except StoreInUseError:
-            return
-        self._owns = True
-
-
-@contextmanager
-def _inbox_at_work(settings: Settings) -> Iterator[None]:
-    from collectors.imports.inbox import Inbox, inbox_folder
-    from collectors.imports.log_import import LogImporter
-    from collectors.imports.result_import import ResultImporter
-    from domain import utc_now
-    from storage.database import StoreError
-    from storage.store import Store
-    from storage.transfer.bundle_import import import_bundle
-
-    store = Store.open(settings)
-    try:
-        logs = LogImporter(store, settings.runs_dir, utc_now)
-        folder = inbox_folder(settings.data_dir)
-        results = ResultImporter(store, utc_now)
-        inbox = Inbox(
-            folder, logs, results, lambda path, tell: import_bundle(store, settings, path, tell), (StoreError,)
-        )
-        inbox.start()
-        try:
-            yield
-        finally:
-            inbox.close()
-    finally:
-        store.close()
-
-
 def _wait(settings: Settings, job: Job, owner: Owner, as_json: bool) -> int:
-    from collectors.imports.inbox import forget, inbox_folder, status_of
-
-    folder = inbox_folder(settings.data_dir)
-    while not (status := status_of(folder, job.id)).is_over:
-        owner.try_to_own()
-        _show(job, status)
-        time.sleep(LOOK_EVERY_S)
-    forget(folder, job.id)
+    status = owner.outcome_of(job.id, lambda status: _show(job, status))
     is_done = status.state == "done"
     if as_json:
-        fields = {"file": str(job.path), **status.model_dump(mode="json", exclude={"share"})}
+        fields = {"file": str(job.path), **status.model_dump(mode="json", exclude={"share", "note"})}
         print(json.dumps(fields), flush=True)
     else:
         line = ("\r" if sys.stderr.isatty() else "") + status.text

@@ -14,26 +14,23 @@ from typing import Protocol
 from collectors.base import Clock
 from collectors.forward_clock import forward_clock
 from collectors.gpu_now import look_at_gpus
-from collectors.imports.inbox import Inbox, inbox_folder
-from collectors.imports.log_import import LogImporter
-from collectors.imports.result_import import ResultImporter
+from collectors.imports.inbox import inbox_folder
 from collectors.logs.failure_cause import failure_of
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
-from domain import RunState, utc_now
+from domain import RunState
 from engines import ENGINES
 from engines.definitions import CLIENT
 from launcher.remote.hosts import HostBook
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
 from samples import Batch, Event
+from service.inbox import inbox_of
 from service.lake_shipping import LakeShipping
 from service.run_lines import RunLineKeeper
 from service.this_machine import tell_this_machine
 from settings import Settings
-from storage.database import StoreError
 from storage.store import Store
-from storage.transfer.bundle_import import import_bundle
 from studies.runner import StudyRunner
 from workloads import spec_for
 from workloads.prepare import prepare_workload
@@ -70,7 +67,7 @@ def opened_core(settings: Settings, prepare: Callable[[Store], None] = lambda st
         tell_this_machine(store)
         clock = forward_clock()
         supervisor, loop = _runs_at_work(store, settings, clock, closing)
-        _at_work(_inbox(store, settings), closing, INBOX_TIMEOUT_S)
+        _at_work(inbox_of(store, settings), closing, INBOX_TIMEOUT_S)
         _at_work(RunLineKeeper(store), closing)
         studies = StudyRunner(store, supervisor, inbox_folder(settings.data_dir), spec_for)
         _at_work(studies, closing, STUDIES_TIMEOUT_S)
@@ -118,16 +115,6 @@ def _runs_at_work(
     loop.start()
     _at_work(supervisor, closing)
     return supervisor, loop
-
-
-def _inbox(store: Store, settings: Settings) -> Inbox:
-    return Inbox(
-        inbox_folder(settings.data_dir),
-        LogImporter(store, settings.runs_dir, utc_now),
-        ResultImporter(store, utc_now),
-        lambda path, tell: import_bundle(store, settings, path, tell),
-        (StoreError,),
-    )
 
 
 def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
+from analysis.gotchas import cause_key
+from domain import AuditEntry
 from notes import Gotcha, RunNote, SavedView
 from redaction import mask_text
-from storage.ask.note_queries import gotchas, newest_views, notes
+from storage.ask.note_queries import gotchas, newest_views, note_versions, notes
 from storage.ask.queries import Asked
-from storage.records import gotcha_table, note_table, view_table
+from storage.records import audit_table, gotcha_table, note_table, view_table
 from storage.writer import Pending, Writer
 
 
@@ -32,12 +34,30 @@ class NoteBook:
         scale.
         """
         with self._lock:
-            before = notes(self._asked, list(dict.fromkeys(run_ids)))
-            after = {run_id: _checked(edit(note)) for run_id, note in before.items()}
-            changed = [run_id for run_id in after if after[run_id] != before[run_id]]
-            stamped = [self._stamped(after[run_id], before[run_id].version + 1, role) for run_id in changed]
-            self.write(stamped)
-        return [(before[note.run_id], note) for note in stamped]
+            changes = self._changes(run_ids, role, edit, self._clock())
+            self.write([after for _, after in changes])
+        return changes
+
+    def take(
+        self,
+        run_id: str,
+        edit: Callable[[RunNote], RunNote],
+        said_at: datetime,
+        told: Callable[[RunNote, RunNote], Iterable[AuditEntry]],
+    ) -> RunNote:
+        """What a command of the operator's said at a moment, once however often it is given; the note as it is then.
+
+        What `told(before, after)` says for the audit is stored in the same transaction. Raises as `change` does.
+        """
+        with self._lock:
+            for known in note_versions(self._asked, [run_id]):
+                if known.written_at == said_at and _checked(edit(known)) == known:
+                    return known  # whoever took it was killed before it could say so
+            for before, after in self._changes([run_id], "operator", edit, said_at):
+                tables = {"run_notes": note_table([after]), "audit": audit_table(told(before, after))}
+                self._writer.submit(Pending(tables, frozenset([run_id]), urgent=True)).result()
+                return after
+            return notes(self._asked, [run_id])[run_id]
 
     def write(self, versions: Sequence[RunNote]) -> None:
         """Store versions as they are; durable when it returns."""
@@ -45,8 +65,17 @@ class NoteBook:
             run_ids = frozenset(note.run_id for note in versions)
             self._writer.submit(Pending({"run_notes": note_table(versions)}, run_ids, urgent=True)).result()
 
-    def _stamped(self, note: RunNote, version: int, role: str) -> RunNote:
-        return note.model_copy(update={"version": version, "written_at": self._clock(), "role": role})
+    def _changes(
+        self, run_ids: Sequence[str], role: str, edit: Callable[[RunNote], RunNote], now: datetime
+    ) -> list[tuple[RunNote, RunNote]]:
+        """(before, after) of each note that an edit changes, not stored yet."""
+        before = notes(self._asked, list(dict.fromkeys(run_ids)))
+        after = {run_id: _checked(edit(note)) for run_id, note in before.items()}
+        return [
+            (note, after[run_id].model_copy(update={"version": note.version + 1, "written_at": now, "role": role}))
+            for run_id, note in before.items()
+            if after[run_id] != note
+        ]
 
 
 class GotchaBook:
@@ -71,8 +100,19 @@ class GotchaBook:
             texts = ("cause", "flag", "failure", "workaround", "link")
             masked = {name: mask_text(said) for name in texts if (said := getattr(gotcha, name))}
             kept = gotcha.model_copy(update=stamp | masked)
-            self._writer.submit(Pending({"gotchas": gotcha_table(kept)}, frozenset(), urgent=True)).result()
+            self._writer.submit(Pending({"gotchas": gotcha_table([kept])}, frozenset(), urgent=True)).result()
         return kept
+
+    def unknown(self, given: Iterable[Gotcha]) -> list[Gotcha]:
+        """Those of another Pitwall that are not kept here, nor withdrawn, nor say what one in force says."""
+        ids = set(self._asked.query("SELECT DISTINCT id FROM raw.gotchas")["id"].to_pylist())
+        said = {_sense(one) for one in gotchas(self._asked)}
+        new = {_sense(one): one for one in given if one.id not in ids and _sense(one) not in said}
+        return list(new.values())
+
+
+def _sense(one: Gotcha) -> tuple[str | None, ...]:
+    return (one.engine, one.cause and cause_key(one.cause), one.flag, one.failure, one.workaround)
 
 
 class ViewBook:

@@ -140,9 +140,9 @@ def note_table(notes: Iterable[RunNote]) -> pa.Table:
     return pa.Table.from_pylist([note.model_dump() for note in notes], NOTE_SCHEMA)
 
 
-def gotcha_table(gotcha: Gotcha) -> pa.Table:
-    """One version of a gotcha as one row."""
-    return pa.Table.from_pylist([gotcha.model_dump()], GOTCHA_SCHEMA)
+def gotcha_table(gotchas: Iterable[Gotcha]) -> pa.Table:
+    """Versions of gotchas as rows."""
+    return pa.Table.from_pylist([gotcha.model_dump() for gotcha in gotchas], GOTCHA_SCHEMA)
 
 
 def view_table(view: SavedView) -> pa.Table:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from analysis.run_line import RunLine
 from domain import AdoptedPoint, AuditEntry, Machine, Run, RunState, Share, Study, utc_now
 from machine.private_files import private_folder
-from notes import RunNote
+from notes import Gotcha, RunNote
 from samples import AgentPosition, Batch, TailPosition
 from settings import Settings
 from storage.ask import run_queries
@@ -31,6 +31,7 @@ from storage.records import (
     adopted_of,
     adopted_table,
     audit_table,
+    gotcha_table,
     label_table,
     machine_table,
     note_table,
@@ -236,8 +237,14 @@ class Store:
         """Queue what somebody did for the audit; the future is done when it is durable."""
         return self._writer.submit(Pending({"audit": audit_table(entries)}, frozenset()))
 
-    def take_sealed(self, runs: Sequence[Run], drafts: Sequence[SealedDraft], notes: Sequence[RunNote] = ()) -> None:
-        """Take another Pitwall's runs with their notes; the samples lie in finished Parquet files, which are moved."""
+    def take_sealed(
+        self,
+        runs: Sequence[Run],
+        drafts: Sequence[SealedDraft],
+        notes: Sequence[RunNote] = (),
+        gotchas: Sequence[Gotcha] = (),
+    ) -> None:
+        """Take another Pitwall's runs with what people say; the samples lie in Parquet files, which are moved."""
         if not runs:
             return
         with self._sealer.held_off(), self._database.transaction() as cursor:
@@ -246,6 +253,7 @@ class Store:
                 replace_rows(cursor, "runs", run_table(run))
                 cursor.execute("INSERT INTO raw.foreign_runs VALUES (?, ?)", [run.id, self._clock()])
             replace_rows(cursor, "run_notes", note_table(notes))
+            replace_rows(cursor, "gotchas", gotcha_table(gotchas))
         touched = frozenset(run.id for run in runs)
         self._lines.committed(touched)
         self._publisher.changed(touched)

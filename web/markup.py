@@ -94,6 +94,11 @@ def _wrapped(table: str) -> str:
     return f'<div class="pw-table-wrap" tabindex="0" role="region" aria-label="table">{table}</div>'
 
 
+def preformatted(words: str, label: str) -> str:
+    """Text that keeps its lines and spaces; it scrolls sideways where it is too wide, by the keyboard too."""
+    return f'<pre class="pw-pre" tabindex="0" role="region" aria-label="{text(label)}">{text(words)}</pre>'
+
+
 def _row(name: str, *cells: str) -> str:
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 

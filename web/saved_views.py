@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlencode
 import streamlit as st
 from pydantic import ValidationError
 
+from analysis.note_changes import refusal
 from notes import SavedView
 from storage.ask.note_queries import saved_views
 from web import audit
@@ -16,7 +17,6 @@ from web.actions import is_operator, require_operator
 from web.context import services
 from web.kept import address_button
 from web.markup import markdown_text
-from web.runs.annotate import refusal
 
 Page = Literal["runs", "explore"]
 

@@ -1,6 +1,6 @@
-"""Files to be imported, handed to whoever owns the store through a folder of the data folder.
+"""Files to be imported and words about runs, handed to whoever owns the store through a folder of the data folder.
 
-A file's job lies there until its outcome does, so that a Pitwall that is killed takes it up again.
+A job lies there until its outcome does, so that a Pitwall that is killed takes it up again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from collectors.imports.log_file import ImportRefusedError, Tell
 from collectors.imports.log_import import LogImporter, Outcome, Wish
@@ -19,6 +19,7 @@ from collectors.imports.result_import import ResultImporter
 from domain import new_run_id
 from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, opened, pinned
+from notes import NoteEdit, RunNote
 
 LOOK_EVERY_S = 0.5
 ZIP_MAGIC = b"PK\x03\x04"
@@ -50,6 +51,20 @@ class Job(BaseModel):
     run: str | None = None  # of results: the run that they belong to
 
 
+class NoteJob(BaseModel):
+    """What a person says of a run in a shell; secrets are masked before it is handed in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    run: str
+    said_at: datetime
+    by: str = Field(max_length=100)  # for the audit
+    edit: NoteEdit
+
+
+_ANY_JOB: TypeAdapter[Job | NoteJob] = TypeAdapter(Job | NoteJob)
+
+
 class Status(BaseModel):
     """How far a job is; `share` of the work, 0..1."""
 
@@ -60,13 +75,14 @@ class Status(BaseModel):
     run_ids: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
     rows: dict[str, int] = {}
+    note: RunNote | None = None  # of a NoteJob that is done: what is said of the run now
 
     @property
     def is_over(self) -> bool:
         return self.state in ("done", "refused")
 
 
-def drop(folder: Path, job: Job) -> None:
+def drop(folder: Path, job: Job | NoteJob) -> None:
     """Hand a job in; whoever owns the store finds it within a second."""
     private_folder(folder)
     _write(_job_path(folder, job.id), job)
@@ -99,13 +115,15 @@ class Inbox:
         logs: LogImporter,
         results: ResultImporter,
         bundles: Callable[[Path, Tell], tuple[tuple[str, ...], str]],
+        notes: Callable[[NoteJob], tuple[RunNote, str]],
         refusals: tuple[type[Exception], ...] = (),
     ) -> None:
-        """`refusals` are what `bundles` and the store raise with a sentence for a person."""
+        """`refusals` are what `bundles`, `notes` and the store raise with a sentence for a person."""
         self._folder = folder
         self._logs = logs
         self._results = results
         self._bundles = bundles
+        self._notes = notes
         self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, NotRegularError, OSError, *refusals)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
@@ -133,9 +151,9 @@ class Inbox:
     def _work(self, path: Path) -> None:
         status = Status(state="refused", text=_OURS)
         try:
-            job = Job.model_validate_json(path.read_bytes())
+            job = _ANY_JOB.validate_json(path.read_bytes())
             status = self._done(job)
-            if job.is_upload:
+            if isinstance(job, Job) and job.is_upload:
                 job.path.unlink(missing_ok=True)
         except ValidationError:
             status = Status(state="refused", text=f"{path.name} is no job of Pitwall's.")
@@ -144,10 +162,13 @@ class Inbox:
                 _write(_status_path(self._folder, _job_id(path)), status)
                 path.unlink(missing_ok=True)
 
-    def _done(self, job: Job) -> Status:
+    def _done(self, job: Job | NoteJob) -> Status:
         tell = _Progress(_status_path(self._folder, job.id))
         tell(0.0)
         try:
+            if isinstance(job, NoteJob):
+                note, text = self._notes(job)
+                return Status(state="done", share=1.0, text=text, run_ids=(job.run,), note=note)
             outcome = self._take(job, tell)
         except self._refusals as refusal:
             return Status(state="refused", text=_sentence(refusal))

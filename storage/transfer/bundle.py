@@ -17,10 +17,11 @@ from pydantic import TypeAdapter
 from domain import Run
 from machine.regular_file import opened
 from notes import RunNote
-from storage.ask.note_queries import note_versions
+from storage.ask.note_queries import gotchas, note_versions
 from storage.published import Published
 from storage.reading import Query
 from storage.rows import TIME_COLUMNS, run_of
+from storage.transfer import bundled_gotchas
 from storage.transfer.archive import ArchiveError, ArchiveWriter, written_archive
 
 SUFFIX = ".pitwall.zip"
@@ -29,7 +30,7 @@ LOCAL = {"log_path": None, "run_dir": None}  # lead nowhere on another machine, 
 _NAMES = "|".join(TIME_COLUMNS)
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 NAMES = re.compile(
-    rf"runs/(?P<run_id>{RUN_ID.pattern})/(?:run\.json|notes\.json|server\.log|(?P<table>{_NAMES})\.parquet)"
+    rf"runs/(?P<run_id>{RUN_ID.pattern})/(?:run\.json|notes\.json|gotchas\.json|server\.log|(?P<table>{_NAMES})\.parquet)"
 )
 NOTES = TypeAdapter(list[RunNote])  # notes.json
 
@@ -43,9 +44,12 @@ def export_runs(query: Query, run_ids: Sequence[str], target: Path, now: datetim
     """
     runs = [_run(query, run_id) for run_id in run_ids]
     number = query("SELECT max(number) AS number FROM raw.migrations")["number"][0].as_py()
+    said = gotchas(Published(query))
     with written_archive(target, "bundle", number, now, dict.fromkeys(run.id for run in runs)) as archive:
         for run in {run.id: run for run in runs}.values():
             _add_run(archive, query, run, mask)
+            if member := bundled_gotchas.member_of(portable(run, mask), said, mask):
+                archive.add(f"runs/{run.id}/{bundled_gotchas.MEMBER}", member)
 
 
 def _run(query: Query, run_id: str) -> Run:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from domain import Run
 from machine.private_files import make_private, private_folder
-from notes import RunNote
+from notes import Gotcha, RunNote
 from settings import Settings
 from storage.ask.literals import quoted
 from storage.catalog import latest_schema
@@ -30,6 +30,7 @@ from storage.rows import TIME_COLUMNS
 from storage.store import Store
 from storage.transfer.archive import Archive, ArchiveError, opened_archive
 from storage.transfer.bundle import LOCAL, NAMES, NOTES, RUN_ID
+from storage.transfer.bundled_gotchas import gotchas_of
 
 MOST_ROWS = 50_000_000  # of one table of one run: a year of four samples a second is 126 million, a day 345,600
 MOST_TABLE_BYTES = 8 << 30  # unpacked
@@ -64,8 +65,9 @@ def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lam
             _extract_log(archive, run, Path(folder) / run.id)
             tell((number + 1) / (len(new) + 1))
         notes = [note for run in new for note in _notes_of(archive, run)]
-        _take(store, [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts, notes)
-    return Taken(tuple(run.id for run in runs), _words(path.name, runs, new))
+        gotchas = store.gotchas.unknown(gotchas_of(archive, new))
+        _take(store, [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts, notes, gotchas)
+    return Taken(tuple(run.id for run in runs), _words(path.name, runs, new, len(gotchas)))
 
 
 @contextmanager
@@ -78,9 +80,11 @@ def _told_when_full(name: str) -> Iterator[None]:
         raise
 
 
-def _take(store: Store, runs: list[Run], drafts: list[SealedDraft], notes: list[RunNote]) -> None:
+def _take(
+    store: Store, runs: list[Run], drafts: list[SealedDraft], notes: list[RunNote], gotchas: list[Gotcha]
+) -> None:
     try:
-        store.take_sealed(runs, drafts, notes)
+        store.take_sealed(runs, drafts, notes, gotchas)
     except (OSError, duckdb.Error, StoreError):
         # A commit that fails may have reached the disk all the same: only what the store has no run for is not needed.
         with suppress(OSError, duckdb.Error, StoreError):
@@ -90,12 +94,13 @@ def _take(store: Store, runs: list[Run], drafts: list[SealedDraft], notes: list[
         raise
 
 
-def _words(name: str, runs: list[Run], new: list[Run]) -> str:
+def _words(name: str, runs: list[Run], new: list[Run], gotchas: int) -> str:
     told = ", ".join(f"{run.name} ({run.id})" for run in new or runs)
     if not new:
         return f"{name} is known: it holds {told}; nothing in it is new."
     rest = f"; {len(runs) - len(new)} of its runs were known" if len(new) < len(runs) else ""
-    return f"{name} was verified and brought {told}{rest}."
+    kept = f", with {gotchas} gotcha{'s' * (gotchas > 1)}" if gotchas else ""
+    return f"{name} was verified and brought {told}{kept}{rest}."
 
 
 def _runs_of(archive: Archive) -> list[Run]:

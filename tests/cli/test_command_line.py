@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PITWALL = str(ROOT / "pitwall")
 LOG = ROOT / "tests/fixtures/vllm/0.32-ngram.log"
 COMMANDS = (
-    "run", "parse", "explain", "import", "load", "drive", "record", "agent", "study", "report", "claims", "check",
-    "export", "backup", "restore", "token", "peer", "host", "shim", "lake", "gpus", "identify",
+    "run", "parse", "explain", "import", "note", "load", "drive", "record", "agent", "study", "report", "claims",
+    "check", "export", "backup", "restore", "token", "peer", "host", "shim", "lake", "gpus", "identify",
 )  # fmt: skip
 PATIENCE_S = 60.0
 

@@ -21,6 +21,7 @@ from tests.e2e.seeds import seed_finished
 pytestmark = pytest.mark.browser
 COMMAND = Config(engine="vllm", argv=("vllm", "serve", "m", "-c", "import sys; print('out of memory')"))
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+PHONE = {"width": 390, "height": 844}
 TABS: dict[str, Callable[[Page], Locator]] = {
     "Configure and launch": launch_button,
     "Sweep": lambda page: page.get_by_text("The plan appears here"),
@@ -114,6 +115,10 @@ def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
     expect(look.get_by_test_id("stDataFrame")).to_be_visible()
     press(look.get_by_text("Asked before"))
     expect_whole(look.get_by_text(re.compile("UTC: 2 rows")))
+    assert broken_rules(look) == []
+    look.set_viewport_size(PHONE)
+    press(look.get_by_role("button", name="Explain"))
+    expect_whole(look.get_by_role("region", name="plan"))
     assert broken_rules(look) == []
 
 

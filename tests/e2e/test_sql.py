@@ -108,7 +108,7 @@ def test_the_editor_completes_the_views_and_back_brings_the_question_before(page
     page.locator(".cm-tooltip-autocomplete").get_by_text("run_notes", exact=True).click()
     expect(editor(page)).to_have_text("FROM run_notes")
     press(page.get_by_role("button", name="Explain"))
-    expect(page.get_by_test_id("stCode").first).to_contain_text("run_notes")
+    expect(page.get_by_role("region", name="plan")).to_contain_text("run_notes")
     page.go_back()
     expect(editor(page)).to_have_text("SELECT 1 AS one")
     expect(answered(page, "1 row in")).to_be_visible()

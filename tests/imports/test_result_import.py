@@ -20,6 +20,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from collectors.imports.result_import import ResultImporter
 from domain import Config, Run, RunState
+from notes import RunNote
 from reports.comparison import Asking, comparison_of
 from reports.facts import facts_of
 from settings import Settings
@@ -160,7 +161,8 @@ def test_published_texts_are_no_logs(importer: ResultImporter) -> None:
 def inbox(store: Store, settings: Settings, importer: ResultImporter) -> Iterator[Path]:
     folder = settings.data_dir / "inbox"
     logs = LogImporter(store, settings.runs_dir, lambda: NOW)
-    at_work = Inbox(folder, logs, importer, lambda path, tell: ((), "no bundle"))
+    bundles, said = (lambda path, tell: ((), "no bundle")), (lambda job: (RunNote(run_id=job.run), "no note"))
+    at_work = Inbox(folder, logs, importer, bundles, said)
     at_work.start()
     yield folder
     at_work.close()

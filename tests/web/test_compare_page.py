@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,3 +147,31 @@ def test_a_run_left_out_and_all_of_them(ids: list[str]) -> None:
 def test_repeats_of_one_configuration_are_told_as_that(ids: list[str]) -> None:
     at = page(run=ids[:3])
     assert not at.exception and "repeat one configuration" in at.info[0].value
+
+
+def test_a_persons_verdict_stands_beside_the_numbers(ids: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rating of an arm's runs, and each sentence with its run; a guest of a link reads those of its runs."""
+    from web.context import services
+
+    store = services().store
+    assert "A person's verdict" not in said(page(run=ids))
+    for run_id, verdict in ((ids[3], {"coding": 4}), (ids[5], {"coding": 2}), (ids[0], {"impression": "<i>dull</i>"})):
+        store.notes.change([run_id], "operator", lambda note, given=verdict: note.model_copy(update=given))
+    assert rated(page(run=ids)) == "4, 2"
+    shared = [store.run(run_id) for run_id in ids[:4]]
+    monkeypatch.setattr("web.visible.visible_runs", lambda newest: shared)
+    monkeypatch.setattr("web.access.auth.current_role", lambda: "viewer")
+    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    guest = page(run=ids)
+    assert rated(guest) == "4"
+    assert f'run={ids[0]}" target="_self">\u201c&lt;i&gt;dull&lt;/i&gt;\u201d</a>' in said(guest)
+    assert "not a measurement" in said(guest)
+
+
+def rated(at: AppTest) -> str:
+    """What is said of the coding of the second arm; nobody said anything of the first."""
+    table = said(at).split("A person's verdict")[1].split("</table>")[0]
+    assert "Language" not in table
+    [row] = re.findall(r"Coding</th><td>(.*?)</td><td>(.*?) <small>of 5</small></td>", table)
+    assert "nobody said" in row[0]
+    return str(row[1])

@@ -12,11 +12,13 @@ from reports.comparison import Asking, ComparisonReport, named, rungs_of
 from reports.run_metrics import metrics_of
 from reports.run_report import RunReport
 from storage.ask import queries
+from storage.ask.note_queries import notes
 from storage.ask.queries import Asked
 from web.compare.answer_cards import Colors, answer_cards
 from web.compare.guard_card import guard_card
 from web.compare.metric_table import Shown, metric_sections
 from web.compare.part_table import class_table, rung_table
+from web.compare.verdicts import verdict_section
 from web.theme import colors_apart
 
 
@@ -47,7 +49,7 @@ def decision_sheet(report: ComparisonReport, asking: Asking, colors: Colors) -> 
 
 
 def all_numbers(asked: Asked, report: ComparisonReport, reports: Sequence[RunReport], colors: Colors) -> None:
-    """The table that folds; a ratio stands only beside arms that may be held against the first."""
+    """The table that folds and what people say; a ratio stands only beside arms that may be held against the first."""
     of_run = {one.run.id: one for one in reports}
     started = queries.startup_facts(asked, list(of_run))
     metrics = {
@@ -56,4 +58,5 @@ def all_numbers(asked: Asked, report: ComparisonReport, reports: Sequence[RunRep
         for facts in arm.runs
     }
     ranked = {answer.pair.other.id for answer in report.answers if answer.is_ranked}
-    st.html(metric_sections(Shown(report.arms, ranked, colors, report.margin), metrics))
+    numbers = metric_sections(Shown(report.arms, ranked, colors, report.margin), metrics)
+    st.html(numbers + verdict_section(report.arms, notes(asked, list(metrics)), colors))

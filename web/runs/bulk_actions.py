@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from pydantic import ValidationError
 
+from analysis.note_changes import refusal
 from domain import Run
 from notes import RunNote
 from storage.ask.run_queries import run_choices
 from web import places
 from web.context import services
 from web.markup import markdown_text
-from web.runs.annotate import annotate, refusal
+from web.runs.annotate import annotate
 from web.runs.delete_runs import delete_button
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from analysis.gotchas import gotchas_of_failure, words_of
+from analysis.note_changes import refusal
 from domain import Run
 from notes import Gotcha
 from storage.ask.note_queries import gotchas
@@ -16,7 +17,6 @@ from web import audit, markup
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.runs.annotate import refusal
 from web.safe_markdown import is_web_link, safe_html
 from web.sharing.share_dialog import moment
 

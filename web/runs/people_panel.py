@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 from pydantic import ValidationError
 
+from analysis.note_changes import RATED, refusal
 from domain import Run
 from notes import RunNote
 from storage.ask.note_queries import note_versions, notes
@@ -15,7 +16,7 @@ from web import markup
 from web.actions import is_operator
 from web.context import services
 from web.markup import markdown_text
-from web.runs.annotate import RATED, annotate, refusal, set_star
+from web.runs.annotate import annotate, set_star
 from web.runs.delete_runs import delete_button
 from web.runs.gotcha_panel import gotcha_button
 from web.safe_markdown import safe_html

@@ -52,7 +52,7 @@ COLUMNS = {
     ),
     "tokens_per_step": st.column_config.NumberColumn("Tokens/step", format="%.2f", width=84),
     "acceptance": st.column_config.NumberColumn(
-        "Acceptance length", format="%.2f", width=124, help="Tokens per verified draft, its own token included"
+        "Acceptance length", format="%.2f", width=144, help="Tokens per verified draft, its own token included"
     ),
     "workload": st.column_config.TextColumn("Workload", width=110),
     "config": st.column_config.TextColumn("Configuration", width=230),
@@ -124,7 +124,7 @@ def _key_of(runs: Sequence[Run], group: str) -> str:
 
 def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) -> dict[str, object]:
     return {
-        "color": _square(run_color(run.color, ground())),
+        "color": square(run_color(run.color, ground())),
         "name": f"run?run={run.id}#{run.name}",
         "star": "\u2605" if note.is_starred else "",
         "state": f"\u2717 {run.state}" if run.cause else str(run.state),
@@ -143,5 +143,8 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
     }
 
 
-def _square(color: str) -> str:
-    return markup.svg_url('width="16" height="16"', f'<rect width="16" height="16" rx="3" fill="{color}"/>')
+def square(color: str) -> str:
+    """The address of a small square with room around it, for the table draws an image as tall as its row."""
+    return markup.svg_url(
+        'viewBox="-6 -6 24 24" width="24" height="24"', f'<rect width="12" height="12" rx="2" fill="{color}"/>'
+    )

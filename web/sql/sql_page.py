@@ -122,7 +122,7 @@ def answer() -> None:
 def _rows(found: Answer) -> None:
     if found.table.column_names == PLAN:
         for plan in found.table[PLAN[1]].to_pylist():
-            st.code(plan, language=None)
+            st.html(markup.preformatted(plan, "plan"))
         return
     cut = " The answer was cut there: aggregate, or filter." if found.truncated else ""
     shown = f" The first {MOST_SHOWN:,} are shown." if found.table.num_rows > MOST_SHOWN else ""

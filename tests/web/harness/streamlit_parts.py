@@ -7,6 +7,7 @@ import streamlit as st
 from web.server.assets import STATIC
 
 st.html(f"<style>{(STATIC / 'pitwall.css').read_text()}{(STATIC / 'streamlit_dom.css').read_text()}</style>")
+st.html('<a href="runs" target="_self">Watch side by side</a>')
 st.caption("A caption")
 st.code('{"number": 1, "boolean": true, "text": "x"}', language="json")
 st.tabs(["One", "Two"])
