@@ -8,6 +8,7 @@ from statistics import median
 from analysis.arms import Arm
 from analysis.compare import Comparison
 from analysis.guard import Standing
+from analysis.note_changes import rated
 from analysis.replicates import Part
 from commands.study_file import StudyPlan
 from domain import Run
@@ -25,7 +26,6 @@ from web.compare.viewpoint_table import HEAD
 from web.report.markdown_words import fenced, plain, table
 from web.report.note_markdown import quoted, safe_markdown
 from web.report.sections import command_text, lines_of, title
-from web.runs.annotate import rated
 from web.safe_markdown import is_web_link
 from web.studies import race_words
 from web.theme import DASH, duration, three_digits
