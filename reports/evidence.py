@@ -32,6 +32,7 @@ class Evidence:
     sources: Sequence[queries.SourceRow]
     crosscheck: queries.Crosscheck
     no_counters: str | None = None
+    silence: queries.Silence | None = None
 
     @property
     def of_engine(self) -> list[queries.SourceRow]:
@@ -53,5 +54,8 @@ def evidence_of(store: queries.Asked, runs: Sequence[Run]) -> list[Evidence]:
     """The evidence of each run, in the order given."""
     ids = [run.id for run in runs]
     sources, checks = queries.sources(store, ids), queries.crosschecks(store, ids)
-    errors = live_queries.collector_errors(store, ids)
-    return [Evidence(run, sources[run.id], checks[run.id], errors[run.id].get("endpoint")) for run in runs]
+    errors, silences = live_queries.collector_errors(store, ids), queries.silences(store, ids)
+    return [
+        Evidence(run, sources[run.id], checks[run.id], errors[run.id].get("endpoint"), silences.get(run.id))
+        for run in runs
+    ]

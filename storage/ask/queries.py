@@ -47,6 +47,14 @@ class Crosscheck(NamedTuple):
     difference: float | None = None  # median of |counters - log| / log
 
 
+class Silence(NamedTuple):
+    """Tokens of a run that are in no interval, for nobody looked meanwhile: their sum is known, their course is not."""
+
+    tokens: float
+    seconds: float
+    of_tokens: float | None  # that the run decoded in all
+
+
 class RequestTotals(NamedTuple):
     """Our own load on a run, warm-up left out."""
 
@@ -105,6 +113,12 @@ def crosschecks(store: Asked, run_ids: Sequence[str]) -> dict[str, Crosscheck]:
     """Per run, how far its log and its counters are apart where both speak of the same tokens and seconds."""
     rows = _rows(store, "crosschecks", run_ids=run_ids)
     return dict.fromkeys(run_ids, Crosscheck()) | {row.pop("run_id"): Crosscheck(**row) for row in rows}
+
+
+def silences(store: Asked, run_ids: Sequence[str]) -> dict[str, Silence]:
+    """Per run, what was counted while nobody looked; a run of which there is nothing such is not in it."""
+    rows = _rows(store, "silences", run_ids=run_ids)
+    return {row.pop("run_id"): Silence(**row) for row in rows}
 
 
 def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTotals]:

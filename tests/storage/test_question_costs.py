@@ -59,6 +59,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "acceptance": lambda store: queries.acceptance(store, ASKED),
     "sources": lambda store: queries.sources(store, ASKED),
     "crosschecks": lambda store: queries.crosschecks(store, ASKED),
+    "silences": lambda store: queries.silences(store, ASKED),
     "request_totals": lambda store: queries.request_totals(store, ASKED),
     "loads": lambda store: load_queries.loads(store, ASKED),
     "asked_loads": lambda store: load_queries.asked_loads(store, ASKED),

@@ -10,12 +10,14 @@ import pytest
 
 from domain import Config, Run
 from engines.vllm.definitions import COUNTER, LOG
-from reports.evidence import Evidence, Standing
+from reports.evidence import Evidence, Standing, evidence_of
+from reports.run_report import report_on
 from samples import Batch, CounterSample, LogSample, Sample, SlotSample
 from settings import Settings
 from storage.ask import queries
 from storage.store import Store
-from web.compare.source_line import source_line, standing_cell, standing_reason, standing_words
+from web.compare.comparison import evidence_table
+from web.compare.source_line import silence_cell, source_line, standing_cell, standing_reason, standing_words
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN = Run(id="r1", name="<b>r1</b>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW)
@@ -29,12 +31,12 @@ def store(tmp_path: Path) -> Any:
     opened.close()
 
 
-def counters(seconds: int) -> list[Sample]:
-    """100 tok/s, scraped once a second."""
+def counters(seconds: int, *later: int) -> list[Sample]:
+    """100 tok/s, scraped once a second, and again at some later seconds."""
     return [
         CounterSample("r1", NOW + timedelta(seconds=s), float(s), "vllm.counter", generation_tokens_total=100.0 * s,
                       first_tokens_total=1.0, requests_running=1.0)
-        for s in range(seconds)
+        for s in (*range(seconds), *later)
     ]  # fmt: skip
 
 
@@ -122,3 +124,20 @@ def test_few_words_of_it_keep_the_reason(store: Store) -> None:
 def test_an_imported_run_has_no_endpoints_to_blame(store: Store) -> None:
     found = evidence(store, *lines(100.0), run=RUN.model_copy(update={"kind": "imported"}))
     assert said(found) == ("known only by its log", None)
+
+
+def test_what_was_counted_while_nobody_looked_is_said(store: Store) -> None:
+    evidence(store, *counters(3, 108, 109, 110))
+    [found] = evidence_of(store, [RUN])
+    assert "In no interval: 10,600 of 11,000 tokens, over 1:46. Nobody looked at the counters" in source_line(found)
+    assert silence_cell(found).startswith('<abbr title="Nobody looked') and "10,600 of 11,000" in silence_cell(found)
+    [report] = report_on(store, [RUN])
+    assert "In no interval" in evidence_table([report], [found], {})
+
+
+def test_where_somebody_always_looked_nothing_is_said(store: Store) -> None:
+    evidence(store, *counters(60))
+    [found] = evidence_of(store, [RUN])
+    assert "In no interval" not in source_line(found) and silence_cell(found) == "nothing"
+    [report] = report_on(store, [RUN])
+    assert "In no interval" not in evidence_table([report], [found], {})

@@ -11,7 +11,7 @@ from reports.evidence import Evidence
 from reports.run_metrics import client_speeds
 from reports.run_report import RunReport
 from web import markup
-from web.compare.source_line import standing_cell
+from web.compare.source_line import IN_NO_INTERVAL, silence_cell, standing_cell
 from web.theme import DASH, duration, three_digits
 from web.words import why, window_words
 
@@ -94,6 +94,8 @@ def evidence_table(reports: Sequence[RunReport], evidence: Sequence[Evidence], m
     body = [["Machine", *(_machine(machines.get(f.run.machine_id)) for f in reports)]]
     body.append([markup.hint("Active windows", ACTIVE), *(_windows(f) for f in reports)])
     body.append(["Requests", *(requests_words(f) for f in reports)])
+    if any(one.silence for one in evidence):
+        body.append([markup.hint("In no interval", IN_NO_INTERVAL), *(silence_cell(one) for one in evidence)])
     body.append(["Log and counters", *(standing_cell(one) for one in evidence)])
     return markup.table(head, body)
 

@@ -9,9 +9,14 @@ from domain import Run, Source
 from reports.evidence import Evidence, Standing
 from storage.ask import queries
 from web import markup
+from web.theme import duration
 
 TITLES = {Source.COUNTER: "counters", Source.SLOTS: "slots", Source.LOG: "log", Source.CLIENT: "our client"}
 BOTH = "log and counters"
+IN_NO_INTERVAL = (
+    "Nobody looked at the counters meanwhile, or two looks contradict each other: the sum of these tokens is known, "
+    "their speed at any moment is not."
+)
 
 
 def standing_words(evidence: Evidence) -> str:
@@ -60,13 +65,29 @@ def _titles(rows: Sequence[queries.SourceRow]) -> str:
     return " and ".join(dict.fromkeys(TITLES[Source(row.source)] for row in rows))
 
 
+def silence_words(silence: queries.Silence) -> str:
+    """'5,250 of 10,500 tokens, over 105 s'."""
+    tokens = f"{silence.tokens:,.0f}"
+    of = "" if silence.of_tokens is None else f" of {silence.of_tokens:,.0f}"
+    return f"{tokens}{of} tokens, over {duration(silence.seconds)}"
+
+
+def silence_cell(evidence: Evidence) -> str:
+    """For a row that is called 'In no interval'."""
+    if evidence.silence is None:
+        return "nothing"
+    return markup.hint(silence_words(evidence.silence), IN_NO_INTERVAL)
+
+
 def source_line(evidence: Evidence) -> str:
-    """Every source with its definition id, what that means on hover, and whether they agree."""
+    """Every source with its definition id, what that means on hover, whether they agree, and what no interval holds."""
     named = ", ".join(_source(row) for row in evidence.sources)
     said, reason = standing_words(evidence), standing_reason(evidence)
     words = said[:1].upper() + said[1:] + (f": {reason}." if reason else ".")
     sources = f"Sources: {named}. " if named else ""
-    return f'<p class="pw-muted">{sources}<span class="{_tone(evidence)}">{markup.text(words)}</span></p>'
+    silence = f" In no interval: {silence_words(evidence.silence)}. {IN_NO_INTERVAL}" if evidence.silence else ""
+    agree = f'<span class="{_tone(evidence)}">{markup.text(words)}</span>'
+    return f'<p class="pw-muted">{sources}{agree}{markup.text(silence)}</p>'
 
 
 def standing_cell(evidence: Evidence) -> str:
