@@ -7,6 +7,7 @@ starts nothing.
 from __future__ import annotations
 
 import argparse
+import getpass
 import json
 import time
 from pathlib import Path
@@ -65,7 +66,8 @@ def _carry(settings: Settings, study_id: str, read: Read) -> tuple[StudyPlan, li
     plan = _plan_of(_published(settings), study_id)
     more = read(plan)
     with_addition(plan, more)  # what cannot be is refused here, in its own words
-    path, tried_s = hand_in_addition(inbox_folder(settings.data_dir), study_id, more, utc_now()), time.monotonic()
+    path = hand_in_addition(inbox_folder(settings.data_dir), study_id, more, _who(), utc_now())
+    tried_s = time.monotonic()
     while path.exists():
         time.sleep(LOOK_EVERY_S)
         if time.monotonic() - tried_s > OWN_EVERY_S:  # whoever owned the store may have died
@@ -83,6 +85,7 @@ def _written(
     from domain import utc_now
     from storage.database import StoreInUseError
     from storage.store import Store
+    from studies.hand_in import addition_entry
 
     try:
         store = Store.open(settings)
@@ -97,9 +100,15 @@ def _written(
         longer = with_addition(plan, more)
         told = {"plan": longer.model_dump(mode="json"), "updated_at": utc_now()}
         store.save_study(study.model_copy(update=told))
+        store.record([addition_entry(study_id, more, _who(), utc_now())]).result()
     finally:
         store.close()
     return longer, [arm.name for arm in more.arms]
+
+
+def _who() -> str:
+    """For the audit."""
+    return f"{getpass.getuser()}, in a shell"
 
 
 def _seen(settings: Settings, study_id: str, names: list[str]) -> tuple[StudyPlan, list[str]]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from commands.study_change import Addition
 from commands.study_file import StudyPlan
-from domain import new_run_id
+from domain import AuditEntry, new_run_id
 from machine.private_files import private_folder, write_private
 
 LOG = logging.getLogger(__name__)
@@ -27,10 +27,16 @@ class HandedIn(BaseModel):
 
 
 class HandedAddition(BaseModel):
-    """Arms more, and of which study."""
+    """Arms more, of which study, and who says so."""
 
     study_id: str
     more: Addition
+    by: str
+
+
+def addition_entry(study_id: str, more: Addition, by: str, now: datetime) -> AuditEntry:
+    """What the audit says of it."""
+    return AuditEntry(now, by, "study arm", detail=f"{study_id}: {', '.join(arm.name for arm in more.arms)}")
 
 
 def hand_in(folder: Path, plan: StudyPlan, now: datetime) -> str:
@@ -40,10 +46,10 @@ def hand_in(folder: Path, plan: StudyPlan, now: datetime) -> str:
     return given.id
 
 
-def hand_in_addition(folder: Path, study_id: str, more: Addition, now: datetime) -> Path:
+def hand_in_addition(folder: Path, study_id: str, more: Addition, by: str, now: datetime) -> Path:
     """Leave arms more likewise; the file is gone when they were taken, or refused."""
     path = folder / f"{new_run_id(now)}{ADDITION}"
-    _leave(path, HandedAddition(study_id=study_id, more=more))
+    _leave(path, HandedAddition(study_id=study_id, more=more, by=by))
     return path
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +18,7 @@ from pydantic import ValidationError
 from analysis.study import End
 from commands.study_change import with_addition
 from commands.study_file import StudyArm, StudyFileError, StudyPlan
-from domain import Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
+from domain import AuditEntry, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
 from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import rounds
@@ -26,7 +27,7 @@ from reports.study import StudyStanding, standings_of
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
-from studies.hand_in import ADDITION, STUDY, HandedAddition, HandedIn, handed
+from studies.hand_in import ADDITION, STUDY, HandedAddition, HandedIn, addition_entry, handed
 
 LOG = logging.getLogger(__name__)
 LOOK_EVERY_S = 0.5
@@ -41,6 +42,7 @@ class StudyStore(Asked, Protocol):
 
     def studies(self) -> list[Study]: ...
     def save_study(self, study: Study) -> None: ...
+    def record(self, entries: Iterable[AuditEntry]) -> Future[None]: ...
 
 
 class StudyRunner:
@@ -127,6 +129,8 @@ class StudyRunner:
             self.change(given.study_id, lambda plan: with_addition(plan, given.more))
         except (KeyError, StudyFileError) as refusal:
             LOG.warning("study %s takes no arm more: %s", given.study_id, refusal)
+            return
+        self._store.record([addition_entry(given.study_id, given.more, given.by, self._clock())]).result()
 
     def _take_up(self, study_id: str, plan: StudyPlan) -> Study:
         now = self._clock()

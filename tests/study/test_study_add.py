@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import subprocess
 import sys
@@ -81,12 +82,20 @@ def plan_of(settings: Settings, study_id: str) -> StudyPlan:
     return StudyPlan.model_validate(found.plan)
 
 
+def audited(settings: Settings) -> list[tuple[str, str, str]]:
+    store = Store.open(settings)
+    entries = store.audit(10)
+    store.close()
+    return [(entry.role, entry.action, entry.detail) for entry in entries]
+
+
 def test_an_arm_joins_where_nobody_owns_the_store(
     settings: Settings, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["study", "add", "arms", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"study_id": "arms", "added": ["c"], "arms": ["a", "b", "c"]}
     assert [arm.config.port for arm in plan_of(settings, "arms").arms][-1] == 8003
+    assert audited(settings) == [(f"{getpass.getuser()}, in a shell", "study arm", "arms: c")]
 
 
 def test_values_join_while_pitwall_runs(settings: Settings) -> None:
@@ -97,6 +106,8 @@ def test_values_join_while_pitwall_runs(settings: Settings) -> None:
     plan = plan_of(settings, "values")
     assert [arm.config.max_num_seqs for arm in plan.arms] == plan.vary[0].values == [1, 2, 4, 5]
     assert not list(inbox_folder(settings.data_dir).glob("*.json"))
+    who = f"{getpass.getuser()}, in a shell"
+    assert audited(settings) == [(who, "study arm", "values: max_num_seqs 4, max_num_seqs 5")]
 
 
 @pytest.mark.parametrize("is_owned", [False, True])
@@ -131,7 +142,7 @@ def test_a_file_that_has_not_arms_alone_is_refused(
 
 def test_what_nobody_can_take_is_no_obstacle(settings: Settings) -> None:
     folder = inbox_folder(settings.data_dir)
-    path = hand_in_addition(folder, "over", Addition(arms=()), utc_now())
+    path = hand_in_addition(folder, "over", Addition(arms=()), "root, in a shell", utc_now())
     (folder / "x.addition.json").write_text("{")
     with owned(settings):
         assert add("values", "--values", "3").returncode == 0
