@@ -88,3 +88,20 @@ def test_a_bundle_carries_them_without_secrets(later: Store, tmp_path: Path) -> 
     assert load.asked and load.asked.command and load.asked.command[:4] == COMMAND[:4]
     there.close()
     later.close()
+
+
+def test_the_points_of_a_load_come_in_the_order_of_their_sizes(later: Store) -> None:
+    sizes = [(depth, prompt, users) for depth in (0, 4096) for prompt in (40, 128, 1000) for users in (1, 2, 16)]
+    shuffled = sorted(sizes, key=lambda size: str(size[::-1]))
+    points = {size: "pp{1} d{0} c{2}".format(*size) for size in sizes}
+    rows = [
+        Result(
+            RUN, LOAD, NOW, points[size], "output_tps", "mean", "tok/s", "pitwall", value=1.0,
+            depth_tokens=size[0], prompt_tokens=size[1], concurrency=size[2],
+        )
+        for size in shuffled
+    ]  # fmt: skip
+    later.write(Batch((TOLD[0], *rows))).result()
+    found = load_queries.outcomes(later, [RUN])[RUN][LOAD].results
+    assert [row.point for row in found] == [points[size] for size in sizes]
+    later.close()
