@@ -10,7 +10,7 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14
 const MOST_LABELS = 8;
 const LABEL_PX = 70;
 const DATED_LABEL_PX = 115;
-const SHORTEST_SECONDS = 60; // so that the first samples do not fill the chart
+const SHORTEST_SECONDS = 60; // while a run goes on, so that its first samples do not fill the chart
 
 export class View {
   constructor() {
@@ -75,7 +75,7 @@ export class View {
     const first = Math.min(...shown.map(({ model }) => this.toX(model, firstTime(model))));
     const edge = this.windowSeconds && live.length ? live : shown;
     const last = Math.max(...edge.map(({ model, lastTime }) => this.toX(model, lastTime)));
-    const span = this.windowSeconds || SHORTEST_SECONDS;
+    const span = this.windowSeconds || (live.length ? SHORTEST_SECONDS : 1);
     const end = Math.max(last, first + span);
     return [this.windowSeconds ? end - span : first, end];
   }
