@@ -249,6 +249,7 @@ class Engine:
     is_told_by_version: bool = False  # nobody else answers there
     packages: tuple[str, ...] = ()  # the Python packages that it may have come in
     sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
+    rare_sampling_flags: tuple[str, ...] = ()  # likewise; no form has a field for them
     tokenizer: TokenizerApi | None = None  # None: its server cuts no text for us
     takes_ignore_eos: bool = False  # in a request, beyond the standard
     request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # what makes a stream tell its token counts
@@ -266,7 +267,12 @@ class Engine:
         """Which of its sampling flags a word of its command is, under any of their names; None: none of them."""
         known = self.commands.TABLE.find(name)[0] if self.commands else None
         names = {name, *(known.names if known else ())}
-        return next((flag for flag in self.sampling_flags if flag in names), None)
+        return next((flag for flag in (*self.sampling_flags, *self.rare_sampling_flags) if flag in names), None)
+
+    def sampling_variable(self, name: str) -> str | None:
+        """Which of these an environment variable stands for."""
+        flags = self.commands.TABLE.by_name.values() if self.commands else ()
+        return next((self.sampling_flag(flag.names[0]) for flag in flags if flag.env == name), None)
 
 
 def first_match(engines: Iterable[Engine], text: str) -> Engine | None:

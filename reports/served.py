@@ -63,11 +63,18 @@ def settings_of(config: Config, effective: Sequence[Row]) -> dict[str, JsonValue
     """Dotted settings, in effect where the log says so and as asked where not; what only names a place is left out."""
     asked = flatten(config.model_dump(mode="json", exclude=set(NOT_SETTINGS)))
     told = {row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)}
-    env = {f"env.{k}": v for k, v in config.env.items() if not INDEX_ONLY.fullmatch(k)}
+    env = {_env_setting(config, k): v for k, v in config.env.items() if not INDEX_ONLY.fullmatch(k)}
     mounts = sorted(volume for volume in config.volumes if not CACHE.search(volume))
     flags = {key: value for text in config.unknown_flags for key, value in _flag_settings(config, text).items()}
     own = {"command": " ".join(command_of(config.argv))} if config.argv and not is_read(config) else {}
     return asked | told | env | flags | own | ({"volumes": " ".join(mounts)} if mounts else {})
+
+
+def _env_setting(config: Config, name: str) -> str:
+    """What a variable sets; one that stands for a flag of sampling has that flag's name."""
+    engine = BY_NAME.get(config.engine)
+    sampling = engine.sampling_variable(name) if engine else None
+    return f"env.{name}" if sampling is None else f"{SAMPLING}{sampling.lstrip('-')}"
 
 
 def _flag_settings(config: Config, text: str) -> dict[str, JsonValue]:

@@ -37,6 +37,7 @@ def served(command: str, speed: float) -> Arm:
         (LLAMACPP, "--temp 0.7", "sampling.temp"),
         (LLAMACPP, "--temperature 0.7", "sampling.temp"),
         (LLAMACPP, "--seed=3", "sampling.seed"),
+        (LLAMACPP, "--mirostat 2", "sampling.mirostat"),
         (SGLANG, "--sampling-defaults openai", "sampling.sampling-defaults"),
     ],
 )
@@ -48,6 +49,15 @@ def test_sampling_set_on_the_server_is_refused_unless_declared(command: str, wor
     assert list(row.values["fields"]) == [field]
     (declared,) = compare_arms(sides, declared=[RowCode.SAMPLING])
     assert declared.is_ranked
+
+
+def test_a_variable_that_stands_for_a_flag_of_sampling_is_sampling() -> None:
+    by_variable, by_flag = served(f"LLAMA_ARG_TEMPERATURE=0.7 {LLAMACPP}", 1.2), served(f"{LLAMACPP} --temp 0.7", 1.1)
+    (found,) = compare_arms([served(LLAMACPP, 1.0), by_variable])
+    row = next(row for row in found.rows if row.code is RowCode.SAMPLING)
+    assert (row.standing, list(row.values["fields"])) == (Standing.MATTERS, ["sampling.temp"])
+    (alike,) = compare_arms([by_flag, by_variable])
+    assert next(row.standing for row in alike.rows if row.code is RowCode.SAMPLING) is Standing.SAME
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,8 @@ def _has_own_field(config: Config, text: str) -> bool:
 def _own_field(config: Config, text: str) -> str | None:
     """Which flag with a field of its own a kept one is, under any of its names."""
     engine = BY_NAME.get(config.engine)
-    return engine.sampling_flag(text.partition(" ")[0].partition("=")[0]) if engine else None
+    found = engine.sampling_flag(text.partition(" ")[0].partition("=")[0]) if engine else None
+    return found if engine and found in engine.sampling_flags else None
 
 
 def _flag_value(config: Config, flag: str) -> str | None:
