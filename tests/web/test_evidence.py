@@ -141,3 +141,9 @@ def test_where_somebody_always_looked_nothing_is_said(store: Store) -> None:
     assert "In no interval" not in source_line(found) and silence_cell(found) == "nothing"
     [report] = report_on(store, [RUN])
     assert "In no interval" not in evidence_table([report], [found], {})
+
+
+def test_a_run_without_counters_is_not_said_to_lack_nothing(store: Store) -> None:
+    evidence(store, *lines(100.0))
+    [found] = evidence_of(store, [RUN])
+    assert "no counters were read of it" in silence_cell(found) and "nothing" not in silence_cell(found)

@@ -9,7 +9,7 @@ from domain import Run, Source
 from reports.evidence import Evidence, Standing
 from storage.ask import queries
 from web import markup
-from web.theme import duration
+from web.theme import DASH, duration
 
 TITLES = {Source.COUNTER: "counters", Source.SLOTS: "slots", Source.LOG: "log", Source.CLIENT: "our client"}
 BOTH = "log and counters"
@@ -73,7 +73,9 @@ def silence_words(silence: queries.Silence) -> str:
 
 
 def silence_cell(evidence: Evidence) -> str:
-    """For a row that is called 'In no interval'."""
+    """For a row that is called 'In no interval'; what has no counters tells nothing of it."""
+    if not evidence.of_engine:
+        return markup.number(DASH, why="no counters were read of it")
     if evidence.silence is None:
         return "nothing"
     return markup.hint(silence_words(evidence.silence), IN_NO_INTERVAL)
