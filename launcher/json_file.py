@@ -1,4 +1,4 @@
-"""Small JSON files that are whole at every moment."""
+"""Small JSON files that are replaced atomically: a reader never sees half of one."""
 
 from __future__ import annotations
 

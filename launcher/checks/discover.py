@@ -1,6 +1,7 @@
 """Servers that run on this machine already, whoever started them: processes, and podman or docker containers.
 
-Looked at, never touched. What cannot be seen (another user's process, a docker that does not answer) is left out.
+They are only read, never signalled. What cannot be seen is left out: another user's process, a docker daemon that
+does not answer.
 """
 
 from __future__ import annotations

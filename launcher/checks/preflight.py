@@ -1,4 +1,4 @@
-"""What can be known to be wrong before anything is started."""
+"""Checks of a launch request that run before anything is started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a server answers, asked over HTTP and never guessed from time passed."""
+"""Whether a server is ready: asked over HTTP, never inferred from elapsed time."""
 
 from __future__ import annotations
 

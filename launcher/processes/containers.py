@@ -1,4 +1,4 @@
-"""The containers that run on this machine, asked of podman and docker; a tool that is not there has none."""
+"""The containers that run on this machine, as podman and docker list them; a tool that is not installed lists none."""
 
 from __future__ import annotations
 

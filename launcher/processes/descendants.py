@@ -1,7 +1,7 @@
 """The record of everything that a server started, kept in its run directory: it outlives the process that wrote it.
 
-A process is known by its pid and its start time, never by its environment alone: a server that sets its title wipes
-that. The record holds who lives now; those that have ended need no record.
+A process is identified by its pid and its start time, never by its environment alone, because a server that sets its
+process title wipes the environment. The record holds living processes only.
 """
 
 from __future__ import annotations

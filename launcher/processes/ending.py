@@ -1,4 +1,4 @@
-"""Ending processes that are known to be ours, by the shim and by Pitwall alike: SIGTERM, then SIGKILL."""
+"""Ends processes that are known to be ours: SIGTERM, then SIGKILL. Used by the shim and by Pitwall."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Server processes under their shims: start one, find it again from its run directory, see how it is.
+"""Server processes under their shims: start one, find it again from its run directory, read its state.
 
-Nothing here is a child that Pitwall must keep: all that is known of a process stands in its directory
-(spec.json, shim.json, descendants.json, exit.json) and in the marker that its descendants are given in their
-environment, which some wipe.
+Pitwall need not be the parent of any of them. All that is known of a process is in its directory (spec.json,
+shim.json, descendants.json, exit.json) and in a marker in the environment of its descendants, which some of them
+wipe.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a server runs in: a bare process, or a container of podman or docker; one interface for all of them.
+"""One interface for what a server runs in: a bare process, or a container of podman or docker.
 
-The shim holds the foreground client of a container exactly as it holds a bare server. A container outlives its
-client, though, so it bears our label, is ended by the runtime, and is removed only after it was looked into.
+The shim is the parent of a container's foreground client as it is of a bare server. A container outlives its client,
+so it carries our label, is stopped through the runtime, and is removed only after its exit code has been read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a start goes on: what its runtime pulls, how far its progress bar is, and when to give up."""
+"""The progress of a start: the image layers being pulled, the state of progress bars, and when to give up."""
 
 from __future__ import annotations
 

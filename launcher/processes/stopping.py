@@ -1,4 +1,4 @@
-"""Ending what we started: ask, wait, insist, and check that nothing is left."""
+"""Stops what we started: SIGTERM, wait, SIGKILL, then check that no process is left."""
 
 from __future__ import annotations
 
