@@ -1,4 +1,4 @@
-"""The store: the one owner of what Pitwall has seen."""
+"""The store: the single owner of everything Pitwall has recorded."""
 
 from __future__ import annotations
 

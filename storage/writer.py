@@ -1,4 +1,4 @@
-"""The one writer: everything that waits is committed together, in order, once."""
+"""The one writer thread: it commits everything that waits together, in order, exactly once."""
 
 from __future__ import annotations
 

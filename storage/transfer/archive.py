@@ -1,8 +1,8 @@
-"""One file that carries evidence elsewhere: a zip with a manifest that names every member, its size and its SHA-256.
+"""The archive format of bundles and backups: a zip with a manifest that names every member, its size and its SHA-256.
 
-What is read may have been made by anybody: nothing is unpacked before the whole table of contents has been held
-against the manifest, nothing under a name that the reader did not ask for, and nothing beyond its stated size.
-The hashes show damage; they are no signature, and prove nothing of who made the file.
+An archive may come from anybody. Nothing is unpacked before the whole table of contents has been checked against the
+manifest, nothing under a name that the reader did not ask for, and nothing beyond its stated size. The hashes detect
+damage; they are not a signature and do not prove who made the file.
 """
 
 from __future__ import annotations

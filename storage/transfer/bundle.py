@@ -1,4 +1,4 @@
-"""A run, or several that are compared, as one file: their samples, records and logs, without secrets."""
+"""Exports one run or several as one file: their samples, records and logs, with secrets masked."""
 
 from __future__ import annotations
 

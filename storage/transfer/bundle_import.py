@@ -1,7 +1,7 @@
-"""A bundle from anywhere becomes runs of this store, or nothing at all; who made it is not believed in anything.
+"""Imports a bundle whole or not at all; nothing in it is trusted.
 
-Each table is written anew, column by column in this store's own types, and taken in as sealed files in the
-transaction that brings the runs.
+Each table is rewritten column by column in this store's own types, and its files are recorded as sealed files in the
+transaction that adds the runs.
 """
 
 from __future__ import annotations
