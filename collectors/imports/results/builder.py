@@ -1,4 +1,4 @@
-"""One load as an importer puts it together: its record, and what it left behind, in the types of the store."""
+"""Builds one imported load: its record and its requests, results and checks, in the types of the store."""
 
 from __future__ import annotations
 

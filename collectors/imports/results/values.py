@@ -1,4 +1,4 @@
-"""What a foreign file holds, taken for what it should be or not at all."""
+"""Checked conversions of values from foreign files: a value of the expected kind, or None."""
 
 from __future__ import annotations
 
