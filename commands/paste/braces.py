@@ -1,4 +1,4 @@
-"""Brace expansion as bash does it, `{a,b}` and `{1..4}`, in bounds; and words that a shell looks up among files."""
+"""Bash's brace expansion (`{a,b}`, `{1..4}`) within limits, and the detection of file patterns (`*.gguf`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cleaned paste as its server command: shell text, heredocs and manifests tried in the order people mean them."""
+"""Finds the server command in a cleaned paste: tries shell text, heredocs and manifests, the most likely first."""
 
 from __future__ import annotations
 

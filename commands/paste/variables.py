@@ -1,4 +1,4 @@
-"""Variables of a paste: what it assigns is put in where it is used; the rest stays as it was written."""
+"""The variables of a paste: those that it assigns are substituted; other references stay as written."""
 
 from __future__ import annotations
 
