@@ -1,4 +1,4 @@
-"""Who works off the inbox while a command waits: the Pitwall that runs, or the command itself where none does."""
+"""Decides who processes the inbox while a command waits: a running Pitwall, or else the command itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents on other machines send of a run, taken in once: a batch's number is committed with its samples."""
+"""Stores what agents on other machines send, exactly once: a batch's number is committed with its samples."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What works without a page: the store, the launcher, the collectors, the inbox and the studies, opened together.
+"""Opens and closes together what works without a page: store, launcher, collectors, inbox and studies.
 
-`./pitwall run` and `./pitwall study run` have it in common.
+`./pitwall run` and `./pitwall study run` share it.
 """
 
 from __future__ import annotations

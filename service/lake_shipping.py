@@ -1,4 +1,4 @@
-"""The thread that ships what is sealed to the lake, where there is one; nothing waits for it."""
+"""The thread that ships sealed files to a configured lake; nothing waits for it."""
 
 from __future__ import annotations
 

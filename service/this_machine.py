@@ -1,4 +1,4 @@
-"""This machine as its Pitwall tells it, looked at once a start on a thread: a driver may take seconds to answer."""
+"""Describes this machine, once per start and on a thread, because a GPU driver may take seconds to answer."""
 
 from __future__ import annotations
 
