@@ -1,7 +1,7 @@
 """`./pitwall study add STUDY`: add arms, or values of the varied setting, to a running study.
 
-The owner of the store adds them: Pitwall, or a `study run`. If there is none, this command writes them itself and starts
-nothing.
+The owner of the store adds them: Pitwall, or a `study run`. If there is none, this command writes them itself and
+starts nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The seam between Pitwall and an engine: what a package under engines/ must offer, and the types it speaks.
+"""The interface between Pitwall and an engine: what a package under engines/ must provide, and its types.
 
 A fourth engine is one package that provides an `Engine`, one entry in `engines.ENGINES`, and its fixtures.
 Engine packages import domain, samples, the codes of analysis and this module, nothing else of Pitwall.

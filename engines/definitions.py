@@ -1,4 +1,4 @@
-"""The derived quantities that every definition id explains, one by one: by its formula or by why it is unknown."""
+"""The derived quantities that every definition id defines: each by its formula, or by the reason why it is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""'knee': how many users it holds, found by itself: rungs of rising concurrency under limits of latency."""
+"""'knee': finds how many users a server holds: steps of rising concurrency under latency limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports results of other tools as loads of a run, an existing or a new one. A file is imported whole or not at all."""
+"""Imports results of other tools as loads of an existing or a new run. A file is imported whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A section of a log for a page, read on demand: its last lines or those at a byte offset, with important ones marked."""
+"""A section of a log for a page, read on demand: its last lines or those at a byte offset, important ones marked."""
 
 from __future__ import annotations
 
