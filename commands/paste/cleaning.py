@@ -1,4 +1,4 @@
-"""Undoes what copying does to a command: control characters, typographic quotes, mail quoting, prompts, lost newlines."""
+"""Undoes what copying does to a command: control characters, typography, mail quoting, prompts, lost newlines."""
 
 from __future__ import annotations
 
