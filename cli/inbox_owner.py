@@ -16,7 +16,7 @@ OWN_EVERY_S = 2.0  # how often it tries to own the store of a Pitwall that may h
 
 
 class Owner:
-    """Works off the inbox of a store that nobody else owns."""
+    """Processes the inbox of a store that no other process owns."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

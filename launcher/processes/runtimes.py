@@ -67,14 +67,14 @@ class ContainerFacts:
 
 
 class Backend(Protocol):
-    """How the servers of one kind are started and ended, beyond the process that the shim holds."""
+    """How servers of one kind are started and ended, in addition to the shim's child process."""
 
     def words(self, argv: Sequence[str]) -> list[str]:
         """The argv that the shim is to run."""
         ...
 
     def obstacle(self, argv: Sequence[str]) -> str | None:
-        """What stands in the way of this start now, in one sentence."""
+        """Why this server cannot be started now, in one sentence."""
         ...
 
     def phase(self, log: Path) -> str | None:
@@ -95,7 +95,7 @@ class Backend(Protocol):
 
 
 class ProcessBackend:
-    """A bare process: all there is to do is done with the process itself."""
+    """A bare process: nothing is needed beyond the process itself."""
 
     def words(self, argv: Sequence[str]) -> list[str]:
         return list(argv)

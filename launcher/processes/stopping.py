@@ -34,7 +34,7 @@ class StopReport:
 
 
 def join(reports: Iterable[StopReport]) -> StopReport:
-    """What several stops did, in their order; what two of them say is said once."""
+    """The reports of several stops combined in order, without duplicates."""
     actions, leftovers = dict[str, None](), dict[str, None]()
     for report in reports:
         actions.update(dict.fromkeys(report.actions))

@@ -99,7 +99,7 @@ def written_archive(
     runs: Iterable[str] = (),
     data_dir: str | None = None,
 ) -> Iterator[ArchiveWriter]:
-    """An archive in the making, at `target` only once it is whole; readable by its owner alone."""
+    """An archive being written; it appears at `target` once it is complete, readable by its owner only."""
     draft = target.with_name(f".{target.name}.draft")
     draft.unlink(missing_ok=True)
     draft.touch(mode=0o600)
@@ -232,7 +232,7 @@ def _check_room(path: Path, manifest: Manifest, room: Path) -> None:
 
 
 def check_members(archive: Archive) -> int:
-    """Read every member to its end and hold it against the manifest; how many there are."""
+    """Read every member to its end and check it against the manifest; returns their number."""
     for member in archive.manifest.members:
         for _ in archive.chunks(member):
             pass

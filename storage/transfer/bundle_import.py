@@ -51,7 +51,7 @@ class Taken(NamedTuple):
 
 
 def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lambda share: None) -> Taken:
-    """Take a bundle's runs, those that are known already left as they are. Raises ArchiveError or OSError."""
+    """Import a bundle's runs; existing runs are left unchanged. Raises ArchiveError or OSError."""
     with (
         _told_when_full(path.name),
         opened_archive(path, "bundle", latest_schema(), NAMES, settings.data_dir) as archive,
