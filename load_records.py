@@ -132,7 +132,7 @@ class Result:
     prompt_tokens: int | None = None  # asked for, of one request
     output_tokens: int | None = None
     depth_tokens: int | None = None  # in the context before the prompt
-    reason: str | None = None  # why value or sd is None, or what is to be known of it
+    reason: str | None = None  # codes: why value or sd is None, or what is to be known of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Accuracy:
     protocol_hash: str | None = None  # equal where items, prompts and sampling are
     protocol: dict[str, JsonValue] = field(default_factory=dict)
     version: str | None = None  # of the task
-    reason: str | None = None  # why value is None, or how many items were errors
+    reason: str | None = None  # codes: why value is None, or how many items were errors
 
 
 @dataclass(frozen=True, slots=True)

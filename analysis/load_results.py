@@ -9,6 +9,7 @@ from statistics import fmean, median, stdev
 from typing import NamedTuple
 
 from analysis.evidence.measure import per_token_ms, quantile
+from analysis.reasons import Code
 from analysis.requests import acceptance_rate, aggregates, decode_tps, end_to_end_tps, tokens_per_step
 from load_records import RequestRecord, Result
 
@@ -93,7 +94,7 @@ class Row(NamedTuple):
     value: float | None
     n: int
     sd: float | None = None
-    reason: str | None = None
+    reason: Code | None = None
 
 
 def _rows(point: Point, records: Sequence[RequestRecord]) -> Iterator[Row]:
@@ -113,7 +114,7 @@ def _statistics(metric: Metric, values: Sequence[float]) -> Iterator[Row]:
         return
     n = len(values)
     sd = stdev(values) if n > 1 else None
-    yield Row(metric.name, "mean", metric.unit, fmean(values), n, sd, None if n > 1 else "one request has no sd")
+    yield Row(metric.name, "mean", metric.unit, fmean(values), n, sd, None if n > 1 else Code.SD_OF_ONE_VALUE)
     yield Row(metric.name, "median", metric.unit, median(values), n)
     for name, (share, fewest) in TAILS.items():
         if metric.has_tail and n >= fewest:
@@ -132,7 +133,9 @@ def _together(records: Sequence[RequestRecord]) -> Iterator[Row]:
     ):  # fmt: skip
         if values:
             sd = stdev(values) if len(values) > 1 else None
-            yield Row(name, "mean", unit, fmean(values), len(values), sd, None if sd is not None else "of one phase")
+            yield Row(
+                name, "mean", unit, fmean(values), len(values), sd, None if sd is not None else Code.SD_OF_ONE_PHASE
+            )
 
 
 def _result(run_id: str, load_id: str, now: datetime, point: Point, row: Row) -> Result:

@@ -6,9 +6,11 @@ without reading a sentence.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+from urllib.parse import quote, unquote
 
 
 class Code(StrEnum):
@@ -73,6 +75,52 @@ class Code(StrEnum):
     REQUEST_NOT_THROUGHOUT = "request_not_throughout"
     LOG_TELLS_NO_WINDOW = "log_tells_no_window"
     LOG_COUNTS_NO_STEPS = "log_counts_no_steps"
+    # about a result: why it or its sd is not known, or what is to be known of it
+    FILE_SAYS_NULL = "file_says_null"
+    IMPOSSIBLE_NUMBER = "impossible_number"
+    NOT_A_NUMBER = "not_a_number"  # text: the beginning of what the file holds instead
+    SD_COUNT_NOT_TOLD = "sd_count_not_told"
+    SPREAD_COUNT_NOT_TOLD = "spread_count_not_told"  # spread
+    SD_OF_ONE_VALUE = "sd_of_one_value"
+    SD_OF_ONE_PHASE = "sd_of_one_phase"
+    SD_IS_WEIGHTED = "sd_is_weighted"
+    SD_IS_OVER_TIME = "sd_is_over_time"
+    VALUES_MISSING = "values_missing"  # present, wanted
+    COUNTS_CHUNKS = "counts_chunks"
+    MAY_COUNT_CHUNKS = "may_count_chunks"
+    COUNTS_PIECES = "counts_pieces"
+    STATED_AS_RANGE = "stated_as_range"
+    STATED_AS_ABOUT = "stated_as_about"
+    NO_REQUEST_COUNTED = "no_request_counted"
+    LIMITS_AT_P95 = "limits_at_p95"  # ttft_ms, tpot_ms
+    LOWEST_RUNG_BROKE = "lowest_rung_broke"  # users
+    # about an accuracy
+    ITEMS_HAVE_SHARES = "items_have_shares"
+    RIGHT_ITEMS_NOT_TOLD = "right_items_not_told"
+    ITEM_COUNT_NOT_TOLD = "item_count_not_told"
+    NO_SHARE_TOLD = "no_share_told"
+    SHARE_ABOVE_ONE = "share_above_one"
+    ITEM_COUNTS_NOT_TOLD = "item_counts_not_told"
+    ITEMS_WITHOUT_ANSWER = "items_without_answer"  # errors, items
+    NO_ITEM_SCORED = "no_item_scored"
+    ERRORS_MAY_COUNT_RIGHT = "errors_may_count_right"
+    NOT_SCORED_YET = "not_scored_yet"  # items, errors
+    # about a quantity that a definition does not give
+    CLIENT_SEES_NO_STEPS = "client_sees_no_steps"
+    CLIENT_NOT_TOLD = "client_not_told"
+    CLIENT_KNOWS_OWN_REQUESTS = "client_knows_own_requests"
+    NOT_ON_LOG_LINES = "not_on_log_lines"
+    LOG_TOKENS_PADDED = "log_tokens_padded"
+    ITERATIONS_ARE_MIXED = "iterations_are_mixed"
+    LOG_HIDES_UNDRAFTED_STEPS = "log_hides_undrafted_steps"
+    LOG_RESETS_PREEMPTIONS = "log_resets_preemptions"
+    NO_STEPS_WITH_SPECULATION = "no_steps_with_speculation"
+    POSITIONS_PER_REQUEST_ONLY = "positions_per_request_only"
+    POSITIONS_NOT_COUNTED = "positions_not_counted"
+    SLOTS_TELL_NO_DRAFTS = "slots_tell_no_drafts"
+    SLOTS_SHOW_NO_QUEUE = "slots_show_no_queue"
+    KV_USE_NOT_EXPORTED = "kv_use_not_exported"
+    ENGINE_NEVER_PREEMPTS = "engine_never_preempts"
     # in a column of a view, about a run or a machine
     SLIDING_WINDOW = "sliding_window"
     NO_KV_TOKENS_LOGGED = "no_kv_tokens_logged"
@@ -93,7 +141,21 @@ class Reason:
     values: dict[str, Any] = field(default_factory=dict)
 
 
+def write_reasons(reasons: Iterable[Reason]) -> str | None:
+    """Reasons as a column holds them: 'values_missing present=2 wanted=3; sd_of_one_value'; None where there is none.
+
+    Whatever is not a plain character in a value is percent-encoded: a foreign file may have said it.
+    """
+    return "; ".join(map(_written, reasons)) or None
+
+
+def _written(reason: Reason) -> str:
+    values = {name: quote(str(value), safe="", errors="replace") for name, value in reason.values.items()}
+    return " ".join([reason.code, *(f"{name}={value}" for name, value in values.items())])
+
+
 def read_reason(text: str) -> Reason:
-    """A reason as a view gives it: 'no_answer seconds=7.6'."""
+    """One reason as a column holds it: 'no_answer seconds=7.6'."""
     code, *values = text.split()
-    return Reason(Code(code), values=dict(value.split("=") for value in values))
+    named = (value.split("=", 1) for value in values)
+    return Reason(Code(code), values={name: unquote(value) for name, value in named})

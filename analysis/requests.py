@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
 
+from analysis.reasons import Code, Reason
 from load_records import RequestRecord
 
 
@@ -110,7 +111,7 @@ class Aggregates:
     wall_s: float | None  # first sent -> last ended
     sum_of_rates_tps: float | None  # each request's end-to-end rate, added up: as if all had run throughout
     wall_tps: float | None  # all tokens over wall_s: what the server delivered
-    reason: str | None = None  # why the rates are None
+    reason: Reason | None = None  # why the rates are None
 
 
 def aggregates(records: Sequence[RequestRecord]) -> Aggregates:
@@ -118,7 +119,7 @@ def aggregates(records: Sequence[RequestRecord]) -> Aggregates:
     rated = [(record, rate) for record in records if (rate := end_to_end_tps(record)) is not None]
     left_out = len(records) - len(rated)
     if not rated:
-        return Aggregates(0, left_out, 0, None, None, None, "no request ended with its tokens counted")
+        return Aggregates(0, left_out, 0, None, None, None, Reason(Code.NO_REQUEST_COUNTED))
     tokens = sum(record.completion_tokens or 0 for record, _ in rated)
     ends = [record.sent_at + timedelta(milliseconds=record.total_ms or 0) for record, _ in rated]
     wall_s = (max(ends) - min(record.sent_at for record, _ in rated)).total_seconds()

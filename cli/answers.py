@@ -11,7 +11,7 @@ from cli.exit_status import DONE
 
 
 class Answer(NamedTuple):
-    """What a command has to say, and how it ends."""
+    """A command's output and its exit status."""
 
     text: str
     fields: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""`./pitwall drive JOB.json`: run another benchmark tool against a server, and hand its results in.
+"""`./pitwall drive JOB.json`: run another benchmark tool against a server and import its results.
 
 Pitwall starts it, under a load's shim.
 """

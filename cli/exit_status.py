@@ -1,4 +1,4 @@
-"""What a command's exit status means; the same for all commands."""
+"""The exit statuses, the same for all commands."""
 
 from __future__ import annotations
 

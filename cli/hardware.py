@@ -33,7 +33,7 @@ def watch_gpus(arguments: argparse.Namespace) -> int:
 
 
 def gpu_rows(seconds: int) -> Iterator[dict[str, Any]]:
-    """The capabilities, then a row per GPU and second; raises CollectorError where there is no GPU."""
+    """The capabilities, then one row per GPU and second; raises CollectorError where there is no GPU."""
     from collectors.base import Clock
     from collectors.gpu import GpuCollector
     from collectors.nvml import NvmlProvider

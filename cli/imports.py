@@ -1,7 +1,7 @@
 """`./pitwall import FILE...`: make runs of server logs, of Pitwall's bundles and of other tools' results.
 
-Files go through the inbox of the data folder. A Pitwall that runs takes them; where none runs, or it dies meanwhile,
-this command owns the store until its files are in.
+Files go through the inbox of the data folder. A running Pitwall imports them; if none runs, or it dies meanwhile, this
+command owns the store until its files are imported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who works off the inbox while a command waits: the Pitwall that runs, or the command itself where none does."""
+"""Decides who processes the inbox while a command waits: a running Pitwall, or else the command itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN_EVERY_S = 2.0  # how often it tries to own the store of a Pitwall that may h
 
 
 class Owner:
-    """Works off the inbox of a store that nobody else owns."""
+    """Processes the inbox of a store that no other process owns."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def start(spec: Path) -> int:
-    """Go through the load; REFUSED with a sentence where the spec cannot be used; raises OSError."""
+    """Execute the load; REFUSED with a sentence if the spec is not usable; raises OSError."""
     from pydantic import ValidationError
 
     from collectors.counter_look import counter_look

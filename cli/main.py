@@ -1,4 +1,4 @@
-"""`./pitwall COMMAND`: finds the command, and turns what it raises into one sentence and an exit status."""
+"""`./pitwall COMMAND`: finds and runs the command, and turns an exception into one sentence and an exit status."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`./pitwall note RUN`: say something of a run from a shell, or read what is said of it.
+"""`./pitwall note RUN`: write a note on a run from a shell, or read its notes.
 
-What is said goes through the inbox of the data folder, as files do: the Pitwall that runs takes it; where none runs,
-this command owns the store until it is in.
+A note goes through the inbox of the data folder, as files do: a running Pitwall stores it; if none runs, this command
+owns the store until the note is stored.
 """
 
 from __future__ import annotations

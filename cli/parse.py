@@ -1,4 +1,4 @@
-"""`./pitwall parse FILE`: what a server log says, as one JSON object."""
+"""`./pitwall parse FILE`: the parsed content of a server log, as one JSON object."""
 
 from __future__ import annotations
 

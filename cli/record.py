@@ -1,4 +1,4 @@
-"""`./pitwall record RUN`: a pass-through to a run's server that records what others send."""
+"""`./pitwall record RUN`: a proxy to a run's server that records the requests of other clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`./pitwall run`: see that Pitwall can start, then serve it."""
+"""`./pitwall run`: check that Pitwall can start, then serve it."""
 
 from __future__ import annotations
 

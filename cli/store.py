@@ -1,6 +1,6 @@
 """`./pitwall check|export|backup|restore|schema`: the data folder from the shell, also while Pitwall runs.
 
-They read the published file, which Pitwall replaces every few seconds; only `restore` writes, into an empty folder.
+They read the published file, which Pitwall replaces every few seconds. Only `restore` writes, into an empty folder.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`./pitwall study`: carry a study to its answer, without a browser.
 
-A Pitwall that runs takes the study; where none runs, or it dies meanwhile, this command owns the store until the answer
-is there. Killed, it goes on when it is called again with the same file.
+A running Pitwall runs the study; if none runs, or it dies meanwhile, this command owns the store until the study has
+its answer. If it is killed, calling it again with the same file continues the study.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`./pitwall study add STUDY`: arms more, or values of its setting, for a study that goes on.
+"""`./pitwall study add STUDY`: add arms, or values of the varied setting, to a running study.
 
-Whoever owns the store takes them in: Pitwall, or a `study run`. Where none does, this command writes them itself and
+The owner of the store adds them: Pitwall, or a `study run`. If there is none, this command writes them itself and
 starts nothing.
 """
 

@@ -1,1 +1,1 @@
-"""What runs leave behind, taken in: endpoints, logs, requests, GPUs and hosts, by one loop that times them all."""
+"""Collects what runs produce (endpoints, logs, requests, GPU and host readings) in one scheduling loop."""

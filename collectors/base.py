@@ -1,4 +1,4 @@
-"""The seam between the loop and a collector."""
+"""The interface between the loop and a collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a server's counters whenever it is asked for: what a load reads between its stretches."""
+"""One reading of a server's counters on demand, as a load takes it between its stretches of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server's endpoints tell: /metrics as raw counters, and llama.cpp's /slots, one look per tick."""
+"""Reads a server's endpoints once per tick: /metrics as raw counters, and llama.cpp's /slots."""
 
 from __future__ import annotations
 

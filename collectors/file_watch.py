@@ -1,4 +1,4 @@
-"""Wakes workers when their files appear, are moved or are deleted; that one grew is found by looking."""
+"""Wakes workers when their files are created, moved or deleted; growth is found by polling."""
 
 from __future__ import annotations
 

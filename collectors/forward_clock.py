@@ -1,8 +1,8 @@
-"""The wall clock as samples need it: it is never set back.
+"""A wall clock for samples that never goes backwards.
 
-Set back by an hour it would stamp what comes now like what came an hour ago, and the newest would not be the last.
-So Pitwall's time goes on from where it was, ahead of the machine's by as much as that was set back, until that is set
-forward again or Pitwall is restarted. A clock that is set forward is followed.
+If the machine's clock is set back by an hour, new samples would get the timestamps of an hour ago, and the newest
+would not be last. Pitwall's clock goes on from where it was, ahead of the machine's by that hour, until the machine's
+clock is set forward again or Pitwall restarts. A clock that is set forward is followed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GPUs of this machine once a second, whoever gives the readings."""
+"""Samples of this machine's GPUs once a second, from whichever source gives the readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine's GPUs at this moment, asked once: for what a run is frozen with, and whether its memory was let go."""
+"""One reading of the machine's GPUs: for a run's provenance, and to see whether a stopped run has freed its memory."""
 
 from __future__ import annotations
 

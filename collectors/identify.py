@@ -1,4 +1,4 @@
-"""What serves at an address: the engine, its version and models, and what can be watched there."""
+"""Identifies the server at an address: engine, version, models, and what can be watched there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server's latency histograms, looked at more seldom than its counters: they are cumulative, and none is lost."""
+"""Reads a server's latency histograms, less often than its counters: they are cumulative, so nothing is lost."""
 
 from __future__ import annotations
 

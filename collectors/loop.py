@@ -1,4 +1,4 @@
-"""The one loop that has every live run collected: it starts, times, watches and ends the workers."""
+"""The collection loop for all live runs: it starts, schedules, watches and ends the workers."""
 
 from __future__ import annotations
 

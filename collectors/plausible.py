@@ -1,7 +1,7 @@
-"""Numbers that cannot be are not stored: not finite, negative, or too large to have been counted.
+"""Keeps impossible numbers out of the store: not finite, negative, or too large to have been counted.
 
-What is left out is None in its sample, as whatever else is not known, and named with its reason for the collector's
-health; the rest of the sample stays.
+Such a value becomes None in its sample, as any unknown value, and is named with its reason in the collector's health;
+the rest of the sample stays.
 """
 
 from __future__ import annotations

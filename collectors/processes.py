@@ -1,4 +1,4 @@
-"""The process trees of runs, told apart from later processes with the same number."""
+"""The process trees of runs, distinguished from later processes that reuse a pid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One collector's ticks for one run, in a thread of their own: who fails or hangs stops nobody else."""
+"""Runs one collector for one run in a thread of its own: one that fails or hangs does not stop the others."""
 
 from __future__ import annotations
 

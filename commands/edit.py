@@ -1,4 +1,4 @@
-"""A command whose Config was edited: its own words kept, only what changed is said anew."""
+"""Applies an edited Config to its command: the original words are kept and only what changed is rewritten."""
 
 from __future__ import annotations
 

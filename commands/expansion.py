@@ -1,8 +1,8 @@
-"""`~` and `$NAME` as a shell would fill them in, for no shell runs a launch: what is checked and what is run alike.
+"""Expands `~` and `$NAME` as a shell would, because no shell runs a launch; used for the checks and for the start.
 
-A Config keeps its text as written, and marks what was quoted (`commands.quoting`). In the text of `bash -c` only what
-is set here is filled in: the rest is for the shell that reads it. `$(...)` is run by nobody. References to secrets
-stay: they are put in at the start, by `redaction` and the shim, and never stored.
+A Config keeps its text as written, and marks what was quoted (`commands.quoting`). In the text of `bash -c` only
+variables that are set here are expanded; the rest is left to that shell. `$(...)` is never run. References to secrets
+stay: `redaction` and the shim insert the values at the start, and they are never stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`explain(text)`: a pasted launch command as a Config, with everything said that was not taken in as it stood."""
+"""`explain(text)`: reads a pasted launch command as a Config, and lists everything that was left out or changed."""
 
 from __future__ import annotations
 

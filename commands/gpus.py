@@ -1,4 +1,4 @@
-"""Which GPUs a configuration confines its server to, as far as it says which."""
+"""The GPUs to which a configuration restricts its server, where it names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets: one launchable configuration a TOML file, read strictly; a mistake in one names its file and line."""
+"""Reads presets, one launchable configuration per TOML file; an error names the file and line."""
 
 from __future__ import annotations
 

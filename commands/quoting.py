@@ -1,7 +1,7 @@
-"""How a word of a Config tells a `$` or `~` that is meant literally from one that is filled in at the start.
+"""How a word of a Config distinguishes a literal `$` or `~` from one that is expanded at the start.
 
-As in a shell's double quotes: a backslash stands before the literal one, and backslashes just before either are
-doubled. Only what would be filled in is marked: a `$` before a name or `{`, a `~` where a word or a value begins.
+As in a shell's double quotes, a backslash precedes the literal one, and backslashes just before either are doubled.
+Only what would be expanded is marked: a `$` before a name or `{`, a `~` at the start of a word or a value.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where the secrets of a command stand: each has a place, and the place has a name.
+"""The places of the secrets in a command, each with a name.
 
-A place is named by what stands around it, in words that a person reads: the flag or variable whose whole value it is
-('--api-key', 'HF_TOKEN', '--api-key (2)' for the second one), or the text around it where it is a part of a word
-('DB=postgres://u:<secret>@host'). The name is the same before and after masking, and an edit elsewhere leaves it alone.
+A place is named after the flag or variable whose whole value it is ('--api-key', 'HF_TOKEN', '--api-key (2)' for the
+second one), or, where it is only a part of a word, after the text around it ('DB=postgres://u:<secret>@host'). The name
+is the same before and after masking, and edits elsewhere do not change it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The secrets of a command: taken out of their places before it is stored or shown, put back into them at its start."""
+"""Takes the secrets out of a command before it is stored or shown, and puts them back at its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be changed of a study while it goes on: an arm more."""
+"""The one change allowed in a running study: more arms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of a study: a question, arms, workloads, a budget; text in, a checked plan of configurations out."""
+"""Reads a study file (question, arms, workloads, budget) into a checked plan of configurations."""
 
 from __future__ import annotations
 

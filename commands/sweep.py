@@ -1,4 +1,4 @@
-"""Sweeps: one configuration varied in some fields over some values, every combination a configuration of its own."""
+"""Sweeps: varies some fields of a configuration over given values; every combination is a configuration."""
 
 from __future__ import annotations
 

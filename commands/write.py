@@ -1,4 +1,4 @@
-"""A Config back as the command that says it: as words to run, and as text to copy."""
+"""Writes a Config back as a command: as argv to run, and as shell text to copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engines Pitwall knows; a new one is one package and one entry here."""
+"""The engines that Pitwall supports; a new one is one package and one entry here."""
 
 from __future__ import annotations
 

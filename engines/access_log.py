@@ -1,7 +1,7 @@
-"""Lines of a server's access log that say no more than that somebody looked: Pitwall does so every second.
+"""Recognises access log lines of polling requests to /metrics and the like, which Pitwall itself sends every second.
 
-Written by uvicorn (vLLM, SGLang, TensorRT-LLM) and by llama.cpp's HTTP server. One that was answered with a fault of
-the server's own is news and is none of these.
+They are written by uvicorn (vLLM, SGLang, TensorRT-LLM) and by llama.cpp's HTTP server. A request that was answered
+with a server error is not one of them.
 """
 
 from __future__ import annotations

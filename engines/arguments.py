@@ -1,4 +1,4 @@
-"""Arguments as a log prints them (a dict, a Namespace, a dataclass) -> the words of a command that would say them."""
+"""Converts arguments as a log prints them (a dict, a Namespace, a dataclass) to the argv that would set them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The seam between Pitwall and an engine: what a package under engines/ must offer, and the types it speaks.
+"""The interface between Pitwall and an engine: what a package under engines/ must provide, and its types.
 
 A fourth engine is one package that provides an `Engine`, one entry in `engines.ENGINES`, and its fixtures.
-Engine packages import domain and this module, nothing else of Pitwall.
+Engine packages import domain, samples, the codes of analysis and this module, nothing else of Pitwall.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
+from analysis.reasons import Code
 from domain import Config, JsonValue
 from engines.flag_table import FlagTable
 from samples import CounterSample, LatencySample, LogSample, SlotSample
@@ -130,7 +131,7 @@ class MetricDefinition(NamedTuple):
     definition: str  # 'vllm.counter'
     metric: str  # 'steps_per_s'
     formula: str | None
-    null_reason: str | None
+    null_reason: Code | None
 
 
 # --- tokenizers -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Flags to Config fields and back, as far as it is the same for every engine."""
+"""Converts flags to Config fields and back, where this is the same for every engine."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The derived quantities that every definition id explains, one by one: by its formula or by why it is unknown."""
+"""The derived quantities that every definition id defines: each by its formula, or by the reason why it is unknown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from analysis.reasons import Code
 from engines.base import MetricDefinition
 
 METRICS = (
@@ -21,7 +22,7 @@ METRICS = (
 
 
 def define(
-    definition: str, formulas: Mapping[str, str], null_reasons: Mapping[str, str]
+    definition: str, formulas: Mapping[str, str], null_reasons: Mapping[str, Code]
 ) -> tuple[MetricDefinition, ...]:
     """A row per metric; raises ValueError when one is left out, said twice or not a metric."""
     if sorted([*formulas, *null_reasons]) != sorted(METRICS):
@@ -36,14 +37,14 @@ CLIENT = define(
         "acceptance_rate": "accepted / drafted tokens of the request, where the server states both",
     },
     {
-        "tokens_per_step": "a client sees chunks, not the engine's steps",
-        "steps_per_s": "a client sees chunks, not the engine's steps",
-        "acceptance_length": "the number of verify steps is not told to a client",
-        "per_position": "not told to a client",
-        "requests_running": "a client knows only its own requests",
-        "requests_waiting": "a client knows only its own requests",
-        "kv_usage_ratio": "not told to a client",
-        "preemptions": "not told to a client",
+        "tokens_per_step": Code.CLIENT_SEES_NO_STEPS,
+        "steps_per_s": Code.CLIENT_SEES_NO_STEPS,
+        "acceptance_length": Code.CLIENT_SEES_NO_STEPS,
+        "per_position": Code.CLIENT_NOT_TOLD,
+        "requests_running": Code.CLIENT_KNOWS_OWN_REQUESTS,
+        "requests_waiting": Code.CLIENT_KNOWS_OWN_REQUESTS,
+        "kv_usage_ratio": Code.CLIENT_NOT_TOLD,
+        "preemptions": Code.CLIENT_NOT_TOLD,
     },
 )
 

@@ -1,4 +1,4 @@
-"""An engine's flags: which exist, how many words each takes, and the splitting of a command line by them."""
+"""An engine's flags: their names, how many words each takes, and how a command line is split by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server's own latency histograms, as Prometheus has them: counts up to each bound, since the process began."""
+"""A server's own latency histograms in Prometheus form: cumulative counts up to each bound since its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a grammar says of the lines it wants: most lines of a log mean nothing to it and are never decoded.
+"""A grammar's filter of log lines: most lines are irrelevant to it and are never decoded.
 
 The patterns are RE2's, which has no look-around.
 """

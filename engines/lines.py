@@ -1,4 +1,4 @@
-"""Bytes of a log as they come -> `Line`s: cut at LF, numbered, everything around the message stripped off.
+"""Splits the bytes of a log into `Line`s at LF, numbers them and strips the prefixes from each message.
 
 Only LF ends a line. Within one, CR redraws it: of a progress bar the last drawing counts, and a record
 that another process wrote behind the bar is a line of its own with the same number and offset.

@@ -1,4 +1,4 @@
-"""A whole log file -> one JSON object on a stream, in memory that does not grow with the file."""
+"""Parses a whole log file to one JSON object on a stream, in constant memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exposed points of one scrape, looked up by name and label; what all counter maps stand on."""
+"""The points of one scrape, looked up by name and label; all engines' counters are read through it."""
 
 from __future__ import annotations
 

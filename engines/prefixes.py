@@ -1,4 +1,4 @@
-"""What stands before a log message, whoever put it there: stripped off one after the other, in any order and depth.
+"""Strips whatever precedes a log message, one prefix after another, in any order and depth.
 
 Known: docker compose and pod names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray and vLLM
 process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.

@@ -1,4 +1,4 @@
-"""What every log parser does alike: take bytes, hold what may still change, keep start-up facts and causes.
+"""The base of all log parsers: takes bytes, holds back what may still change, keeps start-up facts and failure causes.
 
 An engine's grammar is a subclass that reads one `Line` at a time; nothing here grows with the log's length.
 """

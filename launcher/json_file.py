@@ -1,4 +1,4 @@
-"""Small JSON files that are whole at every moment."""
+"""Small JSON files that are replaced atomically: a reader never sees half of one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def write_json(path: Path, content: Mapping[str, Any], *, is_durable: bool = True) -> None:
-    """Write it whole or not at all; `is_durable`: it also outlives a crash of the machine. Raises OSError."""
+    """Replace the file atomically; with `is_durable` it also survives a crash of the machine. Raises OSError."""
     temporary = path.with_name(path.name + ".tmp")
     with open(temporary, "w", opener=_private) as file:
         json.dump(content, file)

@@ -1,4 +1,4 @@
-"""What agents on other machines send of a run, taken in once: a batch's number is committed with its samples."""
+"""Stores what agents on other machines send, exactly once: a batch's number is committed with its samples."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ TOO_MANY = f"{MOST_AGENTS} agents have sent samples of this run already."
 
 
 class BusyError(PitwallError):
-    """Not taken now; the same message may be sent again."""
+    """The message was not accepted now; it may be sent again."""
 
 
 class GoneError(PitwallError):
-    """The run is not there (any more)."""
+    """The run does not exist, or no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How far an agent is taken in, durably, and whether more is to come."""
+    """How much of an agent's data is stored durably, and whether the run still accepts more."""
 
     number: int
     is_over: bool
@@ -64,7 +64,7 @@ class AgentIntake:
         return Taken(held.number if held else 0, run.state.is_final)
 
     def take(self, run_id: str, body: bytes) -> Taken:
-        """Durable when it returns; what was taken before is not taken again.
+        """Store a message, durably when it returns; batches that were stored before are skipped.
 
         Raises RefusedError, BusyError, GoneError.
         """

@@ -1,6 +1,6 @@
-"""What works without a page: the store, the launcher, the collectors, the inbox and the studies, opened together.
+"""Opens and closes together what works without a page: store, launcher, collectors, inbox and studies.
 
-`./pitwall run` and `./pitwall study run` have it in common.
+`./pitwall run` and `./pitwall study run` share it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SHIPPING_TIMEOUT_S = 0.5  # a commit that takes longer is looked up by the next 
 
 @dataclass(frozen=True)
 class Core:
-    """The parts, at work."""
+    """The opened services."""
 
     store: Store
     supervisor: Supervisor
@@ -118,7 +118,7 @@ def _runs_at_work(
 
 
 def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
-    """What the supervisor says goes to the store; a run that is over gets its last turns."""
+    """Pass what the supervisor reports to the store; a run that has ended gets its last ticks of collection."""
     store.write(batch)
     for event in batch.samples:
         if isinstance(event, Event) and event.kind == "state" and RunState(event.data["state"]).is_final:

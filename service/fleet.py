@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 
 
 class Fleet:
-    """One connection to the lake, opened when it is first asked and again after a failure; safe from any thread."""
+    """One connection to the lake, opened on first use and again after a failure; thread-safe."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings = settings
@@ -132,7 +132,7 @@ class Fleet:
 
     @contextmanager
     def closing(self) -> Iterator[Fleet]:
-        """The connection is let go at the end."""
+        """Close the connection at the end."""
         try:
             yield self
         finally:

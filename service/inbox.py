@@ -1,4 +1,4 @@
-"""The inbox of a store: whoever owns the store works it off, a Pitwall or a command that found none at work."""
+"""Processes the inbox of a store; its owner does so, a running Pitwall or a command where none runs."""
 
 from __future__ import annotations
 

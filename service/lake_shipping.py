@@ -1,4 +1,4 @@
-"""The thread that ships what is sealed to the lake, where there is one; nothing waits for it."""
+"""The thread that ships sealed files to a configured lake; nothing waits for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0  # after a failure, twice as long ea
 
 @dataclass(frozen=True, slots=True)
 class ShippingState:
-    """How the shipping stands; `waiting_*` None: the lake has not answered since the start."""
+    """The state of shipping; `waiting_*` None: the lake has not answered since the start."""
 
     is_configured: bool = False
     last_try_at: datetime | None = None
@@ -39,7 +39,7 @@ class ShippingState:
 
 
 class LakeShipping:
-    """Tries once a minute, after a failure later and later, for ever; the backlog is the store's own files."""
+    """Ships once a minute, with back-off after failures, without giving up; the backlog is the store's own files."""
 
     def __init__(self, settings: Settings, store: Store, every_s: float = EVERY_S) -> None:
         self.state = ShippingState()

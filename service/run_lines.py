@@ -1,4 +1,4 @@
-"""What the list of runs says of ended runs is computed beforehand, a little at a time."""
+"""Precomputes the lines of ended runs in the list of runs, a few at a time."""
 
 from __future__ import annotations
 

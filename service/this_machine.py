@@ -1,4 +1,4 @@
-"""This machine as its Pitwall tells it, looked at once a start on a thread: a driver may take seconds to answer."""
+"""Describes this machine, once per start and on a thread, because a GPU driver may take seconds to answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 
 def tell_this_machine(store: Store) -> threading.Thread:
-    """Have the store know what this machine is; the thread ends when it does."""
+    """Write this machine's description to the store, on a thread that then ends."""
     thread = threading.Thread(target=_tell, args=(store,), name="this-machine", daemon=True)
     thread.start()
     return thread

@@ -18,7 +18,7 @@ from storage.rows import TIME_COLUMNS
 HERE = Path(__file__).parent
 # The files of views/ in the order in which they are loaded: each uses what those before it define. The sample tables
 # come between the terms and the rest.
-TERMS = "terms"
+TERMS = ("terms", "earlier_reasons")
 VIEWS = (
     "scrapes", "engines/*", "progress",  # what moved between two looks, engine by engine
     "rates", "log_lines", "log_rates", "samples",  # from increments and lines to rates
@@ -26,6 +26,7 @@ VIEWS = (
     "compatibility",
     "comments", "comments_samples", "comments_results", "comments_machines", "comments_reference", "comments_people",
 )  # fmt: skip
+WITH_REASONS = {"results", "accuracy"}  # tables in which an earlier Pitwall stored sentences
 # A sample table as a user sees it.
 SAMPLE_VIEW = "CREATE OR REPLACE VIEW {table} AS FROM {table}_of(NULL::VARCHAR[]);"
 # Names alone: DuckDB words a text otherwise once it has read it from the file.
@@ -95,7 +96,7 @@ def _made_of(connection: duckdb.DuckDBPyConnection) -> str:
     """A checksum of all that the views follow from but the sealed files: our texts, the tables' columns, DuckDB."""
     schema = connection.execute("SELECT string_agg(number, ',' ORDER BY number) FROM raw.migrations").fetchall()
     texts = [duckdb.__version__, str(schema), SAMPLE_VIEW, *TIME_COLUMNS, reference_views_sql()]
-    texts += [path.read_text() for name in (TERMS, *VIEWS) for path in _files(name)]
+    texts += [path.read_text() for name in (*TERMS, *VIEWS) for path in _files(name)]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
@@ -119,7 +120,8 @@ def _drop_views(connection: duckdb.DuckDBPyConnection) -> None:
 
 def define_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> None:
     """Define every view, macro and comment; sealed files are named by absolute path, for readers elsewhere."""
-    _load(connection, TERMS)
+    for name in TERMS:
+        _load(connection, name)
     name_sealed_files(connection, parquet_dir)
     for table in TIME_COLUMNS:
         connection.execute(SAMPLE_VIEW.format(table=table))
@@ -174,8 +176,11 @@ def _samples_sql(table: str, folder: Path, sealed: list[SealedFiles]) -> str:
         if files.merged:
             where = "is_asked(run_ids, run_id) AND is_between_asked(run_ids, run_id)"
             sources.append(f"FROM {_scan('merged_files_of', folder, files.merged)} WHERE {where}")
+    rows = " UNION ALL BY NAME ".join(sources)
+    if table in WITH_REASONS:
+        rows = f"SELECT * REPLACE (reason_codes(reason) AS reason) FROM ({rows})"
     return f"""
-        CREATE OR REPLACE MACRO {table}_of(run_ids) AS TABLE {" UNION ALL BY NAME ".join(sources)};
+        CREATE OR REPLACE MACRO {table}_of(run_ids) AS TABLE {rows};
         COMMENT ON MACRO TABLE {table}_of IS '{table}_of(run_ids): {table} of these runs.';
     """
 

@@ -1,6 +1,6 @@
-"""The store's file: who may open it, cursors on it, and opening it again after DuckDB gave it up.
+"""The store's file: its one owner, cursors on it, and reopening it after DuckDB has invalidated the database.
 
-Where it cannot be opened for writing again (a disk that has turned read-only), it is opened for reading until it can.
+While it cannot be reopened for writing (a disk that has turned read-only), it is open for reading.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the store is: what it tells of itself on the page and in /healthz."""
+"""The health of the store, as /healthz and the banner on the pages report it."""
 
 from __future__ import annotations
 

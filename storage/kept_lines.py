@@ -1,4 +1,4 @@
-"""What is said of ended runs is kept, and kept no longer once more comes of a run: a load declared, a log continued."""
+"""A cache of the summary lines of ended runs; a line is dropped when more data arrives for its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers for what leaves this machine: every text of them is masked, whatever was asked."""
+"""Query answers that leave this machine: secrets in every text are masked, whatever was asked."""
 
 from __future__ import annotations
 

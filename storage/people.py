@@ -1,4 +1,4 @@
-"""What people write beside the measurements: notes, gotchas and saved views, a new version at every change."""
+"""Notes, gotchas and saved views that people write; every change adds a version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published file as something that answers questions, as the store does."""
+"""The published file with the query interface of the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking the published file, from any process; the owner asks `Store.query` in the same way."""
+"""Queries on the published file, from any process; the owner uses `Store.query` in the same way."""
 
 from __future__ import annotations
 

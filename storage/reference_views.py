@@ -1,4 +1,4 @@
-"""Published rows as views: their text holds the rows, so that the published file and the SQL page have them too."""
+"""Reference data as views whose SQL text holds the rows, so that the published file and the SQL page have them too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store: the one owner of what Pitwall has seen."""
+"""The store: the single owner of everything Pitwall has recorded."""
 
 from __future__ import annotations
 
@@ -127,33 +127,33 @@ class Store:
         self._sealer.start()
 
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Commit what is queued, publish a last time, let the file go."""
+        """Commit what is queued, publish a last time and close the file."""
         self._sealer.close()
         self._writer.close(timeout_s)
         self._publisher.close()
         self._database.close()
 
     def publish(self) -> None:
-        """Bring the published file up to date now; it happens by itself every 2 s when something changed."""
+        """Publish now; this happens automatically every 2 s when something changed."""
         self._publisher.publish()
 
     def seal(self) -> int:
-        """Move what is due to Parquet now; it happens by itself twice a minute. The number of files made."""
+        """Seal now what is due, as happens automatically twice a minute; returns the number of files written."""
         return self._sealer.seal_due()
 
     def purge(self) -> int:
-        """Let go of the runs that were deleted a day ago; it happens by itself. The number of runs."""
+        """Remove the runs that were deleted a day ago, as happens automatically; returns their number."""
         return self._sealer.purge_due()
 
     def merge(self) -> int:
-        """Merge small sealed files of ended runs now; it happens by itself while no run is live. The number made."""
+        """Merge small sealed files of ended runs, as happens automatically while no run is live; returns the number."""
         return self._sealer.merge_due()
 
     def write(self, batch: Batch) -> Future[None]:
         """Queue samples and positions, which are committed together; the future is done when they are durable.
 
-        Waits while too much is queued (a full disk), unless it tells of events and health alone: who stops a server
-        is not held up. Raises at once on a value of a wrong type.
+        Blocks while too much is queued (a full disk), except for batches of events and health only, so that stopping a
+        server is never delayed. Raises at once on a value of a wrong type.
         """
         tables = tables_of([*batch.samples, *batch.positions])
         run_ids = frozenset(s.run_id for s in batch.samples if s.run_id is not None)
@@ -204,7 +204,7 @@ class Store:
         return self._writer.submit(Pending({"machines": machine_table(machine)}, frozenset()))
 
     def label_machine(self, machine_id: str, label: str | None) -> None:
-        """Call a machine so, or by no label; durable when it returns."""
+        """Set or remove a machine's label; durable when it returns."""
         table = label_table(machine_id, label, self._clock())
         self._writer.submit(Pending({"machine_labels": table}, frozenset(), urgent=True)).result()
 

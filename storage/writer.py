@@ -1,4 +1,4 @@
-"""The one writer: everything that waits is committed together, in order, once."""
+"""The one writer thread: it commits everything that waits together, in order, exactly once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CommitCallback = Callable[[frozenset[str]], None]
 
 @dataclass(frozen=True)
 class Pending:
-    """Rows that are committed together or not at all, and the promise to whoever gave them."""
+    """Rows that are committed in one transaction, and the future of the caller that submitted them."""
 
     tables: Mapping[str, pa.Table]
     run_ids: frozenset[str]
@@ -56,7 +56,7 @@ class Pending:
 
 
 class Writer:
-    """A thread that commits what is submitted; while the store fails it keeps everything and tries again."""
+    """A thread that commits what is submitted; while the store fails it keeps everything and retries."""
 
     def __init__(self, database: Database) -> None:
         self.failure: str | None = None  # why the last try failed, None while all is well
@@ -93,7 +93,7 @@ class Writer:
         self._callbacks.append(callback)
 
     def submit(self, item: Pending) -> Future[None]:
-        """Queue rows behind those that are; bulk waits while they are too many. Raises StoreError once closed."""
+        """Queue rows; bulk rows block while too many are queued. Raises StoreError once closed."""
         with self._changed:
             if item.is_bulk:
                 self._changed.wait_for(lambda: self._closing or self._pending_rows < MAX_PENDING_ROWS)
@@ -106,7 +106,7 @@ class Writer:
         return item.done
 
     def close(self, timeout_s: float) -> None:
-        """Commit what is queued; what cannot be committed in time is refused to its giver."""
+        """Commit what is queued; what cannot be committed in time fails with an error for its caller."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()

@@ -86,6 +86,15 @@ def bomb(server: HostileServer, handler: BaseHTTPRequestHandler) -> None:
     server.send(handler, packed)
 
 
+def nothing_packed(server: HostileServer, handler: BaseHTTPRequestHandler) -> None:
+    """Packed blocks without an end that unpack to no byte: only what is read of the socket can be counted."""
+    head(handler, Content_Encoding="gzip")
+    server.send(handler, b"\x1f\x8b\x08" + bytes(6) + b"\x03")
+    blocks = b"\x00\x00\x00\xff\xff" * (MIB // 5)
+    while server.sent < FUSE_BYTES:
+        server.send(handler, blocks)
+
+
 def other_packing(server: HostileServer, handler: BaseHTTPRequestHandler) -> None:
     head(handler, Content_Encoding="br", Content_Length="4")
     server.send(handler, b"\x0b\x02\x80a")
@@ -142,7 +151,7 @@ def impossible(server: HostileServer, handler: BaseHTTPRequestHandler) -> None:
 WAYS: dict[str, Callable[[HostileServer, BaseHTTPRequestHandler], None]] = {
     way.__name__: way
     for way in (
-        *(endless, large, bomb, other_packing, drip, drip_head),
+        *(endless, large, bomb, nothing_packed, other_packing, drip, drip_head),
         *(endless_head, silent, redirect, nested, impossible),
     )
 }

@@ -75,6 +75,63 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.REQUEST_NOT_THROUGHOUT: lambda v: "steps are known only while one request decodes throughout",
     Code.LOG_TELLS_NO_WINDOW: lambda v: "the log does not say over which time its lines are averaged",
     Code.LOG_COUNTS_NO_STEPS: lambda v: "the log has no step counter",
+    Code.FILE_SAYS_NULL: lambda v: "the file says null",
+    Code.IMPOSSIBLE_NUMBER: lambda v: "the file gives a number that cannot be",
+    Code.NOT_A_NUMBER: lambda v: f"the file says {v['text']!r}, which is no number",
+    Code.SD_COUNT_NOT_TOLD: lambda v: "no sd: the tool divides by n, and the file does not tell n",
+    Code.SPREAD_COUNT_NOT_TOLD: lambda v: f"no sd: ± {v['spread']}, of how many values is not told",
+    Code.SD_OF_ONE_VALUE: lambda v: "no sd: one value has none",
+    Code.SD_OF_ONE_PHASE: lambda v: "no sd: it is of one phase",
+    Code.SD_IS_WEIGHTED: lambda v: "no sd: the tool weighs requests by their tokens",
+    Code.SD_IS_OVER_TIME: lambda v: "no sd: it is of the rate over time",
+    Code.VALUES_MISSING: lambda v: f"{v['present']} of {v['wanted']} values are there",
+    Code.COUNTS_CHUNKS: lambda v: f"before 0.4.0 {CHUNKS}",
+    Code.MAY_COUNT_CHUNKS: lambda v: f"its version is not told: before 0.4.0 {CHUNKS}",
+    Code.COUNTS_PIECES: lambda v: "of pieces of answers in its best second, not tokens: with speculation too low",
+    Code.STATED_AS_RANGE: lambda v: "stated as a range",
+    Code.STATED_AS_ABOUT: lambda v: "about, as stated",
+    Code.NO_REQUEST_COUNTED: lambda v: "no request ended with its tokens counted",
+    Code.LIMITS_AT_P95: lambda v: f"limits at p95: TTFT {v['ttft_ms']} ms, TPOT {v['tpot_ms']} ms",
+    Code.LOWEST_RUNG_BROKE: lambda v: f"even {v['users']} at once broke a limit",
+    Code.ITEMS_HAVE_SHARES: lambda v: "no interval: items have shares of a point",
+    Code.RIGHT_ITEMS_NOT_TOLD: lambda v: "no interval: the file does not tell how many items were right",
+    Code.ITEM_COUNT_NOT_TOLD: lambda v: "no interval: the text does not tell the number of items",
+    Code.NO_SHARE_TOLD: lambda v: "the file gives no share between 0 and 1",
+    Code.SHARE_ABOVE_ONE: lambda v: "more than 100 %",
+    Code.ITEM_COUNTS_NOT_TOLD: lambda v: "the file does not say how many of how many",
+    Code.ITEMS_WITHOUT_ANSWER: lambda v: f"{v['errors']} of {v['items']} items got no answer: errors, not answers",
+    Code.NO_ITEM_SCORED: lambda v: "no item was scored",
+    Code.ERRORS_MAY_COUNT_RIGHT: lambda v: (
+        "items that got no answer may count as right ones: only the result file tells"
+    ),
+    Code.NOT_SCORED_YET: lambda v: f"not scored yet: {v['items']} items, {v['errors']} of them errors",
+    Code.CLIENT_SEES_NO_STEPS: lambda v: "a client sees chunks, not the engine's steps",
+    Code.CLIENT_NOT_TOLD: lambda v: "not told to a client",
+    Code.CLIENT_KNOWS_OWN_REQUESTS: lambda v: "a client knows only its own requests",
+    Code.NOT_ON_LOG_LINES: lambda v: "not on the lines of the log",
+    Code.LOG_TOKENS_PADDED: lambda v: (
+        "the line prints no rate, and its generation tokens count CUDA graph padding and drafted tokens"
+    ),
+    Code.ITERATIONS_ARE_MIXED: lambda v: (
+        "request-steps are not counted: an iteration may hold any mix of prefill and decoding"
+    ),
+    Code.LOG_HIDES_UNDRAFTED_STEPS: lambda v: (
+        "the log has no step counter; tok/s over acceptance length would hide undrafted steps"
+    ),
+    Code.LOG_RESETS_PREEMPTIONS: lambda v: (
+        "the counter is set to zero before the line is built, so the log never prints it"
+    ),
+    Code.NO_STEPS_WITH_SPECULATION: lambda v: (
+        "the engine counts no steps; with speculation tok/s over acceptance length is no measurement"
+    ),
+    Code.POSITIONS_PER_REQUEST_ONLY: lambda v: (
+        "stated per request on /generate only, neither in the log nor on /metrics"
+    ),
+    Code.POSITIONS_NOT_COUNTED: lambda v: "the server counts no accepted tokens per position",
+    Code.SLOTS_TELL_NO_DRAFTS: lambda v: "the slots do not tell drafts; the counters do, when a request finishes",
+    Code.SLOTS_SHOW_NO_QUEUE: lambda v: "the slots show only requests that have one",
+    Code.KV_USE_NOT_EXPORTED: lambda v: "not exported since mid-2025; the slots tell the tokens held",
+    Code.ENGINE_NEVER_PREEMPTS: lambda v: "this engine does not preempt",
     Code.SLIDING_WINDOW: lambda v: "layers with a sliding window hold less than the context",
     Code.NO_KV_TOKENS_LOGGED: lambda v: "the log tells no KV tokens, or no context",
     Code.METHOD_NOT_STATED: lambda v: "the engine takes it from the draft model, and its log has not told it",
@@ -84,6 +141,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_GPU_SAMPLED: lambda v: "no GPU of it was sampled on this machine",
     Code.GPUS_NOT_LOOKED_AT: lambda v: "nobody looked at the GPUs when it started",
 }
+CHUNKS = "it counts chunks, not tokens: with speculation too low by about the acceptance length"
 INPUTS: Mapping[str, str] = {  # of the formulas in analysis/physics
     "decode_tps": "decode speed",
     "weights_bytes": "memory of the weights",
@@ -109,10 +167,13 @@ def why(reason: Reason | None) -> str | None:
 
 
 def told_by_view(text: str | None) -> str | None:
-    """A reason in a column of a view, in words; what is no code is what a driver said."""
-    if text is None or text.split()[0] not in set(Code):
-        return text
-    return why(read_reason(text))
+    """The reasons in a column of a view, in words; what is no code is what a driver or an earlier Pitwall said."""
+    return None if text is None else "; ".join(map(_in_words, text.split("; ")))
+
+
+def _in_words(part: str) -> str:
+    code = part.partition(" ")[0]
+    return part if code not in set(Code) else why(read_reason(part)) or part
 
 
 def window_words(window_s: float | None) -> str:

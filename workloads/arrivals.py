@@ -1,4 +1,4 @@
-"""When requests are sent that wait for nobody: at a constant rate, at random, or in bursts."""
+"""Send times of open-loop requests: at a constant rate, at random (Poisson), or in bursts."""
 
 from __future__ import annotations
 

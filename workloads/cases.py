@@ -1,4 +1,4 @@
-"""What became of a case of a suite: a check, with what was said cut to a bound; and what every suite refuses alike."""
+"""The result of one case of a suite as a check, its exchange cut to a limit; and the refusals common to all suites."""
 
 from __future__ import annotations
 

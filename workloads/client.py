@@ -1,4 +1,4 @@
-"""Sends one request to an OpenAI-compatible server and measures its answer; every end of it is a RequestRecord."""
+"""Sends one request to an OpenAI-compatible server and measures its answer; every outcome is a RequestRecord."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Benchmark tools of others, driven: the command that is run, and where its results lie afterwards.
+"""Other benchmark tools that Pitwall runs: the command of each, and where it writes its results.
 
 Pitwall writes the command, shows it, runs it under a load's shim, and takes the files in by the importer. docs/loads.md
 says which of them were driven to their end.

@@ -1,4 +1,4 @@
-"""One request as it went: what was asked, what was read, and how it ended."""
+"""One request with its answer: what was sent, what was read, and how it ended."""
 
 from __future__ import annotations
 

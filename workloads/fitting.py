@@ -1,4 +1,4 @@
-"""Cuts texts to the length that is wanted in tokens, by the server's own tokenizer where it can be asked."""
+"""Cuts texts to a length in tokens, with the server's own tokenizer where it offers one."""
 
 from __future__ import annotations
 

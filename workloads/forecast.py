@@ -1,4 +1,4 @@
-"""What a load will ask of a server, before it is put there: requests, tokens, the least time, the context it needs."""
+"""Forecasts what a load will need: requests, tokens, minimum time, context length."""
 
 from __future__ import annotations
 

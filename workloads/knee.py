@@ -1,4 +1,4 @@
-"""'knee': how many users it holds, found by itself: rungs of rising concurrency under limits of latency."""
+"""'knee': finds how many users a server holds: steps of rising concurrency under latency limits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from analysis.evidence.loads import decode_tokens, is_whole
 from analysis.evidence.measure import quantile
 from analysis.knee import knee, next_rung
 from analysis.load_results import DEFINITION
+from analysis.reasons import Code, Reason, write_reasons
 from analysis.requests import aggregates
 from load_records import RequestRecord, Result
 from workloads.natural_text import DrawnText
@@ -93,9 +94,13 @@ def conclude(params: KneeParams, load_id: str, now: datetime, records: Sequence[
     run_id = records[0].run_id
     rows = [_goodput(params, run_id, load_id, now, users, group) for users, group in rungs.items()]
     held = knee({users: holds(params, group) for users, group in rungs.items()})
-    limits = f"limits at p95: TTFT {params.ttft_p95_ms:g} ms, TPOT {params.tpot_p95_ms:g} ms"
-    why = limits if held is not None else f"even {min(rungs)} at once broke a limit; {limits}"
-    total = Result(run_id, load_id, now, "knee", "users_held", "max", "users", DEFINITION, held, len(rungs), reason=why)
+    limits = {"ttft_ms": f"{params.ttft_p95_ms:g}", "tpot_ms": f"{params.tpot_p95_ms:g}"}
+    why = [] if held is not None else [Reason(Code.LOWEST_RUNG_BROKE, values={"users": min(rungs)})]
+    why.append(Reason(Code.LIMITS_AT_P95, values=limits))
+    total = Result(
+        run_id, load_id, now, "knee", "users_held", "max", "users", DEFINITION, held, len(rungs),
+        reason=write_reasons(why),
+    )  # fmt: skip
     return [*rows, total]
 
 
@@ -108,7 +113,7 @@ def _goodput(
     point = str(group[0].extra.get("phase_title"))
     return Result(
         run_id, load_id, now, point, "goodput_rps", "mean", "requests/s", DEFINITION, value, len(group),
-        concurrency=users, reason=found.reason,
+        concurrency=users, reason=write_reasons([found.reason] if found.reason else []),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What a load leaves behind beside its requests: what was asked, how its phases went, and the counters between."""
+"""Records of a load besides its requests: what was asked, how its phases went, and the counters between them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Looks at the streams that are under way for text that loops, so that a page can say so while it happens.
+"""Checks running streams for looping text, so that a page can show it while it happens.
 
-The looks are cheap on purpose, for they share a process with the clock of the measurement: the tail of a text alone, a
-few streams at a time, in a thread. The record of a request judges the whole text once it has ended.
+The checks are cheap because they share a process with the measurement's clock: only the tail of a text, a few streams
+at a time, in a thread. The record of a request judges the whole text after its end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""English text from a seed, as long as wanted: drafts find it as easy as prose, which random tokens are not."""
+"""English text of any length from a seed; drafters predict it as well as prose, unlike random tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a load is, in its progress file; and the pauses that a person makes."""
+"""A load's progress file, and the pauses that a person requests."""
 
 from __future__ import annotations
 

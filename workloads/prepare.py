@@ -1,4 +1,4 @@
-"""How a run's load generator is started: its job written down, and the argv of the process that reads it."""
+"""Prepares the start of a run's load generator: writes its job file and gives its argv."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a user brings: prompts, and recorded sessions. Read whole, with a limit; refused with the line."""
+"""Reads users' files of prompts and recorded sessions, up to a size limit; errors name the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads one answer of an OpenAI-compatible server: when its tokens came, and how many the server says."""
+"""Reads one answer of an OpenAI-compatible server: when its tokens arrived, and how many the server reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goes through a workload's plan against one server: one line per request, a progress file, signals to steer it."""
+"""Executes a workload's plan against one server: one line per request, a progress file, control by signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posts one request and feeds its answer, an event stream or a whole, to a reading; every bad end of it has a name.
+"""Posts one request and feeds its answer, an event stream or a whole, to a reading; every failure has a name.
 
 aiohttp, because it costs less than half of the CPU that httpx takes for each event: benchmarks/client_ceiling.py.
 """

@@ -98,7 +98,7 @@ def aggregate_lines(records: Sequence[RequestRecord]) -> list[str]:
     """Both aggregates, named, for they differ."""
     found = aggregates(records)
     if found.wall_tps is None or found.sum_of_rates_tps is None or found.wall_s is None:
-        return [f"Together: unknown, {found.reason}"]
+        return ["Together: unknown, no request ended with its tokens counted"]
     left_out = f" ({found.left_out} left out)" if found.left_out else ""
     return [
         f"Together: {found.tokens} tokens of {found.requests} requests in {found.wall_s:.2f} s{left_out}",

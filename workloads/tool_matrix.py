@@ -1,4 +1,4 @@
-"""'tool-matrix': what a server makes of tool calls, case by case, streamed and whole."""
+"""'tool-matrix': checks a server's tool calls case by case, streamed and not streamed."""
 
 from __future__ import annotations
 

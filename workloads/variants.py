@@ -1,4 +1,4 @@
-"""One load varied in a parameter: what may be varied, its values, and the loads that come of it."""
+"""Varies one parameter of a load: what may be varied, its values, and the resulting loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""'vision': whether a server sees: scenes that Pitwall draws are shown to it, and their elements must come back."""
+"""'vision': checks a server's vision: it is shown scenes that Pitwall draws and must name their elements."""
 
 from __future__ import annotations
 

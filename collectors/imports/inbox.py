@@ -1,6 +1,6 @@
-"""Files to be imported and words about runs, handed to whoever owns the store through a folder of the data folder.
+"""The inbox: a folder through which other processes hand files and notes to the owner of the store.
 
-A job lies there until its outcome does, so that a Pitwall that is killed takes it up again.
+A job stays there until its outcome has been written, so a Pitwall that is killed resumes it.
 """
 
 from __future__ import annotations

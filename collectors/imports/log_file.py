@@ -1,4 +1,4 @@
-"""A log file as somebody hands it over: plain, gzip or zstd, perhaps the longer copy of one that is known."""
+"""A log file to import: plain, gzip or zstd, possibly a longer copy of one that was imported before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log from elsewhere becomes a run: copied, recognised, read by the same reader as a live one."""
+"""Imports a log as a run: it is copied, its engine is recognised, and the reader of live logs reads it."""
 
 from __future__ import annotations
 

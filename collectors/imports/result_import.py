@@ -1,4 +1,4 @@
-"""Results of other tools become loads of a run: of one that is known, or of a new one. All of a file or nothing."""
+"""Imports results of other tools as loads of an existing or a new run. A file is imported whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""When the lines of an imported log were written, from their stamps, the file's date and what a person says.
+"""The times of an imported log's lines, from their timestamps, the file's date and what the user states.
 
-A log of a server that runs is read as it grows, and line_time knows the hour; of a file from elsewhere, zone and
-year may have to be completed. What was completed is said in words, and kept, so that a longer copy is read alike.
+A live log is read as it grows, so the current time completes its timestamps. In an imported file the time zone and the
+year may have to be inferred. What was inferred is shown and stored, so that a longer copy is read in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a server failed, as its own log says it."""
+"""The cause of a server's failure, as its own log states it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A piece of a log for a page: its last lines, or those at any byte, those that matter marked; read when asked."""
+"""A section of a log for a page, read on demand: its last lines or those at a byte offset, important ones marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run's own load writes: its process appends one JSON object a line, taken in exactly once."""
+"""Collects what a run's load writes, one JSON object per line; each line is stored exactly once."""
 
 from __future__ import annotations
 

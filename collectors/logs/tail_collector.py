@@ -1,7 +1,7 @@
-"""Files that a run writes, taken in exactly once: the file's position is committed with the samples it gave.
+"""Collects growing files exactly once: a file's position is committed with the samples that came from it.
 
-After a restart the file is read again from its first byte, for a reader's state is a function of the bytes,
-and whatever starts before the committed position is not given out again.
+After a restart the file is read from its first byte, because a reader's state depends on all bytes before; samples
+that start before the committed position are not emitted again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What `./pitwall agent` does: look at this machine once a second, keep it, send it, until the run is over.
+"""`./pitwall agent`: samples this machine once a second, spools the samples and sends them until the run is over.
 
-Two threads: one looks and keeps, one sends what is kept. While Pitwall is away the second waits and the first goes on.
+One thread samples and spools, another sends. While Pitwall is unreachable the sender waits and sampling goes on.
 """
 
 from __future__ import annotations

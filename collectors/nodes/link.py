@@ -1,4 +1,4 @@
-"""An agent's line to Pitwall: by TLS or on this machine, bounded, with a token that no argument and no log holds."""
+"""An agent's connection to Pitwall: TLS or loopback, with limits; its token is never in an argument or a log."""
 
 from __future__ import annotations
 

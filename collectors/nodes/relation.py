@@ -1,7 +1,7 @@
-"""How this machine's clock stands to Pitwall's, from round trips.
+"""The offset between this machine's clock and Pitwall's, estimated from round trips.
 
-Time is taken from CLOCK_MONOTONIC, which nobody sets: of a look at one moment the same relation gives Pitwall's time
-whatever was done to this machine's wall clock meanwhile. It is one clock for all processes of a boot.
+It is based on CLOCK_MONOTONIC, which cannot be set and is the same for all processes of a boot, so steps of this
+machine's wall clock do not affect it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an agent has measured and Pitwall has not acknowledged yet: on the disk, in order, within a bound of bytes."""
+"""The samples that Pitwall has not acknowledged yet: on disk, in order, up to a limit of bytes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What an agent on another machine sends of a run, and nothing else: GPU and host samples, in numbered batches.
+"""The protocol of agents on other machines: GPU and host samples of a run, in numbered batches.
 
 One body is a JSON object: `agent`, `machine`, `host`, `thinned` and `batches`, each of these a `number`, how its clock
 was related to Pitwall's (`offset_s`, `uncertainty_s`) and samples under the names of samples.py, with `t`, their time
-by Pitwall's clock in seconds since the epoch. Whoever reads it takes nothing for granted.
+by Pitwall's clock in seconds since the epoch. The reader validates everything.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""From what people paste to the words of one server's command; nothing of a paste is ever evaluated."""
+"""Turns pasted text into the argv of one server; nothing in a paste is ever evaluated."""

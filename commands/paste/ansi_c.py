@@ -1,4 +1,4 @@
-"""`$'...'`: a single-quoted text of bash with the escapes of C."""
+"""bash's `$'...'`: single-quoted text with C escapes."""
 
 from __future__ import annotations
 

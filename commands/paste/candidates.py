@@ -1,4 +1,4 @@
-"""A server command found in a paste, with everything around it that belongs to it."""
+"""A server command found in a paste, with its environment, container and launcher."""
 
 from __future__ import annotations
 

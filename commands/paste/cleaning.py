@@ -1,4 +1,4 @@
-"""What copying does to a command, undone: control characters, typography, quoting of mails, prompts, lost line ends."""
+"""Undoes what copying does to a command: control characters, typography, mail quoting, prompts, lost newlines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`docker run`, `podman run` and `exec`: what the runtime is told, apart from the server's own words."""
+"""`docker run`, `podman run` and `exec`: separates the runtime's own options from the server's argv."""
 
 from __future__ import annotations
 

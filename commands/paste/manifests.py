@@ -1,4 +1,4 @@
-"""Compose files and Kubernetes manifests: the containers they state, every scalar as it was written."""
+"""Reads the containers of Compose files and Kubernetes manifests; every scalar is kept as it was written."""
 
 from __future__ import annotations
 

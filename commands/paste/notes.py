@@ -1,4 +1,4 @@
-"""What a reading tells its reader beside the result."""
+"""The notes that accompany a reading: what was left out, repaired or not resolved, and warnings."""
 
 from __future__ import annotations
 

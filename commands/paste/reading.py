@@ -1,9 +1,10 @@
-"""A cleaned paste as its server command: shell text, heredocs and manifests tried in the order people mean them."""
+"""Finds the server command in a cleaned paste: tries shell text, heredocs and manifests, the most likely first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from commands.paste.braces import TooManyWordsError, file_pattern, shorten
 from commands.paste.candidates import Candidate, in_container, in_words, script_of
 from commands.paste.cleaning import clean, join_lost_lines, uncomment
 from commands.paste.manifests import looks_like_manifest, read_manifest
@@ -68,7 +69,9 @@ def _read_inner(
     script = script_of(candidate, words)
     if script is None or depth >= DEEPEST_SCRIPT:
         return candidate
-    inner_variables = Variables(notes, dict(variables.values), dict(variables.arrays), secrets=variables.secrets)
+    inner_variables = Variables(
+        notes, dict(variables.values), dict(variables.arrays), braces=variables.braces, secrets=variables.secrets
+    )
     inner_variables.values |= {
         name: value for name, value in (candidate.env if candidate else {}).items() if "$" not in value
     }
@@ -144,6 +147,7 @@ class ScriptReader:
         if is_conditional:
             self.variables.forget(name)
         else:
+            words, _ = self._braces_of(words)
             self.variables.arrays[name] = [word.text for word in self.variables.expand_words(words)]
             self.variables.unknown_arrays.discard(name)
 
@@ -163,18 +167,37 @@ class ScriptReader:
         before = dict(self.variables.values)
         for name, value in assignments:
             self.variables.assign(name, value)
+        words, obstacle = self._braces_of(words)
         args = self.variables.expand_words(words)
+        pattern = self._file_pattern(words)
         candidate = _read_inner(in_words(args, own), args, self.variables, own, self.depth)
         self.variables.notes = noted
         if candidate and not self.found and candidate.server:
             candidate.env = {name: value.text for name, value in assignments} | candidate.env
             self._accept(candidate, command, own)
+            if sentence := obstacle or pattern:
+                candidate.torn = candidate.torn or f"Line {command.line}: {sentence}"
             return
         self.variables.values = before
         if candidate and candidate.server:
             self.notes.add(self.notes.warnings, "two server commands stand in this paste; the first one is read")
         self._unknown = self._unknown or candidate
         self._leave_out(command)
+
+    def _braces_of(self, words: Sequence[Word]) -> tuple[Sequence[Word], str | None]:
+        """The words with their braces written out; as they are, and why, where these stand for too many."""
+        try:
+            return self.variables.braces.expand(words), None
+        except TooManyWordsError as error:
+            return words, f"{error}: please write out the ones that are meant."
+
+    def _file_pattern(self, words: Sequence[Word]) -> str | None:
+        """Why words that name files by a pattern cannot be run; in `bash -c` they are that shell's own matter."""
+        found = (file_pattern(word, self.variables.value_of) for word in words) if self.depth == 0 else ()
+        named = next(filter(None, found), None)
+        if named is None:
+            return None
+        return f"{shorten(named)} stands for the files of that pattern, which no shell looks up here: please name them."
 
     def _accept(self, candidate: Candidate, command: Command, own: Notes) -> None:
         self.found = candidate

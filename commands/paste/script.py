@@ -1,4 +1,4 @@
-"""A pasted shell text as simple commands: prose, log lines and heredoc bodies are told apart from commands."""
+"""Splits pasted shell text into simple commands, and separates them from prose, log lines and heredoc bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a command's words a server of a known engine starts, whatever wraps it."""
+"""Finds where the server of a known engine starts in a command's words, whatever wraps it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POSIX shell words without a shell: quotes, escapes, references, operators and redirections are read, none is run."""
+"""A lexer for POSIX shell words: it reads quotes, escapes, references, operators and redirections and runs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables of a paste: what it assigns is put in where it is used; the rest stays as it was written."""
+"""The variables of a paste: those that it assigns are substituted; other references stay as written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from commands.paste.braces import Braces
 from commands.paste.notes import Notes
 from commands.paste.shell import Part, Word, split_references
 from commands.secrets import values_of
@@ -47,6 +48,7 @@ class Variables:
     arrays: dict[str, list[str]] = field(default_factory=dict)
     unknown_arrays: set[str] = field(default_factory=set)
     exported: dict[str, str] = field(default_factory=dict)  # as written
+    braces: Braces = field(default_factory=Braces)
     secrets: set[str] = field(default_factory=set)  # values of secret names and flags, wherever they were met
 
     def assign(self, name: str, value: Word) -> None:
@@ -114,6 +116,11 @@ class Variables:
             yield from map(arg, text.split())
         else:
             yield Arg(word.text, text)
+
+    def value_of(self, reference: Part) -> str:
+        """What a reference stands for, as far as the paste says; nothing is noted."""
+        match = _BARE.match(reference.text) or _BRACED.match(reference.text)
+        return self.values.get(match[1], "") if match else ""
 
     def _expand_part(self, part: Part, depth: int = 0) -> str:
         if not part.is_reference:

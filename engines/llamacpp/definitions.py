@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from analysis.reasons import Code
 from engines.definitions import define
 
 _AT_FINISH = "; moves when a request finishes"
-_NO_KV = "not exported since mid-2025; the slots tell the tokens held"
-_NO_PREEMPTION = "llama.cpp does not preempt"
 
 COUNTER = define(
     "llamacpp.counter",
@@ -21,7 +20,7 @@ COUNTER = define(
         "requests_waiting": "gauge requests_deferred",
         "kv_usage_ratio": "gauge kv_cache_usage_ratio, until mid-2025",
     },
-    {"preemptions": _NO_PREEMPTION},
+    {"preemptions": Code.ENGINE_NEVER_PREEMPTS},
 )
 SLOTS = define(
     "llamacpp.slots",
@@ -33,11 +32,11 @@ SLOTS = define(
         "kv_usage_ratio": "tokens held by the slots that are processing / context of all slots",
     },
     {
-        "acceptance_length": "the slots do not tell drafts; the counters do, when a request finishes",
-        "acceptance_rate": "the slots do not tell drafts; the counters do, when a request finishes",
-        "per_position": "the slots do not tell drafts; the counters do, when a request finishes",
-        "requests_waiting": "the slots show only requests that have one",
-        "preemptions": _NO_PREEMPTION,
+        "acceptance_length": Code.SLOTS_TELL_NO_DRAFTS,
+        "acceptance_rate": Code.SLOTS_TELL_NO_DRAFTS,
+        "per_position": Code.SLOTS_TELL_NO_DRAFTS,
+        "requests_waiting": Code.SLOTS_SHOW_NO_QUEUE,
+        "preemptions": Code.ENGINE_NEVER_PREEMPTS,
     },
 )
 LOG = define(
@@ -49,12 +48,12 @@ LOG = define(
         "per_position": "as printed for a finished request (June 2026 and later)",
     },
     {
-        "tokens_per_step": "the log has no step counter",
-        "steps_per_s": "the log has no step counter",
-        "requests_running": "not printed on the stats lines",
-        "requests_waiting": "not printed on the stats lines",
-        "kv_usage_ratio": _NO_KV,
-        "preemptions": _NO_PREEMPTION,
+        "tokens_per_step": Code.LOG_COUNTS_NO_STEPS,
+        "steps_per_s": Code.LOG_COUNTS_NO_STEPS,
+        "requests_running": Code.NOT_ON_LOG_LINES,
+        "requests_waiting": Code.NOT_ON_LOG_LINES,
+        "kv_usage_ratio": Code.KV_USE_NOT_EXPORTED,
+        "preemptions": Code.ENGINE_NEVER_PREEMPTS,
     },
 )
 DEFINITIONS = COUNTER + SLOTS + LOG

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from analysis.reasons import Code
 from engines.definitions import define
 
 _NO_STEPS = "SGLang counts no steps; with speculation tok/s over acceptance length is no measurement"
-_NO_POSITIONS = "stated per request on /generate only, neither in the log nor on /metrics"
 
 COUNTER = define(
     "sglang.counter",
@@ -21,7 +21,7 @@ COUNTER = define(
         "kv_usage_ratio": "gauge, the fuller of the full and sliding-window pools; evictable cache counts as free",
         "preemptions": "Δ retracted requests; not exported until the first one",
     },
-    {"per_position": _NO_POSITIONS},
+    {"per_position": Code.POSITIONS_PER_REQUEST_ONLY},
 )
 LOG = define(
     "sglang.log",
@@ -35,9 +35,9 @@ LOG = define(
         "kv_usage_ratio": "as printed: token usage",
     },
     {
-        "steps_per_s": _NO_STEPS,
-        "per_position": _NO_POSITIONS,
-        "preemptions": "not on the stats lines",
+        "steps_per_s": Code.NO_STEPS_WITH_SPECULATION,
+        "per_position": Code.POSITIONS_PER_REQUEST_ONLY,
+        "preemptions": Code.NOT_ON_LOG_LINES,
     },
 )
 DEFINITIONS = COUNTER + LOG

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from analysis.reasons import Code
 from engines.definitions import define
 
-_NOT_PRINTED = "not on the iteration lines"
-_PADDED = "the line prints no rate, and its generation tokens count CUDA graph padding and drafted tokens"
+_NOT_PRINTED = Code.NOT_ON_LOG_LINES
+_PADDED = Code.LOG_TOKENS_PADDED
 
 DEFINITIONS = define(
     "trtllm.log",
@@ -16,7 +17,7 @@ DEFINITIONS = define(
     {
         "decode_tps": _PADDED,
         "tokens_per_step": _PADDED,
-        "steps_per_s": "request-steps are not counted: an iteration may hold any mix of prefill and decoding",
+        "steps_per_s": Code.ITERATIONS_ARE_MIXED,
         "acceptance_length": _NOT_PRINTED,
         "acceptance_rate": _NOT_PRINTED,
         "per_position": _NOT_PRINTED,

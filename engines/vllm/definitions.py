@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from analysis.reasons import Code
 from engines.definitions import define
 
-_NO_LOG_STEPS = "the log has no step counter; tok/s over acceptance length would hide undrafted steps"
 _COUNTER_FORMULAS = {
     "decode_tps": "(Δ generation tokens − Δ time_to_first_token count) / Δ monotonic seconds",
     "tokens_per_step": "Δ generation tokens / (Δ inter-token latency count + Δ time_to_first_token count); "
@@ -30,8 +30,8 @@ V0_COUNTER = define(
     "vllm.v0.counter",
     _COUNTER_FORMULAS,
     {
-        "acceptance_length": "V0 exports no number of drafts",
-        "per_position": "V0 exports no accepted tokens per position",
+        "acceptance_length": Code.DRAFTS_NOT_COUNTED,
+        "per_position": Code.POSITIONS_NOT_COUNTED,
     },
 )
 LOG = define(
@@ -46,9 +46,9 @@ LOG = define(
         "kv_usage_ratio": "as printed, per cent / 100",
     },
     {
-        "tokens_per_step": _NO_LOG_STEPS,
-        "steps_per_s": _NO_LOG_STEPS,
-        "preemptions": "the counter is set to zero before the line is built, so the log never prints it",
+        "tokens_per_step": Code.LOG_HIDES_UNDRAFTED_STEPS,
+        "steps_per_s": Code.LOG_HIDES_UNDRAFTED_STEPS,
+        "preemptions": Code.LOG_RESETS_PREEMPTIONS,
     },
 )
 DEFINITIONS = COUNTER + V0_COUNTER + LOG

@@ -1,6 +1,7 @@
 """Servers that run on this machine already, whoever started them: processes, and podman or docker containers.
 
-Looked at, never touched. What cannot be seen (another user's process, a docker that does not answer) is left out.
+They are only read, never signalled. What cannot be seen is left out: another user's process, a docker daemon that
+does not answer.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ OUTPUTS = (2, 1)  # servers log to standard error, some to standard output
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """One server that runs, as far as the system shows it; `config` has its secrets masked."""
+    """One running server, with what the system reveals of it; secrets in `config` are masked."""
 
     engine: str
     model: str | None
@@ -65,7 +66,7 @@ def find_servers() -> list[FoundServer]:
 
 
 def find_server_at(base_url: str) -> FoundServer | None:
-    """The one that answers at this URL, if it runs on this machine and the system shows it."""
+    """The server that answers at this URL, if it is on this machine and visible to this user."""
     wanted = server_at(base_url)
     return next((one for one in find_servers() if one.base_url and server_at(one.base_url) == wanted), None)
 
@@ -90,7 +91,7 @@ def plain_command(argv: Sequence[str]) -> list[str]:
 
 
 def family(pid: int | None, processes: Mapping[int, psutil.Process]) -> set[int]:
-    """The process and all that descend from it."""
+    """The process and all its descendants."""
     if pid is None or pid not in processes:
         return set()
     with suppress(psutil.Error):

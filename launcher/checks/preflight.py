@@ -1,4 +1,4 @@
-"""What can be known to be wrong before anything is started."""
+"""Checks of a launch request that run before anything is started."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from machine.ports import describe_busy_port, host_and_port, is_port_free
 
 
 class LaunchRefusedError(PitwallError):
-    """Nothing was started and no run was made; the message is one sentence that says what to mend."""
+    """Nothing was started and no run was recorded; the message is one sentence that says what to fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchRequest:
-    """One server to launch; `config.argv` is run word for word, without a shell.
+    """One server to launch; `config.argv` is executed as it is, without a shell.
 
     `secrets` holds the values that the config shows as '<secret>', by the name of their place ('HF_TOKEN',
     '--api-key (2)', see `commands.secret_places`); they live in memory until the start and are never stored.
@@ -48,7 +48,7 @@ class LaunchRequest:
 
 
 def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:
-    """Raise LaunchRefusedError for what the user can mend before anything runs."""
+    """Raise LaunchRefusedError for what the user can fix before anything runs."""
     _check_words(request)
     _check_place(request)
     _check_given(request)
@@ -63,7 +63,7 @@ def check_command(request: LaunchRequest) -> None:
 
 
 def check_machine(request: LaunchRequest) -> None:
-    """Raise LaunchRefusedError for what this machine lacks now, of a command that was checked elsewhere."""
+    """Check on this machine a command whose words were checked elsewhere; raises LaunchRefusedError."""
     _check_place(request)
     _check_free(request, [])
 
@@ -107,7 +107,7 @@ def answering_url(request: LaunchRequest) -> str:
 
 
 def expanded(request: LaunchRequest) -> LaunchRequest:
-    """The request as it is run: `~` and variables filled in, for no shell will do it; what is stored keeps its text.
+    """The request as it will be run, with `~` and variables expanded as a shell would; the stored run keeps its text.
 
     Raises LaunchRefusedError for a variable that neither its environment nor ours sets, or that holds several words.
     """

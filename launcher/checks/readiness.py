@@ -1,4 +1,4 @@
-"""Whether a server answers, asked over HTTP and never guessed from time passed."""
+"""Whether a server is ready: asked over HTTP, never inferred from elapsed time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANY_ENGINE_READY_PATH = "/v1/models"
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One answer, or the lack of one, in words."""
+    """The result of one readiness request: an answer, or why there was none."""
 
     is_ready: bool
     text: str
@@ -41,7 +41,7 @@ def probe(url: str) -> Probe:
 
 @dataclass
 class ReadinessPoll:
-    """Asks one URL again and again in the background, never twice at a time."""
+    """Polls one URL in the background, one request at a time."""
 
     pool: Executor
     url: str

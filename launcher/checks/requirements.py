@@ -54,7 +54,7 @@ def gpu_facts(now: GpusNow) -> GpuFacts:
 
 
 def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, live: Sequence[Run] = ()) -> list[str]:
-    """One sentence for each thing for which the launch will fail; what cannot be known says nothing.
+    """One sentence for each reason for which the launch will fail; nothing is said where it cannot be known.
 
     `live` are Pitwall's own runs: the port of one that it launched is waited for in the queue.
     """

@@ -1,4 +1,4 @@
-"""The containers that run on this machine, asked of podman and docker; a tool that is not there has none."""
+"""The containers that run on this machine, as podman and docker list them; a tool that is not installed lists none."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def has_image(tool: str, image: str) -> bool | None:
 
 
 def ask(argv: Sequence[str], timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None) -> str | None:
-    """What a runtime prints; None when it refuses, does not answer in time or says more than can be meant."""
+    """The output of a runtime's command; None if it fails, times out or prints more than the limit."""
     try:
         answer = read_bounded(argv, timeout_s, MOST_BYTES, environ)
     except OSError:

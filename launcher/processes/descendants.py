@@ -1,7 +1,7 @@
 """The record of everything that a server started, kept in its run directory: it outlives the process that wrote it.
 
-A process is known by its pid and its start time, never by its environment alone: a server that sets its title wipes
-that. The record holds who lives now; those that have ended need no record.
+A process is identified by its pid and its start time, never by its environment alone, because a server that sets its
+process title wipes the environment. The record holds living processes only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DescendantRecord:
         self._written: list[dict[str, Any]] | None = None
 
     def keep(self, processes: Iterable[psutil.Process]) -> None:
-        """Record these in place of those before; a full disk leaves the older record, which is better than none."""
+        """Replace the record; on a full disk the older record stays, which is better than none."""
         found = [one for one in map(_describe, processes) if one]
         if found != self._written:
             with suppress(OSError):
@@ -42,7 +42,7 @@ class DescendantRecord:
 
 
 class DescendantWatch:
-    """Keeps the record of what descends from this process: at once when an orphan falls to it, else every second."""
+    """Records this process's descendants: at once when an orphan is reparented to it, otherwise every second."""
 
     def __init__(self, directory: Path) -> None:
         self._record = DescendantRecord(directory)
@@ -78,7 +78,7 @@ def recorded_processes(directory: Path) -> list[psutil.Process]:
 
 
 def descendants(process: psutil.Process) -> list[psutil.Process]:
-    """The living descendants of a process; one that ends meanwhile hides no other."""
+    """The living descendants of a process, complete even if some end during the walk."""
     with suppress(psutil.NoSuchProcess):
         return [child for child in process.children(recursive=True) if is_living(child)]
     return []

@@ -1,4 +1,4 @@
-"""Ending processes that are known to be ours, by the shim and by Pitwall alike: SIGTERM, then SIGKILL."""
+"""Ends processes that are known to be ours: SIGTERM, then SIGKILL. Used by the shim and by Pitwall."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ended(NamedTuple):
 def end_processes(
     find: Callable[[], Iterable[psutil.Process]], settle_s: float = SETTLE_S, term_grace_s: float = TERM_GRACE_S
 ) -> list[Ended]:
-    """End all that `find` finds, again and again: a fork may have escaped the first look. Gives those it signalled.
+    """End all that `find` returns, repeatedly, since a fork may escape the first look; returns what was signalled.
 
     What is found after `settle_s` gets SIGTERM, what is left `term_grace_s` later SIGKILL.
     """
@@ -56,7 +56,7 @@ def _send(process: psutil.Process, number: signal.Signals, before: Ended | None)
 
 
 def send_signal(process: psutil.Process, number: signal.Signals) -> bool:
-    """Signal it, once its start time was seen to be the one it was found with: a reused pid is spared."""
+    """Signal the process if its start time is still the one it was found with, so that a reused pid is not hit."""
     with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
         process.send_signal(number)  # psutil compares the start time first
         return True

@@ -1,8 +1,8 @@
-"""Server processes under their shims: start one, find it again from its run directory, see how it is.
+"""Server processes under their shims: start one, find it again from its run directory, read its state.
 
-Nothing here is a child that Pitwall must keep: all that is known of a process stands in its directory
-(spec.json, shim.json, descendants.json, exit.json) and in the marker that its descendants are given in their
-environment, which some wipe.
+Pitwall need not be the parent of any of them. All that is known of a process is in its directory (spec.json,
+shim.json, descendants.json, exit.json) and in a marker in the environment of its descendants, which some of them
+wipe.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ProcessSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProcessExit:
-    """How a process ended; code and signal are both None when nobody can know, and `cause` says why."""
+    """How a process ended; code and signal are both None if that is unknown, and `cause` says why."""
 
     exit_code: int | None
     signal: int | None
@@ -65,7 +65,7 @@ class ProcessExit:
 
 @dataclass(frozen=True, slots=True)
 class ProcessStatus:
-    """What a look at a process directory showed."""
+    """The state of a process, read from its directory."""
 
     state: Literal["absent", "starting", "alive", "ended"]  # absent: it was never started
     pid: int | None = None
@@ -77,7 +77,7 @@ class ProcessStatus:
 
 
 def write_spec(spec: ProcessSpec, directory: Path) -> None:
-    """Lay down what the shim of this directory is to start."""
+    """Write spec.json, which says what the shim of this directory is to start."""
     directory.mkdir(parents=True, exist_ok=True)
     write_json(directory / "spec.json", {"marker": marker_of(directory), **asdict(spec)})
 
@@ -161,7 +161,7 @@ def shim_secrets(directory: Path) -> dict[str, str]:
 def server_process(directory: Path) -> psutil.Process | None:
     """The living process that the shim started; without a record of it, the oldest with its marker.
 
-    A shim of an older Pitwall wrote no births down.
+    A shim of an older Pitwall did not record start times.
     """
     written = read_shim(directory)
     if written.get("server_birth_s") is not None:
@@ -182,7 +182,7 @@ def load_directories(directory: Path) -> list[Path]:
 
 
 def look_at(directory: Path) -> ProcessStatus:
-    """How the process of this directory is now; a wrong pid is never taken for it."""
+    """The current state of this directory's process; a reused pid is never mistaken for it."""
     if not (directory / "exit.json").exists():
         supervisor = shim_process(directory)
         server = server_process(directory)
@@ -227,7 +227,7 @@ def _ended(directory: Path) -> ProcessStatus:
 def processes_of(directory: Path) -> list[psutil.Process]:
     """Every living process that the shim's server started, itself included.
 
-    By record, by descent and by session; the marker finds what nobody had the time to record.
+    They are found by record, by descent and by session, and by the marker where there was no time to record them.
     """
     server, supervisor = server_process(directory), shim_process(directory)
     known = {*recorded_processes(directory), *filter(None, [server])}

@@ -1,7 +1,7 @@
-"""What a server runs in: a bare process, or a container of podman or docker; one interface for all of them.
+"""One interface for what a server runs in: a bare process, or a container of podman or docker.
 
-The shim holds the foreground client of a container exactly as it holds a bare server. A container outlives its
-client, though, so it bears our label, is ended by the runtime, and is removed only after it was looked into.
+The shim is the parent of a container's foreground client as it is of a bare server. A container outlives its client,
+so it carries our label, is stopped through the runtime, and is removed only after its exit code has been read.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ class ContainerFacts:
 
 
 class Backend(Protocol):
-    """How the servers of one kind are started and ended, beyond the process that the shim holds."""
+    """How servers of one kind are started and ended, in addition to the shim's child process."""
 
     def words(self, argv: Sequence[str]) -> list[str]:
         """The argv that the shim is to run."""
         ...
 
     def obstacle(self, argv: Sequence[str]) -> str | None:
-        """What stands in the way of this start now, in one sentence."""
+        """Why this server cannot be started now, in one sentence."""
         ...
 
     def phase(self, log: Path) -> str | None:
@@ -95,7 +95,7 @@ class Backend(Protocol):
 
 
 class ProcessBackend:
-    """A bare process: all there is to do is done with the process itself."""
+    """A bare process: nothing is needed beyond the process itself."""
 
     def words(self, argv: Sequence[str]) -> list[str]:
         return list(argv)

@@ -1,9 +1,9 @@
 """The small process between Pitwall and a server: `python -m launcher.processes.shim RUN_DIR`.
 
-It outlives Pitwall. It starts what RUN_DIR/spec.json says (`ProcessSpec`), writes shim.json (who runs) and
-descendants.json (all that this started), waits, writes exit.json (how it ended), and ends what is left. Secrets reach
-it in its own environment alone: a word of the argv that holds `${PITWALL_SECRET_n}` is completed from there and nothing
-of it is written down.
+It outlives Pitwall. It starts what RUN_DIR/spec.json says (`ProcessSpec`), writes shim.json (the pids) and
+descendants.json (every descendant of the server), waits, writes exit.json (exit code or signal), and ends what is
+left. Secrets reach it only through its own environment: in an argv word that holds `${PITWALL_SECRET_n}` the reference
+is replaced by the value from there, and the value is never written to disk.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a start goes on: what its runtime pulls, how far its progress bar is, and when to give up."""
+"""The progress of a start: the image layers being pulled, the state of progress bars, and when to give up."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def by_the_clock_of(later: datetime, earlier: datetime, passed_s: float) -> date
 
 @dataclass
 class Start:
-    """One start that is under way; after a restart of Pitwall it has all its time anew."""
+    """One start in progress; after a restart of Pitwall its time-out begins again."""
 
     poll: ReadinessPoll
     limit_s: float  # without progress
@@ -75,7 +75,7 @@ class Start:
     _progress_at_s: float | None = None
 
     def give_up(self, phase: str | None, mono_s: float) -> str | None:
-        """Why to wait no longer, in a sentence; None while it may still become ready. Monotonic seconds.
+        """Why waiting ends, in one sentence; None while the server may still become ready. Times are monotonic seconds.
 
         A phase counts as progress once: a server that starts over and over says the same ones again.
         """

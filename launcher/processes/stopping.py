@@ -1,4 +1,4 @@
-"""Ending what we started: ask, wait, insist, and check that nothing is left."""
+"""Stops what we started: SIGTERM, wait, SIGKILL, then check that no process is left."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StopReport:
 
 
 def join(reports: Iterable[StopReport]) -> StopReport:
-    """What several stops did, in their order; what two of them say is said once."""
+    """The reports of several stops combined in order, without duplicates."""
     actions, leftovers = dict[str, None](), dict[str, None]()
     for report in reports:
         actions.update(dict.fromkeys(report.actions))

@@ -1,4 +1,4 @@
-"""Steering a load generator that runs: it records every request that it has begun, whatever it is told."""
+"""Signals to a running load generator; whatever it is told, it records every request that it has begun."""
 
 from __future__ import annotations
 

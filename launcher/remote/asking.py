@@ -1,4 +1,4 @@
-"""What another machine says of itself before a launch: what it is, and what it lacks."""
+"""Asks another machine before a launch what hardware it has and what it lacks for the command."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The process here that stands for a server on another machine: `python -m launcher.remote.client RUN_DIR`.
 
-A shim of this machine holds it as it holds any server. It has the server started over there, copies its log to its own
-output, byte for byte, keeps the forwarded port open, writes down what it is told (`records.Known`), and connects again
-for as long as the server may live. Whatever it waits for, nobody else does.
+It runs under a shim of this machine like any server. It starts the server on the other machine, copies the server's
+log to its own output byte for byte, keeps the forwarded port open, records what it is told (`records.Known`), and
+reconnects for as long as the server may live. Nothing else waits for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The machines on which Pitwall may start servers by ssh: each was added by a person, and no other is ever reached."""
+"""The machines on which Pitwall may start servers by ssh; only machines that a person has added are ever contacted."""
 
 from __future__ import annotations
 

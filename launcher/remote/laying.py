@@ -1,4 +1,4 @@
-"""What is laid down here for a run on another machine, before its client is started."""
+"""Writes the local run folder of a run on another machine, before its client is started."""
 
 from __future__ import annotations
 

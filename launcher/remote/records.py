@@ -1,4 +1,4 @@
-"""What stands in the run folder here of a run on another machine: what was asked for, and what is known of it."""
+"""The records in the local run folder of a run on another machine: what was asked for, and what is known of it."""
 
 from __future__ import annotations
 

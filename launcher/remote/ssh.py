@@ -1,4 +1,4 @@
-"""How ssh is called, and what its refusals mean: a fixed command over there, all else on its standard input."""
+"""How ssh is called and what its errors mean: the remote command is fixed, all else goes to its standard input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ending a run on another machine: the server over there first, then what stands for it here."""
+"""Stops a run on another machine: first the server there, then its client here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What is said over one ssh connection: one order as a line of JSON, answered by frames.
+"""The protocol over one ssh connection: one order as a line of JSON, answered by frames.
 
-A frame is a line of JSON; `{"log": n}` is followed by n bytes of the server's log. Before the first frame stands the
-greeting: what a shell's start-up files print is passed over. Both sides are bounded, because neither is ours to trust.
+A frame is a line of JSON; `{"log": n}` is followed by n bytes of the server's log. A greeting comes
+before the first frame; whatever a shell's start-up files print before it is skipped. Both sides limit what they read,
+because neither trusts the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every life of a run works with."""
+"""The services that every run's state machine uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong with one run must not stop the others."""
+"""Contains an error to the run in which it happened, so that the other runs go on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The life of one launched run, step by step; only the supervisor steps it, under its lock.
+"""The state machine of one launched run; only the supervisor advances it, under its lock.
 
-queued -> starting -> ready -> running (its workload goes) -> stopping -> finished | failed
+queued -> starting -> ready -> running (under its workload) -> stopping -> finished | failed
 """
 
 from __future__ import annotations

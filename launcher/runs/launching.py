@@ -1,4 +1,4 @@
-"""A launch, on this machine or by ssh on another: what is checked, recorded and laid down for it, and its life."""
+"""A launch on this machine, or by ssh on another: its checks, its record, its files and its state machine."""
 
 from __future__ import annotations
 

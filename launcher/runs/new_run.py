@@ -1,4 +1,4 @@
-"""New runs: their record, and what is laid down for their start."""
+"""New runs: their record, and the files that their start needs."""
 
 from __future__ import annotations
 

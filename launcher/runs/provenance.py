@@ -1,4 +1,4 @@
-"""What a run ran on, frozen at its start, so that its numbers can be had again: words, package, model, GPUs, host."""
+"""What a run ran on, recorded once at its start so that it can be reproduced: command, package, model, GPUs, host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue: runs that wait, each started when those it competes with are over; on hold or not, over restarts too."""
+"""The queue of waiting runs: each starts when the runs it competes with have ended. A pause survives restarts."""
 
 from __future__ import annotations
 

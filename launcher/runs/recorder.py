@@ -1,4 +1,4 @@
-"""Where the supervisor writes down what becomes of its runs."""
+"""Records the state changes and events of the supervisor's runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of a run whose server is on another machine: a launched run that looks at what its client was told."""
+"""The state machine of a run on another machine: a launched run that reads its state from its client's record."""
 
 from __future__ import annotations
 

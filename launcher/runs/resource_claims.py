@@ -1,4 +1,4 @@
-"""What a run needs to itself while its server is up: its GPUs, as far as they are known, and its port."""
+"""What a run needs exclusively while its server is up: its port, and its GPUs as far as they are known."""
 
 from __future__ import annotations
 

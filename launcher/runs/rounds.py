@@ -1,4 +1,4 @@
-"""Repeats of configurations: in rounds of one run each, so that what drifts with time falls on all of them alike."""
+"""Repeats of configurations, in rounds of one run each, so that drift over time affects all of them alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loads of one run: each a process under a shim of its own in the run's directory, one after the other."""
+"""The loads of one run, one after the other: each is a process under its own shim in the run's directory."""
 
 from __future__ import annotations
 

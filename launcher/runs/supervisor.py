@@ -1,4 +1,4 @@
-"""The supervisor: the one owner of the state of all runs, turning a few times a second in a thread of its own."""
+"""The supervisor owns the state of all runs; its thread checks each of them a few times a second."""
 
 from __future__ import annotations
 

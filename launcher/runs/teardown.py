@@ -1,4 +1,4 @@
-"""How a launched run ends: what is stopped in which order, and what its record then says."""
+"""How a launched run ends: the order in which its processes are stopped, and what its record then says."""
 
 from __future__ import annotations
 

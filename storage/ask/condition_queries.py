@@ -1,4 +1,4 @@
-"""What the machine did to given stretches of runs, asked of the store."""
+"""Queries for the machine's conditions (clocks, power, CPU waits) during given stretches of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Live page is pushed: one statement a kind for all watched runs, for planning it costs more than its rows."""
+"""The rows pushed to the Live page: one statement per kind for all watched runs: planning costs more than rows."""
 
 from __future__ import annotations
 

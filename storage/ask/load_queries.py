@@ -1,4 +1,4 @@
-"""The questions about loads: what was asked of a server, what came of it, and who else worked meanwhile."""
+"""Queries about loads: what was asked of a server, the results, and who else used the GPUs meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions about what people said, asked of the store or of the published file alike."""
+"""Queries about people's notes, asked of the store or of the published file alike."""
 
 from __future__ import annotations
 

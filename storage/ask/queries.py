@@ -32,12 +32,13 @@ class Acceptance(NamedTuple):
 
 
 class SourceRow(NamedTuple):
-    """Who spoke of a run, under which definition; `meaning`: metric -> its formula, or why it is unknown there."""
+    """Who spoke of a run, under which definition; `meaning`: metric -> formula, `unknown`: metric -> reason."""
 
     source: str
     definition: str
     samples: int
     meaning: dict[str, str]
+    unknown: dict[str, str]  # codes
 
 
 class Crosscheck(NamedTuple):
@@ -104,8 +105,8 @@ def sources(store: Asked, run_ids: Sequence[str]) -> dict[str, list[SourceRow]]:
     """The sources that gave a run its speed, those of the engine first."""
     found: dict[str, list[SourceRow]] = {run_id: [] for run_id in run_ids}
     for row in _rows(store, "sources", run_ids=run_ids):
-        meaning = dict(row["meaning"] or ())
-        found[row["run_id"]].append(SourceRow(row["source"], row["definition"], row["samples"], meaning))
+        said = dict(row["meaning"] or ()), dict(row["unknown"] or ())
+        found[row["run_id"]].append(SourceRow(row["source"], row["definition"], row["samples"], *said))
     return found
 
 

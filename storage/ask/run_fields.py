@@ -1,4 +1,4 @@
-"""By what runs can be put together and told apart: the fields of their configurations, as the view `runs` has them."""
+"""The configuration fields by which runs can be grouped and told apart, as the view `runs` has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sealed rows of one run leave the store; the merged files that it shares with others are written anew."""
+"""Removes the sealed rows of one run; merged files that it shares with other runs are rewritten."""
 
 from __future__ import annotations
 

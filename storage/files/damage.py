@@ -1,4 +1,4 @@
-"""Whether the store's own file is whole, told before anything is written to it.
+"""Whether the store's own file is intact, checked before anything is written to it.
 
 DuckDB opens a file whose blocks are damaged, and one whose write-ahead log is garbage, as if nothing were missing.
 """

@@ -1,8 +1,8 @@
-"""Runs that a person or the retention rule deletes: hidden at once, brought back within a day, then gone for good.
+"""Runs deleted by a person or by the retention rule: hidden at once, restorable for a day, then removed.
 
-A deleted run leaves `raw.runs`, so that no page and no question finds it; its record waits in `raw.deleted_runs`. After
-a day one transaction takes its rows and the names of its files out of the store, then its folder goes, then its record:
-what is killed in between is gone on with at the next look. The audit keeps that it was there.
+A deleted run moves from `raw.runs`, where every page and query would find it, to `raw.deleted_runs`. After a day one
+transaction removes its rows and the names of its files, then its folder is deleted, then its record. A removal that
+was interrupted continues at the next look. The audit keeps a tombstone.
 """
 
 from __future__ import annotations

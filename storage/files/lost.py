@@ -1,6 +1,6 @@
-"""Sealed files that are missing or broken: found, left out of the views, named, and taken back once they are whole.
+"""Sealed files that are missing or damaged: detected, named, left out of the views, and used again once intact.
 
-Nothing is deleted: a broken file stays where it is, and its rows are the only ones that are missing.
+Nothing is deleted: a damaged file stays where it is, and only its own rows are missing.
 """
 
 from __future__ import annotations

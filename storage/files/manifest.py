@@ -1,4 +1,4 @@
-"""What is written down of the sealed files: a row a part, and in which file its rows lie now."""
+"""The manifest of the sealed files: one row per part, with the file that holds the part's rows now."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Many small sealed files of runs that have ended become few large ones: a file costs each reader some time to open.
+"""Merges small sealed files of ended runs into large ones, because each file costs every reader time to open.
 
-A merged file holds the parts one behind the other, in the order of their runs, so that a reader of some runs skips most
-row groups. It is complete on the disk before one transaction says that the parts lie in it. The old files stay for an
-hour, for whoever has just opened a published file that names them.
+A merged file holds the parts one after another, in the order of their runs, so that a reader of a few runs skips most
+row groups. It is complete on disk before one transaction records which parts it holds. The old files stay for an hour,
+for readers that have just opened a published file that names them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The file for everybody else: a read-only copy of the hot rows, renamed into place, with the sealed ones as views."""
+"""Publishes the store for other processes: a read-only copy of the hot rows, and views of the sealed files."""
 
 from __future__ import annotations
 

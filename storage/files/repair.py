@@ -1,4 +1,4 @@
-"""`./pitwall check --repair`: make a store that cannot be opened anew from its published copy, and say what is lost."""
+"""`./pitwall check --repair`: rebuild a damaged store from its published copy, and report what is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a damaged merged file that can still be read, each in a file of its own again."""
+"""Writes the readable parts of a damaged merged file to separate files."""
 
 from __future__ import annotations
 

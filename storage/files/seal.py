@@ -1,7 +1,7 @@
-"""Rows that will hardly change any more move to sorted Parquet files, so that what is copied every 2 s stays small.
+"""Moves rows that will hardly change any more to sorted Parquet files, to keep the copy published every 2 s small.
 
-The file is complete on the disk before one transaction deletes the rows and records the file: whatever is
-killed in between leaves either the rows or the file in force, and at worst a file that nobody names.
+The file is complete on disk before one transaction deletes the rows and records the file. A kill in between leaves
+either the rows or the file valid, and at worst a file that nothing refers to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of a store is to be shipped: sealed parts and records, as the store or its published file tells them."""
+"""The sealed parts and records of a store that the lake does not have yet."""
 
 from __future__ import annotations
 

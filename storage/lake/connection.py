@@ -1,4 +1,4 @@
-"""A DuckDB of the lake's own: DuckLake on PostgreSQL and object storage, never in the store's process memory limit.
+"""A separate DuckDB instance for the lake: DuckLake on PostgreSQL and object storage, with its own memory limit.
 
 The extensions come as wheels (requirements-lake.txt) and are loaded by path: nothing is downloaded.
 """

@@ -1,4 +1,4 @@
-"""Who ships: the id of a data folder. A backup does not hold it, so a restored folder gets another one."""
+"""The id under which a data folder ships. A backup does not contain it, so a restored folder gets a new one."""
 
 from __future__ import annotations
 

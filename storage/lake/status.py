@@ -1,4 +1,4 @@
-"""What of a data folder is in the lake, what waits, and how others read it."""
+"""How much of a data folder is in the lake and how much waits, and how other programs read the lake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping the lake fit to be read: one holder of a lock merges, expires and cleans up while no writer commits."""
+"""Maintenance of the lake: under a lock, one process merges files, expires snapshots and cleans up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m storage.sandbox`: answers one job, started anew for each statement and last in line for the processor."""
+"""`python -m storage.sandbox`: answers one job; started for each statement, at the lowest CPU priority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a statement of anybody's: a sandboxed process for each, so many at once, killed when its time is up."""
+"""Runs a user's SQL statement in a sandboxed process of its own, a limited number at once, killed at its time limit."""
 
 from __future__ import annotations
 

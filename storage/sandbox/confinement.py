@@ -1,4 +1,4 @@
-"""What the kernel lets a sandboxed process do: so much memory and time, no file written, none read but the store's.
+"""Confines a sandboxed process: limits on memory and time, no file writes, no reads but the store's files.
 
 Landlock (Linux 5.13 and later, https://docs.kernel.org/userspace-api/landlock.html) holds for root as well. Where the
 kernel lacks it, file modes, the resource limits and DuckDB's own settings remain.

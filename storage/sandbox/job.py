@@ -1,4 +1,4 @@
-"""What the asking process tells the sandboxed one, and what it hears back: JSON one way, a line and Arrow the other."""
+"""The protocol with a sandboxed process: JSON to it, a status line and an Arrow stream back."""
 
 from __future__ import annotations
 

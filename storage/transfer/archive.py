@@ -1,8 +1,8 @@
-"""One file that carries evidence elsewhere: a zip with a manifest that names every member, its size and its SHA-256.
+"""The archive format of bundles and backups: a zip with a manifest that names every member, its size and its SHA-256.
 
-What is read may have been made by anybody: nothing is unpacked before the whole table of contents has been held
-against the manifest, nothing under a name that the reader did not ask for, and nothing beyond its stated size.
-The hashes show damage; they are no signature, and prove nothing of who made the file.
+An archive may come from anybody. Nothing is unpacked before the whole table of contents has been checked against the
+manifest, nothing under a name that the reader did not ask for, and nothing beyond its stated size. The hashes detect
+damage; they are not a signature and do not prove who made the file.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def written_archive(
     runs: Iterable[str] = (),
     data_dir: str | None = None,
 ) -> Iterator[ArchiveWriter]:
-    """An archive in the making, at `target` only once it is whole; readable by its owner alone."""
+    """An archive being written; it appears at `target` once it is complete, readable by its owner only."""
     draft = target.with_name(f".{target.name}.draft")
     draft.unlink(missing_ok=True)
     draft.touch(mode=0o600)
@@ -232,7 +232,7 @@ def _check_room(path: Path, manifest: Manifest, room: Path) -> None:
 
 
 def check_members(archive: Archive) -> int:
-    """Read every member to its end and hold it against the manifest; how many there are."""
+    """Read every member to its end and check it against the manifest; returns their number."""
     for member in archive.manifest.members:
         for _ in archive.chunks(member):
             pass

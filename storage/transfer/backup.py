@@ -1,7 +1,7 @@
-"""The whole data folder as one file, taken while Pitwall runs, and a folder made of it again.
+"""Backs up the whole data folder as one file, also while Pitwall runs, and restores it.
 
-Taken from the published file, which nobody changes once it is there, and from the sealed files that it names.
-What belongs to this installation stays behind: the keys, and with them the links that were given out.
+The backup is made from the published file, which never changes once written, and from the sealed files that it names.
+The keys of this installation are left out, and with them the links that were given out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run, or several that are compared, as one file: their samples, records and logs, without secrets."""
+"""Exports one run or several as one file: their samples, records and logs, with secrets masked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Mask = Callable[[str], str]
 def export_runs(query: Query, run_ids: Sequence[str], target: Path, now: datetime, mask: Mask) -> None:
     """Write a bundle of runs that are over; `mask` takes the secrets out of a text. Raises ArchiveError or OSError.
 
-    Asks views only, so the published file will do while Pitwall runs.
+    It queries views only, so the published file suffices while Pitwall runs.
     """
     runs = [_run(query, run_id) for run_id in run_ids]
     number = query("SELECT max(number) AS number FROM raw.migrations")["number"][0].as_py()

@@ -1,7 +1,7 @@
-"""A bundle from anywhere becomes runs of this store, or nothing at all; who made it is not believed in anything.
+"""Imports a bundle whole or not at all; nothing in it is trusted.
 
-Each table is written anew, column by column in this store's own types, and taken in as sealed files in the
-transaction that brings the runs.
+Each table is rewritten column by column in this store's own types, and its files are recorded as sealed files in the
+transaction that adds the runs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Taken(NamedTuple):
 
 
 def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lambda share: None) -> Taken:
-    """Take a bundle's runs, those that are known already left as they are. Raises ArchiveError or OSError."""
+    """Import a bundle's runs; existing runs are left unchanged. Raises ArchiveError or OSError."""
     with (
         _told_when_full(path.name),
         opened_archive(path, "bundle", latest_schema(), NAMES, settings.data_dir) as archive,

@@ -1,7 +1,7 @@
 """The gotchas that a bundle carries beside a run: those about its cause or a flag of its command.
 
-Who made a bundle is not believed: what comes in is bounded, is about the run that it lies beside, is a first version
-of its own, and says that it is from elsewhere.
+A bundle is not trusted: the gotchas are bounded in size, must be about the run beside them, start with a version 1 of
+their own, and are marked as coming from elsewhere.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ COMMENT ON VIEW metric_definitions IS 'What a metric means under a definition id
 COMMENT ON COLUMN metric_definitions.definition IS 'as in the column definition of the samples';
 COMMENT ON COLUMN metric_definitions.metric IS 'name of the column';
 COMMENT ON COLUMN metric_definitions.formula IS 'how it is made';
-COMMENT ON COLUMN metric_definitions.null_reason IS 'why it is null';
+COMMENT ON COLUMN metric_definitions.null_reason IS 'why it is null: a code (docs/reasons.md)';
 
 COMMENT ON MACRO TABLE engine_windows IS 'engine_windows(w, run_ids := null): the columns of engine_samples for windows of w seconds, aligned on the moment the run got ready. Each rate is a ratio of sums; gauges are the last ones.';
 COMMENT ON MACRO TABLE run_windows IS 'run_windows(w, run_ids := null): as engine_windows, with the ranks of a run summed.';

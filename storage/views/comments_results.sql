@@ -16,7 +16,7 @@ COMMENT ON COLUMN results.concurrency IS 'requests at once';
 COMMENT ON COLUMN results.prompt_tokens IS 'tokens of a prompt, as asked for';
 COMMENT ON COLUMN results.output_tokens IS 'tokens of an answer, as asked for';
 COMMENT ON COLUMN results.depth_tokens IS 'tokens in the context before the prompt';
-COMMENT ON COLUMN results.reason IS 'why the value or its sd is null, or what is to be known of it';
+COMMENT ON COLUMN results.reason IS 'why the value or its sd is null, or what is to be known of it: codes with their values (docs/reasons.md)';
 
 COMMENT ON VIEW checks IS 'Cases that a server passes or not, of tool calls and the like.';
 COMMENT ON COLUMN checks.run_id IS 'the run''s id';
@@ -45,7 +45,7 @@ COMMENT ON COLUMN accuracy.stderr IS 'standard error as the tool gives it';
 COMMENT ON COLUMN accuracy.protocol_hash IS 'equal where items, prompts and sampling are; two values are comparable only then';
 COMMENT ON COLUMN accuracy.protocol IS 'JSON: how it was asked';
 COMMENT ON COLUMN accuracy.version IS 'of the task';
-COMMENT ON COLUMN accuracy.reason IS 'why the value is null, or how many items were errors';
+COMMENT ON COLUMN accuracy.reason IS 'why the value is null, or how many items were errors: codes with their values (docs/reasons.md)';
 
 COMMENT ON VIEW accuracy_items IS 'The items of a task; runs are paired by (task, filter, item_hash).';
 COMMENT ON COLUMN accuracy_items.run_id IS 'the run''s id';

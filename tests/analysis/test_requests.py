@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from analysis.reasons import Code, Reason
 from analysis.requests import (
     acceptance_rate,
     aggregates,
@@ -62,7 +63,7 @@ def test_failed_requests_are_counted_and_never_rated() -> None:
 def test_nothing_to_rate_is_unknown_with_a_reason() -> None:
     found = aggregates([replace(RECORD, error_kind="refused", completion_tokens=None)])
     assert (found.wall_tps, found.sum_of_rates_tps, found.left_out) == (None, None, 1)
-    assert found.reason == "no request ended with its tokens counted"
+    assert found.reason == Reason(Code.NO_REQUEST_COUNTED)
 
 
 def test_decode_leaves_the_first_chunk_out() -> None:

@@ -24,6 +24,7 @@ SENTENCES = {
     "endless": "/metrics is larger than 16 MiB, the most that is read of it",
     "large": "/metrics is larger than 16 MiB, the most that is read of it",
     "bomb": "/metrics is larger than 16 MiB, the most that is read of it",
+    "nothing_packed": "/metrics is larger than 16 MiB, the most that is read of it",
     "other_packing": "/metrics is packed as 'br', which was not asked for",
     "drip": "/metrics is not whole after 5 s, the longest that is waited for it",
     "drip_head": "/metrics is not whole after 5 s, the longest that is waited for it",

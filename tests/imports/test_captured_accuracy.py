@@ -80,7 +80,7 @@ def test_bfcl_s_hidden_failures_are_errors(name: str) -> None:
     """The tool ended well and said 0.0: nothing was asked of a model."""
     told, items = of_task(load_of(captured(name)), "simple_python")
     assert (told.n, told.value, told.correct) == (0, None, None)
-    assert told.reason == "4 of 4 items got no answer: errors, not answers"
+    assert told.reason == "items_without_answer errors=4 items=4"
     assert [item.is_error for item in items] == [True] * 4 and {item.score for item in items} == {None}
     assert all("Connection error" in str(item.why) for item in items)
 
@@ -88,7 +88,7 @@ def test_bfcl_s_hidden_failures_are_errors(name: str) -> None:
 def test_bfcl_results_that_were_not_scored_say_so() -> None:
     path = captured("bfcl/server-down/result/demo-plain/non_live/BFCL_v4_simple_python_result.json")
     told, items = of_task(load_of(path), "simple_python")
-    assert told.value is None and told.reason == "not scored yet: 4 items, 4 of them errors" and len(items) == 4
+    assert told.value is None and told.reason == "not_scored_yet items=4 errors=4" and len(items) == 4
 
 
 def test_bfcl_a_wrong_answer_is_no_error() -> None:

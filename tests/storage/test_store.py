@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from analysis.reasons import Code
 from domain import Config, Run, RunState, Speculation, WorkloadSpec
 from engines.base import MetricDefinition
 from load_records import RequestRecord
@@ -172,7 +173,7 @@ def test_definitions_replace_those_under_the_same_id(store: Store) -> None:
     store.set_definitions(
         [
             MetricDefinition("a.counter", "decode_tps", "x / y", None),
-            MetricDefinition("a.counter", "steps_per_s", None, "no step counter"),
+            MetricDefinition("a.counter", "steps_per_s", None, Code.NO_STEP_COUNTER),
             MetricDefinition("b.counter", "decode_tps", "z", None),
         ]
     )

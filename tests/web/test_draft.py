@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain import Config, WorkloadSpec
+from domain import WATCH, Config, WorkloadSpec
 from web.launch.attach_form import with_command
 from web.launch.draft import Draft
 
@@ -19,6 +19,9 @@ def test_a_secret_that_was_edited_out_of_the_command_is_not_given_to_the_server(
 def test_a_relaunch_keeps_the_load_and_its_parameters() -> None:
     edited = Draft(workload=WorkloadSpec(name="ladder", params={"tokens": 64}))
     assert edited.load_params("ladder") == {"tokens": 64}
+    assert edited.proposed_workload == "ladder" and Draft().proposed_workload == WATCH.name
+    watched = Draft(Config(engine="vllm"), workload=WorkloadSpec(name=WATCH.name))
+    assert watched.proposed_workload == WATCH.name and Draft(Config(engine="vllm")).proposed_workload != WATCH.name
     assert edited.load_params("prompts") == {} == Draft().load_params("ladder")
 
 

@@ -10,11 +10,18 @@ import pytest
 
 from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
+from engines import ENGINES
+from engines.definitions import CLIENT
 from web.compare.guard_words import STANDINGS, TITLES, WORDS
 from web.words import UNKNOWN, told_by_view, why
 
 ROOT = Path(__file__).resolve().parents[2]
+DEFINITIONS = [*(row for engine in ENGINES for row in engine.definitions), *CLIENT]
 VIEWS = ROOT / "storage/views"
+OF_RESULTS = [
+    *(ROOT / "collectors/imports/results").glob("*.py"),
+    *(ROOT / name for name in ("analysis/load_results.py", "analysis/requests.py", "workloads/knee.py")),
+]
 # A text behind THEN or ELSE whose CASE is a reason: lower case and underscores, values behind it.
 REASON = re.compile(r"(?:THEN|ELSE)\s+'([a-z]+_[a-z_]+(?: \w+=)?)'")
 VALUES: dict[Code, dict[str, Any]] = {
@@ -35,6 +42,13 @@ VALUES: dict[Code, dict[str, Any]] = {
     Code.RANKS_MISSING: {"missing": "1", "ranks": "2"},
     Code.RANK_IS_NEW: {"rank": "1"},
     Code.RANK_SILENT: {"rank": "1", "seconds": "30"},
+    Code.NOT_A_NUMBER: {"text": "NaN"},
+    Code.SPREAD_COUNT_NOT_TOLD: {"spread": "5.2"},
+    Code.VALUES_MISSING: {"present": "2", "wanted": "3"},
+    Code.LIMITS_AT_P95: {"ttft_ms": "2000", "tpot_ms": "100"},
+    Code.LOWEST_RUNG_BROKE: {"users": "1"},
+    Code.ITEMS_WITHOUT_ANSWER: {"errors": "3", "items": "20"},
+    Code.NOT_SCORED_YET: {"items": "4", "errors": "1"},
 }
 
 
@@ -50,12 +64,26 @@ def test_no_words_are_kept_for_a_reason_that_is_gone() -> None:
     assert set(STANDINGS) == set(Standing)
 
 
-def test_every_code_of_a_view_has_words_and_stands_in_the_document() -> None:
-    written = [code for file in VIEWS.rglob("*.sql") for code in REASON.findall(file.read_text())]
-    codes = {code.split()[0] for code in written}
+def test_every_code_of_a_column_has_words_and_stands_in_the_document() -> None:
+    derived = [file for file in VIEWS.rglob("*.sql") if file.stem != "earlier_reasons"]
+    of_views = {code.split()[0] for file in derived for code in REASON.findall(file.read_text())}
+    of_results = {Code[name] for file in OF_RESULTS for name in re.findall(r"\bCode\.([A-Z_0-9]+)", file.read_text())}
     document = (ROOT / "docs/reasons.md").read_text()
-    assert len(codes) > 20 and codes <= set(Code)
-    assert codes == set(re.findall(r"^\| `(\w+)`", document, re.MULTILINE))
+    assert len(of_views) > 20 and len(of_results) > 20 and of_views <= set(Code)
+    told = of_views | of_results | {row.null_reason for row in DEFINITIONS if row.null_reason}
+    assert told == set(re.findall(r"^\| `(\w+)`", document, re.MULTILINE))
+
+
+def test_a_definition_has_a_formula_or_a_code() -> None:
+    assert all((row.formula is None) is (row.null_reason in set(Code)) for row in DEFINITIONS)
+    assert {type(row.null_reason) for row in DEFINITIONS} == {Code, type(None)}
+
+
+def test_several_reasons_are_told_together_and_a_foreign_text_as_it_is() -> None:
+    told = told_by_view("values_missing present=2 wanted=3; not_a_number text=%27a%3B%20b%27; sd_of_one_value")
+    assert told == """2 of 3 values are there; the file says "'a; b'", which is no number; no sd: one value has none"""
+    for foreign in ("it is; as it is", "", " ", "; ", "no_such_code x=1"):
+        assert told_by_view(foreign) == foreign
 
 
 def test_a_reason_of_a_view_is_read_with_its_values() -> None:

@@ -10,6 +10,7 @@ from reports.evidence import Evidence, Standing
 from storage.ask import queries
 from web import markup
 from web.theme import DASH, duration
+from web.words import told_by_view
 
 TITLES = {Source.COUNTER: "counters", Source.SLOTS: "slots", Source.LOG: "log", Source.CLIENT: "our client"}
 BOTH = "log and counters"
@@ -103,6 +104,7 @@ def _tone(evidence: Evidence) -> str:
 
 
 def _source(row: queries.SourceRow) -> str:
-    meaning = "\n".join(f"{metric}: {words}" for metric, words in row.meaning.items())
+    unknown = {metric: f"unknown: {told_by_view(code)}" for metric, code in row.unknown.items()}
+    meaning = "\n".join(f"{metric}: {words}" for metric, words in (row.meaning | unknown).items())
     title = f' title="{markup.text(meaning)}"' if meaning else ""
     return f"{TITLES[Source(row.source)]} <abbr{title}>{markup.text(row.definition)}</abbr>"

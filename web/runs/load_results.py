@@ -19,6 +19,7 @@ from web.markup import markdown_text
 from web.runs.check_grid import check_grids
 from web.runs.load_charts import distributions, grid_map, latency_against_throughput
 from web.theme import DASH, duration
+from web.words import told_by_view
 from workloads import REGISTRY
 
 TOOL = "pitwall"
@@ -110,7 +111,7 @@ def _outcome(load: LoadRecord, outcome: Outcome) -> None:
     for one in outcome.results:
         if one.metric == "users_held":
             users = "no user" if one.value is None else "1 user" if one.value == 1 else f"{one.value:.0f} users"
-            st.markdown(f"**It holds {users}** ({markdown_text(one.reason or '')}).")
+            st.markdown(f"**It holds {users}** ({markdown_text(told_by_view(one.reason) or '')}).")
     rows = [one for one in outcome.results if one.metric != "users_held"]
     if rows:
         head, cells = results_table(rows)
@@ -140,7 +141,7 @@ def results_table(rows: Sequence[Result]) -> tuple[list[str], list[list[str]]]:
 
 def _cell(result: Result | None, column: Column) -> str:
     if result is None or result.value is None:
-        return markup.number(DASH, why=result.reason if result else None)
+        return markup.number(DASH, why=told_by_view(result.reason) if result else None)
     words = format(result.value, column.form)
     if column.with_sd and result.sd is not None:
         words += f" ± {format(result.sd, column.form)}"
@@ -161,7 +162,7 @@ def other_rows(rows: Sequence[Result]) -> None:
 
 
 def _told(one: Result) -> str:
-    return markup.number(DASH, why=one.reason) if one.value is None else markup.text(f"{one.value:.4g}")
+    return markup.number(DASH, why=told_by_view(one.reason)) if one.value is None else markup.text(f"{one.value:.4g}")
 
 
 def _accuracy(outcome: Outcome) -> None:
@@ -169,7 +170,7 @@ def _accuracy(outcome: Outcome) -> None:
         [
             markup.text(f"{one.task} ({one.filter})" if one.filter != "none" else one.task),
             markup.text(one.metric),
-            markup.number(DASH, why=one.reason) if one.value is None else markup.text(f"{one.value:.1%}"),
+            markup.number(DASH, why=told_by_view(one.reason)) if one.value is None else markup.text(f"{one.value:.1%}"),
             DASH if one.low is None or one.high is None else markup.text(f"{one.low:.1%} to {one.high:.1%}"),
             markup.text(one.n if one.n is not None else DASH),
         ]

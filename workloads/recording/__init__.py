@@ -1,1 +1,1 @@
-"""The recorder: a pass-through that measures what others send to a run's server."""
+"""The recorder: a proxy that measures what other clients send to a run's server."""

@@ -1,4 +1,4 @@
-"""What was said, kept as sessions that the workload 'session' replays: one JSON line each."""
+"""Keeps recorded chats as sessions that the workload 'session' replays, one JSON line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorder's process: its port, its end, and what it says on the way."""
+"""The recorder's process: its port, its end, and what it prints."""
 
 from __future__ import annotations
 

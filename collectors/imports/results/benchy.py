@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from analysis.reasons import Code, Reason
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
 from collectors.imports.results.source import Source
@@ -34,16 +35,15 @@ OF_TOKENS = ("output_tps", "decode_tps", "peak_output_tps", "peak_decode_tps", N
 TEST = re.compile(
     r"(?P<what>ctx_pp|ctx_tg|pp|tg)(?P<tokens>\d{1,9})?(?: @ d(?P<depth>\d{1,9}))?(?: \(c(?P<at_once>\d{1,6})\))?"
 )
-CHUNKS = "before 0.4.0 it counts chunks, not tokens: with speculation too low by about the acceptance length"
 
 
-def counts_chunks(version: str | None) -> str | None:
+def counts_chunks(version: str | None) -> Reason | None:
     """Why its speeds may be of chunks; None of a version that counts tokens."""
     if version is None:
-        return f"its version is not told: {CHUNKS}"
+        return Reason(Code.MAY_COUNT_CHUNKS)
     found = re.match(r"(\d+)\.(\d+)", version)
     is_old = found is None or (int(found[1]), int(found[2])) < (0, 4)
-    return CHUNKS if is_old else None
+    return Reason(Code.COUNTS_CHUNKS) if is_old else None
 
 
 def recognise(head: str) -> bool:
@@ -97,7 +97,8 @@ def _add_benchmark(load: LoadBuilder, one: Mapping[str, Any], runs: int) -> None
         told, values = dict_of(one.get(name)), _values(one, name)
         if told:
             wanted = runs * at_once if name in PER_REQUEST else runs
-            why = [f"{len(values)} of {wanted} values are there"] if 0 < len(values) < wanted else []
+            missing = Reason(Code.VALUES_MISSING, values={"present": len(values), "wanted": wanted})
+            why = [missing] if 0 < len(values) < wanted else []
             why += [chunks] if metric in OF_GENERATION and (chunks := counts_chunks(load.tool_version)) else []
             add(load, point, metric, told.get("mean"), told.get("std"), len(values) or None, why)
 
@@ -111,10 +112,10 @@ def point_of(prompt: int | None, output: int | None, depth: int, at_once: int, i
 
 
 def add(
-    load: LoadBuilder, point: Point, metric: str, mean: Any, spread: Any, n: int | None, why: Iterable[str] = ()
+    load: LoadBuilder, point: Point, metric: str, mean: Any, spread: Any, n: int | None, why: Iterable[Reason] = ()
 ) -> None:
     """Add a mean with its deviation."""
-    load.result(point, metric, "mean", mean, n=n, population_sd=spread, reason="; ".join(why) or None)
+    load.result(point, metric, "mean", mean, n=n, population_sd=spread, reasons=why)
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ def _read_csv(source: Source, ticket: Ticket) -> LoadBuilder:
         for column, place in COLUMNS.items():
             metric = (OF_PROMPTS if is_prompt else OF_TOKENS)[place]
             if metric and row.get(f"{column}_mean"):
-                why = [counts_chunks(None) or ""] if metric in OF_GENERATION else []
+                why = [Reason(Code.MAY_COUNT_CHUNKS)] if metric in OF_GENERATION else []
                 add(load, point, metric, _float(row[f"{column}_mean"]), _float(row.get(f"{column}_std")), None, why)
     return load
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from analysis.accuracy import wilson
+from analysis.reasons import Code, Reason
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.source import Source
 from collectors.imports.results.values import count, cut, dict_of, digest, list_of, number, text
@@ -19,7 +20,6 @@ METRIC, FILTER = "accuracy", "none"
 NAMED = re.compile(r"BFCL_v\d+_(?P<category>\w+?)_(?P<kind>result|score)\.json")
 FAILED = "Error during inference"
 NONE_IS_RIGHT = "irrelevance"  # where the right answer is no call, an error counts as right too
-UNSURE = "items that got no answer may count as right ones: only the result file tells"
 
 
 def recognise(head: str) -> bool:
@@ -77,21 +77,21 @@ def _add_accuracy(
              "protocol_hash": digest([TOOL, category])}  # fmt: skip
     total, right = count(head.get("total_count")), count(head.get("correct_count"))
     if total is None or right is None:
-        load.accuracy(**about, reason="the file does not say how many of how many")
+        load.accuracy(**about, reason=Reason(Code.ITEM_COUNTS_NOT_TOLD))
         return
     right, n = right - len(errors.difference(wrong)), total - len(errors)
-    told = f"{len(errors)} of {total} items got no answer: errors, not answers" if errors else None
+    told = Reason(Code.ITEMS_WITHOUT_ANSWER, values={"errors": len(errors), "items": total}) if errors else None
     if not 0 <= right <= n or n == 0:
-        load.accuracy(**about, n=0, reason=told or "no item was scored")
+        load.accuracy(**about, n=0, reason=told or Reason(Code.NO_ITEM_SCORED))
         return
     low, high = wilson(right, n)
-    unsure = UNSURE if NONE_IS_RIGHT in category and not has_answers else None
+    unsure = Reason(Code.ERRORS_MAY_COUNT_RIGHT) if NONE_IS_RIGHT in category and not has_answers else None
     load.accuracy(**about, correct=right, n=n, value=right / n, low=low, high=high, reason=told or unsure)
 
 
 def _add_unscored(load: LoadBuilder, category: str, answers: Mapping[str, Mapping[str, Any]]) -> None:
     errors = {item for item, told in answers.items() if _why_error(told)}
-    reason = f"not scored yet: {len(answers)} items, {len(errors)} of them errors"
+    reason = Reason(Code.NOT_SCORED_YET, values={"items": len(answers), "errors": len(errors)})
     load.accuracy(task=category, filter=FILTER, metric=METRIC, reason=reason)
     for item, told in answers.items():
         load.accuracy_item(

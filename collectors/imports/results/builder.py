@@ -1,12 +1,13 @@
-"""One load as an importer puts it together: its record, and what it left behind, in the types of the store."""
+"""Builds one imported load: its record and its requests, results and checks, in the types of the store."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from analysis.reasons import Reason, write_reasons
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.metrics import UNITS, sample_sd
 from collectors.imports.results.values import number, why_no_number
@@ -77,7 +78,7 @@ class LoadBuilder:
         n: int | None = None,
         population_sd: Any = None,
         sd: float | None = None,
-        reason: str | None = None,
+        reasons: Iterable[Reason] = (),
         unit: str | None = None,
     ) -> None:
         """Add one number as the file gives it; `factor` brings it into our unit, `population_sd` is one with ddof 0.
@@ -87,15 +88,15 @@ class LoadBuilder:
         value, spread = number(given), number(population_sd)
         if spread is not None:
             sd, why = sample_sd(spread * factor, n)
-            reason = "; ".join(filter(None, (reason, why))) or None
+            reasons = [*reasons, *([why] if why else [])]
         if value is None:
-            reason = why_no_number(given)
+            reasons = [why_no_number(given)]
         self._add(
             Result(
                 self.ticket.run_id, self.load_id, self.ts, mask_text(point.name), metric, statistic,
                 unit or UNITS[metric], self.definition, value=None if value is None else value * factor, n=n, sd=sd,
                 concurrency=point.concurrency, prompt_tokens=point.prompt_tokens, output_tokens=point.output_tokens,
-                depth_tokens=point.depth_tokens, reason=reason,
+                depth_tokens=point.depth_tokens, reason=write_reasons(reasons),
             )
         )  # fmt: skip
 
@@ -130,8 +131,11 @@ class LoadBuilder:
     def check(self, **fields: Any) -> None:
         self._add(Check(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, **mask_json(fields)))
 
-    def accuracy(self, **fields: Any) -> None:
-        self._add(Accuracy(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, **mask_json(fields)))
+    def accuracy(self, *, reason: Reason | None = None, **fields: Any) -> None:
+        why = write_reasons([reason] if reason else [])
+        self._add(
+            Accuracy(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, reason=why, **mask_json(fields))
+        )
 
     def accuracy_item(self, **fields: Any) -> None:
         self._add(AccuracyItem(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, **mask_json(fields)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from analysis.reasons import Code, Reason
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results import benchy_table, five_prompts
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
@@ -15,9 +16,6 @@ from collectors.imports.results.tables import RULE, Table, read_tables
 
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
-RANGE = "stated as a range"
-ABOUT = "about, as stated"
-UNCOUNTED = "no interval: the text does not tell the number of items"
 LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 AT_ONCE = re.compile(r"c=(\d{1,6})|(\d{1,6}) concurrent", re.IGNORECASE)
@@ -121,14 +119,14 @@ def _add_stated(
     load: LoadBuilder, point: Point, told: Stated, metric: str, factor: float, unit: str | None, statistic: str
 ) -> None:
     """A number, or the two ends of a range."""
-    about = [ABOUT] if told.is_about else []
+    about = [Reason(Code.STATED_AS_ABOUT)] if told.is_about else []
     if told.spread is not None:
-        about.append(f"no sd: ± {told.spread:g}, of how many values is not told")
+        about.append(Reason(Code.SPREAD_COUNT_NOT_TOLD, values={"spread": f"{told.spread:g}"}))
     ends = {"mean" if told.spread is not None else statistic: told.low}
     if told.high is not None:
-        ends, about = {"min": told.low, "max": told.high}, [RANGE, *about]
+        ends, about = {"min": told.low, "max": told.high}, [Reason(Code.STATED_AS_RANGE), *about]
     for which, value in ends.items():
-        load.result(point, metric, which, round(value * factor, 9), unit=unit, reason="; ".join(about) or None)
+        load.result(point, metric, which, round(value * factor, 9), unit=unit, reasons=about)
 
 
 def _add_share(load: LoadBuilder, told: Stated, label: str, head: str) -> None:
@@ -136,7 +134,7 @@ def _add_share(load: LoadBuilder, told: Stated, label: str, head: str) -> None:
     share = round(told.low / 100, 9) if told.low <= 100 else None
     load.accuracy(
         task=f"{task}: {subject}"[:LONGEST_NAME], filter="none", metric="accuracy", value=share,
-        reason="more than 100 %" if share is None else UNCOUNTED,
+        reason=Reason(Code.SHARE_ABOVE_ONE if share is None else Code.ITEM_COUNT_NOT_TOLD),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What other tools say of a request that failed, in our kinds."""
+"""Maps other tools' error messages of failed requests to our error kinds."""
 
 from __future__ import annotations
 

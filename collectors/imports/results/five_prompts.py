@@ -73,7 +73,7 @@ def _add_alone(load: LoadBuilder, lines: Iterable[Line]) -> None:
         point = Point(f"class {title}", 1, None, same[0].tokens if len({one.tokens for one in same}) == 1 else None)
         rates = [one.tps for one in same]
         sd, why = sample_sd(pstdev(rates), len(rates))
-        load.result(point, "e2e_tps", "mean", fmean(rates), n=len(rates), sd=sd, reason=why)
+        load.result(point, "e2e_tps", "mean", fmean(rates), n=len(rates), sd=sd, reasons=[why] if why else [])
 
 
 def _add_together(
@@ -85,7 +85,7 @@ def _add_together(
     if lines:
         rates = [one.tps for one in lines]
         sd, why = sample_sd(pstdev(rates), len(rates))
-        load.result(point, "e2e_tps", "mean", fmean(rates), n=len(rates), sd=sd, reason=why)
+        load.result(point, "e2e_tps", "mean", fmean(rates), n=len(rates), sd=sd, reasons=[why] if why else [])
     if total:
         load.result(point, "duration_s", "total", float(total["seconds"]))
         load.result(point, "completion_tokens", "total", int(total["tokens"]))

@@ -1,4 +1,4 @@
-"""The folder in which a tool left its files: those that belong together are one load."""
+"""Reads a tool's output folder: files that belong together become one load."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from analysis.reasons import Code, Reason
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
 from collectors.imports.results.errors import error_kind
@@ -20,8 +21,7 @@ from collectors.imports.results.source import Source
 from collectors.imports.results.values import after, count, dict_of, digest, list_of, moment, number, scaled, text
 
 TOOL = "guidellm"
-WEIGHTED = "no sd: the tool weighs requests by their tokens"
-OVER_TIME = "no sd: it is of the rate over time"
+WEIGHTED, OVER_TIME = Code.SD_IS_WEIGHTED, Code.SD_IS_OVER_TIME
 
 
 class Kind(NamedTuple):
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
 
     metric: str
     factor: float = 1.0
-    no_sd: str | None = None  # why its deviation is none of single values
+    no_sd: Code | None = None  # why its deviation is none of single values
 
 
 DISTRIBUTIONS: Mapping[str, Kind] = {
@@ -129,7 +129,7 @@ def _add_benchmark(
 def _add_distribution(load: LoadBuilder, point: Point, name: str, told: Mapping[str, Any], n: int | None) -> None:
     kind = DISTRIBUTIONS[name]
     n = None if kind.no_sd else n
-    spread = {"reason": kind.no_sd} if kind.no_sd else {"population_sd": told.get("std_dev")}
+    spread = {"reasons": [Reason(kind.no_sd)]} if kind.no_sd else {"population_sd": told.get("std_dev")}
     names = {"mean": "mean", "median": "median", "min": "min", "max": "max", **KEPT}
     load.results(point, kind.metric, told, names, factor=kind.factor, n=n, **spread)
 

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from analysis.accuracy import wilson
+from analysis.reasons import Code, Reason
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.source import Source
@@ -16,8 +17,7 @@ from domain import JsonValue
 TOOL = "lm-eval"
 ITEM = '"doc_id"'
 NO_ANSWER = "[invalid]"
-SHARES = "no interval: items have shares of a point"
-UNCOUNTED = "no interval: the file does not tell how many items were right"
+SHARES, UNCOUNTED = Reason(Code.ITEMS_HAVE_SHARES), Reason(Code.RIGHT_ITEMS_NOT_TOLD)
 PROTOCOL = ("output_type", "num_fewshot", "generation_kwargs", "filter_list", "metric_list", "repeats", "doc_to_text")
 ASKED = ("chat_template_sha", "system_instruction_sha", "fewshot_as_multiturn", "model_source")
 
@@ -109,7 +109,7 @@ def protocol_of(told: Mapping[str, Any], task: str) -> dict[str, JsonValue]:
 def _of_share(value: float | None, n: int | None) -> dict[str, Any]:
     """An accuracy known by its share: the right ones are counted where the share is of whole items."""
     if value is None or value > 1:
-        return {"n": n, "value": None, "reason": "the file gives no share between 0 and 1"}
+        return {"n": n, "value": None, "reason": Reason(Code.NO_SHARE_TOLD)}
     right = None if not n else value * n
     if n and right is not None and abs(right - round(right)) < 1e-6 * n:
         low, high = wilson(round(right), n)

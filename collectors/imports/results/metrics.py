@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import sqrt
 
+from analysis.reasons import Code, Reason
+
 UNITS: Mapping[str, str] = {
     "output_tps": "tok/s",  # output tokens of all requests, over the time of the load
     "peak_output_tps": "tok/s",
@@ -47,12 +49,12 @@ UNITS: Mapping[str, str] = {
 }
 
 
-def sample_sd(population_sd: float | None, n: int | None) -> tuple[float | None, str | None]:
+def sample_sd(population_sd: float | None, n: int | None) -> tuple[float | None, Reason | None]:
     """The standard deviation with ddof 1 of one that was divided by n, or why it cannot be made."""
     if population_sd is None:
         return None, None
     if n is None:
-        return None, "no sd: the tool divides by n, and the file does not tell n"
+        return None, Reason(Code.SD_COUNT_NOT_TOLD)
     if n < 2:
-        return None, "no sd: one value has none"
+        return None, Reason(Code.SD_OF_ONE_VALUE)
     return population_sd * sqrt(n / (n - 1)), None

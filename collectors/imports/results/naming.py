@@ -1,4 +1,4 @@
-"""Which of our metrics people mean by their words, and the statistic: 'Peak TG' is the most of output tok/s."""
+"""Maps people's names to our metrics and statistics: 'Peak TG' is the maximum of output tok/s."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who reads which file: a reader knows its own by their beginning, and gives their loads or refuses with a sentence."""
+"""The readers by file type: each recognises its files by their first bytes, and returns their loads or refuses them."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from analysis.reasons import Code, Reason
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
 from collectors.imports.results.errors import error_kind
 from collectors.imports.results.source import Source
@@ -35,7 +36,6 @@ TOTALS = {
     "accept_length": ("acceptance_length", "mean"),
     "spec_decode_acceptance_length": ("acceptance_length", "mean"),
 }
-PEAK = "of pieces of answers in its best second, not tokens: with speculation too low"
 LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts",
          "errors", "server_info"}  # fmt: skip
 
@@ -79,7 +79,8 @@ def _read_one(source: Source, line: int, told: Mapping[str, Any], ticket: Ticket
     point = _point(told, at_once)
     for name, (metric, statistic) in TOTALS.items():
         if told.get(name) is not None:
-            load.result(point, metric, statistic, told[name], reason=PEAK if metric == "peak_output_tps" else None)
+            about = [Reason(Code.COUNTS_PIECES)] if metric == "peak_output_tps" else []
+            load.result(point, metric, statistic, told[name], reasons=about)
     _add_latencies(load, point, told)
     _add_requests(load, told, at_once)
     return load

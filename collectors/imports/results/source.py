@@ -1,4 +1,4 @@
-"""A result file as it lies there, read within bounds: its bytes, its hash, its lines, its JSON."""
+"""A result file, read within limits: its bytes, its hash, its lines, its JSON."""
 
 from __future__ import annotations
 

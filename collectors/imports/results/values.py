@@ -1,4 +1,4 @@
-"""What a foreign file holds, taken for what it should be or not at all."""
+"""Checked conversions of values from foreign files: a value of the expected kind, or None."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from analysis.reasons import Code, Reason
 from collectors.plausible import MOST
 from domain import JsonValue
+from redaction import mask_text
 
 LONGEST_TEXT = 2_000
 MOST_US = 2**31 - 1
@@ -29,13 +31,13 @@ def number(value: Any) -> float | None:
     return told if math.isfinite(told) and 0 <= told <= MOST else None
 
 
-def why_no_number(value: Any) -> str:
-    """Why `number` gives None, in words."""
+def why_no_number(value: Any) -> Reason:
+    """Why `number` gives None."""
     if value is None:
-        return "the file says null"
+        return Reason(Code.FILE_SAYS_NULL)
     if isinstance(value, float | int) and not isinstance(value, bool):
-        return "the file gives a number that cannot be"
-    return f"the file says {str(value)[:40]!r}, which is no number"
+        return Reason(Code.IMPOSSIBLE_NUMBER)
+    return Reason(Code.NOT_A_NUMBER, values={"text": mask_text(str(value)[:LONGEST_TEXT])[:40]})
 
 
 def count(value: Any) -> int | None:

@@ -6,9 +6,11 @@ WITH spoken AS (
     UNION ALL SELECT 4, run_id, 'client', 'client.requests' FROM requests_of($run_ids)
 ), meanings AS (
     SELECT definition,
-        map_from_entries(list((metric, coalesce(formula, 'unknown: ' || null_reason)))) AS meaning
+        map_from_entries(list((metric, formula)) FILTER (formula IS NOT NULL)) AS meaning,
+        map_from_entries(list((metric, null_reason)) FILTER (formula IS NULL)) AS unknown
     FROM metric_definitions GROUP BY definition
 )
-SELECT run_id, source, s.definition, count(*) AS samples, any_value(meaning) AS meaning
+SELECT run_id, source, s.definition, count(*) AS samples, any_value(meaning) AS meaning,
+    any_value(unknown) AS unknown
 FROM spoken s LEFT JOIN meanings USING (definition)
 GROUP BY place, run_id, source, s.definition ORDER BY place, s.definition

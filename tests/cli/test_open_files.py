@@ -1,0 +1,15 @@
+"""Pitwall may open as many files as the machine allows, from a shell with the usual soft limit of 1,024."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+RAISED = "import resource; from machine.open_files import *; print(AT_START, raise_open_file_limit(), end=' ')\n"
+NOW = "print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
+
+
+def test_the_soft_limit_is_lifted_to_the_hard_one() -> None:
+    command = ["prlimit", "--nofile=200:400", sys.executable, "-c", RAISED + NOW]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["200", "400", "400", "400"]
