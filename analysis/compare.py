@@ -17,7 +17,9 @@ from analysis.guard import Pair, Row, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.reasons import Code, Reason
 from analysis.replicates import Part, Ratio, Replicate, factor_ratios, parts_of, replicate
-from analysis.verdict import MARGIN, Earlier, Judgement, judge
+from analysis.verdict import MARGIN, Answer, Earlier, Judgement, judge
+
+TOLD_APART = (Answer.BETTER, Answer.WORSE, Answer.DIFFERENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def _compare(
     judgement = judge(
         *values, higher_is_better=terms.higher_is_better, margin=margin, comparisons=comparisons, earlier=earlier
     )
-    pair = Pair(baseline, other, objective, keys, judgement.ratio, declared)
+    pair = Pair(baseline, other, objective, keys, judgement.ratio, declared, judgement.answer in TOLD_APART)
     return Comparison(
         pair,
         (sides[0], sides[1]),

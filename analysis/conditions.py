@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 # NVML's clocks event reasons, the bits of `throttle_bits`.
@@ -23,6 +25,7 @@ HIGH: Mapping[str, float] = {"starvation_ratio": 0.25, "throttled_ratio": 0.02, 
 UNLIKE_RAN = (
     1.25  # times: of the time that its threads wanted a CPU, the share they had one; near 1 waits differ little
 )
+EXPLAINED = 0.5  # of a difference, on the log scale: from which share on it may be the waits'
 CLOCKS = ("sm_clock_mhz_median", "memory_clock_mhz_median")
 UNLIKE_CLOCK = 0.03  # of two runs' median clocks, as a share of the higher one
 FOREIGN_MEMORY_BYTES = 1 << 30  # CUDA's context alone takes half of it
@@ -101,6 +104,14 @@ def starvation(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
         return unknown
     high = tuple(name for name, most in HIGH.items() if max(_known(a, b, name), default=0.0) > most)
     return _standing("warns" if high else "same", high or tuple(HIGH), a, b)
+
+
+def waits_may_explain(slower: Sequence[Conditions], faster: Sequence[Conditions], times: float) -> bool:
+    """Whether the slower arm had a CPU so much less than the faster that half of `times`, or more, may be that."""
+    ran = [[1.0 - one.starvation_ratio for one in arm if one.starvation_ratio is not None] for arm in (slower, faster)]
+    if not all(ran) or not _others_worked(slower, faster):
+        return False
+    return fmean(ran[1]) >= fmean(ran[0]) * math.pow(times, EXPLAINED)
 
 
 def clocks(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:

@@ -1,0 +1,65 @@
+"""A difference that may be made of waiting for a CPU is not claimed; where nothing is claimed nothing is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.conditions import Conditions, waits_may_explain
+from analysis.facts import RunFacts
+from analysis.guard import CHECKS, RowCode, Standing
+from tests.comparison.hand_made import load, pair_of, run, streams
+from web.compare.guard_words import row_words
+
+WORDS = (
+    "0 % and 10 % of the time that its threads wanted a CPU they waited for one; "
+    "the slower arm waited longer, which may be half of the difference or more"
+)
+
+
+def waited(*shares: float | None, others: float | None = 1.0) -> list[Conditions]:
+    return [Conditions("r", starvation_ratio=share, other_cores=others) for share in shares]
+
+
+def start(share: float | None, others: float | None = 1.0) -> RunFacts:
+    return replace(run("r", load(streams(1))), conditions=tuple(waited(share, others=others)))
+
+
+def found(a: RunFacts, b: RunFacts, ratio: float | None, objective: str = "decode_tps", is_claimed: bool = True) -> Any:
+    return CHECKS[RowCode.STARVATION](pair_of([a], [b], objective, ratio=ratio, is_claimed=is_claimed))
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"), [(1.05, True), (1 / 0.9, True), (1 / 0.9**2 - 1e-9, True), (1 / 0.9**2 + 1e-9, False)]
+)
+def test_from_half_of_a_difference_on_waits_may_be_it(times: float, expected: bool) -> None:
+    assert waits_may_explain(waited(0.1), waited(0.0), times) is expected
+
+
+def test_the_mean_of_an_arms_starts_counts_and_what_is_not_known_is_left_out() -> None:
+    assert waits_may_explain(waited(0.0, None, 0.2), waited(0.0, 0.0), 1.2)
+    assert not waits_may_explain(waited(0.0, None, 0.2), waited(0.0, 0.2), 1.2)
+    assert not waits_may_explain(waited(None), waited(0.0), 1.01)
+    assert not waits_may_explain(waited(0.1), waited(None), 1.01)
+    assert waits_may_explain(waited(1.0), waited(0.0), 9.0), "a server that never had one"
+
+
+def test_threads_of_one_server_that_wait_for_each_other_explain_nothing() -> None:
+    assert not waits_may_explain(waited(0.1, others=0.3), waited(0.0, others=0.3), 1.05)
+    assert waits_may_explain(waited(0.1, others=None), waited(0.0, others=0.3), 1.05), "others perhaps worked"
+
+
+def test_a_claim_that_may_be_waits_is_refused_and_nothing_else_is() -> None:
+    calm, held = start(0.0), start(0.1)
+    refused = found(calm, held, 0.95)
+    assert refused.standing is Standing.MATTERS and row_words(refused, {}) == WORDS
+    assert found(held, calm, 1.05).standing is Standing.MATTERS
+    assert found(calm, held, 1.05, "ttft_ms@1").standing is Standing.MATTERS, "a longer time is a slower arm"
+    assert found(calm, held, 1.05).standing is Standing.SAME, "the faster arm waited"
+    assert found(calm, held, 0.5).standing is Standing.SAME, "far more than waits could make"
+    assert found(calm, held, 0.95, is_claimed=False).standing is Standing.SAME
+    assert found(calm, held, None).standing is Standing.SAME
+    assert found(calm, held, 1.05, "startup_s").standing is Standing.SAME, "it waited under its load"
+    assert found(start(0.0), start(0.3), 0.95).values.get("may_explain") is None, "unlike by themselves"
