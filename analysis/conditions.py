@@ -121,14 +121,27 @@ def clocks(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
     """
     if any(_known(a, b, "hardware_throttled")):
         return _standing("matters", ("hardware_throttled", "throttle_bits"), a, b)
-    unlike = [name for name in CLOCKS if _spread(a, b, name) > UNLIKE_CLOCK * max(_known(a, b, name), default=0.0)]
-    if unlike:
+    unlike = [name for name in CLOCKS if _is_unlike(name, a, b)]
+    if unlike and not (unlike == [CLOCKS[0]] and _draws_more(a, b)):
         return _standing("matters", tuple(unlike), a, b)
     if unknown := _unknown(("hardware_throttled", CLOCKS[0]), a, b):
         return unknown
     if any(_known(a, b, "power_capped")):
         return _standing("warns", ("power_capped", *CLOCKS), a, b)
     return _standing("same", CLOCKS, a, b)
+
+
+def _draws_more(a: Sequence[Conditions], b: Sequence[Conditions]) -> bool:
+    """Whether one arm's cores are slower by its own doing: on the same GPUs each of its runs met the limit of all."""
+    gpus = {(one.gpu_uuids, one.power_limits_w or ()) for one in chain(a, b)}
+    if len(gpus) != 1 or not all(next(iter(gpus))) or any(_is_unlike(CLOCKS[0], arm, ()) for arm in (a, b)):
+        return False
+    slower = min((a, b), key=lambda arm: min(_known(arm, (), CLOCKS[0]), default=math.inf))
+    return all(one.power_capped for one in slower)
+
+
+def _is_unlike(clock: str, a: Sequence[Conditions], b: Sequence[Conditions]) -> bool:
+    return _spread(a, b, clock) > UNLIKE_CLOCK * max(_known(a, b, clock), default=0.0)
 
 
 def foreign_gpu_load(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
