@@ -7,7 +7,7 @@ the guard's rows decide whether the answer counts.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from analysis.arms import Arm
 from analysis.evidence.loads import LoadRecord, RequestKey, common_keys, key_of
@@ -62,6 +62,23 @@ def compare_arms(
     baseline, *others = arms
     chosen = objective or propose(arms)
     return [_compare(baseline, other, chosen, frozenset(declared), margin, len(others), earlier) for other in others]
+
+
+def pair_of(
+    arms: tuple[Arm, Arm],
+    objective: Objective,
+    values: tuple[Sequence[float], Sequence[float]] = ((), ()),
+    margin: float = MARGIN,
+    declared: Collection[RowCode] = (),
+) -> Pair:
+    """Two arms as the guard looks at them, with what these values of their starts would tell."""
+    pair = Pair(
+        *arms, objective, common_keys([load for arm in arms for load in loads_of(arm)]), None, frozenset(declared)
+    )
+    if not all(values) or min(min(side) for side in values) <= 0:
+        return pair
+    told = judge(*values, higher_is_better=objective.terms.higher_is_better, margin=margin)
+    return replace(pair, ratio=told.ratio, is_claimed=told.answer in TOLD_APART)
 
 
 def propose(arms: Sequence[Arm]) -> Objective:
