@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from analysis.compare import pair_of as pair_by
 from analysis.conditions import Conditions, waits_may_explain
+from analysis.evidence.objectives import Kind, Objective
 from analysis.facts import RunFacts
 from analysis.guard import CHECKS, RowCode, Standing
-from tests.comparison.hand_made import load, pair_of, run, streams
+from tests.comparison.hand_made import arm, load, pair_of, run, streams
 from web.compare.guard_words import row_words
 
 WORDS = (
@@ -63,3 +65,12 @@ def test_a_claim_that_may_be_waits_is_refused_and_nothing_else_is() -> None:
     assert found(calm, held, None).standing is Standing.SAME
     assert found(calm, held, 1.05, "startup_s").standing is Standing.SAME, "it waited under its load"
     assert found(start(0.0), start(0.3), 0.95).values.get("may_explain") is None, "unlike by themselves"
+
+
+def test_two_arms_with_the_values_of_their_starts() -> None:
+    sides = (arm(start(0.0)), arm(start(0.1)))
+    told = pair_by(sides, Objective(Kind.DECODE_TPS), ([100.0, 101.0, 100.5], [95.0, 95.5, 96.0]), 0.02)
+    assert told.is_claimed and told.ratio == pytest.approx(0.9502, abs=1e-3)
+    assert not pair_by(sides, Objective(Kind.DECODE_TPS), ([100.0, 101.0], [95.0, 105.5])).is_claimed
+    for values in (([], [1.0]), ([1.0, 0.0], [1.0, 2.0])):
+        assert pair_by(sides, Objective(Kind.DECODE_TPS), values).ratio is None, values
