@@ -72,5 +72,12 @@ def test_two_arms_with_the_values_of_their_starts() -> None:
     told = pair_by(sides, Objective(Kind.DECODE_TPS), ([100.0, 101.0, 100.5], [95.0, 95.5, 96.0]), 0.02)
     assert told.is_claimed and told.ratio == pytest.approx(0.9502, abs=1e-3)
     assert not pair_by(sides, Objective(Kind.DECODE_TPS), ([100.0, 101.0], [95.0, 105.5])).is_claimed
+    assert told.arms == sides and len(told.keys) == 1 and not told.declared
+    assert not told.is_other_faster
+    close = ([100.0, 100.1, 100.2], [97.0, 97.1, 97.2])
+    assert pair_by(sides, Objective(Kind.DECODE_TPS), close, 0.02).is_claimed
+    assert not pair_by(sides, Objective(Kind.DECODE_TPS), close, 0.10).is_claimed, "the same within this margin"
+    declared = pair_by(sides, Objective(Kind.DECODE_TPS), close, 0.02, [RowCode.MODEL])
+    assert declared.declared == frozenset({RowCode.MODEL})
     for values in (([], [1.0]), ([1.0, 0.0], [1.0, 2.0])):
         assert pair_by(sides, Objective(Kind.DECODE_TPS), values).ratio is None, values
