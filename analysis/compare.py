@@ -7,7 +7,7 @@ the guard's rows decide whether the answer counts.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from analysis.arms import Arm
 from analysis.evidence.loads import LoadRecord, RequestKey, common_keys, key_of
@@ -17,7 +17,9 @@ from analysis.guard import Pair, Row, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.reasons import Code, Reason
 from analysis.replicates import Part, Ratio, Replicate, factor_ratios, parts_of, replicate
-from analysis.verdict import MARGIN, Earlier, Judgement, judge
+from analysis.verdict import MARGIN, Answer, Earlier, Judgement, judge
+
+TOLD_APART = (Answer.BETTER, Answer.WORSE, Answer.DIFFERENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,23 @@ def compare_arms(
     return [_compare(baseline, other, chosen, frozenset(declared), margin, len(others), earlier) for other in others]
 
 
+def pair_of(
+    arms: tuple[Arm, Arm],
+    objective: Objective,
+    values: tuple[Sequence[float], Sequence[float]] = ((), ()),
+    margin: float = MARGIN,
+    declared: Collection[RowCode] = (),
+) -> Pair:
+    """Two arms as the guard looks at them, with what these values of their starts would tell."""
+    pair = Pair(
+        *arms, objective, common_keys([load for arm in arms for load in loads_of(arm)]), None, frozenset(declared)
+    )
+    if not all(values) or min(min(side) for side in values) <= 0:
+        return pair
+    told = judge(*values, higher_is_better=objective.terms.higher_is_better, margin=margin)
+    return replace(pair, ratio=told.ratio, is_claimed=told.answer in TOLD_APART)
+
+
 def propose(arms: Sequence[Arm]) -> Objective:
     """What the workload of these arms is for; of imported logs, their own windows."""
     loads = [load for arm in arms for load in loads_of(arm) if load.measured]
@@ -96,7 +115,7 @@ def _compare(
     judgement = judge(
         *values, higher_is_better=terms.higher_is_better, margin=margin, comparisons=comparisons, earlier=earlier
     )
-    pair = Pair(baseline, other, objective, keys, judgement.ratio, declared)
+    pair = Pair(baseline, other, objective, keys, judgement.ratio, declared, judgement.answer in TOLD_APART)
     return Comparison(
         pair,
         (sides[0], sides[1]),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 # NVML's clocks event reasons, the bits of `throttle_bits`.
@@ -23,6 +25,7 @@ HIGH: Mapping[str, float] = {"starvation_ratio": 0.25, "throttled_ratio": 0.02, 
 UNLIKE_RAN = (
     1.25  # times: of the time that its threads wanted a CPU, the share they had one; near 1 waits differ little
 )
+EXPLAINED = 0.5  # of a difference, on the log scale: from which share on it may be the waits'
 CLOCKS = ("sm_clock_mhz_median", "memory_clock_mhz_median")
 UNLIKE_CLOCK = 0.03  # of two runs' median clocks, as a share of the higher one
 FOREIGN_MEMORY_BYTES = 1 << 30  # CUDA's context alone takes half of it
@@ -103,6 +106,14 @@ def starvation(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
     return _standing("warns" if high else "same", high or tuple(HIGH), a, b)
 
 
+def waits_may_explain(slower: Sequence[Conditions], faster: Sequence[Conditions], times: float) -> bool:
+    """Whether the slower arm had a CPU so much less than the faster that half of `times`, or more, may be that."""
+    ran = [[1.0 - one.starvation_ratio for one in arm if one.starvation_ratio is not None] for arm in (slower, faster)]
+    if not all(ran) or not _others_worked(slower, faster):
+        return False
+    return fmean(ran[1]) >= fmean(ran[0]) * math.pow(times, EXPLAINED)
+
+
 def clocks(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
     """Whether the GPUs ran as fast as they can, and alike; on machines without a GPU it is unknown.
 
@@ -110,14 +121,27 @@ def clocks(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
     """
     if any(_known(a, b, "hardware_throttled")):
         return _standing("matters", ("hardware_throttled", "throttle_bits"), a, b)
-    unlike = [name for name in CLOCKS if _spread(a, b, name) > UNLIKE_CLOCK * max(_known(a, b, name), default=0.0)]
-    if unlike:
+    unlike = [name for name in CLOCKS if _is_unlike(name, a, b)]
+    if unlike and not (unlike == [CLOCKS[0]] and _draws_more(a, b)):
         return _standing("matters", tuple(unlike), a, b)
     if unknown := _unknown(("hardware_throttled", CLOCKS[0]), a, b):
         return unknown
     if any(_known(a, b, "power_capped")):
         return _standing("warns", ("power_capped", *CLOCKS), a, b)
     return _standing("same", CLOCKS, a, b)
+
+
+def _draws_more(a: Sequence[Conditions], b: Sequence[Conditions]) -> bool:
+    """Whether one arm's cores are slower by its own doing: on the same GPUs each of its runs met the limit of all."""
+    gpus = {(one.gpu_uuids, one.power_limits_w or ()) for one in chain(a, b)}
+    if len(gpus) != 1 or not all(next(iter(gpus))) or any(_is_unlike(CLOCKS[0], arm, ()) for arm in (a, b)):
+        return False
+    slower = min((a, b), key=lambda arm: min(_known(arm, (), CLOCKS[0]), default=math.inf))
+    return all(one.power_capped for one in slower)
+
+
+def _is_unlike(clock: str, a: Sequence[Conditions], b: Sequence[Conditions]) -> bool:
+    return _spread(a, b, clock) > UNLIKE_CLOCK * max(_known(a, b, clock), default=0.0)
 
 
 def foreign_gpu_load(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:

@@ -9,7 +9,6 @@ from analysis.decide.frontier import Point, points_of
 from analysis.decide.rank import Candidate, Ranking, rank
 from analysis.decide.viewpoints import View, Viewpoint
 from analysis.evidence.objectives import Kind, Objective
-from analysis.guard import Row
 from reports.viewpoints import Known, candidate_of, refusals_of
 
 USER = View("Speed of a user", "tok/s", True, "1000 over the median time per output token of the same requests")
@@ -40,9 +39,7 @@ def _at(known: Known, concurrency: int) -> list[Point]:
 
 
 def _ranked(known: Known, view: View, candidates: Sequence[Candidate], objective: Objective) -> Ranking:
-    def refused(first: str, second: str) -> Sequence[Row]:
-        return refusals_of(known, first, second, objective)
-
+    refused = refusals_of(known, view, candidates, objective)
     return rank(Viewpoint.COMPARED, view, candidates, refused, known.report.margin)
 
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from analysis.arms import Arm
-from analysis.compare import propose
-from analysis.evidence.loads import common_keys
+from analysis.compare import pair_of, propose
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, parse_objective
 from analysis.facts import RunFacts
-from analysis.guard import Pair, Row, guard, refusals
+from analysis.guard import Row, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.knee import FINENESS
 from analysis.replicates import replicate
@@ -67,7 +66,7 @@ def standing_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> StudyStan
     arms = {name: Arm(name, tuple(found[name])) for name in by_arm if name in found}
     objective, values = _values(store, plan, arms)
     causes = {name: cause for name, its in by_arm.items() if (cause := _cause(its, values.get(name, ())))}
-    refused = _refused(arms, objective) if isinstance(objective, Objective) else {}
+    refused = _refused(arms, objective, values, plan.margin) if isinstance(objective, Objective) else {}
     higher = not isinstance(objective, Objective) or objective.terms.higher_is_better
     logs = {
         name: [math.log(value) if higher else -math.log(value) for value in values.get(name, ())] for name in by_arm
@@ -113,11 +112,13 @@ def _cause(runs: Sequence[Run], values: Sequence[float]) -> str | None:
     return "its load gave no value of the objective" if silent >= MOST_FAILURES else None
 
 
-def _refused(arms: Mapping[str, Arm], objective: Objective) -> dict[tuple[str, str], tuple[Row, ...]]:
+def _refused(
+    arms: Mapping[str, Arm], objective: Objective, values: Mapping[str, Sequence[float]], margin: float
+) -> dict[tuple[str, str], tuple[Row, ...]]:
     """The pairs of arms that the guard does not let be ranked."""
     found: dict[tuple[str, str], tuple[Row, ...]] = {}
     for (name, one), (other_name, other) in combinations(arms.items(), 2):
-        pair = Pair(one, other, objective, common_keys([*loads_of(one), *loads_of(other)]))
+        pair = pair_of((one, other), objective, (values.get(name, ()), values.get(other_name, ())), margin)
         if rows := refusals(guard(pair)):
             found[name, other_name] = tuple(rows)
     return found

@@ -10,13 +10,13 @@ from statistics import stdev
 
 from analysis.accuracy import Interval
 from analysis.arms import Arm
-from analysis.decide.rank import Candidate, Ranking, rank
-from analysis.decide.viewpoints import ALL_ROWS, VIEWS, View, Viewpoint
-from analysis.evidence.loads import common_keys
+from analysis.compare import pair_of
+from analysis.decide.rank import Candidate, Ranking, Refusals, rank
+from analysis.decide.viewpoints import ALL_ROWS, VIEWS, Evidence, View, Viewpoint
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective
 from analysis.facts import RunFacts
-from analysis.guard import Pair, Row, RowCode, guard, refusals
+from analysis.guard import Row, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.reasons import Code, Reason
 from analysis.replicates import replicate
@@ -74,17 +74,29 @@ def _ranking(known: Known, viewpoint: Viewpoint) -> Ranking:
     view = _view(known, viewpoint, objective)
     candidates = [candidate_of(known, viewpoint, arm, objective) for arm in known.arms]
 
-    def refused(first: str, second: str) -> Sequence[Row]:
-        return refusals_of(known, first, second, objective)
-
-    return rank(viewpoint, view, candidates, refused, known.report.margin)
+    return rank(viewpoint, view, candidates, refusals_of(known, view, candidates, objective), known.report.margin)
 
 
-def refusals_of(known: Known, first: str, second: str, objective: Objective) -> list[Row]:
-    """The rows of the guard that forbid ranking the second arm against the first, by their ids."""
-    one, other = (next(arm for arm in known.arms if arm.id == arm_id) for arm_id in (first, second))
-    keys = common_keys([*loads_of(one), *loads_of(other)])
-    return refusals(guard(Pair(one, other, objective, keys, declared=known.declared)))
+def refusals_of(known: Known, view: View, candidates: Sequence[Candidate], objective: Objective) -> Refusals:
+    """By the ids of two arms the rows of the guard that forbid ranking the second against the first."""
+    arms = {arm.id: arm for arm in known.arms}
+    values = {one.arm_id: _oriented(one.values, view, objective) for one in candidates}
+
+    def refused(first: str, second: str) -> list[Row]:
+        told = (values[first], values[second])
+        return refusals(
+            guard(pair_of((arms[first], arms[second]), objective, told, known.report.margin, known.declared))
+        )
+
+    return refused
+
+
+def _oriented(values: Sequence[float], view: View, objective: Objective) -> list[float]:
+    """The values of starts so that better is the direction of the objective; none of what is not one of each start."""
+    if view.evidence is not Evidence.STARTS or min(values, default=0) <= 0:
+        return []
+    is_alike = view.higher_is_better == objective.terms.higher_is_better
+    return [value if is_alike else 1 / value for value in values]
 
 
 def _objective(known: Known, viewpoint: Viewpoint) -> Objective:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from analysis import conditions
 from analysis.arms import Arm
 from analysis.conditions import Conditions
+from analysis.evidence.objectives import Kind
 from analysis.facts import RunFacts
 from analysis.guard.configuration import gpu_kinds
 from analysis.guard.gpu_limits import limits
@@ -42,8 +43,20 @@ def _clocks_within(a: Sequence[Conditions], b: Sequence[Conditions]) -> conditio
 
 
 def starvation(pair: Pair) -> Row:
-    """Processors that the server's threads had to wait for."""
-    return _row(RowCode.STARVATION, pair, conditions.starvation)
+    """Processors that the server's threads had to wait for; what such waits may have made is no claim."""
+    row = _row(RowCode.STARVATION, pair, conditions.starvation)
+    if row.standing is Standing.MATTERS or not _may_be_waits(pair):
+        return row
+    waited = {"starvation_ratio": tuple(tuple(one.starvation_ratio for one in _conditions(arm)) for arm in pair.arms)}
+    return Row(RowCode.STARVATION, Standing.MATTERS, {"found": waited, "reasons": (), "may_explain": True})
+
+
+def _may_be_waits(pair: Pair) -> bool:
+    """A server waits under its load: its start-up is not slower by that."""
+    if not pair.is_claimed or not pair.ratio or pair.objective.kind is Kind.STARTUP_S:
+        return False
+    slower, faster = map(_conditions, pair.slower_first)
+    return conditions.waits_may_explain(slower, faster, max(pair.ratio, 1 / pair.ratio))
 
 
 def client(pair: Pair) -> Row:

@@ -76,6 +76,7 @@ class Pair:
     keys: frozenset[RequestKey] = frozenset()  # requests that all their loads share
     ratio: float | None = None
     declared: frozenset[RowCode] = frozenset()
+    is_claimed: bool = False  # by their values alone they are told apart
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
@@ -91,6 +92,10 @@ class Pair:
         if self.ratio is None:
             return None
         return (self.ratio > 1) == self.objective.terms.higher_is_better
+
+    @property
+    def slower_first(self) -> tuple[Arm, Arm]:
+        return (self.baseline, self.other) if self.is_other_faster else (self.other, self.baseline)
 
 
 Check = Callable[[Pair], Row]

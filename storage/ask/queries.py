@@ -49,11 +49,12 @@ class Crosscheck(NamedTuple):
 
 
 class Silence(NamedTuple):
-    """Tokens of a run that are in no interval, for nobody looked meanwhile: their sum is known, their course is not."""
+    """What of a run is in no interval, for nobody looked then: the sum of its tokens is known, not their course."""
 
     tokens: float
     seconds: float
-    of_tokens: float | None  # that the run decoded in all
+    of_tokens: float | None  # that the run decoded in all; None also where an interval is lost
+    lost_intervals: int = 0  # of which not even the sum is known: a restart lies in them, or may
 
 
 class RequestTotals(NamedTuple):

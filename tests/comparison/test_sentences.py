@@ -8,6 +8,8 @@ from analysis.arms import Arm, arm_key
 from analysis.compare import Comparison, compare_arms
 from analysis.evidence.objectives import parse_objective
 from analysis.facts import RunFacts
+from tests.comparison.hand_made import arm as hand_arm
+from tests.comparison.hand_made import faster, load, run, streams
 from tests.comparison.ideal_engine import SERVED
 from web.compare.sentence import detail, sentence
 
@@ -49,3 +51,24 @@ def test_a_value_that_is_missing_is_told_with_its_reason() -> None:
         "C cannot be held against A: Pitwall did not start this server, or it never was ready."
     )
     assert detail(found) is None
+
+
+def test_arms_that_loop_alike_are_ranked_with_their_useful_speed() -> None:
+    """10 and 20 tok/s, of which half is of use."""
+
+    def looping(share: float, times: float, **asked: object) -> Arm:
+        extra = {"first_chunk_tokens": 1, "cached_prompt_tokens": 0, "collapse": {"looped_ratio": share}}
+        return hand_arm(
+            *(run(f"{times}-{n}", load(faster(streams(3, extra=extra, **asked), times + n / 1000))) for n in range(3))
+        )
+
+    alike = answer(looping(0.5, 1.0), looping(0.52, 2.0), "decode_tps")
+    said = sentence(alike, {})
+    assert alike.is_ranked and " is 2.00× as fast as " in said
+    assert said.endswith("50 % and 52 % of the text repeats itself; useful 5.00 and 9.60 tok/s."), said
+    past = answer(
+        looping(0.5, 1.0, sampling={"ignore_eos": True}), looping(0.5, 2.0, sampling={"ignore_eos": True}), "decode_tps"
+    )
+    assert sentence(past, {}).endswith("in text that was asked to go on past the answer's end.")
+    waiting = answer(looping(0.5, 1.0), looping(0.5, 2.0), "ttft_ms@1")
+    assert "useful" not in sentence(waiting, {}) and "repeats itself" in sentence(waiting, {})

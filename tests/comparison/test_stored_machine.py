@@ -74,6 +74,19 @@ def test_throttling_that_a_gpu_told_is_asked(store: Store, bits: int, expected: 
     assert found is expected and is_ranked is (expected is Standing.SAME)
 
 
+@pytest.mark.parametrize(("watts", "expected"), [(350.0, Standing.MATTERS), (700.0, Standing.SAME)])
+def test_a_power_limit_that_one_arm_has_is_seen(store: Store, watts: float, expected: Standing) -> None:
+    """Of one kind of GPU, and although the clocks tell nothing of it."""
+    frozen = {"name": "H100", "uuid": "GPU-0", "power_limit_w": 700.0, "application_clock_mhz": 1980.0}
+    modes = {"mig": False, "ecc": True, "persistence": True}
+    a, b = two_arms(store, provenance=PROVENANCE | {"driver_version": "580.65", "gpus": [frozen | modes]})
+    for run in (*a, *b):
+        mine = watts if run in b else 700.0
+        store.write(Batch(tuple(gpu(run.id, n, power_limit_w=mine) for n in range(SECONDS)))).result()
+    found, is_ranked = standing(store, [*a, *b], RowCode.GPU_LIMITS)
+    assert found is expected and is_ranked is (expected is Standing.SAME)
+
+
 @pytest.mark.parametrize(("waited", "expected"), [(0.8, Standing.MATTERS), (0.01, Standing.SAME)])
 def test_waits_on_a_host_full_of_other_work_are_asked(store: Store, waited: float, expected: Standing) -> None:
     a, b = two_arms(store)

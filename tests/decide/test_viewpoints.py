@@ -10,6 +10,7 @@ import pytest
 
 from analysis.decide.rank import Outcome
 from analysis.decide.viewpoints import Viewpoint
+from analysis.guard import RowCode
 from cli.main import main
 from domain import Run
 from reports.comparison import comparison_of
@@ -51,6 +52,26 @@ def test_an_imported_arm_stands_beside_them_with_its_label(store: Store, runs: l
     headline = next(line for line in lines if line.title.startswith("Output tok/s"))
     assert headline.best == "k 4" and "k 8 (imported): " in headline.beside
     assert all(line.beside for line in lines if line.best == "\u2013"), "what is not known says why"
+
+
+def test_an_arm_that_is_faster_because_it_loops_is_best_from_no_viewpoint_of_speed(
+    store: Store, tmp_path: Path
+) -> None:
+    rng, made = np.random.default_rng(21), []
+    for place, k in enumerate((0, 4)):
+        facts = repeats(IdealEngine(0.02, drafts=k, start_sd=0.005), "five-prompts", 3, rng, token_scale=0.1)
+        for request in (r for one in facts for load in one.loads for r in load.requests if k):
+            request.extra["collapse"] = {"looped_ratio": 0.9}
+        made += [stored(store, one, k, place * 10 + n) for n, one in enumerate(facts)]
+    report = comparison_of(store, runs_of(store, [run.id for run in made]))
+    assert [row.code for row in report.answers[0].refused] == [RowCode.LOOPS]
+    for found in rankings(known_of(store, report, made, tmp_path / "prices.toml")):
+        if found.viewpoint in (Viewpoint.COMPARED, Viewpoint.TYPICAL, Viewpoint.PEAK_P99):
+            assert found.best != report.arms[1].id, found.viewpoint
+        if found.viewpoint is Viewpoint.COMPARED:
+            assert [(arm, [row.code for row in rows]) for arm, rows in found.refused] == [
+                (report.arms[1].id, [RowCode.LOOPS])
+            ]
 
 
 def test_an_arm_under_another_workload_takes_no_value_from_the_others(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,14 @@ from settings import Settings
 from storage.ask import queries
 from storage.store import Store
 from web.compare.comparison import evidence_table
-from web.compare.source_line import silence_cell, source_line, standing_cell, standing_reason, standing_words
+from web.compare.source_line import (
+    silence_cell,
+    silence_words,
+    source_line,
+    standing_cell,
+    standing_reason,
+    standing_words,
+)
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN = Run(id="r1", name="<b>r1</b>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW)
@@ -133,6 +141,28 @@ def test_what_was_counted_while_nobody_looked_is_said(store: Store) -> None:
     assert silence_cell(found).startswith('<abbr title="Nobody looked') and "10,600 of 11,000" in silence_cell(found)
     [report] = report_on(store, [RUN])
     assert "In no interval" in evidence_table([report], [found], {})
+
+
+def test_what_a_restart_took_is_said_on_both_pages(store: Store) -> None:
+    """Nobody can tell how far the counters had come, so there is no sum either."""
+    before, after = counters(5), [replace(one, process_start_s=900.0) for one in counters(7)[5:]]
+    evidence(store, *(replace(one, process_start_s=100.0) for one in before), *after)
+    [found] = evidence_of(store, [RUN])
+    said = "In no interval: what was counted in 1 interval. A restart of the server lies between these looks"
+    assert said in source_line(found) and "Nobody looked" not in source_line(found)
+    assert silence_cell(found).startswith('<abbr title="A restart') and "in 1 interval<" in silence_cell(found)
+    [report] = report_on(store, [RUN])
+    assert "what was counted in 1 interval" in evidence_table([report], [found], {})
+
+
+def test_intervals_lost_are_counted_beside_the_tokens_of_a_silence(store: Store) -> None:
+    silent = counters(3, 108, 109)
+    restarted = [replace(one, process_start_s=float(n)) for n, one in enumerate(counters(116)[110:])]
+    evidence(store, *silent, *restarted, run=RUN.model_copy(update={"kind": "launched"}))
+    [found] = evidence_of(store, [RUN])
+    assert found.silence and silence_words(found.silence).startswith("10,600 tokens, over 1:46; ")
+    assert silence_words(found.silence).endswith("what was counted in 5 intervals")
+    assert "Nobody looked" in source_line(found) and "A restart" in source_line(found)
 
 
 def test_where_somebody_always_looked_nothing_is_said(store: Store) -> None:

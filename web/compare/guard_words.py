@@ -202,6 +202,8 @@ def _measured(values: Values, names: Names) -> str:
         worst = [max((one for one in arm if one is not None), default=None) for arm in arms]
         if any(one is not None for one in worst):
             told.append(f"{pair_words(worst, form)} {unit}")
+    if values.get("may_explain"):
+        told.append("the slower arm waited longer, which may be half of the difference or more")
     return "; ".join(told) or "; ".join(values["reasons"]) or "it was not measured"
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from analysis.compare import Comparison
+from analysis.evidence.factors import geometric_mean
 from analysis.evidence.objectives import Objective
 from analysis.guard import Row, RowCode, Standing
 from analysis.replicates import OF_THE_RUN, Ratio
@@ -43,8 +44,19 @@ def remarks(answer: Comparison, names: Names) -> list[str]:
     ]
     loops = next((row for row in answer.rows if row.code is RowCode.LOOPS), None)
     if loops and loops.standing is Standing.TOLD:
-        said.append(f"Both are told with what repeats itself: {row_words(loops, names)}.")
+        said.append(f"Both are told with what repeats itself: {row_words(loops, names)}{_useful(answer, loops)}.")
     return said
+
+
+def _useful(answer: Comparison, loops: Row) -> str:
+    """What is left of tok/s without the text in loops; of text past an answer's end nothing was asked to be of use."""
+    terms = answer.pair.objective.terms
+    values = [[one.value for one in side if one.value is not None] for side in answer.replicates]
+    if terms.unit != "tok/s" or not all(values) or loops.values["past_the_end"]:
+        return ""
+    left = [geometric_mean(side) * (1 - share) for side, share in zip(values, loops.values["looped"], strict=True)]
+    first, second = (three_digits(one) for one in left)
+    return f"; useful {first} and {second} tok/s"
 
 
 def _better_or_worse(answer: Comparison, judged: Judgement, a: str, b: str) -> str:

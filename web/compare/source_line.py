@@ -18,6 +18,7 @@ IN_NO_INTERVAL = (
     "Nobody looked at the counters meanwhile, or two looks contradict each other: the sum of these tokens is known, "
     "their speed at any moment is not."
 )
+LOST = "A restart of the server lies between these looks, or may: what was counted meanwhile is lost."
 
 
 def standing_words(evidence: Evidence) -> str:
@@ -67,10 +68,17 @@ def _titles(rows: Sequence[queries.SourceRow]) -> str:
 
 
 def silence_words(silence: queries.Silence) -> str:
-    """'5,250 of 10,500 tokens, over 105 s'."""
-    tokens = f"{silence.tokens:,.0f}"
+    """'5,250 of 10,500 tokens, over 105 s; what was counted in 1 interval'."""
     of = "" if silence.of_tokens is None else f" of {silence.of_tokens:,.0f}"
-    return f"{tokens}{of} tokens, over {duration(silence.seconds)}"
+    told = [f"{silence.tokens:,.0f}{of} tokens, over {duration(silence.seconds)}"] if silence.tokens else []
+    if lost := silence.lost_intervals:
+        told.append(f"what was counted in {lost} interval{'s' if lost > 1 else ''}")
+    return "; ".join(told)
+
+
+def silence_reason(silence: queries.Silence) -> str:
+    """Why it is in none, and what is known of it."""
+    return " ".join([IN_NO_INTERVAL] * bool(silence.tokens) + [LOST] * bool(silence.lost_intervals))
 
 
 def silence_cell(evidence: Evidence) -> str:
@@ -79,7 +87,7 @@ def silence_cell(evidence: Evidence) -> str:
         return markup.number(DASH, why="no counters were read of it")
     if evidence.silence is None:
         return "nothing"
-    return markup.hint(silence_words(evidence.silence), IN_NO_INTERVAL)
+    return markup.hint(silence_words(evidence.silence), silence_reason(evidence.silence))
 
 
 def source_line(evidence: Evidence) -> str:
@@ -88,9 +96,10 @@ def source_line(evidence: Evidence) -> str:
     said, reason = standing_words(evidence), standing_reason(evidence)
     words = said[:1].upper() + said[1:] + (f": {reason}." if reason else ".")
     sources = f"Sources: {named}. " if named else ""
-    silence = f" In no interval: {silence_words(evidence.silence)}. {IN_NO_INTERVAL}" if evidence.silence else ""
+    silence = evidence.silence
+    missing = f" In no interval: {silence_words(silence)}. {silence_reason(silence)}" if silence else ""
     agree = f'<span class="{_tone(evidence)}">{markup.text(words)}</span>'
-    return f'<p class="pw-muted">{sources}{agree}{markup.text(silence)}</p>'
+    return f'<p class="pw-muted">{sources}{agree}{markup.text(missing)}</p>'
 
 
 def standing_cell(evidence: Evidence) -> str:
