@@ -15,7 +15,7 @@
     │   ├── StoreInUseError      storage/database.py      another Pitwall owns it
     │   └── ArchiveError         storage/transfer         a bundle or a backup that cannot be used
     ├── SqlRefusedError          storage/sandbox          a user's statement that is not answered
-    ├── BadStreamError           workloads/reading.py     a server's answer that is not a stream of tokens
+    ├── BadStreamError           workloads/requests/reading.py     a server's answer that is not a stream of tokens
     └── CannotServeError         demo/server.py           the demo engine cannot start
 
 Anything else that is raised is a bug and keeps its traceback.

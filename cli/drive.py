@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cli.exit_status import REFUSED
 
 if TYPE_CHECKING:
-    from workloads.driven import DriveJob
+    from workloads.process.driven import DriveJob
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pydantic import ValidationError
 
     from redaction import SERVER_API_KEY
-    from workloads.driven import TOOLS, DriveJob, command_of
-    from workloads.start import first_model
+    from workloads.process.driven import TOOLS, DriveJob, command_of
+    from workloads.process.start import first_model
 
     os.umask(0o077)
     try:
@@ -76,7 +76,7 @@ def _hand_in(job: DriveJob, result: Path) -> None:
 
 def _tell(job: DriveJob, state: str) -> None:
     from domain import utc_now
-    from workloads.job import Progress, write_progress
+    from workloads.process.job import Progress, write_progress
 
     done = int(state == "done")
     told = Progress(

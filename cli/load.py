@@ -42,8 +42,8 @@ def start(spec: Path) -> int:
     from pydantic import ValidationError
 
     from collectors.counter_look import counter_look
-    from workloads.job import Job
-    from workloads.start import UnknownWorkloadError, run_job
+    from workloads.process.job import Job
+    from workloads.process.start import UnknownWorkloadError, run_job
 
     os.umask(0o077)  # what it writes is the data folder's
     try:
@@ -64,8 +64,8 @@ def report(requests: Path) -> int:
     from pydantic import ValidationError
 
     from load_records import Check, RequestRecord
-    from workloads.records import parse_lines
-    from workloads.summary import check_lines, summary
+    from workloads.process.summary import check_lines, summary
+    from workloads.requests.records import parse_lines
 
     try:
         told = list(parse_lines(requests.read_text().splitlines()))

@@ -38,7 +38,7 @@ def _minutes(word: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """REFUSED with a sentence where its server does not answer; raises RecorderBusyError, StoreError, OSError."""
     from redaction import SERVER_API_KEY
-    from workloads.prepare import requests_of
+    from workloads.process.prepare import requests_of
     from workloads.recording.access import Limits
     from workloads.recording.serve import record
 

@@ -18,7 +18,7 @@ from reports.run_report import PEAK_WINDOW_S
 from reports.served import served_by, speculates
 from storage.ask import load_queries, queries
 from storage.ask.condition_queries import conditions
-from workloads.load_book import TOOL
+from workloads.process.load_book import TOOL
 
 OURS = (TOOL, DECLARED)
 

@@ -29,8 +29,8 @@ from launcher.runs.supervisor import Supervisor
 from load_records import RequestRecord
 from settings import Settings
 from storage.store import Store
-from workloads.job import Job
-from workloads.records import read_records
+from workloads.process.job import Job
+from workloads.requests.records import read_records
 
 ROOT = Path(__file__).resolve().parent.parent
 TOLERANCE = 0.05

@@ -26,7 +26,7 @@ from analysis.study.prediction import slack_of
 from demo.presets import free_ports
 from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S, ROOT
 from scripts.check_vllm_verdict import pinned
-from workloads.prepare import COMMAND_LINE
+from workloads.process.prepare import COMMAND_LINE
 
 VALUES = (2, 4, 6)
 

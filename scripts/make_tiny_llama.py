@@ -44,7 +44,7 @@ def make_model(vocabulary: int) -> LlamaForCausalLM:
 
 
 def main(directory: Path) -> None:
-    from workloads import prompts
+    from workloads.texts import prompts
 
     tokenizer = train_tokenizer([prompts.WARMUP, prompts.SINGLE, *prompts.FIVE.values(), *prompts.PARALLEL])
     tokenizer.save_pretrained(directory)

@@ -33,7 +33,7 @@ from settings import Settings
 from storage.store import Store
 from studies.runner import StudyRunner
 from workloads import spec_for
-from workloads.prepare import prepare_workload
+from workloads.process.prepare import prepare_workload
 
 STOP_TIMEOUT_S = 2.0
 INBOX_TIMEOUT_S = 0.5  # an import that takes longer goes on at the next start

@@ -57,7 +57,7 @@ MAY_NAME_AN_ENGINE = {
     "web/launch/editor.py": "likewise",
     "web/launch/import_form.py": "likewise",
     "web/studies/begin.py": "likewise",
-    "workloads/driven.py": "a benchmark tool of the engine's makers, which measures any server",
+    "workloads/process/driven.py": "a benchmark tool of the engine's makers, which measures any server",
 }
 
 
@@ -109,7 +109,7 @@ def test_engines_are_named_in_their_packages_only() -> None:
 
 def test_the_load_generator_carries_no_data_library() -> None:
     """It runs beside the server that it measures."""
-    heavy = "import sys, cli.main, workloads.start; print({'pyarrow', 'duckdb', 'numpy'} & set(sys.modules))"
+    heavy = "import sys, cli.main, workloads.process.start; print({'pyarrow', 'duckdb', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

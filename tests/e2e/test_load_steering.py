@@ -13,8 +13,8 @@ from launcher.runs.supervisor import LOAD_CANCELLED
 from tests.e2e.launch_page import launch_button, paste_launchable, set_repeats
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
-from workloads.job import Progress
-from workloads.prepare import PROGRESS_FILE
+from workloads.process.job import Progress
+from workloads.process.prepare import PROGRESS_FILE
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
 MEASURED = "SELECT count(*) FROM requests WHERE error_kind IS NULL AND completion_tokens = 1000"

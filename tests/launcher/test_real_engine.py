@@ -16,9 +16,9 @@ from settings import Settings
 from storage.store import Store
 from tests.launcher.servers import marked, wait_for_state
 from workloads import spec_for
-from workloads.job import Job
-from workloads.prepare import COMMAND_LINE
-from workloads.records import read_records
+from workloads.process.job import Job
+from workloads.process.prepare import COMMAND_LINE
+from workloads.requests.records import read_records
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 

@@ -16,7 +16,7 @@ from web.actions import require_operator
 from web.context import services
 from web.launch.load_params import field_input, sentence_of
 from web.markup import markdown_text
-from workloads.driven import TOOLS, DriveJob, DriveParams, command_of
+from workloads.process.driven import TOOLS, DriveJob, DriveParams, command_of
 
 NOWHERE = Path("/LOAD")
 

@@ -16,9 +16,9 @@ from web.launch.saved_load_box import keep_load
 from web.markup import markdown_text
 from web.runs.drive_panel import drive_panel
 from workloads import REGISTRY, spec_for
-from workloads.five_prompts import FIVE_PROMPTS
 from workloads.forecast import forecast
 from workloads.saved_loads import SavedLoad
+from workloads.shapes.five_prompts import FIVE_PROMPTS
 
 OURS, THEIRS = "Pitwall's own load", "Another tool"
 

@@ -21,8 +21,8 @@ from web.markup import markdown_text
 from web.sharing.share_dialog import is_sharing
 from web.theme import duration
 from workloads import REGISTRY
-from workloads.driven import tool_of
-from workloads.job import Progress
+from workloads.process.driven import tool_of
+from workloads.process.job import Progress
 
 LOOK_S = 2.0
 

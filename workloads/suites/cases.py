@@ -8,9 +8,9 @@ from datetime import datetime
 
 from domain import JsonValue
 from load_records import Check
-from workloads.exchange import Exchange
-from workloads.job import Job
 from workloads.plan import Case, Verdict
+from workloads.process.job import Job
+from workloads.requests.exchange import Exchange
 
 MOST_CHARACTERS = 2000  # of each text that a check keeps
 MOST_STEPS = 4  # of a case

@@ -14,10 +14,10 @@ from domain import JsonValue, utc_now
 from engines import BY_NAME
 from load_records import RequestRecord
 from machine.cpu_wait import cpu_wait
-from workloads.exchange import Exchange
 from workloads.plan import Endpoint, Message, PhaseKind, PlannedRequest
-from workloads.reading import StreamReading
-from workloads.sending import Call, error_of, read_stream, read_whole
+from workloads.requests.exchange import Exchange
+from workloads.requests.reading import StreamReading
+from workloads.requests.sending import Call, error_of, read_stream, read_whole
 
 TEXTS = ("model", "messages", "prompt", "tools")
 PATHS: dict[Endpoint, str] = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}

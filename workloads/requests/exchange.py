@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain import JsonValue
-from workloads.reading import StreamReading
+from workloads.requests.reading import StreamReading
 
 
 @dataclass(frozen=True, slots=True)

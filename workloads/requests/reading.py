@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from domain import JsonValue
 from errors import PitwallError
-from workloads.tool_calls import ToolCalls
+from workloads.requests.tool_calls import ToolCalls
 
 
 class BadStreamError(PitwallError):

@@ -13,9 +13,9 @@ from domain import utc_now
 from load_records import Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
 from samples import CounterSample
 from settings import VERSION
-from workloads.job import Job
 from workloads.plan import Params, Phase, Plan
-from workloads.records import Line, append_record
+from workloads.process.job import Job
+from workloads.requests.records import Line, append_record
 
 TOOL = "pitwall"
 CounterLook = Callable[[], Sequence[CounterSample]]

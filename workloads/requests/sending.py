@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from domain import JsonValue
-from workloads.reading import BadStreamError, StreamReading
+from workloads.requests.reading import BadStreamError, StreamReading
 
 CONNECT_TIMEOUT_S = 10.0
 MOST_LINE_BYTES = 16 << 20  # of one event

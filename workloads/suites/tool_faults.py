@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import ValidationError
 
-from workloads.exchange import Exchange
-from workloads.tool_calls import ToolCall
-from workloads.tool_set import Tool
+from workloads.requests.exchange import Exchange
+from workloads.requests.tool_calls import ToolCall
+from workloads.suites.tool_set import Tool
 
 # What parsers of calls take out of a text: a model's own marks, and calls written as text.
 TAG = re.compile(

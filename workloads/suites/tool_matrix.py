@@ -10,11 +10,11 @@ import orjson
 from pydantic import Field
 
 from domain import JsonValue
-from workloads.cases import MOST_STEPS, STREAMED, WHOLE
-from workloads.exchange import Exchange
 from workloads.plan import Message, Params, Phase, Plan, PlannedRequest, Verdict, Workload
-from workloads.tool_faults import THINKING_TAG, call_faults, quoted, text_faults, text_of
-from workloads.tool_set import BY_NAME, PAGE, SUM, TIME, WEATHER, Tool
+from workloads.requests.exchange import Exchange
+from workloads.suites.cases import MOST_STEPS, STREAMED, WHOLE
+from workloads.suites.tool_faults import THINKING_TAG, call_faults, quoted, text_faults, text_of
+from workloads.suites.tool_set import BY_NAME, PAGE, SUM, TIME, WEATHER, Tool
 
 SUITE = "tool calls"
 HTML = '<div class="lap"><p>1 &lt; 2</p><br/><a href="/pit?a=1&b=2">box</a></div>'

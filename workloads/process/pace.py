@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from load_records import RequestRecord
-from workloads.job import Job, Progress, write_progress
 from workloads.plan import Phase, Plan, PlannedRequest
+from workloads.process.job import Job, Progress, write_progress
 
 
 class Pace:

@@ -14,8 +14,8 @@ from analysis.knee import knee, next_rung
 from analysis.load_results import DEFINITION
 from analysis.requests import aggregates
 from load_records import RequestRecord, Result
-from workloads.natural_text import DrawnText
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
+from workloads.texts.natural_text import DrawnText
 
 P95 = 0.95
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from domain import JsonValue
-from workloads.natural_text import DrawnText
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
-from workloads.prompt_file import RecordedSession, read_sessions
+from workloads.texts.natural_text import DrawnText
+from workloads.texts.prompt_file import RecordedSession, read_sessions
 
 SYSTEM = "You are a coding agent. Read the files that you need with the tool read_file, then say what you would change."
 TOOL: dict[str, JsonValue] = {

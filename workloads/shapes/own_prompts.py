@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
-from workloads.prompt_file import read_prompts, typed_prompts
-from workloads.prompts import SINGLE
+from workloads.texts.prompt_file import read_prompts, typed_prompts
+from workloads.texts.prompts import SINGLE
 
 
 class OwnPromptParams(Params):

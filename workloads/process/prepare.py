@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from domain import Run, WorkloadSpec
-from workloads.driven import DriveJob, drive_params, tool_of
-from workloads.job import Job, Progress
+from workloads.process.driven import DriveJob, drive_params, tool_of
+from workloads.process.job import Job, Progress
 
-COMMAND_LINE = Path(__file__).resolve().parents[1] / "pitwall"
+COMMAND_LINE = Path(__file__).resolve().parents[2] / "pitwall"
 REQUESTS_FILE = "requests.jsonl"
 PROGRESS_FILE = "progress.json"
 

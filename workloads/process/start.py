@@ -10,10 +10,10 @@ from pydantic import BaseModel, ValidationError
 from errors import PitwallError
 from machine.bounded_http import BadAnswerError, BoundedHttp, NoAnswerError, ReadLimits
 from workloads import REGISTRY
-from workloads.client import Target
-from workloads.job import Job
-from workloads.load_book import CounterLook, LoadBook, no_counters
-from workloads.runner import Runner
+from workloads.process.job import Job
+from workloads.process.load_book import CounterLook, LoadBook, no_counters
+from workloads.process.runner import Runner
+from workloads.requests.client import Target
 
 MODELS_LIMITS = ReadLimits(body_bytes=1 << 20, total_s=30.0)
 

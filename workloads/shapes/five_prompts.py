@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from workloads import prompts
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
+from workloads.texts import prompts
 
 MAX_TOKENS = {"Q&A": 256, "Code": 512, "JSON": 1024, "Math": 32, "LongCode": 2048}
 

@@ -8,8 +8,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, model_validator
 
-from workloads.natural_text import DrawnText
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
+from workloads.texts.natural_text import DrawnText
 
 MOST_POINTS = 200
 Length = Annotated[int, Field(ge=1, le=1_000_000)]

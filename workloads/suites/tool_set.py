@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from domain import JsonValue
-from workloads.tool_calls import ToolCall
+from workloads.requests.tool_calls import ToolCall
 
 
 class Arguments(BaseModel):

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from workloads import prompts
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
+from workloads.texts import prompts
 
 PromptClass = Literal["predictable", "creative"]
 ORDER: tuple[PromptClass, ...] = ("predictable", "creative", "creative", "predictable")  # so that drift hits both alike

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from workloads.arrivals import arrivals, bursts
-from workloads.natural_text import DrawnText
 from workloads.plan import AS_THEY_ARRIVE, Params, Phase, Plan, PlannedRequest, Workload
+from workloads.shapes.arrivals import arrivals, bursts
+from workloads.texts.natural_text import DrawnText
 
 Arrival = Literal["closed loop", "Poisson", "constant rate", "bursts"]
 

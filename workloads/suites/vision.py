@@ -9,11 +9,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from workloads.cases import STREAMED
-from workloads.exchange import Exchange
 from workloads.plan import Message, Params, Phase, Plan, PlannedRequest, Verdict, Workload
-from workloads.scene import data_uri, draw_scene
-from workloads.tool_faults import text_of
+from workloads.requests.exchange import Exchange
+from workloads.suites.cases import STREAMED
+from workloads.suites.scene import data_uri, draw_scene
+from workloads.suites.tool_faults import text_of
 
 SUITE = "vision"
 QUESTION = "What is this a picture of? List everything that you see in it, in English."

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 import aiohttp
 
 from load_records import RequestRecord
-from workloads.cases import check_of
-from workloads.client import Place, Target, exchange, record_of
-from workloads.exchange import Exchange
-from workloads.fitting import Fitter
-from workloads.job import Job
-from workloads.load_book import LoadBook
-from workloads.loop_watch import LoopWatch
-from workloads.pace import Pace
 from workloads.plan import AS_THEY_ARRIVE, Numbered, Params, Phase, Plan, PlannedRequest, Workload, by_thread
-from workloads.reading import StreamReading
-from workloads.records import append_record
-from workloads.sending import open_session
+from workloads.process.job import Job
+from workloads.process.load_book import LoadBook
+from workloads.process.loop_watch import LoopWatch
+from workloads.process.pace import Pace
+from workloads.requests.client import Place, Target, exchange, record_of
+from workloads.requests.exchange import Exchange
+from workloads.requests.reading import StreamReading
+from workloads.requests.records import append_record
+from workloads.requests.sending import open_session
+from workloads.suites.cases import check_of
+from workloads.texts.fitting import Fitter
 
 EXIT_DONE = 0
 EXIT_UNREACHABLE = 3

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workloads import prompts
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
+from workloads.texts import prompts
 
 
 class LadderParams(Params):

@@ -12,9 +12,9 @@ from domain import JsonValue
 from engines import BY_NAME
 from engines.base import TokenizerApi
 from errors import PitwallError
-from workloads.client import Target
-from workloads.natural_text import DrawnText
 from workloads.plan import Message, Phase, PlannedRequest
+from workloads.requests.client import Target
+from workloads.texts.natural_text import DrawnText
 
 ANSWER_BYTES = 64 << 20
 ANSWER_WITHIN_S = 30.0
