@@ -17,12 +17,12 @@ from web.machines.lake_panel import lake_panel
 from web.machines.machine_list import machine_list
 from web.machines.machine_titles import machine_titles
 from web.runs.change_list import links_and_changes
-from web.runs.delete_runs import deleted_runs, disk_and_rule
-from web.runs.grouped_runs import choose_grouping, grouped_runs
 from web.runs.queue_panel import queue
-from web.runs.run_cards import live_cards
-from web.runs.run_filters import run_filters
-from web.runs.run_table import choose_columns, how_many, lines_here, run_table
+from web.runs.table.delete_runs import deleted_runs, disk_and_rule
+from web.runs.table.grouped_runs import choose_grouping, grouped_runs
+from web.runs.table.run_cards import live_cards
+from web.runs.table.run_filters import run_filters
+from web.runs.table.run_table import choose_columns, how_many, lines_here, run_table
 from web.saved_views import view_list
 
 NEWEST = 50  # of those that wait

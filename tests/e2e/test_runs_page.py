@@ -18,7 +18,7 @@ from storage.store import Store
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import BEGAN, seed_finished
-from web.runs.run_table import COLUMNS, square
+from web.runs.table.run_table import COLUMNS, square
 
 pytestmark = pytest.mark.browser
 QUEUED = 60

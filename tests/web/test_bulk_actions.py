@@ -20,7 +20,7 @@ IDS = ["r1", "r2"]
 PAGE = """
 from storage.ask.note_queries import notes
 from web.context import services
-from web.runs.bulk_actions import bulk_actions
+from web.runs.table.bulk_actions import bulk_actions
 
 runs = services().store.runs_of({ids})
 bulk_actions(runs, notes(services().store, {ids}), "k")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from streamlit.testing.v1 import AppTest
 
 from load_records import Check
-from web.runs.check_grid import grid, score
+from web.runs.loads.check_grid import grid, score
 from web.theme import DASH
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -45,7 +45,7 @@ def test_the_score_counts_what_was_not_tried() -> None:
 
 def test_an_exchange_can_be_looked_at_the_first_that_did_not_pass_to_begin_with() -> None:
     def script(checks: list) -> None:  # type: ignore[type-arg]  # its text alone is run
-        from web.runs.check_grid import check_grids
+        from web.runs.loads.check_grid import check_grids
 
         check_grids(checks)
 

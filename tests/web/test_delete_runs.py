@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from domain import Config, Run, RunState
 from settings import Settings
 from storage.store import Store
-from web.runs.delete_runs import delete, set_rule
+from web.runs.table.delete_runs import delete, set_rule
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -47,10 +47,10 @@ def page(script: str) -> AppTest:
 
 BUTTON = """
 from web.context import services
-from web.runs.delete_runs import delete_button
+from web.runs.table.delete_runs import delete_button
 delete_button(services().store.runs_of(["r1", "r2"]), "x")
 """
-WAITING = "from web.runs.delete_runs import deleted_runs\ndeleted_runs()"
+WAITING = "from web.runs.table.delete_runs import deleted_runs\ndeleted_runs()"
 
 
 def test_the_question_says_what_stays_and_why(store: Store) -> None:
@@ -81,7 +81,7 @@ def test_a_guest_has_no_button_and_no_right(store: Store, monkeypatch: pytest.Mo
 
 
 def test_the_rule_is_set_and_taken_away(store: Store) -> None:
-    at = page("from web.runs.delete_runs import _rule\n_rule()")
+    at = page("from web.runs.table.delete_runs import _rule\n_rule()")
     assert any("is off" in one.value for one in at.caption)
     at.toggle[0].set_value(True).run()
     at.button[0].click().run()

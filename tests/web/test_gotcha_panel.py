@@ -24,14 +24,14 @@ SECRET = "hf_abcdefghijklmnopqrstuvwx"
 FRESH: dict[str, Any] = {"engine": "vllm", "failure": "It does not fit", "workaround": "Set **--max-model-len**"}
 CAUSED = """
 from web.context import services
-from web.runs.run_page import cause
+from web.runs.page.run_page import cause
 cause(services().store.run("{}"))
 """
 FORM = """
 from notes import Gotcha
 from storage.ask.note_queries import gotchas
 from web.context import services
-from web.runs.gotcha_panel import edit_form
+from web.runs.remarks.gotcha_panel import edit_form
 fresh = Gotcha(id="g", engine="vllm", cause="{}", failure="-", workaround="-", run_id="r1")
 edit_form(next(iter(gotchas(services().store)), fresh), ["--enforce-eager"])
 """

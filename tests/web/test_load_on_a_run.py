@@ -25,7 +25,7 @@ st.session_state["kept"] = draft.current().workload
 """
 PANEL = """
 from web.context import services
-from web.runs.load_panel import load_panel
+from web.runs.loads.load_panel import load_panel
 
 load_panel(*services().store.runs())
 """

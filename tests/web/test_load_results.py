@@ -22,7 +22,7 @@ from tests.comparison.ideal_engine import T0
 
 PAGE = """
 from web.context import services
-from web.runs.load_results import load_results
+from web.runs.loads.load_results import load_results
 
 load_results(*services().store.runs())
 """

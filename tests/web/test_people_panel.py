@@ -21,14 +21,14 @@ RUN = Run(
 )
 PANEL = """
 from web.context import services
-from web.runs.people_panel import people_panel
+from web.runs.remarks.people_panel import people_panel
 
 people_panel(services().store.run("r1"))
 """
 FORM = """
 from storage.ask.note_queries import notes
 from web.context import services
-from web.runs.people_panel import edit_form
+from web.runs.remarks.people_panel import edit_form
 
 edit_form(services().store.run("r1"), notes(services().store, ["r1"])["r1"])
 """

@@ -23,8 +23,8 @@ from samples import Batch, Event
 from storage.store import Store
 from tests.physics.models import GEMMA_4_31B
 from tests.physics.test_bands import window
-from web.runs.known_failures import workarounds
-from web.runs.physics_panel import panel_html
+from web.runs.page.physics_panel import panel_html
+from web.runs.remarks.known_failures import workarounds
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 LOG = {  # as vLLM 0.19 printed it for one of the published configurations

@@ -13,7 +13,7 @@ from reports.run_report import report_on
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
-from web.runs.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, WAITS, first_cards
+from web.runs.table.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, WAITS, first_cards
 from web.theme import three_digits
 
 NOW = datetime.now(UTC)

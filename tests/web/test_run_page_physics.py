@@ -22,7 +22,7 @@ from reports.facts import facts_of
 from reports.run_report import report_on
 from web.context import services
 from web.runs import run_page
-from web.runs.physics_panel import physics_panel
+from web.runs.page.physics_panel import physics_panel
 
 (run,) = services().store.runs()
 (report,) = report_on(services().store, [run])

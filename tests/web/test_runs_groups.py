@@ -19,9 +19,9 @@ import streamlit as st
 from reports.run_line import in_order
 from storage.ask import run_queries
 from web.context import services
-from web.runs.grouped_runs import choose_grouping, grouped_runs
-from web.runs.run_filters import run_filters
-from web.runs.run_table import choose_columns, lines_here, run_table
+from web.runs.table.grouped_runs import choose_grouping, grouped_runs
+from web.runs.table.run_filters import run_filters
+from web.runs.table.run_table import choose_columns, lines_here, run_table
 from web.saved_views import view_list
 
 store = services().store
@@ -158,6 +158,6 @@ def test_a_guest_neither_sees_nor_keeps_views(store: Store, monkeypatch: pytest.
 
 def test_runs_of_other_machines_are_in_no_group_and_that_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     away = {store.runs()[0].id}
-    monkeypatch.setattr("web.runs.grouped_runs.away_ids", lambda runs: away)
+    monkeypatch.setattr("web.runs.table.grouped_runs.away_ids", lambda runs: away)
     at = page(group="arm")
     assert "did not start" not in heads(at) and any("in no group: 1 run" in one.value for one in at.caption)

@@ -14,7 +14,7 @@ def page() -> None:
     from settings import Settings
     from storage.store import Store
     from tests.storage.test_server_latency import look
-    from web.runs.server_latency import server_latency_table
+    from web.runs.page.server_latency import server_latency_table
 
     with TemporaryDirectory() as folder:
         store = Store.open(Settings(data_dir=Path(folder)))
@@ -37,7 +37,7 @@ def test_a_percentile_is_told_by_its_bounds() -> None:
 
 
 def test_of_a_first_bucket_only_its_upper_bound_is_known() -> None:
-    from web.runs.server_latency import _between
+    from web.runs.page.server_latency import _between
 
     assert _between(0.0, None) == "\u2013", "one bucket tells nothing"
     assert (_between(0.0, 10.0), _between(20.0, 40.0)) == ("up to 10.0", "20.0 – 40.0")

@@ -10,7 +10,7 @@ LINES = 2_000
 SCRIPT = """
 from datetime import UTC, datetime
 from domain import Config, Run
-from web.runs.server_log import server_log
+from web.runs.page.server_log import server_log
 
 about = dict(name="r", color=0, machine_id="m", created_at=datetime.now(UTC), config=Config())
 server_log(Run(id="{name}", log_path="{log}", **about))

@@ -20,10 +20,10 @@ from web.compare.sheet import as_its_arm
 from web.compare.source_line import source_line
 from web.compare.viewpoint_table import Line, viewpoint_lines, viewpoint_table
 from web.report.courses import courses, frontiers
-from web.runs.gotcha_panel import gotcha_html
-from web.runs.people_panel import said
-from web.runs.physics_panel import panel_html
-from web.runs.timeline import timeline_table
+from web.runs.page.physics_panel import panel_html
+from web.runs.page.timeline import timeline_table
+from web.runs.remarks.gotcha_panel import gotcha_html
+from web.runs.remarks.people_panel import said
 from web.studies import race_words
 from web.theme import duration
 

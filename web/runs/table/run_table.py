@@ -22,7 +22,7 @@ from web.charts import ground
 from web.context import services
 from web.fleet import away_ids
 from web.kept import choose_some
-from web.runs.bulk_actions import bulk_actions
+from web.runs.table.bulk_actions import bulk_actions
 from web.theme import DASH, run_color
 from web.words import why
 

@@ -16,9 +16,9 @@ from web import markup
 from web.actions import is_operator
 from web.context import services
 from web.markup import markdown_text
-from web.runs.annotate import annotate, set_star
-from web.runs.delete_runs import delete_button
-from web.runs.gotcha_panel import gotcha_button
+from web.runs.remarks.annotate import annotate, set_star
+from web.runs.remarks.gotcha_panel import gotcha_button
+from web.runs.table.delete_runs import delete_button
 from web.safe_markdown import safe_html
 from web.sharing.share_dialog import moment
 

@@ -16,8 +16,8 @@ from storage.ask.load_queries import Outcome
 from web import markup
 from web.fleet import asked_about
 from web.markup import markdown_text
-from web.runs.check_grid import check_grids
-from web.runs.load_charts import distributions, grid_map, latency_against_throughput
+from web.runs.loads.check_grid import check_grids
+from web.runs.loads.load_charts import distributions, grid_map, latency_against_throughput
 from web.theme import DASH, duration
 from workloads import REGISTRY
 

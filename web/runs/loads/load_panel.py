@@ -14,7 +14,7 @@ from web.context import services
 from web.launch.load_choice import choose_workload
 from web.launch.saved_load_box import keep_load
 from web.markup import markdown_text
-from web.runs.drive_panel import drive_panel
+from web.runs.loads.drive_panel import drive_panel
 from workloads import REGISTRY, spec_for
 from workloads.forecast import forecast
 from workloads.saved_loads import SavedLoad

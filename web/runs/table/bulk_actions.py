@@ -14,8 +14,8 @@ from storage.ask.run_queries import run_choices
 from web import places
 from web.context import services
 from web.markup import markdown_text
-from web.runs.annotate import annotate
-from web.runs.delete_runs import delete_button
+from web.runs.remarks.annotate import annotate
+from web.runs.table.delete_runs import delete_button
 
 
 def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -> None:

@@ -10,7 +10,7 @@ from domain import Run
 from reference.published import load_sources
 from reference.statements import Failure, failures_like
 from web.markup import markdown_text
-from web.runs.gotcha_panel import gotchas_of_run
+from web.runs.remarks.gotcha_panel import gotchas_of_run
 
 
 def known_failures(run: Run) -> None:

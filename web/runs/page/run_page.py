@@ -23,10 +23,10 @@ from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
 from web.replay.choice import replay_link
 from web.report.button import report_button
-from web.runs.effective_config import asked_and_effective
-from web.runs.known_failures import known_failures
-from web.runs.repeat_button import repeat_button
-from web.runs.timeline import timeline_table
+from web.runs.page.effective_config import asked_and_effective
+from web.runs.page.repeat_button import repeat_button
+from web.runs.page.timeline import timeline_table
+from web.runs.remarks.known_failures import known_failures
 from web.sharing.bundle_button import bundle_button
 from web.sharing.share_dialog import share_button
 from web.theme import duration

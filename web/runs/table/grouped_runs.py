@@ -20,7 +20,7 @@ from web.compare.dots import SMALLEST_SPAN, strip
 from web.context import services
 from web.fleet import away_ids
 from web.kept import choose_one
-from web.runs.run_table import run_table
+from web.runs.table.run_table import run_table
 from web.theme import three_digits
 
 NOT_GROUPED, ARM = "", "arm"

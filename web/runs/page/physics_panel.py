@@ -17,7 +17,21 @@ from web import markup
 from web.actions import is_operator
 from web.context import services
 from web.fleet import asked_about
-from web.runs.physics_words import BANDS, BEST, CHANCE, COST, EVEN, FIT, IDLE, JOULE, KV, PHASES, PLAIN, RESTART, SHARE
+from web.runs.page.physics_words import (
+    BANDS,
+    BEST,
+    CHANCE,
+    COST,
+    EVEN,
+    FIT,
+    IDLE,
+    JOULE,
+    KV,
+    PHASES,
+    PLAIN,
+    RESTART,
+    SHARE,
+)
 from web.theme import DASH, byte_size, duration, three_digits
 from web.words import why
 
