@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from analysis.replicates import Ratio
     from reports.comparison import Asking, ComparisonReport
     from reports.viewpoints import Known
-    from web.compare.part_table import Rungs
+    from web.compare.answer.part_table import Rungs
     from web.words import Names
 
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 def viewpoints(known: Known) -> list[dict[str, str]]:
     """What Compare's table says, a row a viewpoint: its column -> the words."""
     from reports.viewpoints import rankings
-    from web.compare.viewpoint_table import HEAD, viewpoint_lines
+    from web.compare.viewpoints.viewpoint_table import HEAD, viewpoint_lines
 
     arms = {arm.id: arm.name for arm in known.arms}
     lines = viewpoint_lines(rankings(known), arms)
@@ -111,8 +111,8 @@ def _asking(arguments: argparse.Namespace) -> Asking:
 def as_text(report: ComparisonReport, rungs: Rungs, claimed: float | None = None) -> str:
     """A block an arm: the sentence, values, classes or rungs, factors, and the guard's rows that are not 'same'."""
     from reports.comparison import named
-    from web.compare.claim_words import claim_words
-    from web.compare.report_notes import report_notes
+    from web.compare.answer.report_notes import report_notes
+    from web.compare.sources.claim_words import claim_words
 
     names = named(report.arms)
     heads = [f"Compared by {report.objective.title}. {report.objective.terms.meaning}.", *report_notes(report)]
@@ -122,8 +122,8 @@ def as_text(report: ComparisonReport, rungs: Rungs, claimed: float | None = None
 
 def _block(place: int, answer: Comparison, rungs: Rungs, names: Names) -> str:
     from analysis.guard import Standing
-    from web.compare.guard_words import STANDINGS, TITLES, row_words
-    from web.compare.sentence import detail, factor_words, left_out_words, sentence
+    from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
+    from web.compare.answer.sentence import detail, factor_words, left_out_words, sentence
 
     lines = [sentence(answer, names), *filter(None, (detail(answer), left_out_words(answer)))]
     if answer.is_ranked:
@@ -139,7 +139,7 @@ def _block(place: int, answer: Comparison, rungs: Rungs, names: Names) -> str:
 
 
 def _rung_words(rung: Comparison) -> str:
-    from web.compare.part_table import ranked_whole
+    from web.compare.answer.part_table import ranked_whole
 
     whole = ranked_whole(rung)
     return _ratio_words(whole.ratio) if whole else "not ranked" if rung.refused else "no value"
@@ -180,7 +180,7 @@ def as_json(report: ComparisonReport, rungs: Rungs, claimed: float | None = None
 
 
 def _answer(answer: Comparison, names: Names) -> dict[str, Any]:
-    from web.compare.sentence import sentence, values_of
+    from web.compare.answer.sentence import sentence, values_of
 
     judged = answer.judgement if answer.is_ranked else None
     values = values_of(answer)

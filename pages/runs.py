@@ -9,8 +9,8 @@ from reports.run_line import in_order
 from storage.ask import run_queries
 from web import markup
 from web.actions import demo_buttons
-from web.compare.adopt import adopted_section
-from web.compare.published import published_section
+from web.compare.arms.adopt import adopted_section
+from web.compare.sources.published import published_section
 from web.context import services
 from web.fleet import scope_asked
 from web.machines.lake_panel import lake_panel

@@ -22,8 +22,8 @@ from analysis.evidence.objectives import parse_objective
 from analysis.facts import RunFacts
 from analysis.verdict import judge
 from tests.comparison.ideal_engine import SERVED
-from web.compare.claim_words import claim_words
-from web.compare.report_notes import pool_notes
+from web.compare.answer.report_notes import pool_notes
+from web.compare.sources.claim_words import claim_words
 
 
 def arm(name: str, tokens: int | None = None, requests: float | None = None, **settings: Any) -> Arm:

@@ -7,7 +7,7 @@ import pytest
 from analysis.facts import RunFacts
 from analysis.guard import CHECKS, Row, RowCode, Standing
 from tests.comparison.hand_made import load, pair_of, request, run
-from web.compare.guard_words import row_words
+from web.compare.answer.guard_words import row_words
 
 
 def waiting(*waits_ms: float | None) -> RunFacts:

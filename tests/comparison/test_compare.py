@@ -20,7 +20,7 @@ from analysis.verdict import MARGIN, Answer, Earlier, judge
 from load_records import RequestRecord
 from tests.comparison.hand_made import arm, faster, load, mark, request, run, streams
 from tests.comparison.ideal_engine import SERVED
-from web.compare.sentence import detail, left_out_words, sentence
+from web.compare.answer.sentence import detail, left_out_words, sentence
 
 TWO_CLASSES = [*streams(2), *(request(2 + n, 2.0 + n, prompt_class="Q&A", segment=1) for n in range(2))]
 

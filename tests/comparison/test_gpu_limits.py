@@ -13,7 +13,7 @@ from analysis.guard import CHECKS, DECLARABLE, Row, RowCode, Standing, guard
 from analysis.guard.gpu_limits import LIMITS
 from tests.comparison.hand_made import load, pair_of, run, streams
 from tests.comparison.ideal_engine import SERVED
-from web.compare.guard_words import row_words
+from web.compare.answer.guard_words import row_words
 
 USUAL = {
     "power_limit_w": (700.0,),

@@ -19,8 +19,8 @@ from analysis.guard import DECLARABLE, RowCode, Standing
 from analysis.verdict import Answer
 from load_records import Load, RequestRecord
 from tests.comparison.ideal_engine import SERVED, T0, IdealEngine, repeats
-from web.compare.guard_words import row_words
-from web.compare.sentence import sentence
+from web.compare.answer.guard_words import row_words
+from web.compare.answer.sentence import sentence
 
 SMALL = {"token_scale": 0.1, "parallel": 2}
 Change = Callable[[RunFacts], RunFacts]

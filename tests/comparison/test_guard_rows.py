@@ -14,7 +14,7 @@ from analysis.guard import CHECKS, Row, RowCode, Standing, guard, refusals
 from load_records import RequestRecord
 from tests.comparison.hand_made import load, pair_of, request, run, streams
 from tests.comparison.ideal_engine import SERVED
-from web.compare.guard_words import row_words
+from web.compare.answer.guard_words import row_words
 
 SAME, TOLD, MATTERS = Standing.SAME, Standing.TOLD, Standing.MATTERS
 COMPARED, UNKNOWN = Standing.COMPARED, Standing.UNKNOWN

@@ -16,7 +16,7 @@ from analysis.verdict import Answer
 from load_records import Load
 from tests.comparison.hand_made import arm, faster, load, mark, request, run, streams
 from tests.comparison.ideal_engine import T0, IdealEngine, repeats
-from web.compare.sentence import sentence
+from web.compare.answer.sentence import sentence
 
 
 def answer(a: list[RunFacts], b: list[RunFacts], objective: str) -> Comparison:

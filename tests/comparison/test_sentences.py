@@ -9,7 +9,7 @@ from analysis.compare import Comparison, compare_arms
 from analysis.evidence.objectives import parse_objective
 from analysis.facts import RunFacts
 from tests.comparison.ideal_engine import SERVED
-from web.compare.sentence import detail, sentence
+from web.compare.answer.sentence import detail, sentence
 
 
 def arm(name: str, *startups_s: float) -> Arm:

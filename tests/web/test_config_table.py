@@ -10,7 +10,7 @@ from reports.comparison import alone
 from reports.facts import facts_of
 from settings import Settings
 from storage.store import Store
-from web.compare.config_table import config_table
+from web.compare.arms.config_table import config_table
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SAME = "these arms have the same configuration"

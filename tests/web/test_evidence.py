@@ -17,7 +17,7 @@ from settings import Settings
 from storage.ask import queries
 from storage.store import Store
 from web.compare.comparison import evidence_table
-from web.compare.source_line import silence_cell, source_line, standing_cell, standing_reason, standing_words
+from web.compare.sources.source_line import silence_cell, source_line, standing_cell, standing_reason, standing_words
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN = Run(id="r1", name="<b>r1</b>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW)

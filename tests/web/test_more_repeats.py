@@ -8,7 +8,7 @@ from analysis.evidence.objectives import parse_objective
 from analysis.facts import RunFacts
 from reports.comparison import ComparisonReport
 from tests.comparison.ideal_engine import SERVED
-from web.compare.more_repeats import wanted_repeats, words_of
+from web.compare.arms.more_repeats import wanted_repeats, words_of
 
 OBJECTIVE = parse_objective("startup_s")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference.published import load_published
-from web.compare.published import numbers_table, statements_table
+from web.compare.sources.published import numbers_table, statements_table
 
 
 def test_each_number_has_its_line_and_a_doubt_is_said_below() -> None:

@@ -10,7 +10,7 @@ from analysis.verdict import MARGIN
 from analysis.workload import Workload
 from reports.comparison import Asking, ComparisonReport
 from tests.comparison.hand_made import arm, load, run, streams
-from web.compare.report_notes import report_notes, workload_titles
+from web.compare.answer.report_notes import report_notes, workload_titles
 
 OBJECTIVE = parse_objective("decode_tps")
 FIVE, LADDER = Workload("five", "h", '{"rounds": 2}'), Workload("ladder", "h", "{}")

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
-from web.compare.guard_words import STANDINGS, TITLES, WORDS
+from web.compare.answer.guard_words import STANDINGS, TITLES, WORDS
 from web.words import UNKNOWN, told_by_view, why
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ from reports.evidence import Evidence
 from reports.run_metrics import client_speeds
 from reports.run_report import RunReport
 from web import markup
-from web.compare.source_line import IN_NO_INTERVAL, silence_cell, standing_cell
+from web.compare.sources.source_line import IN_NO_INTERVAL, silence_cell, standing_cell
 from web.theme import DASH, duration, three_digits
 from web.words import why, window_words
 

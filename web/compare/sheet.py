@@ -14,10 +14,10 @@ from reports.run_report import RunReport
 from storage.ask import queries
 from storage.ask.note_queries import notes
 from storage.ask.queries import Asked
-from web.compare.answer_cards import Colors, answer_cards
-from web.compare.guard_card import guard_card
-from web.compare.metric_table import Shown, metric_sections
-from web.compare.part_table import class_table, rung_table
+from web.compare.answer.answer_cards import Colors, answer_cards
+from web.compare.answer.guard_card import guard_card
+from web.compare.answer.metric_table import Shown, metric_sections
+from web.compare.answer.part_table import class_table, rung_table
 from web.compare.verdicts import verdict_section
 from web.theme import colors_apart
 

@@ -17,12 +17,12 @@ from reports.comparison import named
 from reports.report_data import ReportData
 from reports.run_metrics import Section
 from reports.run_report import RunReport, engine_title
-from web.compare.guard_words import STANDINGS, TITLES, row_words
-from web.compare.metric_table import value_of_arm
-from web.compare.part_table import ranked_part, ranked_whole
-from web.compare.report_notes import report_notes
-from web.compare.sentence import detail, factor_words, left_out_words, sentence
-from web.compare.viewpoint_table import HEAD
+from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
+from web.compare.answer.metric_table import value_of_arm
+from web.compare.answer.part_table import ranked_part, ranked_whole
+from web.compare.answer.report_notes import report_notes
+from web.compare.answer.sentence import detail, factor_words, left_out_words, sentence
+from web.compare.viewpoints.viewpoint_table import HEAD
 from web.report.markdown_words import fenced, plain, table
 from web.report.note_markdown import quoted, safe_markdown
 from web.report.sections import command_text, lines_of, title

@@ -16,8 +16,8 @@ from storage.ask import queries
 from web import markup, places
 from web.actions import is_operator, stop_buttons
 from web.compare.comparison import number_tiles
-from web.compare.shown_sql import show_the_sql
-from web.compare.source_line import source_line
+from web.compare.sources.shown_sql import show_the_sql
+from web.compare.sources.source_line import source_line
 from web.fleet import OF_ANOTHER, asked_about, away_ids
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text

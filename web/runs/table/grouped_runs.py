@@ -16,7 +16,7 @@ from reports.run_line import NUMBERS
 from storage.ask.queries import Asked
 from storage.ask.run_fields import FIELDS, field_values
 from web import markup
-from web.compare.dots import SMALLEST_SPAN, strip
+from web.compare.answer.dots import SMALLEST_SPAN, strip
 from web.context import services
 from web.fleet import away_ids
 from web.kept import choose_one

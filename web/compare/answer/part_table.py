@@ -8,9 +8,9 @@ from analysis.arms import Arm
 from analysis.compare import Comparison
 from analysis.replicates import Part, Ratio
 from web import markup
-from web.compare.answer_cards import Colors
-from web.compare.dots import span_of, strip
-from web.compare.sentence import FACTOR_TITLES
+from web.compare.answer.answer_cards import Colors
+from web.compare.answer.dots import span_of, strip
+from web.compare.answer.sentence import FACTOR_TITLES
 from web.theme import DASH, three_digits
 
 Rungs = Sequence[Sequence[Comparison]]  # the answers of each rung, the lowest first

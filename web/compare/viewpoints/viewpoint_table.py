@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from analysis.decide.rank import Candidate, Outcome, Ranking
 from web import markup
-from web.compare.guard_words import TITLES
+from web.compare.answer.guard_words import TITLES
 from web.theme import DASH, three_digits
 from web.words import why
 

@@ -9,7 +9,7 @@ from analysis.arms import Arm
 from analysis.config_diff import compare_settings
 from analysis.facts import Served
 from web import markup
-from web.compare.answer_cards import Colors
+from web.compare.answer.answer_cards import Colors
 
 NAMED = ("engine", "engine_version", "image", "model")
 

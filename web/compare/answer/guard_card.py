@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from analysis.compare import Comparison
 from analysis.guard import Row, RowCode, Standing
 from web import markup
-from web.compare.answer_cards import Colors
-from web.compare.guard_words import STANDINGS, TITLES, row_words
+from web.compare.answer.answer_cards import Colors
+from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
 from web.words import Names
 
 ORDER = (Standing.MATTERS, Standing.TOLD, Standing.UNKNOWN, Standing.COMPARED, Standing.SAME)

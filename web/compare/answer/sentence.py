@@ -10,7 +10,7 @@ from analysis.evidence.objectives import Objective
 from analysis.guard import Row, RowCode, Standing
 from analysis.replicates import OF_THE_RUN, Ratio
 from analysis.verdict import Answer, Judgement, margin_words
-from web.compare.guard_words import TITLES, percent, row_words
+from web.compare.answer.guard_words import TITLES, percent, row_words
 from web.theme import three_digits
 from web.words import Names, why
 

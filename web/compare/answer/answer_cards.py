@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from analysis.compare import Comparison
 from analysis.replicates import Ratio
 from web import markup
-from web.compare.dots import relative_values, span_of, strip
-from web.compare.sentence import FACTOR_TITLES, detail, left_out_words, sentence
+from web.compare.answer.dots import relative_values, span_of, strip
+from web.compare.answer.sentence import FACTOR_TITLES, detail, left_out_words, sentence
 from web.words import Names
 
 Colors = Mapping[str, int]

@@ -10,8 +10,8 @@ import streamlit as st
 
 from analysis.decide.frontier import Point
 from web import charts
-from web.compare.answer_cards import Colors
-from web.compare.frontier_plots import Plot, axis_words
+from web.compare.answer.answer_cards import Colors
+from web.compare.viewpoints.frontier_plots import Plot, axis_words
 from web.theme import EXCLUDED, MUTED, run_color
 
 ABOUT = (

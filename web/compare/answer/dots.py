@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from analysis.compare import Comparison
 from analysis.replicates import Ratio
-from web.compare.sentence import values_of
+from web.compare.answer.sentence import values_of
 
 SMALLEST_SPAN = math.log(1.1)  # so that a few per cent look like a few per cent
 

@@ -10,10 +10,10 @@ from domain import Run
 from reports.comparison import Asking, ComparisonReport
 from reports.load_curve import load_curve
 from reports.viewpoints import known_of, rankings
-from web.compare.answer_cards import Colors
-from web.compare.frontier_chart import frontier_chart
-from web.compare.frontier_plots import plots
-from web.compare.viewpoint_table import viewpoint_lines, viewpoint_table
+from web.compare.answer.answer_cards import Colors
+from web.compare.viewpoints.frontier_chart import frontier_chart
+from web.compare.viewpoints.frontier_plots import plots
+from web.compare.viewpoints.viewpoint_table import viewpoint_lines, viewpoint_table
 from web.context import services
 
 ABOUT = (

@@ -12,8 +12,8 @@ from analysis.verdict.margin import LEAST, MOST
 from domain import Run
 from reports.comparison import Asking, ComparisonReport, offered_repeats
 from web.compare import asking as address
-from web.compare.guard_words import TITLES
-from web.compare.report_notes import workload_titles
+from web.compare.answer.guard_words import TITLES
+from web.compare.answer.report_notes import workload_titles
 from web.context import services
 from web.markup import markdown_text
 

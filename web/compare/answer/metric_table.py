@@ -9,8 +9,8 @@ from typing import NamedTuple
 from analysis.arms import Arm
 from reports.run_metrics import Named, Section, Values
 from web import markup
-from web.compare.answer_cards import Colors
-from web.compare.sentence import is_small
+from web.compare.answer.answer_cards import Colors
+from web.compare.answer.sentence import is_small
 from web.theme import DASH, three_digits
 
 POSITION = "Accepted up to position "
