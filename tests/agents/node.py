@@ -8,7 +8,7 @@ import os
 import sys
 
 import collectors.nodes.agent
-from cli import agent
+from cli.machines import agent
 from cli.main import parser
 from cli.secret_input import read_token
 from collectors.base import Clock

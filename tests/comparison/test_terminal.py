@@ -11,8 +11,8 @@ import pytest
 
 from analysis.compare import compare_arms
 from analysis.guard import RowCode, Standing
-from cli.compare import _plain
 from cli.main import main
+from cli.results.compare import _plain
 from domain import RunState
 from reports.comparison import comparison_of
 from settings import Settings

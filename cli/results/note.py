@@ -12,8 +12,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cli.data.inbox_owner import Owner
 from cli.exit_status import CANNOT_READ, DONE, REFUSED
-from cli.inbox_owner import Owner
 
 if TYPE_CHECKING:
     from notes import NoteEdit, RunNote

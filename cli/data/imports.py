@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.data.inbox_owner import Owner
 from cli.exit_status import CANNOT_READ, DONE, REFUSED
-from cli.inbox_owner import Owner
 
 if TYPE_CHECKING:
     from collectors.imports.inbox import Job, Status

@@ -14,8 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli import study_add
 from cli.exit_status import DONE, NOT_KNOWN, REFUSED
+from cli.results import study_add
 
 if TYPE_CHECKING:
     from commands.study_file import StudyPlan
