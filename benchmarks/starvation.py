@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import psutil
 
-from analysis.conditions import Conditions, Span
+from analysis.runs.conditions import Conditions, Span
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
 from demo.presets import DemoConfig, demo_configs

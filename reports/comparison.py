@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.arms import Arm, arm_key, arms_of, is_repeat
-from analysis.compare import Comparison, available, compare_arms, propose
+from analysis.comparison.arms import Arm, arm_key, arms_of, is_repeat
+from analysis.comparison.compare import Comparison, available, compare_arms, propose
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.replicates import replicate
+from analysis.comparison.workload import Workload, find_workload, is_under, shared_workloads, under
 from analysis.evidence.loads import common_keys
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective
-from analysis.facts import RunFacts
 from analysis.guard import Pair, RowCode, guard, refusals
 from analysis.guard.rows import Row, loads_of
-from analysis.replicates import replicate
 from analysis.verdict import MARGIN, Earlier, earlier_of
-from analysis.workload import Workload, find_workload, is_under, shared_workloads, under
 from domain import Run
 from reports.facts import facts_of
 from storage.ask import run_queries

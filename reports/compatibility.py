@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.config_diff import chips
+from analysis.comparison.config_diff import chips
+from analysis.comparison.model_names import base_name
 from analysis.decide.compatibility import Place, as_one
-from analysis.model_names import base_name
 from reports.run_report import engine_title_of
 from storage.ask import run_queries
 from storage.ask.queries import Asked

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.config_diff import flatten
-from analysis.effective import Row, Told, effective_rows
+from analysis.comparison.config_diff import flatten
+from analysis.runs.effective import Row, Told, effective_rows
 from domain import Run
 from storage.ask import queries
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from analysis.conditions import Conditions, Span
-from analysis.effective import Row
+from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts
 from analysis.evidence.loads import LoadRecord
-from analysis.facts import LogSpeed, Neighbour, RunFacts
 from analysis.guard.load import DECLARED
-from analysis.windows import Window, speed_factors
+from analysis.runs.conditions import Conditions, Span
+from analysis.runs.effective import Row
+from analysis.runs.windows import Window, speed_factors
 from domain import Run
 from reports.effective_config import effective_configs
 from reports.run_report import PEAK_WINDOW_S

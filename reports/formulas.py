@@ -14,7 +14,7 @@ SOURCES = (
     "storage/ask/questions/load_speeds.sql",
     "storage/ask/questions/request_totals.sql",
     "storage/ask/questions/windows.sql",
-    "analysis/windows.py",
+    "analysis/runs/windows.py",
     "reports/run_line.py",
     "reports/run_report.py",
 )

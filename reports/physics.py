@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from analysis.conditions import Span
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.replicates import tokens_per_j
 from analysis.physics.attention import Attention, read_attention
 from analysis.physics.bands import Bands, bands_of
 from analysis.physics.dtypes import bytes_per_number
@@ -22,8 +22,8 @@ from analysis.physics.roofline import limit_tps, share_of_limit, step_bytes
 from analysis.physics.speculation import BestK, best_k, chance_acceptance, predicted_break_even
 from analysis.physics.startup import Phases, restart_tokens, startup_phases
 from analysis.reasons import Code, Reason
-from analysis.replicates import tokens_per_j
-from analysis.windows import Window
+from analysis.runs.conditions import Span
+from analysis.runs.windows import Window
 from domain import Run
 from reference.gpus import Gpu, find_gpu
 from reports.facts import measured_span

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.evidence.loads import LoadRecord, common_keys
-from analysis.replay import Answer, Scene, answers, loads_in_common, scenes
+from analysis.loads.replay import Answer, Scene, answers, loads_in_common, scenes
 from domain import Run
 from storage.ask import load_queries
 from storage.ask.queries import Asked

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from analysis.compare import Comparison
+from analysis.comparison.compare import Comparison
+from analysis.comparison.facts import RunFacts
 from analysis.decide.frontier import Point
 from analysis.decide.rank import Ranking
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from commands.study_file import USERS_HELD, StudyPlan
 from domain import Run, Study
 from redaction import mask_json, mask_text

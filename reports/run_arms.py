@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.arms import Arm, arms_of
+from analysis.comparison.arms import Arm, arms_of
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.loads import LoadRecord
-from analysis.facts import RunFacts
 from domain import Run
 from reports.effective_config import effective_configs
 from reports.facts import evidence_of, processes_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from math import inf
 
-from analysis.run_line import RunLine
+from analysis.runs.run_line import RunLine
 from domain import Run
 from reports.formulas import formulas
 from reports.run_report import RunReport, report_on

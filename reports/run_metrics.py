@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.replicates import tokens_per_j
 from analysis.evidence.loads import LoadRecord, is_whole
 from analysis.evidence.measure import LATENCIES as OF_REQUEST
 from analysis.evidence.measure import evidence_keys, measure, quantile
 from analysis.evidence.objectives import TERMS, Kind, Objective
-from analysis.facts import RunFacts
-from analysis.replicates import tokens_per_j
 from reports.run_report import RunReport
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.windows import SpeedSummary, Window, summarize
+from analysis.runs.windows import SpeedSummary, Window, summarize
 from domain import Run
 from engines import BY_NAME
 from storage.ask import queries

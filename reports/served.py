@@ -9,12 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.conditions import Conditions
-from analysis.config_diff import flatten
-from analysis.effective import Row
-from analysis.facts import Served
+from analysis.comparison.config_diff import flatten
+from analysis.comparison.facts import Served
 from analysis.guard.configuration import SAMPLING
 from analysis.guard.gpu_limits import DRIVER, LIMITS, NUMBERS, POWER
+from analysis.runs.conditions import Conditions
+from analysis.runs.effective import Row
 from domain import Config, JsonValue, Run
 from engines import BY_NAME
 from engines.flag_table import words_of_flag

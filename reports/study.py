@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from analysis.arms import Arm
-from analysis.compare import propose
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import propose
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.replicates import replicate
 from analysis.evidence.loads import common_keys
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, parse_objective
-from analysis.facts import RunFacts
 from analysis.guard import Pair, Row, guard, refusals
 from analysis.guard.rows import loads_of
-from analysis.knee import FINENESS
-from analysis.replicates import replicate
+from analysis.loads.knee import FINENESS
 from analysis.study import Left, Race, race, starts_left
 from commands.study_file import USERS_HELD, StudyPlan
 from domain import Run, RunState

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
 from analysis.evidence.drafting import Shares, accepted_shares
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import Kind, Objective

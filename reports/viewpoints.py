@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import stdev
 
-from analysis.accuracy import Interval
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.replicates import replicate
 from analysis.decide.rank import Candidate, Ranking, rank
 from analysis.decide.viewpoints import ALL_ROWS, VIEWS, View, Viewpoint
 from analysis.evidence.loads import common_keys
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective
-from analysis.facts import RunFacts
 from analysis.guard import Pair, Row, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
+from analysis.loads.accuracy import Interval
 from analysis.reasons import Code, Reason
-from analysis.replicates import replicate
 from commands.study_file import USERS_HELD
 from domain import Run
 from load_records import Accuracy

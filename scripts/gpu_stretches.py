@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from analysis.facts import RunFacts
-from analysis.replicates import tokens_per_j
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.replicates import tokens_per_j
 from domain import Run
 from reports.facts import facts_of, measured_span
 from storage.ask.run_queries import runs_of

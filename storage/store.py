@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 import duckdb
 import pyarrow as pa
 
-from analysis.run_line import RunLine
+from analysis.runs.run_line import RunLine
 from domain import AdoptedPoint, AuditEntry, Machine, Run, RunState, Share, Study, utc_now
 from machine.private_files import private_folder
 from notes import Gotcha, RunNote

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from cli.exit_status import DONE, REFUSED
 
 if TYPE_CHECKING:
-    from analysis.compare import Comparison
-    from analysis.replicates import Ratio
+    from analysis.comparison.compare import Comparison
+    from analysis.comparison.replicates import Ratio
     from reports.comparison import Asking, ComparisonReport
     from reports.viewpoints import Known
     from web.compare.answer.part_table import Rungs

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analysis.requests import (
+from analysis.loads.requests import (
     acceptance_rate,
     aggregates,
     class_summaries,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analysis.arms import Arm, arm_key, arms_of, identity_of, is_repeat, unknown_of, workload_of
-from analysis.facts import RunFacts, Served
+from analysis.comparison.arms import Arm, arm_key, arms_of, identity_of, is_repeat, unknown_of, workload_of
+from analysis.comparison.facts import RunFacts, Served
 from tests.comparison.hand_made import load, run, streams
 from tests.comparison.ideal_engine import SERVED, T0
 

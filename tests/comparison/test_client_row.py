@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
 from analysis.guard import CHECKS, Row, RowCode, Standing
 from tests.comparison.hand_made import load, pair_of, request, run
 from web.compare.answer.guard_words import row_words

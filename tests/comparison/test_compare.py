@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from analysis.arms import Arm
-from analysis.compare import Comparison, available, compare_arms, propose
-from analysis.conditions import Conditions
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import Comparison, available, compare_arms, propose
+from analysis.comparison.facts import LogSpeed, RunFacts
 from analysis.evidence.objectives import Kind, Objective, UnknownObjectiveError, parse_objective
-from analysis.facts import LogSpeed, RunFacts
 from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
+from analysis.runs.conditions import Conditions
 from analysis.verdict import MARGIN, Answer, Earlier, judge
 from load_records import RequestRecord
 from tests.comparison.hand_made import arm, faster, load, mark, request, run, streams

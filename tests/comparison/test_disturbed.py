@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.arms import Arm, arm_key
-from analysis.compare import Comparison, compare_arms
-from analysis.conditions import Conditions
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.compare import Comparison, compare_arms
 from analysis.guard import RowCode
+from analysis.runs.conditions import Conditions
 from analysis.verdict import Answer
 from tests.comparison.ideal_engine import Bursts, IdealEngine, repeats
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from analysis.conditions import Conditions
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
 from analysis.guard import CHECKS, DECLARABLE, Row, RowCode, Standing, guard
 from analysis.guard.gpu_limits import LIMITS
+from analysis.runs.conditions import Conditions
 from tests.comparison.hand_made import load, pair_of, run, streams
 from tests.comparison.ideal_engine import SERVED
 from web.compare.answer.guard_words import row_words

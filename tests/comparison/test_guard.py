@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.arms import Arm, arm_key
-from analysis.compare import Comparison, compare_arms
-from analysis.conditions import Conditions
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.compare import Comparison, compare_arms
+from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts, Served
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import LogSpeed, Neighbour, RunFacts, Served
 from analysis.guard import DECLARABLE, RowCode, Standing
+from analysis.runs.conditions import Conditions
 from analysis.verdict import Answer
 from load_records import Load, RequestRecord
 from tests.comparison.ideal_engine import SERVED, T0, IdealEngine, repeats

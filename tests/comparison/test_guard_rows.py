@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from analysis.conditions import Conditions
-from analysis.facts import LogSpeed, Neighbour, RunFacts
+from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts
 from analysis.guard import CHECKS, Row, RowCode, Standing, guard, refusals
+from analysis.runs.conditions import Conditions
 from load_records import RequestRecord
 from tests.comparison.hand_made import load, pair_of, request, run, streams
 from tests.comparison.ideal_engine import SERVED

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from analysis.arms import Arm, arm_key
-from analysis.compare import Comparison, compare_arms
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.compare import Comparison, compare_arms
 from analysis.verdict import Answer
 from tests.comparison.ideal_engine import IdealEngine, repeats
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.model_names import base_name, quantization_in
+from analysis.comparison.model_names import base_name, quantization_in
 
 ONE_MODEL = [
     ("Qwen/Qwen3-32B", "Qwen3-32B-FP8"),

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from analysis.arms import Arm
-from analysis.compare import compare_arms
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import compare_arms
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from analysis.guard import RowCode, Standing
 from analysis.verdict import Answer
 from load_records import RequestRecord

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.arms import Arm, arm_key
-from analysis.compare import Comparison, compare_arms
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.compare import Comparison, compare_arms
+from analysis.comparison.facts import LogSpeed, RunFacts
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import LogSpeed, RunFacts
 from analysis.verdict import Answer
 from load_records import Load
 from tests.comparison.hand_made import arm, faster, load, mark, request, run, streams

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.conditions import Conditions
+from analysis.comparison.facts import LogSpeed, RunFacts
+from analysis.comparison.replicates import Part, Ratio, Replicate, factor_ratios, parts_of, replicate
 from analysis.evidence.factors import Factors
 from analysis.evidence.loads import LoadRecord, common_keys
 from analysis.evidence.measure import Measured
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import LogSpeed, RunFacts
 from analysis.reasons import Code, Reason
-from analysis.replicates import Part, Ratio, Replicate, factor_ratios, parts_of, replicate
+from analysis.runs.conditions import Conditions
 from analysis.verdict import interval_of_ratio
 from tests.comparison.hand_made import faster, load, mark, request, run, streams
 

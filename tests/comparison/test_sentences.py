@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.arms import Arm, arm_key
-from analysis.compare import Comparison, compare_arms
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.compare import Comparison, compare_arms
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from tests.comparison.ideal_engine import SERVED
 from web.compare.answer.sentence import detail, sentence
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.conditions import Conditions
-from analysis.effective import Row
+from analysis.runs.conditions import Conditions
+from analysis.runs.effective import Row
 from domain import Config, Run, RunState, Speculation
 from reports.served import (
     command_of,

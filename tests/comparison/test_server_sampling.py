@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from analysis.arms import Arm
-from analysis.compare import compare_arms
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import compare_arms
 from analysis.guard import RowCode, Standing
 from commands.explain import explain
 from domain import Run, RunState

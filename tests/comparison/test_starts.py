@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.compare import compare_arms
-from analysis.conditions import Conditions
-from analysis.facts import LogSpeed, RunFacts
-from analysis.starts import starts_of
+from analysis.comparison.compare import compare_arms
+from analysis.comparison.facts import LogSpeed, RunFacts
+from analysis.comparison.starts import starts_of
+from analysis.runs.conditions import Conditions
 from tests.comparison.hand_made import arm, faster, load, run, streams
 
 REQUESTS = streams(3)

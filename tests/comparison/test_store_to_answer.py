@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.compare import compare_arms
+from analysis.comparison.compare import compare_arms
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from analysis.guard import RowCode
 from analysis.verdict import Answer
 from cli.main import main

@@ -9,10 +9,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.workload import UnknownWorkloadError
 from analysis.guard import RowCode
 from analysis.verdict import Answer
-from analysis.workload import UnknownWorkloadError
 from cli.main import main
 from domain import RunState
 from reports.comparison import Asking, ComparisonReport, comparison_of, not_comparable

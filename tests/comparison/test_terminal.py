@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.compare import compare_arms
+from analysis.comparison.compare import compare_arms
 from analysis.guard import RowCode, Standing
 from cli.main import main
 from cli.results.compare import _plain

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.arms import arms_of
-from analysis.compare import Comparison, compare_arms
-from analysis.conditions import Conditions
+from analysis.comparison.arms import arms_of
+from analysis.comparison.compare import Comparison, compare_arms
+from analysis.comparison.facts import Neighbour, RunFacts
+from analysis.comparison.workload import UnknownWorkloadError, find_workload, is_under, shared_workloads, under
 from analysis.evidence.loads import LoadRecord
-from analysis.facts import Neighbour, RunFacts
 from analysis.guard import RowCode
-from analysis.workload import UnknownWorkloadError, find_workload, is_under, shared_workloads, under
+from analysis.runs.conditions import Conditions
 from tests.comparison.hand_made import faster, load, run, streams
 from tests.comparison.ideal_engine import SERVED
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import compare_arms
+from analysis.comparison.compare import compare_arms
 from analysis.evidence.objectives import parse_objective
 from cli.main import main
 from collectors.imports.inbox import Inbox, Job, Status, drop, new_job_id, status_of

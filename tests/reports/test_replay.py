@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
 from reports.replay import replay, replayable
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine

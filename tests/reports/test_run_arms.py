@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.arms import arms_of
+from analysis.comparison.arms import arms_of
 from reports.facts import facts_of
 from reports.run_arms import run_arms
 from storage.ask import load_queries

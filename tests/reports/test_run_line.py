@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import pytest
 
-from analysis.run_line import RunLine
+from analysis.runs.run_line import RunLine
 from domain import Config, Run, RunState, utc_now
 from reports import run_line
 from reports.formulas import formulas

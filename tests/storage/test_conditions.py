@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.conditions import Conditions, Span
+from analysis.runs.conditions import Conditions, Span
 from domain import Config, Run
 from samples import Batch, CollectorHealth, GpuSample, HostSample
 from settings import Settings

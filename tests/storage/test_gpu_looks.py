@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.conditions import Conditions, Span, clocks, foreign_gpu_load
+from analysis.runs.conditions import Conditions, Span, clocks, foreign_gpu_load
 from samples import Batch, GpuSample
 from storage.ask.condition_queries import conditions
 from storage.store import Store

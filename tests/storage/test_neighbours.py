@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from analysis.conditions import Span
+from analysis.runs.conditions import Span
 from domain import Config, Run
 from load_records import RequestRecord
 from samples import Batch, CounterSample

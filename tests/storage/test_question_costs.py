@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from analysis.conditions import Span
+from analysis.runs.conditions import Span
 from domain import Config, Run
 from load_records import Load, RequestRecord, Result
 from samples import (

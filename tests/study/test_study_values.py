@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.arms import Arm, arm_key
+from analysis.comparison.arms import Arm, arm_key
 from analysis.evidence.objectives import parse_objective
 from commands.study_file import StudyPlan, study_of_text
 from domain import Run, RunState, utc_now

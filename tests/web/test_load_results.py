@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.load_results import results_of
+from analysis.loads.load_results import results_of
 from domain import Config, Run, RunState
 from load_records import RequestRecord
 from samples import Batch

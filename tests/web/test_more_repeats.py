@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.arms import Arm, arm_key
-from analysis.compare import compare_arms
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.compare import compare_arms
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from reports.comparison import ComparisonReport
 from tests.comparison.ideal_engine import SERVED
 from web.compare.arms.more_repeats import wanted_repeats, words_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.workload import Workload
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from analysis.verdict import MARGIN
-from analysis.workload import Workload
 from reports.comparison import Asking, ComparisonReport
 from tests.comparison.hand_made import arm, load, run, streams
 from web.compare.answer.report_notes import report_notes, workload_titles

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.collapse import find_collapse
+from analysis.runs.collapse import find_collapse
 from tests.workloads.servers import DONE, HEAD, Script, chunk, read_request, serving, text_event
 from web.runs.loads.workload_panel import looping
 from workloads.process.job import Job, Progress

@@ -12,7 +12,7 @@ from statistics import fmean
 import pytest
 from pydantic import ValidationError
 
-from analysis.knee import knee, next_rung
+from analysis.loads.knee import knee, next_rung
 from load_records import RequestRecord
 from workloads import REGISTRY, spec_for
 from workloads.plan import AS_THEY_ARRIVE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
 from analysis.reasons import Code, Reason
 from reports.evidence import Evidence
 from reports.run_metrics import client_speeds

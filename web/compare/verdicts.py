@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
 from analysis.note_changes import RATED
 from notes import RunNote
 from web import markup

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.config_diff import differing_fields
+from analysis.comparison.config_diff import differing_fields
 from collectors.gpu_now import look_at_gpus
 from commands.presets import Needs, PresetError, save_preset
 from domain import Config

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from analysis.config_diff import differing_fields
+from analysis.comparison.config_diff import differing_fields
 from commands.sweep import Axis, Variant, estimate, read_values, sweep_configs
 from commands.write import CommandError, shell_text
 from domain import Config, JsonValue

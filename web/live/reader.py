@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from pydantic import TypeAdapter
 
-from analysis.config_diff import as_started, chips
+from analysis.comparison.config_diff import as_started, chips
 from collectors.logs.line_time import line_time
 from collectors.logs.log_view import ViewLine
 from domain import JsonValue, Run

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from analysis.decide.frontier import Point
-from analysis.windows import Window
+from analysis.runs.windows import Window
 from reports.report_data import ReportData
 from reports.run_report import RunReport
 from web.compare.answer.answer_cards import Colors

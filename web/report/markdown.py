@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from analysis.arms import Arm
-from analysis.compare import Comparison
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import Comparison
+from analysis.comparison.replicates import Part
 from analysis.guard import Standing
 from analysis.note_changes import rated
-from analysis.replicates import Part
 from commands.study_file import StudyPlan
 from domain import Run
 from notes import Gotcha, RunNote

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from analysis.compare import Comparison
-from analysis.replicates import Ratio
+from analysis.comparison.compare import Comparison
+from analysis.comparison.replicates import Ratio
 from reports.comparison import named
 from reports.report_data import ReportData
 from storage.ask.formats import as_csv, as_parquet

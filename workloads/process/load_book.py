@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from analysis.load_results import results_of
+from analysis.loads.load_results import results_of
 from domain import utc_now
 from load_records import Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
 from samples import CounterSample

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
-from analysis.collapse import FENCE, WORD, find_collapse
+from analysis.runs.collapse import FENCE, WORD, find_collapse
 from workloads.requests.reading import StreamReading
 
 TICK_S = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from analysis.requests import (
+from analysis.loads.requests import (
     ClassSummary,
     aggregates,
     class_summaries,

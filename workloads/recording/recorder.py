@@ -16,7 +16,7 @@ import orjson
 from aiohttp import web
 from pydantic import BaseModel, Field, ValidationError
 
-from analysis.load_results import results_of
+from analysis.loads.load_results import results_of
 from domain import JsonValue, utc_now
 from load_records import Load, LoadPhase, RequestRecord
 from settings import VERSION

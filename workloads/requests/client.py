@@ -9,7 +9,7 @@ from datetime import datetime
 
 import aiohttp
 
-from analysis.collapse import find_collapse
+from analysis.runs.collapse import find_collapse
 from domain import JsonValue, utc_now
 from engines import BY_NAME
 from load_records import RequestRecord

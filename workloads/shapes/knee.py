@@ -10,9 +10,9 @@ from pydantic import Field
 
 from analysis.evidence.loads import decode_tokens, is_whole
 from analysis.evidence.measure import quantile
-from analysis.knee import knee, next_rung
-from analysis.load_results import DEFINITION
-from analysis.requests import aggregates
+from analysis.loads.knee import knee, next_rung
+from analysis.loads.load_results import DEFINITION
+from analysis.loads.requests import aggregates
 from load_records import RequestRecord, Result
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
 from workloads.texts.natural_text import DrawnText

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from analysis.accuracy import wilson
+from analysis.loads.accuracy import wilson
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.source import Source
 from collectors.imports.results.values import count, cut, dict_of, digest, list_of, number, text

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from analysis.accuracy import wilson
+from analysis.loads.accuracy import wilson
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.source import Source

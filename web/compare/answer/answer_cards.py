@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.compare import Comparison
-from analysis.replicates import Ratio
+from analysis.comparison.compare import Comparison
+from analysis.comparison.replicates import Ratio
 from web import markup
 from web.compare.answer.dots import relative_values, span_of, strip
 from web.compare.answer.sentence import FACTOR_TITLES, detail, left_out_words, sentence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from analysis.compare import Comparison
-from analysis.replicates import Ratio
+from analysis.comparison.compare import Comparison
+from analysis.comparison.replicates import Ratio
 from web.compare.answer.sentence import values_of
 
 SMALLEST_SPAN = math.log(1.1)  # so that a few per cent look like a few per cent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare import Comparison
+from analysis.comparison.compare import Comparison
 from analysis.guard import Row, RowCode, Standing
 from web import markup
 from web.compare.answer.answer_cards import Colors

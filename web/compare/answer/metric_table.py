@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
 from reports.run_metrics import Named, Section, Values
 from web import markup
 from web.compare.answer.answer_cards import Colors

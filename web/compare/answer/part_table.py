@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.arms import Arm
-from analysis.compare import Comparison
-from analysis.replicates import Part, Ratio
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import Comparison
+from analysis.comparison.replicates import Part, Ratio
 from web import markup
 from web.compare.answer.answer_cards import Colors
 from web.compare.answer.dots import span_of, strip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.arms import Arm
 from analysis.claims.own_runs import is_context_beyond_pool, pool_twins
+from analysis.comparison.arms import Arm
+from analysis.comparison.workload import Workload
 from analysis.verdict import MARGIN, margin_words
-from analysis.workload import Workload
 from reports.comparison import ComparisonReport
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from analysis.compare import Comparison
+from analysis.comparison.compare import Comparison
+from analysis.comparison.replicates import OF_THE_RUN, Ratio
 from analysis.evidence.objectives import Objective
 from analysis.guard import Row, RowCode, Standing
-from analysis.replicates import OF_THE_RUN, Ratio
 from analysis.verdict import Answer, Judgement, margin_words
 from web.compare.answer.guard_words import TITLES, percent, row_words
 from web.theme import three_digits

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
 from domain import AdoptedPoint, AuditEntry, Run, new_run_id
 from reports.adopted import about, masked, point_words, standing
 from web import places

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
 from domain import Run
 from reports.comparison import ComparisonReport
 from web.compare.answer.answer_cards import Colors

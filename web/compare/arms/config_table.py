@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.arms import Arm
-from analysis.config_diff import compare_settings
-from analysis.facts import Served
+from analysis.comparison.arms import Arm
+from analysis.comparison.config_diff import compare_settings
+from analysis.comparison.facts import Served
 from web import markup
 from web.compare.answer.answer_cards import Colors
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
 from analysis.verdict import Answer
 from launcher.checks.preflight import LaunchRefusedError
 from reports.comparison import ComparisonReport

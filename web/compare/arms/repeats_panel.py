@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
 from analysis.guard import DECLARABLE, RowCode
 from analysis.verdict.margin import LEAST, MOST
 from domain import Run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.claims.own_runs import ClaimStanding, claim_standing
-from analysis.compare import Comparison
+from analysis.comparison.compare import Comparison
 
 STANDINGS = {
     ClaimStanding.CARRIED: "is what was measured",

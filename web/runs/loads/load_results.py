@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from analysis.evidence.loads import LoadRecord
-from analysis.load_results import DEFINITION
+from analysis.loads.load_results import DEFINITION
 from domain import Run
 from load_records import LoadPhase, Result
 from storage.ask import load_queries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.effective import Row
+from analysis.runs.effective import Row
 from domain import Run
 from reports.effective_config import effective_config
 from web import markup

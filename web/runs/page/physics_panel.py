@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
 from analysis.physics.known import Quantity
 from analysis.physics.speculation import BestK
 from reports.physics import Physics, physics_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from analysis.config_diff import flatten
+from analysis.comparison.config_diff import flatten
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.presets import preset_of, preset_text
 from commands.write import shell_text

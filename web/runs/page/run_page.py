@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.config_diff import as_started, chips
-from analysis.facts import RunFacts
+from analysis.comparison.config_diff import as_started, chips
+from analysis.comparison.facts import RunFacts
 from commands.write import shell_text
 from domain import Run, RunState
 from reports.evidence import evidence_of

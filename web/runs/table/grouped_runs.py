@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from analysis.run_groups import RunGroup, run_groups
-from analysis.run_line import RunLine
+from analysis.runs.run_line import RunLine
 from domain import Run
 from reports.facts import processes_of
 from reports.run_arms import run_arms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from analysis.config_diff import as_started, chips
+from analysis.comparison.config_diff import as_started, chips
 from domain import Run, RunState
 from reports.run_report import RunReport, engine_title, report_on
 from storage.ask import queries

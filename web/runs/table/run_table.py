@@ -9,8 +9,8 @@ from datetime import UTC
 import pandas as pd
 import streamlit as st
 
-from analysis.config_diff import as_started, chips
-from analysis.run_line import RunLine
+from analysis.comparison.config_diff import as_started, chips
+from analysis.runs.run_line import RunLine
 from domain import Run
 from notes import RunNote
 from reports.run_line import lines_of

@@ -9,7 +9,7 @@ from statistics import fmean, median, stdev
 from typing import NamedTuple
 
 from analysis.evidence.measure import per_token_ms, quantile
-from analysis.requests import acceptance_rate, aggregates, decode_tps, end_to_end_tps, tokens_per_step
+from analysis.loads.requests import acceptance_rate, aggregates, decode_tps, end_to_end_tps, tokens_per_step
 from load_records import RequestRecord, Result
 
 DEFINITION = "pitwall"

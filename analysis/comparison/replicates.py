@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.factors import Factors, geometric_mean
 from analysis.evidence.loads import RequestKey, is_positive
 from analysis.evidence.measure import Measured, measure
 from analysis.evidence.objectives import Kind, Objective
-from analysis.facts import RunFacts
 from analysis.reasons import Code, Reason
 from analysis.verdict import interval_of_ratio
 

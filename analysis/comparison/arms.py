@@ -14,9 +14,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from analysis.facts import RunFacts, Served
-from analysis.model_names import base_name
-from analysis.starts import starts_of
+from analysis.comparison.facts import RunFacts, Served
+from analysis.comparison.model_names import base_name
+from analysis.comparison.starts import starts_of
 
 NUMBERED = re.compile(r" #\d+$")  # as repeats are named
 NEEDED = ("model_files", "engine_version", "gpus")  # without these two runs are held together by their command alone

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from analysis.conditions import Conditions
 from analysis.evidence.loads import LoadRecord
+from analysis.runs.conditions import Conditions
 from domain import JsonValue
 
 

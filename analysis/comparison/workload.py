@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.loads import LoadRecord
-from analysis.facts import RunFacts
 from domain import JsonValue
 from errors import PitwallError
 

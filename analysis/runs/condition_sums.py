@@ -10,7 +10,7 @@ from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple
 
-from analysis.conditions import HARDWARE, SW_POWER_CAP, Conditions, Span
+from analysis.runs.conditions import HARDWARE, SW_POWER_CAP, Conditions, Span
 
 UNCOVERED_S = 2.0  # that samples may leave of a stretch, or
 UNCOVERED_RATIO = 0.2  # this share of a longer one

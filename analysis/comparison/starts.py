@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
 
 Kind = TypeVar("Kind")
 

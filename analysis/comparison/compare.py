@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
+from analysis.comparison.replicates import Part, Ratio, Replicate, factor_ratios, parts_of, replicate
 from analysis.evidence.loads import LoadRecord, RequestKey, common_keys, key_of
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective, objectives_of
 from analysis.guard import Pair, Row, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.reasons import Code, Reason
-from analysis.replicates import Part, Ratio, Replicate, factor_ratios, parts_of, replicate
 from analysis.verdict import MARGIN, Earlier, Judgement, judge
 
 

@@ -49,7 +49,7 @@ def acceptance_rate(record: RequestRecord) -> float | None:
 
 
 def useful_tps(record: RequestRecord) -> float | None:
-    """End-to-end tok/s without the share of the text that repeats itself (see analysis.collapse)."""
+    """End-to-end tok/s without the share of the text that repeats itself (see analysis.runs.collapse)."""
     rate, collapse = end_to_end_tps(record), record.extra.get("collapse")
     return rate * (1 - collapse["looped_ratio"]) if rate is not None and collapse else None
 
