@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.evidence import evidence_of
-from reports.run_report import report_on
+from reports.runs.evidence import evidence_of
+from reports.runs.run_report import report_on
 from web import charts
 from web.actions import is_operator
 from web.compare.answer.report_notes import report_notes

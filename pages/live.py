@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.comparison import not_comparable
+from reports.arms.comparison import not_comparable
 from web.actions import is_operator
 from web.compare.answer.sentence import refusal_words
 from web.context import services

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.facts import facts_of
-from reports.run_report import report_on
+from reports.arms.facts import facts_of
+from reports.runs.run_report import report_on
 from web import charts, places
 from web.actions import is_operator
 from web.fleet import asked_about, away_ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import Run, RunState
-from reports.run_line import in_order
+from reports.runs.run_line import in_order
 from storage.ask import run_queries
 from web import markup
 from web.actions import demo_buttons

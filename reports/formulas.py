@@ -15,8 +15,8 @@ SOURCES = (
     "storage/ask/questions/request_totals.sql",
     "storage/ask/questions/windows.sql",
     "analysis/runs/windows.py",
-    "reports/run_line.py",
-    "reports/run_report.py",
+    "reports/runs/run_line.py",
+    "reports/runs/run_report.py",
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from analysis.comparison.facts import RunFacts
 from analysis.comparison.replicates import tokens_per_j
 from domain import Run
-from reports.facts import facts_of, measured_span
+from reports.arms.facts import facts_of, measured_span
 from storage.ask.run_queries import runs_of
 from storage.published import Published
 from storage.reading import Query, published_query

@@ -10,7 +10,7 @@ import streamlit as st
 
 from analysis.comparison.arms import NUMBERED
 from analysis.runs.windows import Window
-from reports.run_report import RunReport
+from reports.runs.run_report import RunReport
 from web import markup
 from web.theme import EXCLUDED, GRID, MUTED, TEXT, Ground, run_color
 

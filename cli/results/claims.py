@@ -23,7 +23,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """One line a check; the contradictions once more at the end."""
-    from reports.claims import checked_claims
+    from reports.arms.claims import checked_claims
 
     checked = checked_claims()
     for one in checked:

@@ -14,8 +14,8 @@ from cli.exit_status import DONE, REFUSED
 if TYPE_CHECKING:
     from analysis.comparison.compare import Comparison
     from analysis.comparison.replicates import Ratio
-    from reports.comparison import Asking, ComparisonReport
-    from reports.viewpoints import Known
+    from reports.arms.comparison import Asking, ComparisonReport
+    from reports.arms.viewpoints import Known
     from web.compare.answer.part_table import Rungs
     from web.words import Names
 
@@ -45,8 +45,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def run(arguments: argparse.Namespace) -> int:
     """REFUSED with a sentence where an id, an objective or a row is not known; raises StoreError."""
     from analysis.claims.own_runs import parse_claim
-    from reports.comparison import comparison_of, rungs_of
-    from reports.viewpoints import known_of
+    from reports.arms.comparison import comparison_of, rungs_of
+    from reports.arms.viewpoints import known_of
     from settings import load_settings
     from storage.ask.run_queries import runs_of
     from storage.published import Published
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def viewpoints(known: Known) -> list[dict[str, str]]:
     """What Compare's table says, a row a viewpoint: its column -> the words."""
-    from reports.viewpoints import rankings
+    from reports.arms.viewpoints import rankings
     from web.compare.viewpoints.viewpoint_table import HEAD, viewpoint_lines
 
     arms = {arm.id: arm.name for arm in known.arms}
@@ -97,7 +97,7 @@ def _asking(arguments: argparse.Namespace) -> Asking:
     from analysis.guard import DECLARABLE, RowCode
     from analysis.verdict import MARGIN, parse_margin
     from errors import PitwallError
-    from reports.comparison import Asking
+    from reports.arms.comparison import Asking
 
     names = {code.value: code for code in RowCode if code in DECLARABLE}
     if wrong := [word for word in arguments.declare if word not in names]:
@@ -110,7 +110,7 @@ def _asking(arguments: argparse.Namespace) -> Asking:
 
 def as_text(report: ComparisonReport, rungs: Rungs, claimed: float | None = None) -> str:
     """A block an arm: the sentence, values, classes or rungs, factors, and the guard's rows that are not 'same'."""
-    from reports.comparison import named
+    from reports.arms.comparison import named
     from web.compare.answer.report_notes import report_notes
     from web.compare.sources.claim_words import claim_words
 
@@ -152,7 +152,7 @@ def _ratio_words(ratio: Ratio) -> str:
 
 def as_json(report: ComparisonReport, rungs: Rungs, claimed: float | None = None) -> dict[str, Any]:
     """What a program reads; ratios are other over baseline, 'not_comparable' has none."""
-    from reports.comparison import named
+    from reports.arms.comparison import named
 
     names = named(report.arms)
     whole = {

@@ -12,8 +12,8 @@ from cli.exit_status import DONE, REFUSED
 
 if TYPE_CHECKING:
     from domain import Study
-    from reports.comparison import Asking
-    from reports.report_data import ReportData
+    from reports.arms.comparison import Asking
+    from reports.arms.report_data import ReportData
     from storage.published import Published
 
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _data(arguments: argparse.Namespace, store: Published, prices: Path) -> ReportData | str:
     """The report, or why there is none."""
-    from reports.report_data import Made, report_data
+    from reports.arms.report_data import Made, report_data
     from settings import VERSION
 
     study = _study(store, arguments.study) if arguments.study else None
@@ -84,7 +84,7 @@ def _asking(arguments: argparse.Namespace) -> Asking | None:
     """None where nothing is said: a study knows what it asks."""
     from analysis.evidence.objectives import parse_objective
     from analysis.verdict import MARGIN, parse_margin
-    from reports.comparison import Asking
+    from reports.arms.comparison import Asking
 
     if not (arguments.objective or arguments.margin):
         return None

@@ -10,7 +10,7 @@ import pytest
 from analysis.runs.conditions import Conditions
 from analysis.runs.effective import Row
 from domain import Config, Run, RunState, Speculation
-from reports.served import (
+from reports.arms.served import (
     command_of,
     engine_version,
     gpu_limits_of,

@@ -11,7 +11,7 @@ from analysis.comparison.compare import compare_arms
 from analysis.guard import RowCode, Standing
 from commands.explain import explain
 from domain import Run, RunState
-from reports.served import served_by
+from reports.arms.served import served_by
 from tests.comparison.hand_made import arm, faster, load, run, streams
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -19,7 +19,7 @@ from analysis.guard import RowCode
 from analysis.verdict import Answer
 from cli.main import main
 from domain import Config, Run, RunState, Speculation, WorkloadSpec
-from reports.comparison import Asking, comparison_of, offered_repeats
+from reports.arms.comparison import Asking, comparison_of, offered_repeats
 from samples import Batch, HostSample
 from settings import Settings
 from storage.ask import load_queries
@@ -106,7 +106,7 @@ def test_pieces_of_answers_are_read_only_where_they_are_needed(
         read.append((len(run_ids), any(pieces)))
         return found
 
-    monkeypatch.setattr("reports.facts.load_queries.loads", noted)
+    monkeypatch.setattr("reports.arms.facts.load_queries.loads", noted)
     chosen = runs_of(store, [runs["plain"][0].run_id, runs["k"][0].run_id])
     offered_repeats(store, chosen, comparison_of(store, chosen, Asking(parse_objective("decode_tps"))))
     assert read == [(2, True), (4, False), (4, False)]

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.guard import RowCode, Standing
 from domain import Run
-from reports.comparison import comparison_of
+from reports.arms.comparison import comparison_of
 from samples import Batch, CounterSample, GpuSample, HostSample
 from storage.store import Store
 from tests.comparison.ideal_engine import T0, IdealEngine, repeats

@@ -15,8 +15,8 @@ from analysis.guard import RowCode
 from analysis.verdict import Answer
 from cli.main import main
 from domain import RunState
-from reports.comparison import Asking, ComparisonReport, comparison_of, not_comparable
-from reports.facts import facts_of
+from reports.arms.comparison import Asking, ComparisonReport, comparison_of, not_comparable
+from reports.arms.facts import facts_of
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.ask.run_queries import runs_of

@@ -14,7 +14,7 @@ from analysis.guard import RowCode, Standing
 from cli.main import main
 from cli.results.compare import _plain
 from domain import RunState
-from reports.comparison import comparison_of
+from reports.arms.comparison import comparison_of
 from settings import Settings
 from storage.ask.run_queries import runs_of
 from storage.store import Store

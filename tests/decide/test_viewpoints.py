@@ -12,8 +12,8 @@ from analysis.decide.rank import Outcome
 from analysis.decide.viewpoints import Viewpoint
 from cli.main import main
 from domain import Run
-from reports.comparison import comparison_of
-from reports.viewpoints import known_of, rankings
+from reports.arms.comparison import comparison_of
+from reports.arms.viewpoints import known_of, rankings
 from settings import Settings
 from storage.ask.run_queries import runs_of
 from storage.store import Store

@@ -21,8 +21,8 @@ from collectors.imports.log_import import LogImporter, Outcome, Wish
 from collectors.imports.result_import import ResultImporter
 from domain import Config, Run, RunState
 from notes import RunNote
-from reports.comparison import Asking, comparison_of
-from reports.facts import facts_of
+from reports.arms.comparison import Asking, comparison_of
+from reports.arms.facts import facts_of
 from settings import Settings
 from storage.store import Store
 from tests.imports.captured import CORPUS, SOURCES, captured

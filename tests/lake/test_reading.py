@@ -15,9 +15,9 @@ from cli.main import main
 from domain import Run
 from engines import ENGINES
 from engines.definitions import CLIENT
-from reports.comparison import comparison_of
-from reports.facts import facts_of
-from reports.run_report import report_on
+from reports.arms.comparison import comparison_of
+from reports.arms.facts import facts_of
+from reports.runs.run_report import report_on
 from service.fleet import Fleet
 from service.this_machine import this_machine
 from storage.ask.machine_queries import machines

@@ -15,7 +15,7 @@ import pytest
 
 from analysis.evidence.objectives import parse_objective
 from domain import Run
-from reports.comparison import Asking, comparison_of, named
+from reports.arms.comparison import Asking, comparison_of, named
 from storage.ask.run_queries import runs_of
 from storage.store import Store
 from tests.report.conftest import EVIL, SECRET, Report

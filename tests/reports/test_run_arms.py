@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from analysis.comparison.arms import arms_of
-from reports.facts import facts_of
-from reports.run_arms import run_arms
+from reports.arms.facts import facts_of
+from reports.arms.run_arms import run_arms
 from storage.ask import load_queries
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats

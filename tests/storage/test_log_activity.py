@@ -13,7 +13,7 @@ import pytest
 from analysis.reasons import Code, Reason
 from collectors.logs.log_collector import log_reader
 from domain import Config, Run
-from reports.run_report import PEAK_WINDOW_S, report_on
+from reports.runs.run_report import PEAK_WINDOW_S, report_on
 from samples import Batch, CounterSample, LogSample
 from storage.ask import queries
 from storage.store import Store

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from domain import Config, Run
-from reports.comparison import alone
-from reports.facts import facts_of
+from reports.arms.comparison import alone
+from reports.arms.facts import facts_of
 from settings import Settings
 from storage.store import Store
 from web.compare.arms.config_table import config_table

@@ -10,8 +10,8 @@ import pytest
 
 from domain import Config, Run
 from engines.vllm.definitions import COUNTER, LOG
-from reports.evidence import Evidence, Standing, evidence_of
-from reports.run_report import report_on
+from reports.runs.evidence import Evidence, Standing, evidence_of
+from reports.runs.run_report import report_on
 from samples import Batch, CounterSample, LogSample, Sample, SlotSample
 from settings import Settings
 from storage.ask import queries

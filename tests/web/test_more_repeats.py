@@ -6,7 +6,7 @@ from analysis.comparison.arms import Arm, arm_key
 from analysis.comparison.compare import compare_arms
 from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
-from reports.comparison import ComparisonReport
+from reports.arms.comparison import ComparisonReport
 from tests.comparison.ideal_engine import SERVED
 from web.compare.arms.more_repeats import wanted_repeats, words_of
 

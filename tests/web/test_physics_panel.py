@@ -14,11 +14,11 @@ from analysis.reasons import Code, Reason
 from domain import Config, Run, RunState
 from machine.identity import machine_id
 from reference.statements import failures_like
-from reports.facts import facts_of
-from reports.model_config import LARGEST_BYTES, model_config, read_config
-from reports.physics import Physics, idle_span, physics_of
-from reports.prices import Prices, prices_of
-from reports.run_report import report_on
+from reports.arms.facts import facts_of
+from reports.runs.model_config import LARGEST_BYTES, model_config, read_config
+from reports.runs.physics import Physics, idle_span, physics_of
+from reports.runs.prices import Prices, prices_of
+from reports.runs.run_report import report_on
 from samples import Batch, Event
 from storage.store import Store
 from tests.physics.models import GEMMA_4_31B

@@ -8,7 +8,7 @@ from analysis.comparison.facts import RunFacts
 from analysis.comparison.workload import Workload
 from analysis.evidence.objectives import parse_objective
 from analysis.verdict import MARGIN
-from reports.comparison import Asking, ComparisonReport
+from reports.arms.comparison import Asking, ComparisonReport
 from tests.comparison.hand_made import arm, load, run, streams
 from web.compare.answer.report_notes import report_notes, workload_titles
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState
-from reports.run_report import report_on
+from reports.runs.run_report import report_on
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store

@@ -18,8 +18,8 @@ from tests.physics.models import GEMMA_4_31B
 from tests.web.test_physics_panel import make_run
 
 PAGE = """
-from reports.facts import facts_of
-from reports.run_report import report_on
+from reports.arms.facts import facts_of
+from reports.runs.run_report import report_on
 from web.context import services
 from web.runs import run_page
 from web.runs.page.physics_panel import physics_panel

@@ -16,7 +16,7 @@ from tests.many_runs import HOSTILE, many_runs
 
 PAGE = """
 import streamlit as st
-from reports.run_line import in_order
+from reports.runs.run_line import in_order
 from storage.ask import run_queries
 from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs

@@ -8,7 +8,7 @@ import pytest
 
 from domain import Config, Run
 from machine.run_with_timeout import run_bounded
-from reports.run_report import PEAK_WINDOW_S
+from reports.runs.run_report import PEAK_WINDOW_S
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.ask import queries

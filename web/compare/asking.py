@@ -13,7 +13,7 @@ from analysis.evidence.objectives import Objective, UnknownObjectiveError, parse
 from analysis.guard import DECLARABLE, RowCode
 from analysis.verdict import MARGIN, UnknownMarginError, parse_margin
 from domain import Run
-from reports.comparison import Asking, ComparisonReport, comparison_of
+from reports.arms.comparison import Asking, ComparisonReport, comparison_of
 from storage.ask.queries import Asked
 
 OBJECTIVE, DECLARED, APART, OUT = "objective", "compare", "apart", "out"

@@ -8,9 +8,9 @@ from dataclasses import replace
 import streamlit as st
 
 from domain import Run
-from reports.comparison import Asking, ComparisonReport, named, rungs_of
-from reports.run_metrics import metrics_of
-from reports.run_report import RunReport
+from reports.arms.comparison import Asking, ComparisonReport, named, rungs_of
+from reports.runs.run_metrics import metrics_of
+from reports.runs.run_report import RunReport
 from storage.ask import queries
 from storage.ask.note_queries import notes
 from storage.ask.queries import Asked

@@ -7,8 +7,8 @@ from typing import Any
 
 from analysis.decide.frontier import Point
 from analysis.runs.windows import Window
-from reports.report_data import ReportData
-from reports.run_report import RunReport
+from reports.arms.report_data import ReportData
+from reports.runs.run_report import RunReport
 from web.compare.answer.answer_cards import Colors
 from web.compare.viewpoints.frontier_plots import axis_words, plots
 from web.theme import run_color

@@ -13,10 +13,10 @@ from analysis.note_changes import rated
 from commands.study_file import StudyPlan
 from domain import Run
 from notes import Gotcha, RunNote
-from reports.comparison import named
-from reports.report_data import ReportData
-from reports.run_metrics import Section
-from reports.run_report import RunReport, engine_title
+from reports.arms.comparison import named
+from reports.arms.report_data import ReportData
+from reports.runs.run_metrics import Section
+from reports.runs.run_report import RunReport, engine_title
 from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
 from web.compare.answer.metric_table import value_of_arm
 from web.compare.answer.part_table import ranked_part, ranked_whole

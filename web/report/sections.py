@@ -6,8 +6,8 @@ from commands.study_file import StudyPlan
 from commands.write import shell_text
 from domain import Run
 from redaction import mask_text
-from reports.comparison import named
-from reports.report_data import ReportData
+from reports.arms.comparison import named
+from reports.arms.report_data import ReportData
 from web import markup
 from web.compare.answer.answer_cards import Colors, answer_cards
 from web.compare.answer.guard_card import guard_card

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from analysis.comparison.compare import Comparison
 from analysis.comparison.replicates import Ratio
-from reports.comparison import named
-from reports.report_data import ReportData
+from reports.arms.comparison import named
+from reports.arms.report_data import ReportData
 from storage.ask.formats import as_csv, as_parquet
 from storage.sandbox.job import Answer
 from web.compare.answer.guard_words import STANDINGS, TITLES, row_words

@@ -7,7 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from analysis.comparison.arms import Arm
-from reports.run_metrics import Named, Section, Values
+from reports.runs.run_metrics import Named, Section, Values
 from web import markup
 from web.compare.answer.answer_cards import Colors
 from web.compare.answer.sentence import is_small

@@ -8,7 +8,7 @@ from analysis.claims.own_runs import is_context_beyond_pool, pool_twins
 from analysis.comparison.arms import Arm
 from analysis.comparison.workload import Workload
 from analysis.verdict import MARGIN, margin_words
-from reports.comparison import ComparisonReport
+from reports.arms.comparison import ComparisonReport
 
 
 def report_notes(report: ComparisonReport) -> list[str]:

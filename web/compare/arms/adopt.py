@@ -9,7 +9,7 @@ import streamlit as st
 
 from analysis.comparison.arms import Arm
 from domain import AdoptedPoint, AuditEntry, Run, new_run_id
-from reports.adopted import about, masked, point_words, standing
+from reports.arms.adopted import about, masked, point_words, standing
 from web import places
 from web.access.auth import current_role
 from web.actions import is_operator, require_operator

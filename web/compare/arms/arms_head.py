@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis.comparison.arms import Arm
 from domain import Run
-from reports.comparison import ComparisonReport
+from reports.arms.comparison import ComparisonReport
 from web.compare.answer.answer_cards import Colors
 from web.markup import markdown_text, run_css_color
 from web.picker import Picked, pick_runs

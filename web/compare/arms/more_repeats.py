@@ -9,7 +9,7 @@ import streamlit as st
 from analysis.comparison.arms import Arm
 from analysis.verdict import Answer
 from launcher.checks.preflight import LaunchRefusedError
-from reports.comparison import ComparisonReport
+from reports.arms.comparison import ComparisonReport
 from web import audit, places
 from web.actions import is_operator, require_operator
 from web.context import services

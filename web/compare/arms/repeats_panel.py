@@ -10,7 +10,7 @@ from analysis.comparison.arms import Arm
 from analysis.guard import DECLARABLE, RowCode
 from analysis.verdict.margin import LEAST, MOST
 from domain import Run
-from reports.comparison import Asking, ComparisonReport, offered_repeats
+from reports.arms.comparison import Asking, ComparisonReport, offered_repeats
 from web.compare import asking as address
 from web.compare.answer.guard_words import TITLES
 from web.compare.answer.report_notes import workload_titles

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import streamlit as st
 
-from reports.run_report import PEAK_WINDOW_S
+from reports.runs.run_report import PEAK_WINDOW_S
 from storage.ask import queries
 from storage.ask.literals import with_values
 from web import places

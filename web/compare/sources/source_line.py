@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from domain import Run, Source
-from reports.evidence import Evidence, Standing
+from reports.runs.evidence import Evidence, Standing
 from storage.ask import queries
 from web import markup
 from web.theme import DASH, duration

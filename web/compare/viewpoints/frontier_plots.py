@@ -9,7 +9,7 @@ from typing import NamedTuple
 from analysis.decide.frontier import Point, frontier, points_of
 from analysis.decide.rank import Ranking
 from analysis.decide.viewpoints import View, Viewpoint
-from reports.load_curve import GPU, USER
+from reports.arms.load_curve import GPU, USER
 
 FIRST = ((Viewpoint.QUALITY, Viewpoint.COST), (Viewpoint.COMPARED, Viewpoint.TTFT))
 

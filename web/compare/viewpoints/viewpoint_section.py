@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from domain import Run
-from reports.comparison import Asking, ComparisonReport
-from reports.load_curve import load_curve
-from reports.viewpoints import known_of, rankings
+from reports.arms.comparison import Asking, ComparisonReport
+from reports.arms.load_curve import load_curve
+from reports.arms.viewpoints import known_of, rankings
 from web.compare.answer.answer_cards import Colors
 from web.compare.viewpoints.frontier_chart import frontier_chart
 from web.compare.viewpoints.frontier_plots import plots

@@ -6,7 +6,7 @@ import streamlit as st
 
 from analysis.runs.effective import Row
 from domain import Run
-from reports.effective_config import effective_config
+from reports.runs.effective_config import effective_config
 from web import markup
 from web.fleet import asked_about
 from web.theme import DASH

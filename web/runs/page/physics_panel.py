@@ -10,9 +10,9 @@ import streamlit as st
 from analysis.comparison.facts import RunFacts
 from analysis.physics.known import Quantity
 from analysis.physics.speculation import BestK
-from reports.physics import Physics, physics_of
-from reports.prices import prices_of
-from reports.run_report import RunReport
+from reports.runs.physics import Physics, physics_of
+from reports.runs.prices import prices_of
+from reports.runs.run_report import RunReport
 from web import markup
 from web.actions import is_operator
 from web.context import services

@@ -10,8 +10,8 @@ from analysis.comparison.config_diff import as_started, chips
 from analysis.comparison.facts import RunFacts
 from commands.write import shell_text
 from domain import Run, RunState
-from reports.evidence import evidence_of
-from reports.run_report import RunReport, engine_title
+from reports.runs.evidence import evidence_of
+from reports.runs.run_report import RunReport, engine_title
 from storage.ask import queries
 from web import markup, places
 from web.actions import is_operator, stop_buttons

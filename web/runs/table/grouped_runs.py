@@ -10,9 +10,9 @@ import streamlit as st
 from analysis.run_groups import RunGroup, run_groups
 from analysis.runs.run_line import RunLine
 from domain import Run
-from reports.facts import processes_of
-from reports.run_arms import run_arms
-from reports.run_line import NUMBERS
+from reports.arms.facts import processes_of
+from reports.arms.run_arms import run_arms
+from reports.runs.run_line import NUMBERS
 from storage.ask.queries import Asked
 from storage.ask.run_fields import FIELDS, field_values
 from web import markup

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from analysis.comparison.config_diff import as_started, chips
 from domain import Run, RunState
-from reports.run_report import RunReport, engine_title, report_on
+from reports.runs.run_report import RunReport, engine_title, report_on
 from storage.ask import queries
 from storage.store import Store
 from web import markup

@@ -13,8 +13,8 @@ from analysis.comparison.config_diff import as_started, chips
 from analysis.runs.run_line import RunLine
 from domain import Run
 from notes import RunNote
-from reports.run_line import lines_of
-from reports.run_report import engine_title
+from reports.runs.run_line import lines_of
+from reports.runs.run_report import engine_title
 from storage.ask.note_queries import notes
 from storage.ask.run_queries import RunChoices, RunFilter
 from web import markup

@@ -9,7 +9,7 @@ from math import inf
 from analysis.runs.run_line import RunLine
 from domain import Run
 from reports.formulas import formulas
-from reports.run_report import RunReport, report_on
+from reports.runs.run_report import RunReport, report_on
 from storage.ask import queries, run_queries
 from storage.ask.load_queries import load_speeds
 

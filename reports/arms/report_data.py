@@ -15,16 +15,16 @@ from analysis.evidence.objectives import parse_objective
 from commands.study_file import USERS_HELD, StudyPlan
 from domain import Run, Study
 from redaction import mask_json, mask_text
-from reports.comparison import Asking, ComparisonReport, comparison_of, rungs_of
-from reports.evidence import Evidence, evidence_of
-from reports.facts import facts_of
-from reports.load_curve import load_curve
+from reports.arms.comparison import Asking, ComparisonReport, comparison_of, rungs_of
+from reports.arms.facts import facts_of
+from reports.arms.load_curve import load_curve
+from reports.arms.viewpoints import known_of, rankings
 from reports.people import People, people_of
-from reports.physics import Physics, physics_of
-from reports.prices import prices_of
-from reports.run_metrics import Values, metrics_of
-from reports.run_report import RunReport, report_on
-from reports.viewpoints import known_of, rankings
+from reports.runs.evidence import Evidence, evidence_of
+from reports.runs.physics import Physics, physics_of
+from reports.runs.prices import prices_of
+from reports.runs.run_metrics import Values, metrics_of
+from reports.runs.run_report import RunReport, report_on
 from storage.ask import queries
 from storage.ask.machine_queries import machines
 from storage.ask.queries import Asked

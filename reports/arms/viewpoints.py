@@ -23,10 +23,10 @@ from analysis.reasons import Code, Reason
 from commands.study_file import USERS_HELD
 from domain import Run
 from load_records import Accuracy
-from reports.comparison import ComparisonReport
-from reports.physics import Physics, physics_of
-from reports.prices import prices_of
-from reports.run_report import RunReport, report_on
+from reports.arms.comparison import ComparisonReport
+from reports.runs.physics import Physics, physics_of
+from reports.runs.prices import prices_of
+from reports.runs.run_report import RunReport, report_on
 from storage.ask.load_queries import Outcome, outcomes
 from storage.ask.queries import Asked
 

@@ -13,9 +13,9 @@ from analysis.runs.conditions import Conditions, Span
 from analysis.runs.effective import Row
 from analysis.runs.windows import Window, speed_factors
 from domain import Run
-from reports.effective_config import effective_configs
-from reports.run_report import PEAK_WINDOW_S
-from reports.served import served_by, speculates
+from reports.arms.served import served_by, speculates
+from reports.runs.effective_config import effective_configs
+from reports.runs.run_report import PEAK_WINDOW_S
 from storage.ask import load_queries, queries
 from storage.ask.condition_queries import conditions
 from workloads.process.load_book import TOOL

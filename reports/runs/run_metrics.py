@@ -13,7 +13,7 @@ from analysis.evidence.loads import LoadRecord, is_whole
 from analysis.evidence.measure import LATENCIES as OF_REQUEST
 from analysis.evidence.measure import evidence_keys, measure, quantile
 from analysis.evidence.objectives import TERMS, Kind, Objective
-from reports.run_report import RunReport
+from reports.runs.run_report import RunReport
 
 
 class Section(StrEnum):

@@ -26,10 +26,10 @@ from analysis.runs.conditions import Span
 from analysis.runs.windows import Window
 from domain import Run
 from reference.gpus import Gpu, find_gpu
-from reports.facts import measured_span
-from reports.model_config import model_config
-from reports.prices import Prices
-from reports.run_report import RunReport
+from reports.arms.facts import measured_span
+from reports.runs.model_config import model_config
+from reports.runs.prices import Prices
+from reports.runs.run_report import RunReport
 from storage.ask import queries
 from storage.ask.condition_queries import conditions
 

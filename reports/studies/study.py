@@ -20,8 +20,8 @@ from analysis.loads.knee import FINENESS
 from analysis.study import Left, Race, race, starts_left
 from commands.study_file import USERS_HELD, StudyPlan
 from domain import Run, RunState
-from reports.facts import facts_of
-from reports.study_values import Measured, Predicted, predict_values
+from reports.arms.facts import facts_of
+from reports.studies.study_values import Measured, Predicted, predict_values
 from storage.ask.load_queries import outcomes
 from storage.ask.queries import Asked
 

@@ -10,7 +10,7 @@ from analysis.decide.rank import Candidate, Ranking, rank
 from analysis.decide.viewpoints import View, Viewpoint
 from analysis.evidence.objectives import Kind, Objective
 from analysis.guard import Row
-from reports.viewpoints import Known, candidate_of, refusals_of
+from reports.arms.viewpoints import Known, candidate_of, refusals_of
 
 USER = View("Speed of a user", "tok/s", True, "1000 over the median time per output token of the same requests")
 GPU = View(

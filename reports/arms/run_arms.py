@@ -8,9 +8,9 @@ from analysis.comparison.arms import Arm, arms_of
 from analysis.comparison.facts import RunFacts
 from analysis.evidence.loads import LoadRecord
 from domain import Run
-from reports.effective_config import effective_configs
-from reports.facts import evidence_of, processes_of
-from reports.served import served_by
+from reports.arms.facts import evidence_of, processes_of
+from reports.arms.served import served_by
+from reports.runs.effective_config import effective_configs
 from storage.ask.load_queries import asked_loads
 from storage.ask.queries import Asked
 

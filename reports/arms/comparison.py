@@ -17,7 +17,7 @@ from analysis.guard import Pair, RowCode, guard, refusals
 from analysis.guard.rows import Row, loads_of
 from analysis.verdict import MARGIN, Earlier, earlier_of
 from domain import Run
-from reports.facts import facts_of
+from reports.arms.facts import facts_of
 from storage.ask import run_queries
 from storage.ask.queries import Asked
 

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.comparison.config_diff import chips
 from analysis.comparison.model_names import base_name
 from analysis.decide.compatibility import Place, as_one
-from reports.run_report import engine_title_of
+from reports.runs.run_report import engine_title_of
 from storage.ask import run_queries
 from storage.ask.queries import Asked
 
