@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from collectors.imports.results.benchy import OF_GENERATION, TEST, TOOL, add, counts_chunks, points_of
 from collectors.imports.results.builder import LoadBuilder, Ticket
-from collectors.imports.results.tables import Table
+from collectors.imports.results.prose.tables import Table
+from collectors.imports.results.tools.benchy import OF_GENERATION, TEST, TOOL, add, counts_chunks, points_of
 
 VERSION = re.compile(r"llama-benchy[ (]{1,3}v?(\d{1,4}\.\d{1,4}\.\d{1,4})")
 RUNS = re.compile(r"(\d{1,4}) runs? per|--runs (\d{1,4})\b")

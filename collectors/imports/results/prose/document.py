@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results import benchy_table, five_prompts
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
-from collectors.imports.results.naming import ACCURACY, DERIVED, STATED, metric_of, statistic_of
+from collectors.imports.results.prose.naming import ACCURACY, DERIVED, STATED, metric_of, statistic_of
+from collectors.imports.results.prose.stated import NUMBER, Stated, read_cell, stated, unit_in
+from collectors.imports.results.prose.tables import RULE, Table, read_tables
 from collectors.imports.results.source import Source
-from collectors.imports.results.stated import NUMBER, Stated, read_cell, stated, unit_in
-from collectors.imports.results.tables import RULE, Table, read_tables
+from collectors.imports.results.tools import benchy_table, five_prompts
 
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"

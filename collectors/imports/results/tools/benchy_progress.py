@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.benchy import TOOL, point_of
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
 from collectors.imports.results.errors import error_kind
 from collectors.imports.results.source import Source
+from collectors.imports.results.tools.benchy import TOOL, point_of
 from collectors.imports.results.values import count, dict_of, moment, number, scaled, text
 
 SCHEMA = "llama-benchy-progress.v1"
