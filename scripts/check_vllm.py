@@ -20,7 +20,7 @@ from typing import NamedTuple
 import httpx
 import pyarrow as pa
 
-from collectors.endpoint import EndpointCollector
+from collectors.endpoints.endpoint import EndpointCollector
 from collectors.logs.log_collector import log_collector
 from collectors.loop import CollectorLoop
 from demo.presets import free_ports

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from collectors.base import Clock
 from collectors.forward_clock import forward_clock
-from collectors.gpu_now import look_at_gpus
 from collectors.imports.inbox import inbox_folder
 from collectors.logs.failure_cause import failure_of
 from collectors.loop import CollectorLoop
+from collectors.machine.gpu_now import look_at_gpus
 from collectors.standard import standard_collectors
 from domain import RunState
 from engines import ENGINES

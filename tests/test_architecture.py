@@ -50,7 +50,7 @@ FORBIDDEN_PAIRS = {
 }
 ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b")
 MAY_NAME_AN_ENGINE = {
-    "collectors/imports/results/tools/serving.py": "the names of the engines' own benchmark tools, whose files it reads",
+    "collectors/imports/results/tools/serving.py": "the engines' own benchmark tools, whose files it reads",
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
     "commands/paste/script.py": "likewise",
     "web/launch/attach_form.py": "an example beside an empty field",

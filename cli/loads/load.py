@@ -41,7 +41,7 @@ def start(spec: Path) -> int:
     """Go through the load; REFUSED with a sentence where the spec cannot be used; raises OSError."""
     from pydantic import ValidationError
 
-    from collectors.counter_look import counter_look
+    from collectors.endpoints.counter_look import counter_look
     from workloads.process.job import Job
     from workloads.process.start import UnknownWorkloadError, run_job
 

@@ -36,9 +36,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def run(arguments: argparse.Namespace) -> int:
     """DONE when the run is over or on SIGINT or SIGTERM. Raises PitwallError, OSError."""
     from collectors.base import Clock
+    from collectors.machine.nvml import NvmlProvider
     from collectors.nodes.agent import NodeLook
     from collectors.nodes.link import checked_address
-    from collectors.nvml import NvmlProvider
 
     checked_address(arguments.to)
     token = read_token(arguments.token_file, TOKEN_VARIABLE)

@@ -35,8 +35,8 @@ def watch_gpus(arguments: argparse.Namespace) -> int:
 def gpu_rows(seconds: int) -> Iterator[dict[str, Any]]:
     """The capabilities, then a row per GPU and second; raises CollectorError where there is no GPU."""
     from collectors.base import Clock
-    from collectors.gpu import GpuCollector
-    from collectors.nvml import NvmlProvider
+    from collectors.machine.gpu import GpuCollector
+    from collectors.machine.nvml import NvmlProvider
     from domain import Config, Run
 
     provider, clock = NvmlProvider(), Clock()
@@ -55,7 +55,7 @@ def gpu_rows(seconds: int) -> Iterator[dict[str, Any]]:
 
 def identify_server(arguments: argparse.Namespace) -> int:
     """Raises NotServingError when nothing answers there."""
-    from collectors.identify import identify
+    from collectors.endpoints.identify import identify
 
     print(json.dumps(asdict(identify(arguments.url))))
     return DONE

@@ -46,7 +46,7 @@ def _stop(far_side: FarSide, run_id: str | None) -> int:
 
 
 def _far_side() -> FarSide:
-    from collectors.gpu_now import look_at_gpus
+    from collectors.machine.gpu_now import look_at_gpus
     from launcher.remote.far_side import FarSide
     from service.this_machine import this_machine
     from settings import load_settings

@@ -12,7 +12,7 @@ from cli.machines import agent
 from cli.main import parser
 from cli.secret_input import read_token
 from collectors.base import Clock
-from collectors.gpu import Capabilities, GpuReading
+from collectors.machine.gpu import Capabilities, GpuReading
 from collectors.nodes.agent import NodeLook
 
 

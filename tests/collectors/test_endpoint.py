@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from collectors.base import Clock, Outage, Unavailable, Unreadable
-from collectors.endpoint import EndpointCollector
+from collectors.endpoints.endpoint import EndpointCollector
 from domain import Run, RunState
 from samples import CounterSample, Event, SlotSample
 

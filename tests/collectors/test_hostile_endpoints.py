@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from collectors.base import CollectorError, Outage, Unreadable
-from collectors.endpoint import EndpointCollector
-from collectors.identify import NotServingError, identify
+from collectors.endpoints.endpoint import EndpointCollector
+from collectors.endpoints.identify import NotServingError, identify
 from collectors.loop import CollectorLoop
 from domain import Run
 from launcher.checks.readiness import probe

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collectors.identify import NotServingError, identify, normal_base_url
+from collectors.endpoints.identify import NotServingError, identify, normal_base_url
 
 Answers = dict[str, tuple[int, bytes]]
 

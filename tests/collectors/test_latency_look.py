@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.exposition import read_points
-from collectors.latency_look import LatencyLook
+from collectors.endpoints.exposition import read_points
+from collectors.endpoints.latency_look import LatencyLook
 from engines import BY_NAME
 from engines.base import CounterMap, Scrape
 from samples import LatencySample

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collectors.endpoint import EndpointCollector
+from collectors.endpoints.endpoint import EndpointCollector
 from collectors.loop import CollectorLoop
 from collectors.plausible import MOST, without_impossible
 from domain import Run

@@ -11,11 +11,11 @@ import httpx
 import psutil
 import pytest
 
-from collectors.endpoint import EndpointCollector
-from collectors.host import HostCollector
-from collectors.identify import identify
+from collectors.endpoints.endpoint import EndpointCollector
+from collectors.endpoints.identify import identify
 from collectors.logs.log_collector import log_collector
 from collectors.loop import CollectorLoop
+from collectors.machine.host import HostCollector
 from demo.model import ModelFiles
 from demo.presets import free_ports
 from domain import Run, RunState

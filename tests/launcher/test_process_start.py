@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from collectors.processes import ProcessTable
+from collectors.machine.processes import ProcessTable
 from domain import Config, RunState, utc_now
 from launcher.processes.process import look_at, processes_of, shim_process
 from launcher.runs.supervisor import Supervisor

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.counter_look import counter_look
+from collectors.endpoints.counter_look import counter_look
 from domain import utc_now
 from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from tests.demo_engine import DemoServer

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from collectors.identify import Identity, NotServingError, identify
+from collectors.endpoints.identify import Identity, NotServingError, identify
 from domain import Config
 from launcher.checks.discover import FoundServer, find_server_at, find_servers
 from launcher.checks.preflight import LaunchRefusedError

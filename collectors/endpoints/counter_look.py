@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import httpx
 
 from collectors.base import Clock
-from collectors.exposition import read_points
+from collectors.endpoints.exposition import read_points
 from engines import BY_NAME
 from engines.base import CounterMap, Scrape
 from machine.bounded_http import BadAnswerError, BoundedHttp, NoAnswerError, ReadLimits

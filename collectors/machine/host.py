@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import psutil
 
 from collectors.base import Clock, Collector, Incomplete, Unavailable
-from collectors.cpu_limit import GroupTimes
-from collectors.processes import ProcessTable
-from collectors.run_queue import NotTold, ThreadTimes
+from collectors.machine.cpu_limit import GroupTimes
+from collectors.machine.processes import ProcessTable
+from collectors.machine.run_queue import NotTold, ThreadTimes
 from domain import Run
 from samples import Batch, HostSample
 

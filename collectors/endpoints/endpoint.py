@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from collectors.base import Clock, Collector, Outage, Unavailable, Unreadable
-from collectors.exposition import has_prefix, read_points
-from collectors.latency_look import LatencyLook
+from collectors.endpoints.exposition import has_prefix, read_points
+from collectors.endpoints.latency_look import LatencyLook
 from domain import JsonValue, Run, RunState
 from engines import BY_NAME
 from engines.base import CounterMap, Engine, MetricPoint, Scrape

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from collectors.base import Outage, Unavailable
-from collectors.gpu import Provider
-from collectors.nvml import NvmlProvider
+from collectors.machine.gpu import Provider
+from collectors.machine.nvml import NvmlProvider
 from domain import JsonValue
 
 

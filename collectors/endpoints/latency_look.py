@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from collectors.exposition import read_points
+from collectors.endpoints.exposition import read_points
 from engines.base import CounterMap, Scrape
 from samples import LatencySample
 

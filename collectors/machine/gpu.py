@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from collectors.base import Clock, Collector, Unavailable
-from collectors.processes import ProcessTable
+from collectors.machine.processes import ProcessTable
 from commands.gpus import stated_gpus
 from domain import Run
 from samples import Batch, GpuSample

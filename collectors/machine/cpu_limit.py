@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from collectors.run_queue import PROC, NotTold
+from collectors.machine.run_queue import PROC, NotTold
 
 NO_GROUP = "the server's control group is not seen from here"
 NO_LIMIT = "no control group of the server tells of a CPU limit"

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from collectors.exposition import has_prefix
+from collectors.endpoints.exposition import has_prefix
 from domain import JsonValue
 from engines import ENGINES
 from engines.base import Engine

@@ -12,7 +12,7 @@ import psutil
 import pynvml
 
 from collectors.base import Outage, Unavailable
-from collectors.gpu import Capabilities, GpuReading
+from collectors.machine.gpu import Capabilities, GpuReading
 
 NO_DRIVER = (
     pynvml.NVML_ERROR_LIBRARY_NOT_FOUND,
