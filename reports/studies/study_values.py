@@ -16,7 +16,7 @@ from commands.study_file import USERS_HELD, StudyPlan
 from commands.sweep import DRAFT_TOKENS, value_at
 from domain import Run
 from load_records import RequestRecord
-from reports.runs.physics import GIB, Memory, memory_of, requests_at_once
+from reports.runs.capacity import GIB, Memory, memory_of, requests_at_once
 from storage.ask.queries import Asked
 
 CONTEXT, MEMORY = "max_model_len", "gpu_memory_fraction"
