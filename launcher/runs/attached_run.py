@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from domain import Run, RunState, WorkloadSpec
-from launcher.checks.preflight import LaunchRefusedError
+from domain import RunState
 from launcher.checks.readiness import ReadinessPoll, accepts_connections
 from launcher.processes.stopping import StopReport
 from launcher.runs.dependencies import Dependencies
-from launcher.runs.recorder import RunRecorder
-from launcher.runs.run_loads import LOAD_RUNS, NO_SHIM, RunLoads, check_can_load, told_of
+from launcher.runs.life import Life
+from launcher.runs.run_loads import LOAD_RUNS, NO_SHIM, RunLoads
 from machine.process_start import same_process
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
@@ -43,14 +40,12 @@ class Contact:
 
 
 @dataclass
-class Watch:
+class Watch(Life):
     """One attached run: ready when its endpoint says so, finished when its server is gone.
 
     Of a server whose process is known, that process is the run. One known by its URL alone may be away for a while.
     """
 
-    run: Run
-    deps: Dependencies
     runs_dir: Path
     _poll: ReadinessPoll | None = None
     _contact: Contact | None = None
@@ -87,15 +82,6 @@ class Watch:
     def _finish(self, note: str) -> None:
         self._change(note, state=RunState.FINISHED, ended_at=self._now(), note=note)
 
-    def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
-        """Put a load on the server; raises LaunchRefusedError."""
-        check_can_load(self.run)
-        try:
-            self.loads.begin(self.run, spec, secrets)
-        except OSError as error:
-            raise LaunchRefusedError(f"The workload could not be started: {told_of(error)}") from error
-        self._change(LOAD_RUNS, state=RunState.RUNNING, run_dir=str(self.loads.directory))
-
     def _step_load(self) -> None:
         status = self.loads.look()
         if status.state in ("starting", "alive"):
@@ -107,10 +93,6 @@ class Watch:
             self._change(words if is_well is False else "workload done", state=RunState.READY, note=note)
         elif self.run.state is RunState.RUNNING:
             self._change(NO_SHIM, state=RunState.READY, note=NO_SHIM)
-
-    def _change(self, text: str, **updates: Any) -> None:
-        recorder: RunRecorder = self.deps.recorder
-        self.run = recorder.save(self.run.model_copy(update=updates), text)
 
     def _is_gone(self) -> bool:
         if self.run.pid is not None:

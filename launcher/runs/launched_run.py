@@ -7,35 +7,32 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from commands.secrets import hide_secrets, missing_secrets, telling, told, unfilled_places
-from domain import WATCH, Run, RunState, WorkloadSpec
-from errors import PitwallError
-from launcher.checks.discover import output_of
-from launcher.checks.preflight import LaunchRefusedError, port_of
+from domain import RunState
+from launcher.checks.preflight import port_of
 from launcher.checks.readiness import ReadinessPoll
-from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
 from launcher.processes.exit_messages import log_tail
 from launcher.processes.process import (
     ProcessExit,
     ProcessStatus,
     look_at,
-    processes_of,
     read_spec,
     start_shim,
 )
-from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
+from launcher.processes.runtimes import Backend, backend_of
 from launcher.processes.startup_progress import Start, by_the_clock_of, is_pulling, read_bar
 from launcher.runs.attached_run import WENT_AWAY, Contact
-from launcher.runs.dependencies import Dependencies
+from launcher.runs.launched_loads import LaunchedLoads
 from launcher.runs.new_run import leftovers_of
 from launcher.runs.provenance import freeze
-from launcher.runs.run_loads import LOAD_RUNS, NO_SHIM, RunLoads, check_can_load, told_of
+from launcher.runs.run_loads import NO_SHIM, RunLoads
+from launcher.runs.server_notes import Noted, ServerNotes
 from launcher.runs.teardown import (
     BROKE_OFF,
     NOTHING_STOPPED,
@@ -53,29 +50,23 @@ DETACHED = "its script has ended, the server is awaited"
 LEFT_ALONE = "Its script ended and left the server to itself: Pitwall watches it and does not stop it."
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
 NO_SECRET = "It was not started: the value of {} is a secret that was not given: launch again, and give it."
-T = TypeVar("T")
 
 
 @dataclass
-class LaunchedRun:
+class LaunchedRun(LaunchedLoads):
     """One launched run and what is under way for it."""
 
-    run: Run
-    deps: Dependencies
-    secrets: Mapping[str, str] = field(default_factory=dict)
     was_adopted: bool = False  # from an earlier Pitwall
     _shim: subprocess.Popen[bytes] | None = None  # the server's
     _start: Start | None = None
     _begun_s: float | None = None  # monotonic, None when an earlier Pitwall began it
     _stop: Future[Stopped | None] | None = None
     _frozen: Future[dict[str, Any] | None] | None = None
-    _look: Future[ContainerFacts | None] | None = None
     _contact: Contact | None = None
-    _record: DescendantRecord | None = None
-    _record_due_s: float = 0.0  # monotonic
 
     def __post_init__(self) -> None:
         self.loads = RunLoads(self.deps, self.directory)
+        self._notes = ServerNotes(self.deps, self.directory)
         KNOWN.add(telling(self.secrets.values()))
 
     @property
@@ -156,10 +147,12 @@ class LaunchedRun:
         if status.exit:
             return self._server_ended(status.exit, status.started_at is not None)
         if status.state == "alive":
-            self._note_process(status)
+            self._note(self._notes.process(self.run, self.backend, status))
+            if not status.is_supervised:
+                self._notes.stand_in_for_shim(self.run)
         if self.run.state is RunState.STARTING:
             return self._step_starting()
-        self._note_container()
+        self._note(self._notes.container(self.run, self.backend.look, self._in_pool))
         return self._step_workload()
 
     def end(self, cause: str | None = None, note: str | None = None, cause_line: str | None = None) -> None:
@@ -178,60 +171,15 @@ class LaunchedRun:
     def _log_tail(self) -> list[str]:
         return log_tail(Path(self.run.log_path), self.secrets.values()) if self.run.log_path else []
 
-    def _change(self, text: str, **updates: Any) -> None:
-        self.run = self.deps.recorder.save(self.run.model_copy(update=updates), text)
-
-    def _in_pool(self, call: Callable[[], T | None]) -> Future[T | None]:
-        return self.deps.pool.submit(lambda: self._attempt(call))
-
-    def _attempt(self, call: Callable[[], T | None]) -> T | None:
-        """What it returns; None where it raised, which is told."""
-        try:
-            return call()
-        except Exception as error:
-            self.deps.recorder.tell_fault(self.run.id, error)
-            return None
-
-    def _note_process(self, status: ProcessStatus) -> None:
-        has_moved = self.run.pid != status.pid and isinstance(self.backend, ProcessBackend)
-        if status.pid is not None and (self.run.pid is None or has_moved):
-            update: dict[str, Any] = {
-                "pid": status.pid,
-                "pid_birth_s": status.pid_birth_s,
-                "pid_started_at": status.pid_started_at,
-            }
-            # A script may send the output of the server that it leaves to a file of its own.
-            log = output_of(status.pid) if leftovers_of(self.run.config) == "follow" else None
-            update |= {"log_path": str(log)} if log else {}
-            self._change(f"server process {status.pid}", started_at=status.started_at or self.run.started_at, **update)
-        if not status.is_supervised:
-            self._stand_in_for_shim()
-
-    def _stand_in_for_shim(self) -> None:
-        """Its supervisor was killed: keep the record of what the server starts, once a second."""
-        if self._record is None:
-            self._record = DescendantRecord(self.directory)
-            text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
-            self.deps.recorder.tell(self.run.id, "warning", text)
-        if self.deps.mono_s() >= self._record_due_s:
-            self._record_due_s = self.deps.mono_s() + LOOK_EVERY_S
-            self._record.keep(processes_of(self.directory))
+    def _note(self, noted: Noted | None) -> None:
+        if noted:
+            self._change(noted.text, **noted.fields)
 
     def _note_provenance(self) -> None:
         if self._frozen and self._frozen.done():
             frozen, self._frozen = self._frozen.result(), None
             if frozen:
                 self._change("what it runs on is noted", provenance={**frozen, **(self.run.provenance or {})})
-
-    def _note_container(self) -> None:
-        """Once it is ready: which image it runs, and its own process in place of the client's."""
-        if self._look is None:
-            self._look = self._in_pool(self.backend.look)
-        facts = self._look.result() if self._look.done() else None
-        if facts and "container" not in (self.run.provenance or {}):
-            server = facts.process if facts.pid else {}
-            words = f"container {facts.name}, image {facts.image_digest or facts.image_id}"
-            self._change(words, **server, **with_container(self.run, facts))
 
     def _start_again(self) -> None:
         """Pitwall was ended between its word that the server starts and the start."""
@@ -287,62 +235,6 @@ class LaunchedRun:
             return self._step_starting()
         self._contact = self._contact or Contact(self.run.base_url, self.deps)
         return self.end(note=WENT_AWAY) if self._contact.is_lost() else self._step_workload()
-
-    # --- ready and running ------------------------------------------------------------------------------------------
-    def _step_workload(self) -> None:
-        status = self.loads.look()
-        if status.state == "absent":
-            return self._begin_workload()
-        if status.state == "ended":
-            is_due = self.run.state is RunState.RUNNING or (self._is_launched_with and self.run.stop_when_done)
-            return self._workload_ended(status) if is_due else None
-        if self.run.state is RunState.READY:
-            self._change(LOAD_RUNS, state=RunState.RUNNING)
-        return None
-
-    @property
-    def has_workload(self) -> bool:
-        return self.run.workload is not None and self.run.workload.name != WATCH.name
-
-    @property
-    def _is_launched_with(self) -> bool:
-        """Whether the newest load is the one that the run was launched with."""
-        return self.has_workload and self.loads.is_first
-
-    def _begin_workload(self) -> None:
-        """The load that the run was launched with, or what is to be said of one that left no trace."""
-        if not self.loads.could_not_start():
-            return self._start_workload() if self._is_launched_with else None
-        if self._is_launched_with:
-            return self.end(NO_SHIM)
-        return self._change(NO_SHIM, state=RunState.READY) if self.run.state is RunState.RUNNING else None
-
-    def _start_workload(self) -> None:
-        assert self.run.workload
-        try:
-            self.loads.begin(self.run, self.run.workload, self.secrets)
-        except (OSError, PitwallError) as error:
-            return self.end(f"The workload could not be started: {told_of(error)}")
-        return self._change(LOAD_RUNS, state=RunState.RUNNING)
-
-    def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
-        """Put a further load on the server; raises LaunchRefusedError."""
-        check_can_load(self.run)
-        try:
-            self.loads.begin(self.run, spec, {**self.secrets, **secrets})
-        except OSError as error:
-            raise LaunchRefusedError(f"The workload could not be started: {told_of(error)}") from error
-        self._change(LOAD_RUNS, state=RunState.RUNNING)
-
-    def _workload_ended(self, status: ProcessStatus) -> None:
-        words, is_well = self.loads.note_end(self.run, status)
-        if self._is_launched_with and (is_well is False or self.run.stop_when_done):
-            return self.end(words if is_well is False else None, words if is_well is None else None)
-        return self._change(
-            "workload done" if is_well is not False else words,
-            state=RunState.READY,
-            note=self.run.note if is_well else words,
-        )
 
     # --- the end ----------------------------------------------------------------------------------------------------
     def _server_ended(self, end: ProcessExit, was_started: bool) -> None:
