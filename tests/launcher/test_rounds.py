@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from domain import WATCH, Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.processes.process import read_spec
+from launcher.runs.live_runs import UnknownRunError
 from launcher.runs.rounds import NO_LOAD, repeated, rounds
-from launcher.runs.supervisor import Supervisor, UnknownRunError
+from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 
 LOAD = WorkloadSpec(name="load", params={"requests": 3})
