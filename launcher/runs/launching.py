@@ -19,10 +19,10 @@ from launcher.checks.preflight import (
 )
 from launcher.remote.hosts import Host, HostBook, HostError
 from launcher.remote.laying import lay_down_remote, on_host
-from launcher.runs.dependencies import Dependencies
-from launcher.runs.launched_run import LaunchedRun
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.launched_run import LaunchedRun
+from launcher.runs.lives.remote_run import RemoteRun
 from launcher.runs.new_run import lay_down, new_run
-from launcher.runs.remote_run import RemoteRun
 from launcher.runs.resource_claims import claim_of
 
 ID_STEP = timedelta(milliseconds=1)  # what an id tells apart: those of a batch sort as it was given

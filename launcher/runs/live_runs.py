@@ -7,11 +7,11 @@ from pathlib import Path
 from domain import Run, RunState
 from errors import PitwallError
 from launcher.processes.process import shim_secrets
-from launcher.runs.attached_run import Watch
-from launcher.runs.dependencies import Dependencies
-from launcher.runs.faults import Faults
-from launcher.runs.launched_run import LaunchedRun
 from launcher.runs.launching import life_of
+from launcher.runs.lives.attached_run import Watch
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.faults import Faults
+from launcher.runs.lives.launched_run import LaunchedRun
 from launcher.runs.queue import RunQueue
 from launcher.runs.recorder import RunStore
 from machine.identity import REMOTE

@@ -15,16 +15,16 @@ from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, port_of
 from launcher.checks.readiness import accepts_connections
 from launcher.processes.workload_signals import Order, steer
 from launcher.remote.hosts import HostBook
-from launcher.runs.attached_run import Watch
-from launcher.runs.dependencies import Dependencies
-from launcher.runs.launched_run import LaunchedRun
 from launcher.runs.launching import Site, make_runs, new_life
 from launcher.runs.live_runs import LiveRuns
+from launcher.runs.lives.attached_run import Watch
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.launched_run import LaunchedRun
+from launcher.runs.lives.run_loads import check_can_load
 from launcher.runs.new_run import attached_run, identity
 from launcher.runs.provenance import GpusNow, NotAsked
 from launcher.runs.recorder import RunRecorder, RunStore
 from launcher.runs.rounds import batch_of, repeats_of
-from launcher.runs.run_loads import check_can_load
 from launcher.runs.ticker import TICK_S, Ticker
 from machine.identity import machine_at, machine_id
 from machine.regular_file import pinned

@@ -8,7 +8,7 @@ import pytest
 
 from domain import Run, RunState
 from launcher.checks.readiness import accepts_connections, probe
-from launcher.runs.launched_run import LaunchedRun
+from launcher.runs.lives.launched_run import LaunchedRun
 from launcher.runs.provenance import NotAsked
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from domain import WATCH, RunState, WorkloadSpec
 from errors import PitwallError
 from launcher.processes.process import ProcessStatus
-from launcher.runs.life import Life
-from launcher.runs.run_loads import LOAD_RUNS, NO_SHIM, told_of
+from launcher.runs.lives.life import Life
+from launcher.runs.lives.run_loads import LOAD_RUNS, NO_SHIM, told_of
 
 
 @dataclass

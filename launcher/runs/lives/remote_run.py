@@ -15,8 +15,8 @@ from launcher.processes.process import ProcessExit, ProcessStatus, look_at, star
 from launcher.remote.orders import Exit
 from launcher.remote.records import Known, read_asked, read_known
 from launcher.remote.stopping import stop_remote
-from launcher.runs.launched_run import LaunchedRun
-from launcher.runs.teardown import Stopped
+from launcher.runs.lives.launched_run import LaunchedRun
+from launcher.runs.lives.teardown import Stopped
 from machine.identity import machine_id
 from machine.ports import describe_busy_port, is_port_free
 

@@ -13,7 +13,7 @@ from launcher.checks.discover import output_of
 from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
 from launcher.processes.process import ProcessStatus, processes_of
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, with_container
-from launcher.runs.dependencies import Dependencies
+from launcher.runs.lives.dependencies import Dependencies
 from launcher.runs.new_run import leftovers_of
 
 Look = Callable[[], ContainerFacts | None]

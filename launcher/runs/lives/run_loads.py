@@ -21,7 +21,7 @@ from launcher.processes.process import (
     write_spec,
 )
 from launcher.processes.stopping import StopReport, stop_process
-from launcher.runs.dependencies import Dependencies
+from launcher.runs.lives.dependencies import Dependencies
 from machine.private_files import private_folder
 
 GRACE_S = 10.0

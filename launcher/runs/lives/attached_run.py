@@ -10,9 +10,9 @@ from pathlib import Path
 from domain import RunState
 from launcher.checks.readiness import ReadinessPoll, accepts_connections
 from launcher.processes.stopping import StopReport
-from launcher.runs.dependencies import Dependencies
-from launcher.runs.life import Life
-from launcher.runs.run_loads import LOAD_RUNS, NO_SHIM, RunLoads
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.life import Life
+from launcher.runs.lives.run_loads import LOAD_RUNS, NO_SHIM, RunLoads
 from machine.process_start import same_process
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from domain import Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError
-from launcher.runs.dependencies import Dependencies
-from launcher.runs.run_loads import LOAD_RUNS, RunLoads, check_can_load, told_of
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.run_loads import LOAD_RUNS, RunLoads, check_can_load, told_of
 
 T = TypeVar("T")
 
