@@ -8,7 +8,7 @@ from pathlib import Path
 
 from web.server.closing import CUT_SHORT
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_thread_that_waits_for_ever_does_not_keep_the_process() -> None:

@@ -15,7 +15,7 @@ from domain import RunState
 from settings import Settings
 from storage.store import Store
 from tests.physics.models import GEMMA_4_31B
-from tests.web.test_physics_panel import make_run
+from tests.web.runs.test_physics_panel import make_run
 
 PAGE = """
 from reports.arms.facts import facts_of

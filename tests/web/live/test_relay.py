@@ -44,7 +44,7 @@ from web.server.live_api import live_routes
 SECRET = b"a secret of more than enough length"
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 PATIENCE_S = 120.0
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 OTHERS = '{"type": "snapshot", "run": "r-other", "server_t": 1, "seq": 1, "cursor": "", '
 Serve = Callable[..., AbstractContextManager[str]]
 

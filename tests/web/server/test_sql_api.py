@@ -34,7 +34,7 @@ from web.access.tokens import TokenBook
 from web.server.sql_api import sql_route
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PATH = "/api/sql"
 SECRET = b"x" * 32
 DOCUMENT = (ROOT / "docs" / "http-sql.md").read_text()

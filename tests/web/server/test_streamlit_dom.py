@@ -16,7 +16,7 @@ from tests.conftest import PATIENCE_MS
 from web.server.assets import STATIC
 
 pytestmark = pytest.mark.browser
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CSS = re.sub(r"/\*.*?\*/", "", (STATIC / "streamlit_dom.css").read_text(), flags=re.DOTALL)
 STYLES = [(found[1].strip(), found[2]) for found in re.finditer(r"([^{}]+)\{([^{}]*)\}", CSS)]
 SELECTORS = dict(re.findall(r'^export const (\w+) = "(.+)";$', (STATIC / "streamlit_dom.js").read_text(), re.MULTILINE))

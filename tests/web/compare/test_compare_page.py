@@ -16,7 +16,7 @@ from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.test_store_to_answer import SMALL, stored
 from web import markup
 
-PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "compare.py")
+PAGE = str(Path(__file__).resolve().parents[3] / "pages" / "compare.py")
 
 
 @pytest.fixture

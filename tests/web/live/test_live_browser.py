@@ -21,7 +21,7 @@ from tests.conftest import PATIENCE_MS
 from web.server.assets import assets_url
 
 pytestmark = pytest.mark.browser
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DECODE = "document.querySelector('.lv-wide .lv-plot')"
 DRAWN = "() => document.querySelector('.lv-wide .lv-plot .main-svg') !== null"
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from web.live import foreign_frames, protocol
 
-TYPES = Path(__file__).resolve().parents[2] / "web" / "types" / "live_protocol.d.ts"
+TYPES = Path(__file__).resolve().parents[3] / "web" / "types" / "live_protocol.d.ts"
 SHAPES = [protocol.Series, protocol.Tile, protocol.PerPosition, protocol.LogLine]
 SHAPES += [protocol.LiveNode, protocol.LiveMark, protocol.LiveMeta, protocol.LivePart]
 ALWAYS_SENT = {"cursor"}  # LiveReader gives it in every part

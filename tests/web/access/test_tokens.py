@@ -42,7 +42,7 @@ from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.tokens import OLD_FILE_DAYS, ApiToken, Scope, TokenBook, TokenError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SECRET = b"a secret of more than enough length"
 DAY = timedelta(days=1)
 ROUTES = {"/api/sql": Scope.SQL, "/api/live": Scope.LIVE, "/api/agent/batches": Scope.AGENT}
