@@ -22,8 +22,8 @@ from launcher.processes.descendants import descendants, name_of
 from launcher.processes.process import shim_process
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
+from tests.launcher.remote.sshd import Box, book_with, kill_all, needs_sshd, running_box
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
-from tests.launcher.sshd import Box, book_with, kill_all, needs_sshd, running_box
 
 pytestmark = [needs_sshd, pytest.mark.ssh]
 OVER = (RunState.FINISHED, RunState.FAILED)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commands.explain import explain
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PIECE_TEXTS = """
 vllm serve m;docker run;-p 8000:8000;-e A=1;vllm/vllm-openai;--model;--port;--speculative-config;';";`;\\;$X;${X:-;}
 $(;);((;<<EOF;EOF;&&;|;>;2>&1;# ;- ;services:;image: x;command: [;];apiVersion: v1;{;--;-tp;=;bash -c;export A=

@@ -18,8 +18,8 @@ from launcher.processes.descendants import is_living
 from launcher.processes.process import server_process, shim_process
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
+from tests.launcher.runs.test_adoption import FileStore
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
-from tests.launcher.test_adoption import FileStore
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 VICTIMS: dict[str, Callable[[Path], psutil.Process | None]] = {
@@ -91,7 +91,7 @@ PITWALL = """
 import dataclasses, pathlib, sys
 from domain import WorkloadSpec
 from tests.launcher import podman, servers
-from tests.launcher.test_adoption import make_supervisor
+from tests.launcher.runs.test_adoption import make_supervisor
 image = sys.argv[2:]
 supervisor = make_supervisor(pathlib.Path(sys.argv[1]))
 supervisor.adopt_all()

@@ -19,9 +19,9 @@ from launcher.processes.process import processes_of, server_process, shim_proces
 from launcher.processes.stopping import stop_process
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
+from tests.launcher.runs.test_adoption import FileStore
+from tests.launcher.runs.test_adoption import make_supervisor as supervisor_on_files
 from tests.launcher.servers import DictStore, wait_for, wait_for_state
-from tests.launcher.test_adoption import FileStore
-from tests.launcher.test_adoption import make_supervisor as supervisor_on_files
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 TREE = Path(__file__).with_name("engine_tree.py")
@@ -133,8 +133,8 @@ def test_what_comes_after_the_shim_was_killed_is_recorded_too(
 # --- Pitwall itself is killed ----------------------------------------------------------------------------------------
 PITWALL = """
 import pathlib, sys, time
-from tests.launcher.test_adoption import make_supervisor
-from tests.launcher.test_descendants import tree_request
+from tests.launcher.runs.test_adoption import make_supervisor
+from tests.launcher.processes.test_descendants import tree_request
 supervisor = make_supervisor(pathlib.Path(sys.argv[1]))
 supervisor.start()
 supervisor.launch(tree_request(pathlib.Path(sys.argv[2])))

@@ -18,8 +18,8 @@ from launcher.remote.far_side import KEPT_S, OTHER_VERSION, WAS_STOPPED, FarSide
 from launcher.remote.orders import Follow, Start
 from launcher.remote.wire import GONE, Frame, Frames
 from launcher.runs.provenance import NotAsked
+from tests.launcher.remote.sshd import kill_all
 from tests.launcher.servers import marked, request_for, wait_for
-from tests.launcher.sshd import kill_all
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 RUN_ID = "20261123-000000-000-test"

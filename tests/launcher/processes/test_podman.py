@@ -16,7 +16,7 @@ from domain import Run, RunState
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes.process import ROOT, server_process, shim_process
 from launcher.runs.supervisor import Supervisor
-from tests.launcher.podman import (
+from tests.launcher.processes.podman import (
     check_nothing_is_left,
     command,
     container_process,

@@ -13,9 +13,9 @@ from launcher.checks.preflight import LaunchRefusedError
 from launcher.processes.process import load_directories, look_at
 from launcher.processes.workload_signals import Order
 from launcher.runs.supervisor import Supervisor
+from tests.launcher.runs.test_attached import Foreign, foreign
+from tests.launcher.runs.test_supervisor import FINAL
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
-from tests.launcher.test_attached import Foreign, foreign
-from tests.launcher.test_supervisor import FINAL
 
 __all__ = ["foreign"]
 SHORT, LONG, BROKEN = (WorkloadSpec(name=name) for name in ("short", "long", "broken"))

@@ -13,7 +13,7 @@ from launcher.processes.containers import ask
 from launcher.runs import provenance
 from launcher.runs.provenance import NotAsked, freeze
 from machine.run_with_timeout import read_bounded
-from tests.launcher.test_provenance import run_of
+from tests.launcher.runs.test_provenance import run_of
 
 PYTHON = [sys.executable, "-c"]
 ENDLESS = [*PYTHON, "import sys\nwhile True: sys.stdout.write('x' * 65536)"]

@@ -13,7 +13,7 @@ import pytest
 
 from domain import RunState
 from launcher.runs.supervisor import Supervisor
-from tests.launcher.podman import check_nothing_is_left, podman, request
+from tests.launcher.processes.podman import check_nothing_is_left, podman, request
 from tests.launcher.servers import DictStore, wait_for, wait_for_state
 
 pytestmark = [

@@ -11,9 +11,15 @@ import pytest
 
 from domain import RunState
 from launcher.processes.process import server_process, shim_process
-from tests.launcher.podman import check_nothing_is_left, container_process, containers, monitor_process, podman
+from tests.launcher.processes.podman import (
+    check_nothing_is_left,
+    container_process,
+    containers,
+    monitor_process,
+    podman,
+)
+from tests.launcher.runs.test_chaos import ANYBODY, Holder, Victims, storm
 from tests.launcher.servers import marked
-from tests.launcher.test_chaos import ANYBODY, Holder, Victims, storm
 
 pytestmark = [
     pytest.mark.podman,

@@ -25,7 +25,7 @@ HOLDER = """
 import sys, time, pathlib
 from domain import Config, WorkloadSpec
 from launcher.checks.preflight import LaunchRequest
-from tests.launcher.test_adoption import FileStore, make_supervisor
+from tests.launcher.runs.test_adoption import FileStore, make_supervisor
 place, ports = pathlib.Path(sys.argv[1]), [int(p) for p in sys.argv[2].split(",")]
 from tests.launcher.servers import server_argv
 supervisor = make_supervisor(place)

@@ -12,9 +12,9 @@ import pytest
 
 from demo.presets import free_ports
 from domain import RunState
+from tests.launcher.remote.sshd import Box, book_with, needs_sshd, running_box
+from tests.launcher.runs.test_adoption import FileStore, make_supervisor
 from tests.launcher.servers import marked, wait_for, wait_for_state
-from tests.launcher.sshd import Box, book_with, needs_sshd, running_box
-from tests.launcher.test_adoption import FileStore, make_supervisor
 
 pytestmark = [needs_sshd, pytest.mark.ssh]
 OVER = (RunState.FINISHED, RunState.FAILED)
@@ -23,7 +23,7 @@ import sys, time, pathlib
 from domain import Config, WorkloadSpec
 from launcher.checks.preflight import LaunchRequest
 from launcher.remote.hosts import HostBook
-from tests.launcher.test_adoption import make_supervisor
+from tests.launcher.runs.test_adoption import make_supervisor
 from tests.launcher.servers import server_argv
 place, port = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 supervisor = make_supervisor(place, hosts=HostBook(place / "hosts.json"))
