@@ -13,7 +13,7 @@ def page() -> None:
     from domain import Config, Run
     from settings import Settings
     from storage.store import Store
-    from tests.storage.test_server_latency import look
+    from tests.storage.views.test_server_latency import look
     from web.runs.page.server_latency import server_latency_table
 
     with TemporaryDirectory() as folder:

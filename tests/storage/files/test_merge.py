@@ -22,7 +22,7 @@ from storage.store import Store
 from storage.transfer.backup import restore_backup, write_backup
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RUNS, EVENTS = 6, 30
 SUMS = (
     "SELECT run_id, count(*) AS n, string_agg(text, ' ' ORDER BY text::INT) AS texts FROM {} GROUP BY run_id ORDER BY 1"

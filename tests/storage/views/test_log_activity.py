@@ -20,7 +20,7 @@ from storage.store import Store
 from web.context import Services, provide
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
-FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 @pytest.fixture

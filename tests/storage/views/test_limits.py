@@ -9,7 +9,7 @@ import pytest
 
 from samples import CounterSample, LogSample
 from storage.store import Store
-from tests.storage.test_rates import NOW, only, put, rows, vllm
+from tests.storage.views.test_rates import NOW, only, put, rows, vllm
 
 
 def test_prompt_tokens_are_over_the_seconds_in_which_they_were_told(store: Store) -> None:

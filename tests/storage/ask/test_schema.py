@@ -13,7 +13,7 @@ from storage.catalog import attached
 from storage.reading import count_views, published_query
 from storage.store import Store
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "schema.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "schema.md"
 
 
 def test_every_view_and_column_has_a_comment(store: Store) -> None:

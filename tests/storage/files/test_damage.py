@@ -21,7 +21,7 @@ from storage.files.repair import repair
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RUNS = ("r1", "r2")
 
 

@@ -14,7 +14,7 @@ from samples import Batch, GpuSample
 from storage.ask.condition_queries import conditions
 from storage.store import Store
 
-RECORDED = json.loads((Path(__file__).parents[1] / "fixtures/nvml/h100_looks.json").read_text())["runs"]
+RECORDED = json.loads((Path(__file__).parents[2] / "fixtures/nvml/h100_looks.json").read_text())["runs"]
 T0 = datetime(2026, 11, 22, 11, 30, tzinfo=UTC)
 COLUMNS = (
     *("energy_j_total", "power_w", "utilization_ratio", "sm_clock_mhz"),
