@@ -35,7 +35,7 @@ from storage.ask.run_queries import RunFilter, find_runs, run_choices
 from storage.files.seal import SealedDraft
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 
 TABLES = {
     "results": "ts",

@@ -18,7 +18,7 @@ from settings import Settings
 from storage.ask.run_queries import runs_of
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from web.compare.viewpoints.viewpoint_table import viewpoint_lines
 
 

@@ -19,7 +19,7 @@ from machine.identity import machine_id
 from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import current, expect_whole, press, press_until
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until

@@ -14,7 +14,7 @@ from settings import Settings
 from storage.store import Store
 from tests.accessibility import broken_rules
 from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.conftest import PATIENCE_MS
 from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall

@@ -28,7 +28,7 @@ from storage.lake.connection import opened_lake
 from storage.lake.layout import make_lake, wanted_columns
 from storage.lake.reading import opened_reader
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.lake.boxes import NOW, Box
 from tests.lake.servers import KEYS, Postgres
 

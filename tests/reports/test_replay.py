@@ -12,7 +12,7 @@ from analysis.comparison.facts import RunFacts
 from reports.runs.replay import replay, replayable
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 
 
 def test_all_tokens_come_back_in_the_time_that_they_took(store: Store) -> None:

@@ -11,7 +11,7 @@ from reports.arms.run_arms import run_arms
 from storage.ask import load_queries
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.many_runs import many_runs
 
 

@@ -14,7 +14,7 @@ from domain import Run
 from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.many_runs import many_runs
 from tests.web.app_page import page_at
 

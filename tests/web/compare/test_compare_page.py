@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from web import markup
 
 PAGE = str(Path(__file__).resolve().parents[3] / "pages" / "compare.py")

@@ -19,7 +19,7 @@ from settings import Settings
 from storage.ask.run_queries import runs_of
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import stored
+from tests.comparison.stored.test_store_to_answer import stored
 
 LADDER, CLASSES = {"tokens": 48, "repeats": 2}, {"token_scale": 0.1, "parallel": 2}
 

@@ -23,7 +23,7 @@ from storage.ask.run_queries import runs_of
 from storage.store import Store
 from tests.comparison.hand_made import request
 from tests.comparison.ideal_engine import T0, IdealEngine, on_one_start, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 
 PLAIN, DRAFTING = IdealEngine(0.02, start_sd=0.005), IdealEngine(0.022, drafts=4, start_sd=0.005)
 ATTACHED = {"kind": "attached", "base_url": "http://127.0.0.1:8000"}

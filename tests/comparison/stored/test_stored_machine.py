@@ -14,7 +14,7 @@ from reports.arms.comparison import comparison_of
 from samples import Batch, CounterSample, GpuSample, HostSample
 from storage.store import Store
 from tests.comparison.ideal_engine import T0, IdealEngine, repeats
-from tests.comparison.test_store_to_answer import PROVENANCE, stored
+from tests.comparison.stored.test_store_to_answer import PROVENANCE, stored
 
 SECONDS = 60  # of samples: longer than the load
 DURING = {"started_at": T0 - timedelta(minutes=5), "ended_at": T0 + timedelta(hours=1)}
