@@ -14,7 +14,7 @@ from collectors.endpoints.endpoint import EndpointCollector
 from domain import Run, RunState
 from samples import CounterSample, Event, SlotSample
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "metrics"
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "metrics"
 LLAMACPP = (FIXTURES / "llamacpp-draft.txt").read_bytes()
 SLOTS = (FIXTURES / "llamacpp-slots-busy.json").read_bytes()
 

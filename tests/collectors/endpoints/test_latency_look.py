@@ -13,7 +13,7 @@ from engines import BY_NAME
 from engines.base import CounterMap, Scrape
 from samples import LatencySample
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "metrics"
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "metrics"
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 BODY = """\
 vllm:time_to_first_token_seconds_sum{{engine="0",model_name="m"}} {sum_s}

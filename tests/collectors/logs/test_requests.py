@@ -23,7 +23,7 @@ from load_records import RequestRecord
 from samples import Event
 
 CHILD = Path(__file__).parent / "tail_child.py"
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 
 
 def record(number: int, run_id: str = "r1") -> bytes:

@@ -23,7 +23,7 @@ from engines import BY_NAME
 from engines.prefixes import YEARLESS
 from samples import Event, LogSample
 
-LOG = Path(__file__).parent.parent / "fixtures" / "logs" / "vllm-0.32-draft.log"
+LOG = Path(__file__).parent.parent.parent / "fixtures" / "logs" / "vllm-0.32-draft.log"
 NOW = datetime(2026, 11, 20, 19, 0, tzinfo=UTC)
 FIXED = Clock(utc=lambda: NOW)
 
