@@ -1,4 +1,4 @@
-"""Pitwall with a black box: `python tests/e2e/traced_pitwall.py MARKS`, as `./pitwall run`.
+"""Pitwall with a black box: `python tests/e2e/faults/traced_pitwall.py MARKS`, as `./pitwall run`.
 
 What its store is doing at any moment stands in a mapped file, which outlives a kill -9. Sealing, publishing and
 checkpoints come many times as often as they would; how they are done is untouched.
@@ -17,7 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CELL = struct.Struct("<Q")
 PHASES = ("write", "publish", "seal", "commit by store-writer", "commit by store-sealer", "other commit")
 CELLS = (*PHASES, "rows stored", "rows on their way")

@@ -15,10 +15,10 @@ from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.conftest import signed_in
+from tests.e2e.faults.test_untrusted_text import EVIL
 from tests.e2e.page_at_rest import current, downloaded_by, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
-from tests.e2e.test_untrusted_text import EVIL
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

@@ -20,9 +20,9 @@ import pytest
 from demo.presets import free_ports
 from settings import Settings
 from storage.rows import SAMPLE_TABLES
+from tests.e2e.faults.traced_pitwall import PHASES, Marks
 from tests.e2e.pitwall_process import ROOT, Pitwall, parsed_log, wait_until
 from tests.e2e.stand_ins import StandIns
-from tests.e2e.traced_pitwall import PHASES, Marks
 
 KILLS = int(os.environ.get("PITWALL_KILLS", "340"))
 RUNS = 4
@@ -44,7 +44,7 @@ SELECT (SELECT count(*) - count(DISTINCT (run_id, "offset")) FROM log_samples)
 @pytest.fixture
 def traced(tmp_path: Path) -> Iterator[Pitwall]:
     """Not started yet."""
-    argv = (sys.executable, str(ROOT / "tests/e2e/traced_pitwall.py"), str(tmp_path / "marks"))
+    argv = (sys.executable, str(ROOT / "tests/e2e/faults/traced_pitwall.py"), str(tmp_path / "marks"))
     pitwall = Pitwall(tmp_path / "data", free_ports(1)[0], command=argv)
     yield pitwall
     pitwall.end_everything()

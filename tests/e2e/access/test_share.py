@@ -26,7 +26,7 @@ from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.e2e.streamlit_client import ByHand, buttons, by_hand, pages
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 pytestmark = [pytest.mark.browser, pytest.mark.engine]
 POINTS = "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data).reduce((n, d) => n + d.x.length, 0)"
 LIVE, HIDDEN = "20261120-120000-000-live", "20261120-110000-000-hide"
