@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,10 @@ MAY_NAME_AN_ENGINE = {
 }
 
 
+MOST_FILES = 17  # of Python in one folder: more of them are several trades beside each other
+MOST_LINES = 300
+
+
 def room_of(path: Path) -> str:
     relative = path.relative_to(ROOT)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
@@ -105,6 +110,19 @@ def test_engines_are_named_in_their_packages_only() -> None:
     others = [path for path in product_files() if room_of(path) not in ("engines", "demo")]
     naming = {str(path.relative_to(ROOT)) for path in others if any(map(ENGINE_NAME.search, texts_of(path)))}
     assert naming == set(MAY_NAME_AN_ENGINE), "what is one engine's belongs on its description, see engines/base.py"
+
+
+def test_no_folder_is_a_drawer() -> None:
+    """A stranger reads the names of a folder at one look."""
+    tests = (path for path in (ROOT / "tests").rglob("*.py") if "__pycache__" not in path.parts)
+    sizes = Counter(str(path.parent.relative_to(ROOT)) for path in [*product_files(), *tests])
+    full = {folder: size for folder, size in sizes.items() if size > MOST_FILES}
+    assert full == {}, "find the trades in it, and give each a folder"
+
+
+def test_files_are_short() -> None:
+    lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in product_files()}
+    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}, "take a part out that has a name"
 
 
 def test_the_load_generator_carries_no_data_library() -> None:
