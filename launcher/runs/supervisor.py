@@ -77,7 +77,7 @@ class Supervisor:
         self._live = LiveRuns(store, self._deps, runs_dir, self._machine)
         self._queue = self._live.queue
         self._lock = threading.RLock()
-        self._ticker = Ticker(self.tick, "supervisor")
+        self._ticker = Ticker(lambda: self.tick(), "supervisor")
 
     # --- its own life -----------------------------------------------------------------------------------------------
     def start(self) -> None:
