@@ -114,8 +114,8 @@ def test_engines_are_named_in_their_packages_only() -> None:
 
 def test_no_folder_is_a_drawer() -> None:
     """A stranger reads the names of a folder at one look."""
-    tests = (path for path in (ROOT / "tests").rglob("*.py") if "__pycache__" not in path.parts)
-    sizes = Counter(str(path.parent.relative_to(ROOT)) for path in [*product_files(), *tests])
+    others = (path for room in ("tests", "benchmarks", "scripts") for path in (ROOT / room).rglob("*.py"))
+    sizes = Counter(str(path.parent.relative_to(ROOT)) for path in [*product_files(), *others])
     full = {folder: size for folder, size in sizes.items() if size > MOST_FILES}
     assert full == {}, "find the trades in it, and give each a folder"
 

@@ -1,6 +1,6 @@
 """Does the verdict hold what it says? Simulated repeats with a known truth, judged by analysis/verdict.
 
-    python -m benchmarks.verdict_simulation [trials a cell, 10,000 if not given]
+    python -m benchmarks.simulations.verdict_simulation [trials a cell, 10,000 if not given]
 
 A replicate is the mean of lognormal windows that follow an AR(1) process on the log scale, times the run's own factor.
 Thousands of trials are judged at once by an array copy of the product's rules, which takes its quantiles from the

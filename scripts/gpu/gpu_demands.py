@@ -8,8 +8,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
-from scripts.gpu_stretches import Stretch
-from scripts.smi_reader import GpuRow, Reading
+from scripts.gpu.gpu_stretches import Stretch
+from scripts.gpu.smi_reader import GpuRow, Reading
 
 MIB = 1 << 20
 MOST_APART: Mapping[str, tuple[float, bool]] = {  # of the means: how far, and whether as a share

@@ -1,6 +1,6 @@
 """Write a random Llama of about 1.9 billion parameters twice: with 16-bit weights, and with 8-bit ones.
 
-`python -m scripts.make_gpu_models FOLDER`, 6 GB. All its layers but the first hold the same numbers: a server reads
+`python -m scripts.gpu.make_gpu_models FOLDER`, 6 GB. All its layers but the first hold the same numbers: a server reads
 each of them for each token all the same, and they are drawn in seconds. The text is words at random, as the demo's is.
 """
 

@@ -1,7 +1,8 @@
 """Another process on the first GPU, by CUDA's driver alone: it only holds memory, or works for a share of the time.
 
-`python -m scripts.gpu_neighbour [--gib 2] [--share 1.0]` says "ready" when it has begun, and goes on until it is ended.
-Of each tenth of a second it lets the GPU write its memory over for the share that was asked; with 0 it only holds it.
+`python -m scripts.gpu.gpu_neighbour [--gib 2] [--share 1.0]` says "ready" when it has begun, and goes on until it is
+ended. Of each tenth of a second it lets the GPU write its memory over for the share that was asked; with 0 it only
+holds it.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ import duckdb
 
 from analysis.study.prediction import slack_of
 from demo.presets import free_ports
-from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S, ROOT
-from scripts.check_vllm_verdict import pinned
+from scripts.vllm.check_vllm import ENVIRONMENT, READY_WITHIN_S, ROOT
+from scripts.vllm.check_vllm_verdict import pinned
 from workloads.process.prepare import COMMAND_LINE
 
 VALUES = (2, 4, 6)
@@ -112,7 +112,9 @@ def row_of(arm: Mapping[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vllm", type=lambda text: Path(text).absolute(), help="what scripts/install_vllm.sh made")
-    parser.add_argument("model", type=lambda text: Path(text).absolute(), help="what scripts/make_tiny_llama.py wrote")
+    parser.add_argument(
+        "model", type=lambda text: Path(text).absolute(), help="what scripts/vllm/make_tiny_llama.py wrote"
+    )
     parser.add_argument("--runs", type=int, default=8, help="server starts at most")
     parser.add_argument("--tokens", type=int, default=600, help="of each of the four requests")
     parser.add_argument("--cpu", type=int, default=0, help="that the servers have to themselves")

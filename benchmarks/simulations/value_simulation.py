@@ -1,8 +1,8 @@
 """Studies of the number of draft tokens where the truth is known: how often the best one is predicted away.
 
-`python -m benchmarks.value_simulation [TRIALS]`. Texts are made token by token, drafted and verified with each k; a
-start counts its own accepted tokens over `TOKENS` tokens, and its steps take what the cell says, times its noise. What
-starts is chosen and judged by the product's own code.
+`python -m benchmarks.simulations.value_simulation [TRIALS]`. Texts are made token by token, drafted and verified with
+each k; a start counts its own accepted tokens over `TOKENS` tokens, and its steps take what the cell says, times its
+noise. What starts is chosen and judged by the product's own code.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from launcher.checks.preflight import LaunchRequest
 from launcher.processes.descendants import is_living, name_of
 from launcher.processes.process import processes_of, server_process, shim_process
 from launcher.runs.supervisor import Supervisor
-from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S, wait_until
+from scripts.vllm.check_vllm import ENVIRONMENT, READY_WITHIN_S, wait_until
 from settings import Settings
 from storage.store import Store
 
@@ -123,7 +123,7 @@ def words_of(store: Store, run: Run) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vllm", type=Path, help="the environment that scripts/install_vllm.sh made")
-    parser.add_argument("model", type=Path, help="the folder that scripts/make_tiny_llama.py wrote")
+    parser.add_argument("model", type=Path, help="the folder that scripts/vllm/make_tiny_llama.py wrote")
     flags = parser.parse_args()
     outcomes = []
     with tempfile.TemporaryDirectory() as scratch, launching(Path(scratch)) as (supervisor, store):

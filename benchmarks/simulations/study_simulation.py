@@ -1,8 +1,8 @@
 """What studies answer where the truth is known: wrong winners, ties, and server starts against a fixed design.
 
-`python -m benchmarks.study_simulation [TRIALS]`. Values are drawn, judged by the product's own race after every round.
-The fixed design gives every arm the fewest starts by which one look, Bonferroni over the arms at 5 %, names the best as
-often as the race does.
+`python -m benchmarks.simulations.study_simulation [TRIALS]`. Values are drawn, judged by the product's own race after
+every round. The fixed design gives every arm the fewest starts by which one look, Bonferroni over the arms at 5 %,
+names the best as often as the race does.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from storage.store import Store
 from workloads.process.job import Job
 from workloads.requests.records import read_records
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 TOLERANCE = 0.05
 LOG_WINDOW_S = 10.0
 READY_WITHIN_S = 900.0  # half a minute on an idle machine
@@ -224,7 +224,7 @@ def spreads(readings: Sequence[Reading]) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vllm", type=Path, help="the environment that scripts/install_vllm.sh made")
-    parser.add_argument("model", type=Path, help="the folder that scripts/make_tiny_llama.py wrote")
+    parser.add_argument("model", type=Path, help="the folder that scripts/vllm/make_tiny_llama.py wrote")
     parser.add_argument("--streams", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=90.0)
     flags = parser.parse_args()

@@ -29,9 +29,9 @@ from commands.explain import explain
 from demo.presets import free_ports
 from domain import Config
 from launcher.checks.preflight import LaunchRequest
-from scripts.check_vllm import ENVIRONMENT, READY_WITHIN_S
 from scripts.recount_requests import Recount, recount
-from scripts.verdict_demands import Demand, of_streams, of_together, table
+from scripts.vllm.check_vllm import ENVIRONMENT, READY_WITHIN_S
+from scripts.vllm.verdict_demands import Demand, of_streams, of_together, table
 from scripts.whole_pitwall import CLAIMS, compare, put_in_queue, runs_by_arm, work_off
 from workloads import spec_for
 
@@ -139,7 +139,7 @@ def check(data: Path, left_out: Collection[str]) -> int:
 def flags_of() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vllm", type=Path, help="the environment that scripts/install_vllm.sh made")
-    parser.add_argument("model", type=Path, help="the folder that scripts/make_tiny_llama.py wrote")
+    parser.add_argument("model", type=Path, help="the folder that scripts/vllm/make_tiny_llama.py wrote")
     parser.add_argument("--drafts", type=int, nargs="*", default=[2, 4, 6], help="n-gram drafts, an arm each")
     parser.add_argument("--repeats", type=int, default=2, help="server starts an arm")
     parser.add_argument("--scale", type=float, default=0.5, help="of the five prompts' tokens")

@@ -1,10 +1,10 @@
 """`make test-gpu`: does what Pitwall tells of an NVIDIA GPU hold, against other readers and with neighbours on it?
 
-`python -m scripts.check_gpu LLAMA_SERVER MODELS` launches a llama.cpp server on CUDA through a whole Pitwall, under the
-five prompts: two arms of one configuration with 16-bit weights, one with 8-bit weights, one beside a process that
+`python -m scripts.gpu.check_gpu LLAMA_SERVER MODELS` launches a llama.cpp server on CUDA through a whole Pitwall, under
+the five prompts: two arms of one configuration with 16-bit weights, one with 8-bit weights, one beside a process that
 only holds memory of the GPU, and one for each of `--shares` beside a process that works for such a share of the time.
-Meanwhile other code reads `nvidia-smi` and NVML's energy counter. Prints tables, exits 1 where a demand is not met.
-The models are made in the folder MODELS where they are not there yet. The GPU has to be idle otherwise.
+Meanwhile other code reads `nvidia-smi` and NVML's energy counter. Prints tables, exits 1 where a demand is not met. The
+models are made in the folder MODELS where they are not there yet. The GPU has to be idle otherwise.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from commands.explain import explain
 from demo.presets import free_ports
 from domain import Config
 from launcher.checks.preflight import LaunchRequest
-from scripts.gpu_demands import Demand, demand_table, demands, shown, table
-from scripts.gpu_stretches import Stretch, refusals, stretches
-from scripts.make_gpu_models import make
+from scripts.gpu.gpu_demands import Demand, demand_table, demands, shown, table
+from scripts.gpu.gpu_stretches import Stretch, refusals, stretches
+from scripts.gpu.make_gpu_models import make
+from scripts.gpu.smi_reader import read_back, reading
 from scripts.recount_requests import middle, recount
-from scripts.smi_reader import read_back, reading
 from scripts.whole_pitwall import CLAIMS, compare, put_in_queue, runs_by_arm, work_off
 from workloads import spec_for
 
@@ -64,7 +64,7 @@ def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchReque
 @contextmanager
 def neighbour(gib: float, share: float) -> Iterator[None]:
     """Another process on the GPU meanwhile."""
-    argv = [sys.executable, "-m", "scripts.gpu_neighbour", "--gib", str(gib), "--share", str(share)]
+    argv = [sys.executable, "-m", "scripts.gpu.gpu_neighbour", "--gib", str(gib), "--share", str(share)]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     try:
         if process.stdout is None or process.stdout.readline() != "ready\n":
