@@ -90,7 +90,8 @@ def test_orphans_of_an_api_server_killed_with_signal_9_are_found_and_ended(
 PITWALL = """
 import dataclasses, pathlib, sys
 from domain import WorkloadSpec
-from tests.launcher import podman, servers
+from tests.launcher import servers
+from tests.launcher.processes import podman
 from tests.launcher.runs.test_adoption import make_supervisor
 image = sys.argv[2:]
 supervisor = make_supervisor(pathlib.Path(sys.argv[1]))

@@ -21,7 +21,7 @@ PAGE = """
 from reports.arms.facts import facts_of
 from reports.runs.run_report import report_on
 from web.context import services
-from web.runs import run_page
+from web.runs.page import run_page
 from web.runs.page.physics_panel import physics_panel
 
 (run,) = services().store.runs()
