@@ -65,24 +65,24 @@ test-lake: $(VENV)/.dev
 # Pitwall under load (PITWALL_KILLS), 100 of Pitwall, server, shim or load, 60 of a process that writes to the store.
 soak: $(VENV)/.dev
 	$(BIN)/pytest -m "slow and not lake"
-	$(BIN)/python -m benchmarks.study_simulation
+	$(BIN)/python -m benchmarks.simulations.study_simulation
 	$(BIN)/python -m benchmarks.soak_hours
 
 # A real vLLM on the CPU (2 GB into .build, half an hour): do its log, its counters and its client agree, does nothing of
 # it stay behind, and does Compare tell the truth of it?
 test-vllm: $(VENV)/.dev
 	scripts/install_vllm.sh .build/vllm
-	PYTHONPATH=. .build/vllm/bin/python scripts/make_tiny_llama.py .build/tiny-llama
-	$(BIN)/python -m scripts.check_vllm .build/vllm .build/tiny-llama
-	$(BIN)/python -m scripts.check_vllm_end .build/vllm .build/tiny-llama
-	$(BIN)/python -m scripts.check_vllm_verdict .build/vllm .build/tiny-llama
-	$(BIN)/python -m scripts.check_vllm_value .build/vllm .build/tiny-llama
+	PYTHONPATH=. .build/vllm/bin/python scripts/vllm/make_tiny_llama.py .build/tiny-llama
+	$(BIN)/python -m scripts.vllm.check_vllm .build/vllm .build/tiny-llama
+	$(BIN)/python -m scripts.vllm.check_vllm_end .build/vllm .build/tiny-llama
+	$(BIN)/python -m scripts.vllm.check_vllm_verdict .build/vllm .build/tiny-llama
+	$(BIN)/python -m scripts.vllm.check_vllm_value .build/vllm .build/tiny-llama
 
 # On a machine with an idle NVIDIA GPU: LLAMA_SERVER is a llama-server built with CUDA, MODELS a folder for two models of
 # together 6 GB, made where they are not there. Does what Pitwall tells of the GPU hold, and of its neighbours?
 MODELS ?= .build/gpu-models
 test-gpu: $(VENV)/.dev
-	$(BIN)/python -m scripts.check_gpu $(LLAMA_SERVER) $(MODELS)
+	$(BIN)/python -m scripts.gpu.check_gpu $(LLAMA_SERVER) $(MODELS)
 
 # Do the tests see it when a line is wrong? Minutes; the modules are named in pyproject.toml.
 mutation: $(VENV)/.dev

@@ -37,7 +37,7 @@ from web.live.hub import LiveHub
 from web.live.peers import PeerBook
 from web.live.reader import StoreReader
 from web.live.relay import Elsewhere
-from web.runs.run_cards import first_cards
+from web.runs.table.run_cards import first_cards
 from web.server.agent_api import agent_routes
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook

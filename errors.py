@@ -9,13 +9,13 @@
     ├── LaunchRefusedError       launcher/checks          a launch that cannot work
     │   UnknownRunError          launcher/runs            no run with this id, or it cannot do that
     ├── CollectorError           collectors/base.py       a tick that found nothing, with the reason
-    │   NotServingError          collectors/identify.py   no inference server at a URL
+    │   NotServingError          collectors/endpoints     no inference server at a URL
     │   ImportRefusedError       collectors/imports       a file that is not taken in
     ├── StoreError               storage/database.py      the store cannot be opened or written
     │   ├── StoreInUseError      storage/database.py      another Pitwall owns it
     │   └── ArchiveError         storage/transfer         a bundle or a backup that cannot be used
     ├── SqlRefusedError          storage/sandbox          a user's statement that is not answered
-    ├── BadStreamError           workloads/reading.py     a server's answer that is not a stream of tokens
+    ├── BadStreamError           workloads/requests       a server's answer that is not a stream of tokens
     └── CannotServeError         demo/server.py           the demo engine cannot start
 
 Anything else that is raised is a bug and keeps its traceback.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.starts import by_start
+from analysis.comparison.starts import by_start
 from analysis.verdict.mean import interval_of_mean, mean_of
 
 

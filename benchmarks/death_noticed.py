@@ -26,7 +26,7 @@ from domain import Config, Run, RunState
 from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
-from tests.launcher.podman import bare_image, request
+from tests.launcher.processes.podman import bare_image, request
 from tests.launcher.servers import request_for, server_argv, wait_for
 
 Start = Callable[[Supervisor, ExitStack], Run]

@@ -23,9 +23,9 @@ from websockets.sync.client import connect
 from demo.presets import free_ports
 from machine.open_files import raise_open_file_limit
 from settings import Settings
+from tests.e2e.faults.test_half_open_sockets import half_a_request
 from tests.e2e.pitwall_process import ROOT, Pitwall
 from tests.e2e.stand_ins import StandIns
-from tests.e2e.test_half_open_sockets import half_a_request
 
 FEW_FILES = ("prlimit", "--nofile=1024:1024")
 

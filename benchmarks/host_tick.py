@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 
 import psutil
 
-from collectors.host import HostCollector
-from collectors.run_queue import ThreadTimes
+from collectors.machine.host import HostCollector
+from collectors.machine.run_queue import ThreadTimes
 from domain import Config, Run, RunState
 from machine.process_start import process_start_s
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from machine.private_files import write_private
-from reports.run_report import report_on
+from reports.runs.run_report import report_on
 from service.fleet import Fleet
 from settings import Settings
 from storage.ask.run_queries import RunFilter, find_runs

@@ -30,7 +30,7 @@ from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.stand_ins import StandIns
 from web import markup
 from web.live.log_reads import LogReads
-from web.runs.server_log import LINES
+from web.runs.page.server_log import LINES
 
 BLOCK_MB = 50
 GAPS = """

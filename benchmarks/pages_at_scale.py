@@ -24,10 +24,10 @@ import psutil
 from analysis.evidence.measure import quantile
 from domain import Run
 from load_records import Result
-from reports.comparison import comparison_of
+from reports.arms.comparison import comparison_of
 from reports.formulas import formulas
-from reports.run_line import compute_lines, lines_of
-from reports.run_report import report_on
+from reports.runs.run_line import compute_lines, lines_of
+from reports.runs.run_report import report_on
 from samples import Batch
 from settings import Settings
 from storage.ask.literals import quoted
@@ -35,7 +35,7 @@ from storage.ask.run_queries import RunFilter, find_runs, run_choices
 from storage.files.seal import SealedDraft
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 
 TABLES = {
     "results": "ts",

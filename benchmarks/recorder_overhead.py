@@ -26,7 +26,7 @@ from demo.presets import free_ports
 from machine.ports import is_port_free
 from workloads.recording.access import Limits
 from workloads.recording.serve import record
-from workloads.sending import open_session
+from workloads.requests.sending import open_session
 
 EVENTS, PACE_S = 50, 0.005
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

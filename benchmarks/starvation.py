@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import psutil
 
-from analysis.conditions import Conditions, Span
+from analysis.runs.conditions import Conditions, Span
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
 from demo.presets import DemoConfig, demo_configs
@@ -41,7 +41,7 @@ from settings import Settings
 from storage.ask.condition_queries import conditions
 from storage.store import Store
 from workloads import spec_for
-from workloads.prepare import prepare_workload
+from workloads.process.prepare import prepare_workload
 
 BURNER = "while True: pass"
 QUIET_RATIO = 0.1  # of all cores, used by others before a run begins

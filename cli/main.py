@@ -6,29 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from cli import (
-    agent,
-    claims,
-    compare,
-    drive,
-    explain,
-    hardware,
-    host,
-    imports,
-    lake,
-    load,
-    note,
-    parse,
-    peer,
-    record,
-    report,
-    serve,
-    shim,
-    store,
-    study,
-    token,
-)
+from cli import explain, parse, serve, token
+from cli.data import imports, lake, store
 from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
+from cli.loads import drive, load, record
+from cli.machines import agent, hardware, host, peer, shim
+from cli.results import claims, compare, note, report, study
 from errors import PitwallError
 
 GROUPS = (

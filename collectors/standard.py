@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from collectors.base import Clock, Collector, Positions
-from collectors.endpoint import EndpointCollector
-from collectors.gpu import GpuCollector
-from collectors.host import HostCollector
+from collectors.endpoints.endpoint import EndpointCollector
 from collectors.logs.log_collector import log_collector
 from collectors.logs.requests import request_collector
-from collectors.nvml import NvmlProvider
-from collectors.processes import ProcessTable
+from collectors.machine.gpu import GpuCollector
+from collectors.machine.host import HostCollector
+from collectors.machine.nvml import NvmlProvider
+from collectors.machine.processes import ProcessTable
 
 
 def standard_collectors(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.evidence import evidence_of
-from reports.run_report import report_on
+from reports.runs.evidence import evidence_of
+from reports.runs.run_report import report_on
 from web import charts
 from web.actions import is_operator
-from web.compare.adopt import adopt_form, adopted_notes
-from web.compare.arms_head import head_and_runs, show_arms
-from web.compare.asking import address_of_asking, answered, asked_by_address
-from web.compare.comparison import evidence_table
-from web.compare.compatibility_table import compatibility_section
-from web.compare.config_table import config_table
-from web.compare.more_repeats import offer_more_repeats
-from web.compare.published import published_group
-from web.compare.repeats_panel import (
+from web.compare.answer.report_notes import report_notes
+from web.compare.arms.adopt import adopt_form, adopted_notes
+from web.compare.arms.arms_head import head_and_runs, show_arms
+from web.compare.arms.config_table import config_table
+from web.compare.arms.more_repeats import offer_more_repeats
+from web.compare.arms.repeats_panel import (
     margin_input,
     objective_picker,
     offer_repeats,
@@ -24,10 +21,13 @@ from web.compare.repeats_panel import (
     tell_earlier,
     workload_picker,
 )
-from web.compare.report_notes import report_notes
+from web.compare.asking import address_of_asking, answered, asked_by_address
+from web.compare.comparison import evidence_table
+from web.compare.compatibility_table import compatibility_section
 from web.compare.sheet import all_numbers, as_its_arm, colors_of, decision_sheet
-from web.compare.shown_sql import show_the_sql
-from web.compare.viewpoint_section import viewpoint_section
+from web.compare.sources.published import published_group
+from web.compare.sources.shown_sql import show_the_sql
+from web.compare.viewpoints.viewpoint_section import viewpoint_section
 from web.fleet import OF_ANOTHER, asked_about, away_ids, away_runs, newest_of_all
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text

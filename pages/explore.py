@@ -12,7 +12,7 @@ from web.explore.choices import PAGE, choose
 from web.explore.view import show_view
 from web.machines.machine_titles import machine_titles
 from web.picker import nothing_yet
-from web.runs.run_filters import run_filters
+from web.runs.table.run_filters import run_filters
 from web.saved_views import view_list
 
 if not is_operator():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.comparison import not_comparable
+from reports.arms.comparison import not_comparable
 from web.actions import is_operator
-from web.compare.sentence import refusal_words
+from web.compare.answer.sentence import refusal_words
 from web.context import services
 from web.live.component import live_plot
 from web.live.elsewhere_picker import runs_elsewhere

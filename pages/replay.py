@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.replay import replay, replayable
+from reports.runs.replay import replay, replayable
 from web.fleet import asked_about
 from web.markup import markdown_text
 from web.picker import nothing_yet, pick_runs, tell_unknown

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.facts import facts_of
-from reports.run_report import report_on
+from reports.arms.facts import facts_of
+from reports.runs.run_report import report_on
 from web import charts, places
 from web.actions import is_operator
 from web.fleet import asked_about, away_ids
 from web.markup import markdown_text
-from web.runs import provenance_panel, run_page
-from web.runs.declare_load import declare_load
-from web.runs.load_panel import load_panel
-from web.runs.load_results import load_results
-from web.runs.node_panel import node_panel
-from web.runs.people_panel import people_panel
-from web.runs.physics_panel import physics_panel
-from web.runs.server_latency import server_latency_table
-from web.runs.server_log import server_log
-from web.runs.workload_panel import workload_progress
+from web.runs.loads.declare_load import declare_load
+from web.runs.loads.load_panel import load_panel
+from web.runs.loads.load_results import load_results
+from web.runs.loads.workload_panel import workload_progress
+from web.runs.page import provenance_panel, run_page
+from web.runs.page.node_panel import node_panel
+from web.runs.page.physics_panel import physics_panel
+from web.runs.page.server_latency import server_latency_table
+from web.runs.page.server_log import server_log
+from web.runs.remarks.people_panel import people_panel
 from web.visible import visible_run, visible_runs
 
 run_id = next(iter(st.query_params.get_all("run")), "")

@@ -5,24 +5,24 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import Run, RunState
-from reports.run_line import in_order
+from reports.runs.run_line import in_order
 from storage.ask import run_queries
 from web import markup
 from web.actions import demo_buttons
-from web.compare.adopt import adopted_section
-from web.compare.published import published_section
+from web.compare.arms.adopt import adopted_section
+from web.compare.sources.published import published_section
 from web.context import services
 from web.fleet import scope_asked
 from web.machines.lake_panel import lake_panel
 from web.machines.machine_list import machine_list
 from web.machines.machine_titles import machine_titles
 from web.runs.change_list import links_and_changes
-from web.runs.delete_runs import deleted_runs, disk_and_rule
-from web.runs.grouped_runs import choose_grouping, grouped_runs
 from web.runs.queue_panel import queue
-from web.runs.run_cards import live_cards
-from web.runs.run_filters import run_filters
-from web.runs.run_table import choose_columns, how_many, lines_here, run_table
+from web.runs.table.delete_runs import deleted_runs, disk_and_rule
+from web.runs.table.grouped_runs import choose_grouping, grouped_runs
+from web.runs.table.run_cards import live_cards
+from web.runs.table.run_filters import run_filters
+from web.runs.table.run_table import choose_columns, how_many, lines_here, run_table
 from web.saved_views import view_list
 
 NEWEST = 50  # of those that wait

@@ -14,9 +14,9 @@ SOURCES = (
     "storage/ask/questions/load_speeds.sql",
     "storage/ask/questions/request_totals.sql",
     "storage/ask/questions/windows.sql",
-    "analysis/windows.py",
-    "reports/run_line.py",
-    "reports/run_report.py",
+    "analysis/runs/windows.py",
+    "reports/runs/run_line.py",
+    "reports/runs/run_report.py",
 )
 
 

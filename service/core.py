@@ -13,10 +13,10 @@ from typing import Protocol
 
 from collectors.base import Clock
 from collectors.forward_clock import forward_clock
-from collectors.gpu_now import look_at_gpus
 from collectors.imports.inbox import inbox_folder
 from collectors.logs.failure_cause import failure_of
 from collectors.loop import CollectorLoop
+from collectors.machine.gpu_now import look_at_gpus
 from collectors.standard import standard_collectors
 from domain import RunState
 from engines import ENGINES
@@ -33,7 +33,7 @@ from settings import Settings
 from storage.store import Store
 from studies.runner import StudyRunner
 from workloads import spec_for
-from workloads.prepare import prepare_workload
+from workloads.process.prepare import prepare_workload
 
 STOP_TIMEOUT_S = 2.0
 INBOX_TIMEOUT_S = 0.5  # an import that takes longer goes on at the next start

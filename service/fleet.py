@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from domain import Run
-from reports.comparison import MOST_EARLIER
+from reports.arms.comparison import MOST_EARLIER
 from settings import Settings
 from storage.ask import run_queries
 from storage.ask.queries import Asked

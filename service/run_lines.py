@@ -8,7 +8,7 @@ import time
 
 from domain import utc_now
 from reports.formulas import formulas
-from reports.run_line import SETTLED_AFTER, compute_lines
+from reports.runs.run_line import SETTLED_AFTER, compute_lines
 from storage.ask.run_queries import runs_without_line
 from storage.reading import ASKING_FAILURES
 from storage.store import Store

@@ -7,7 +7,7 @@ import threading
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from collectors.gpu_now import look_at_gpus
+from collectors.machine.gpu_now import look_at_gpus
 from domain import Machine, utc_now
 from errors import PitwallError
 from launcher.runs.provenance import describe_host

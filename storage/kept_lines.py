@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from analysis.run_line import RunLine
+from analysis.runs.run_line import RunLine
 from domain import Run
 from storage.reading import Query
 from storage.writer import Pending

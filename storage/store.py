@@ -10,22 +10,20 @@ from typing import Any, Protocol, Self
 import duckdb
 import pyarrow as pa
 
-from analysis.run_line import RunLine
+from analysis.runs.run_line import RunLine
 from domain import AdoptedPoint, AuditEntry, Machine, Run, RunState, Share, Study, utc_now
-from machine.private_files import private_folder
 from notes import Gotcha, RunNote
 from samples import AgentPosition, Batch, TailPosition
 from settings import Settings
 from storage.ask import run_queries
-from storage.catalog import migrate, renew_views
-from storage.database import Database, StoreError, StoreInUseError
-from storage.files.damage import damaged, first_line, is_of_damage, look_for_damage
+from storage.database import Database
 from storage.files.deleted import RunBin
-from storage.files.lost import LostFile, look_deeply, look_quickly, note_lost_files, read_lost_files
+from storage.files.lost import LostFile, look_deeply, look_quickly, read_lost_files
 from storage.files.publish import Publisher
 from storage.files.seal import SealedDraft, Sealer
 from storage.health import StoreHealth, health_of
 from storage.kept_lines import KeptLines
+from storage.opening import open_database
 from storage.people import GotchaBook, NoteBook, ViewBook
 from storage.records import (
     adopted_of,
@@ -41,7 +39,7 @@ from storage.records import (
     study_table,
 )
 from storage.rows import run_of, run_table, tables_of
-from storage.writer import WRITE_FAILURES, CommitCallback, Pending, Writer, replace_rows
+from storage.writer import CommitCallback, Pending, Writer, replace_rows
 
 CLOSE_TIMEOUT_S = 3.0
 READ_FAILURES = (duckdb.IOException, duckdb.InvalidInputException)  # a file is not there, or is none
@@ -59,18 +57,6 @@ class Definition(Protocol):
     def formula(self) -> str | None: ...
     @property
     def null_reason(self) -> str | None: ...
-
-
-def _opened(settings: Settings) -> Database:
-    """The store's file; raises DamagedStoreError where DuckDB cannot read it, StoreError where nobody may."""
-    try:
-        return Database(settings.store_path)
-    except StoreInUseError:
-        raise
-    except StoreError as error:
-        if is_of_damage(error.__cause__ or error):
-            raise damaged(settings, first_line(error.__cause__ or error)) from error
-        raise
 
 
 class Store:
@@ -95,25 +81,7 @@ class Store:
 
         Raises StoreError when it is in use, newer, unreadable or cannot be written.
         """
-        try:
-            private_folder(settings.data_dir)
-        except OSError as error:
-            raise StoreError(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
-        database = _opened(settings)
-        try:
-            with database.cursor() as cursor:
-                migrate(cursor)
-                look_for_damage(cursor, settings)
-            with database.transaction() as cursor:
-                note_lost_files(cursor, settings.parquet_dir)
-                renew_views(cursor, settings.parquet_dir)
-        except WRITE_FAILURES as error:
-            database.close()
-            raise StoreError(f"The store {database.path} cannot be written: {str(error).splitlines()[0]}") from error
-        except BaseException:
-            database.close()
-            raise
-        store = cls(settings, database, clock)
+        store = cls(settings, open_database(settings), clock)
         store._start()
         return store
 

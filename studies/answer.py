@@ -9,7 +9,7 @@ from analysis.guard import RowCode
 from analysis.study import ArmState, End
 from commands.study_file import StudyPlan
 from domain import JsonValue
-from reports.study import StudyStanding
+from reports.studies.study import StudyStanding
 from studies.several import together
 
 OF_THE_MACHINE = (RowCode.STARVATION, RowCode.CLIENT, RowCode.NEIGHBOURS)

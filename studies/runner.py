@@ -23,7 +23,7 @@ from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
-from reports.study import StudyStanding, standings_of
+from reports.studies.study import StudyStanding, standings_of
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer

@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-import storage.store
+import storage.opening
 from demo.model import TINY, ModelFiles, make_model
 from demo.presets import free_ports
 from settings import Settings
@@ -48,7 +48,7 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True, scope="session")
 def stores_begin_as_copies(empty_store: Path) -> Iterator[None]:
     """A new store is a copy of an empty one: making its tables and views anew costs each test half a second."""
-    opened = storage.store._opened
+    opened = storage.opening._opened
 
     def opened_copy(settings: Settings) -> Database:
         if not settings.store_path.exists():
@@ -57,7 +57,7 @@ def stores_begin_as_copies(empty_store: Path) -> Iterator[None]:
         return opened(settings)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage.store, "_opened", opened_copy)
+        patch.setattr(storage.opening, "_opened", opened_copy)
         yield
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,15 +51,19 @@ FORBIDDEN_PAIRS = {
 }
 ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b")
 MAY_NAME_AN_ENGINE = {
-    "collectors/imports/results/serving.py": "the names of the engines' own benchmark tools, whose files it reads",
+    "collectors/imports/results/tools/serving.py": "the engines' own benchmark tools, whose files it reads",
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
     "commands/paste/script.py": "likewise",
     "web/launch/attach_form.py": "an example beside an empty field",
     "web/launch/editor.py": "likewise",
     "web/launch/import_form.py": "likewise",
     "web/studies/begin.py": "likewise",
-    "workloads/driven.py": "a benchmark tool of the engine's makers, which measures any server",
+    "workloads/process/driven.py": "a benchmark tool of the engine's makers, which measures any server",
 }
+
+
+MOST_FILES = 17  # of Python in one folder: more of them are several trades beside each other
+MOST_LINES = 300
 
 
 def room_of(path: Path) -> str:
@@ -107,9 +112,22 @@ def test_engines_are_named_in_their_packages_only() -> None:
     assert naming == set(MAY_NAME_AN_ENGINE), "what is one engine's belongs on its description, see engines/base.py"
 
 
+def test_no_folder_is_a_drawer() -> None:
+    """A stranger reads the names of a folder at one look."""
+    others = (path for room in ("tests", "benchmarks", "scripts") for path in (ROOT / room).rglob("*.py"))
+    sizes = Counter(str(path.parent.relative_to(ROOT)) for path in [*product_files(), *others])
+    full = {folder: size for folder, size in sizes.items() if size > MOST_FILES}
+    assert full == {}, "find the trades in it, and give each a folder"
+
+
+def test_files_are_short() -> None:
+    lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in product_files()}
+    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}, "take a part out that has a name"
+
+
 def test_the_load_generator_carries_no_data_library() -> None:
     """It runs beside the server that it measures."""
-    heavy = "import sys, cli.main, workloads.start; print({'pyarrow', 'duckdb', 'numpy'} & set(sys.modules))"
+    heavy = "import sys, cli.main, workloads.process.start; print({'pyarrow', 'duckdb', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

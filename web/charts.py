@@ -8,9 +8,9 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from analysis.arms import NUMBERED
-from analysis.windows import Window
-from reports.run_report import RunReport
+from analysis.comparison.arms import NUMBERED
+from analysis.runs.windows import Window
+from reports.runs.run_report import RunReport
 from web import markup
 from web.theme import EXCLUDED, GRID, MUTED, TEXT, Ground, run_color
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from domain import Run, RunState
 from launcher.processes.process import load_directories
-from workloads.job import Progress
-from workloads.prepare import read_progress
+from workloads.process.job import Progress
+from workloads.process.prepare import read_progress
 
 IS_RUNNING, IS_PAUSED = "running", "paused"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain import WATCH, JsonValue, WorkloadSpec
-from workloads.five_prompts import FIVE_PROMPTS
-from workloads.grid import GRID
-from workloads.knee import KNEE
-from workloads.ladder import LADDER
-from workloads.own_prompts import OWN_PROMPTS
 from workloads.plan import Workload
-from workloads.session import SESSION
-from workloads.stream import DEMO_STREAM
-from workloads.tool_matrix import TOOL_MATRIX
-from workloads.traffic import TRAFFIC
-from workloads.vision import VISION
+from workloads.shapes.five_prompts import FIVE_PROMPTS
+from workloads.shapes.grid import GRID
+from workloads.shapes.knee import KNEE
+from workloads.shapes.ladder import LADDER
+from workloads.shapes.own_prompts import OWN_PROMPTS
+from workloads.shapes.session import SESSION
+from workloads.shapes.stream import DEMO_STREAM
+from workloads.shapes.traffic import TRAFFIC
+from workloads.suites.tool_matrix import TOOL_MATRIX
+from workloads.suites.vision import VISION
 
 ALL = (FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, TOOL_MATRIX, VISION, OWN_PROMPTS, DEMO_STREAM)
 REGISTRY: dict[str, Workload] = {workload.name: workload for workload in ALL}

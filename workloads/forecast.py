@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from domain import JsonValue
 from workloads import REGISTRY
-from workloads.natural_text import CHARACTERS_A_TOKEN
 from workloads.plan import AS_THEY_ARRIVE, Phase, PlannedRequest
+from workloads.texts.natural_text import CHARACTERS_A_TOKEN
 
 
 @dataclass(frozen=True, slots=True)

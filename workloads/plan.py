@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from domain import JsonValue, WorkloadSpec
 from load_records import RequestRecord, Result
-from workloads.exchange import Exchange
-from workloads.natural_text import GRAMMAR, DrawnText
+from workloads.requests.exchange import Exchange
+from workloads.texts.natural_text import GRAMMAR, DrawnText
 
 MOST_SEGMENTS = 64  # of a phase: each costs a look at the counters
 AS_THEY_ARRIVE = 0  # the concurrency of a phase whose requests are sent by a clock, however many run

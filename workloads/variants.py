@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from domain import JsonValue
 from workloads import REGISTRY
-from workloads.prompt_file import PlanError
+from workloads.texts.prompt_file import PlanError
 
 
 class LoadVariant(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from analysis.arms import Arm
-from analysis.facts import RunFacts
+from analysis.comparison.arms import Arm
+from analysis.comparison.facts import RunFacts
 from analysis.verdict.judgement import Judgement
 from errors import PitwallError
 

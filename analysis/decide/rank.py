@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analysis.accuracy import Interval
 from analysis.decide.viewpoints import Evidence, View, Viewpoint
 from analysis.guard import Row
+from analysis.loads.accuracy import Interval
 from analysis.reasons import Reason
 from analysis.verdict import MARGIN, Answer, judge
 from analysis.verdict.mean import mean_of

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.arms import Arm
-from analysis.facts import RunFacts, Served
+from analysis.comparison.arms import Arm
+from analysis.comparison.facts import RunFacts, Served
+from analysis.comparison.model_names import base_name, quantization_in
 from analysis.guard.rows import Pair, Row, RowCode, Standing, differing, each
-from analysis.model_names import base_name, quantization_in
 
 WEIGHTS = ("quantization", "dtype")
 KV = ("kv_cache_dtype",)

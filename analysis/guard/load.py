@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import Kind
-from analysis.facts import RunFacts
 from analysis.guard.configuration import model
 from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests, each, loads_of
 from load_records import RequestRecord

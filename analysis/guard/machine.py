@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from analysis import conditions
-from analysis.arms import Arm
-from analysis.conditions import Conditions
+from analysis.comparison.arms import Arm
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import Kind
-from analysis.facts import RunFacts
 from analysis.guard.configuration import gpu_kinds
 from analysis.guard.gpu_limits import limits
 from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests
+from analysis.runs import conditions
+from analysis.runs.conditions import Conditions
 from load_records import RequestRecord
 
 STANDINGS = {

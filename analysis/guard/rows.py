@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.loads import LoadRecord, RequestKey, matched
 from analysis.evidence.objectives import Objective
-from analysis.facts import RunFacts
 from load_records import RequestRecord
 
 

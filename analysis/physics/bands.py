@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.reasons import Code, Reason
-from analysis.windows import Window, active
+from analysis.runs.windows import Window, active
 
 FEWEST = 12
 BIC_GAIN, SEPARATION, SMALLEST = 6.0, 2.0, 0.10

@@ -2,7 +2,8 @@
 
 Values are logarithms of replicates. The spread between starts is pooled over the arms; where the two arms that are held
 against each other scatter more than that, theirs counts. `LEVEL` is that of one look, Bonferroni over the arms: by
-simulation (benchmarks/study_simulation.py) ten looks at it name a wrong winner in fewer than 5 % of studies.
+simulation (benchmarks/simulations/study_simulation.py) ten looks at it name a wrong winner in fewer than 5 % of
+studies.
 """
 
 from __future__ import annotations

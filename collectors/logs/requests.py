@@ -12,7 +12,7 @@ from collectors.base import Clock, Positions
 from collectors.logs.tail_collector import FollowCollector, Placed, Reader
 from domain import Run
 from samples import Event
-from workloads.records import parse_line
+from workloads.requests.records import parse_line
 
 
 def requests_path(run: Run) -> Path | None:

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from collectors.base import Clock, CollectorError
-from collectors.gpu import GpuCollector, Provider
-from collectors.host import HostCollector
+from collectors.machine.gpu import GpuCollector, Provider
+from collectors.machine.host import HostCollector
+from collectors.machine.processes import ProcessTable
 from collectors.nodes.link import AwayError, Link, Told
 from collectors.nodes.relation import Relations
 from collectors.nodes.spool import Kept, Spool
 from collectors.nodes.wire import MOST_BATCHES, MOST_BODY_BYTES, sample_fields
 from collectors.plausible import without_impossible
-from collectors.processes import ProcessTable
 from domain import Run
 from samples import Batch, GpuSample, HostSample
 

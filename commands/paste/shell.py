@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from commands.paste.ansi_c import ANSI_C, read_ansi_c
+from commands.paste.references import reference_end
 from commands.quoting import WordBuilder
 from errors import PitwallError
 
@@ -17,8 +18,6 @@ _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|()]")
 _REDIRECT = re.compile(r"&>>?|<<<|<<-?|>>|>&|<&|>\||<>|<\(|>\(|[<>]")
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./:-]{0,60}>")
-_NAME = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
-_LONGEST_REFERENCE = 500  # characters of ${...} or $(...) before it is taken for plain text
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 
 
@@ -256,34 +255,13 @@ class Lexer:
     def take_reference(self, is_quoted: bool) -> Part:
         """The reference that starts here; a lone $ or ` is text."""
         start = self.position
-        end = self._reference_end(start)
+        end = reference_end(self.text, start)
         self.position = end
         body = self.text[start:end]
         self.line += body.count("\n")
         if len(body) == 1:
             return Part(body, is_quoted=True)
         return Part(body, is_reference=True, is_quoted=is_quoted)
-
-    def _reference_end(self, start: int) -> int:
-        opening = self.text[start : start + 2]
-        if opening in ("${", "$("):
-            return self._closing(start + 1, opening[1], "}" if opening[1] == "{" else ")") or start + 1
-        if opening[0] == "`":
-            end = self.text.find("`", start + 1, start + _LONGEST_REFERENCE)
-            return end + 1 if end > 0 else start + 1
-        name = _NAME.match(self.text, start)
-        return name.end() if name else start + 1
-
-    def _closing(self, start: int, opens: str, closes: str) -> int | None:
-        limit = start + _LONGEST_REFERENCE
-        if self.text.find(closes, start, limit) < 0:
-            return None
-        depth = 0
-        for position, char in enumerate(self.text[start:limit], start):
-            depth += (char == opens) - (char == closes)
-            if depth == 0:
-                return position + 1
-        return None
 
     def _placeholder(self) -> re.Match[str] | None:
         return _PLACEHOLDER.match(self.text, self.position)

@@ -15,8 +15,8 @@ from launcher.remote.orders import Forget, Stop
 from launcher.remote.orders import Stopped as StoppedThere
 from launcher.remote.records import Asked, read_asked, read_known
 from launcher.remote.ssh import ask
-from launcher.runs.run_loads import stop_newest_load
-from launcher.runs.teardown import Stopped, is_left_alone
+from launcher.runs.lives.run_loads import stop_newest_load
+from launcher.runs.lives.teardown import Stopped, is_left_alone
 
 LONGER_S = 90.0  # than the grace: a stop may have to insist, and looks whether all is free again
 LAST_LINES_S = 30.0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from domain import Run
 from launcher.checks.preflight import (
@@ -18,11 +19,13 @@ from launcher.checks.preflight import (
 )
 from launcher.remote.hosts import Host, HostBook, HostError
 from launcher.remote.laying import lay_down_remote, on_host
-from launcher.runs.dependencies import Dependencies
-from launcher.runs.launched_run import LaunchedRun
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.launched_run import LaunchedRun
+from launcher.runs.lives.remote_run import RemoteRun
 from launcher.runs.new_run import lay_down, new_run
-from launcher.runs.remote_run import RemoteRun
 from launcher.runs.resource_claims import claim_of
+
+ID_STEP = timedelta(milliseconds=1)  # what an id tells apart: those of a batch sort as it was given
 
 
 def check_launch(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:
@@ -38,6 +41,32 @@ def check_launch(request: LaunchRequest, live: Sequence[Run], starts_now: bool) 
     return None
 
 
+class Site(NamedTuple):
+    """Where runs are made, and what that is called."""
+
+    runs_dir: Path
+    clock: Callable[[], datetime]
+    machine: str
+    hosts: HostBook | None
+
+
+def make_runs(
+    requests: Sequence[LaunchRequest], place: float | None, promised: Sequence[Run], known: Sequence[Run], site: Site
+) -> list[Run]:
+    """The records of runs that belong together; raises LaunchRefusedError.
+
+    From `place` on in the queue; without one they start at once, where those of the `promised` runs leave them room.
+    """
+    made: list[Run] = []
+    for request in requests:
+        starts_now = place is None
+        check_launch(request, [*promised, *made] if starts_now else [], starts_now)
+        now = max([site.clock(), *(run.created_at + ID_STEP for run in made[-1:])])
+        run = make_run(request, site.runs_dir, now, site.machine, [*known, *made], site.hosts)
+        made.append(run.model_copy(update={"queue_position": None if place is None else place + len(made)}))
+    return made
+
+
 def make_run(
     request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: Sequence[Run], hosts: HostBook | None
 ) -> Run:
@@ -51,6 +80,15 @@ def lay_down_run(run: Run, request: LaunchRequest, hosts: HostBook | None) -> di
     if request.on_host is None:
         return lay_down(run, expanded(request))
     return lay_down_remote(run, request, _host(request.on_host, hosts))
+
+
+def new_life(run: Run, request: LaunchRequest, deps: Dependencies, hosts: HostBook | None) -> LaunchedRun:
+    """The life of a new run, its start laid down; raises LaunchRefusedError."""
+    try:
+        return life_of(run, deps, lay_down_run(run, request, hosts))
+    except OSError as error:
+        reason = f"{error.strerror} ({error.filename})"
+        raise LaunchRefusedError(f"The run directory cannot be written: {reason}.") from error
 
 
 def life_of(run: Run, deps: Dependencies, secrets: Mapping[str, str], was_adopted: bool = False) -> LaunchedRun:

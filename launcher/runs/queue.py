@@ -8,7 +8,7 @@ from pathlib import Path
 
 from domain import Run
 from launcher.json_file import write_json
-from launcher.runs.launched_run import LaunchedRun
+from launcher.runs.lives.launched_run import LaunchedRun
 from launcher.runs.resource_claims import claim_of
 from machine.private_files import private_folder
 

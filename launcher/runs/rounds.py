@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from analysis.arms import NUMBERED
+from analysis.comparison.arms import NUMBERED
 from commands.naming import describe
 from commands.secrets import missing_secrets, told
 from domain import WATCH, Run, WorkloadSpec

@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from domain import TOLD_FACTS, Config, JsonValue, Machine, Run, RunState, WorkloadSpec, new_run_id, utc_now
-from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, port_of
 from launcher.checks.readiness import accepts_connections
-from launcher.processes.process import shim_secrets
 from launcher.processes.workload_signals import Order, steer
 from launcher.remote.hosts import HostBook
-from launcher.runs.attached_run import Watch
-from launcher.runs.dependencies import Dependencies
-from launcher.runs.faults import Faults
-from launcher.runs.launched_run import LaunchedRun
-from launcher.runs.launching import check_launch, lay_down_run, life_of, make_run
+from launcher.runs.launching import Site, make_runs, new_life
+from launcher.runs.live_runs import LiveRuns
+from launcher.runs.lives.attached_run import Watch
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.launched_run import LaunchedRun
+from launcher.runs.lives.run_loads import check_can_load
 from launcher.runs.new_run import attached_run, identity
 from launcher.runs.provenance import GpusNow, NotAsked
-from launcher.runs.queue import RunQueue
 from launcher.runs.recorder import RunRecorder, RunStore
 from launcher.runs.rounds import batch_of, repeats_of
-from launcher.runs.run_loads import check_can_load
-from machine.identity import REMOTE, machine_at, machine_id
-from machine.ports import server_at
+from launcher.runs.ticker import TICK_S, Ticker
+from machine.identity import machine_at, machine_id
 from machine.regular_file import pinned
 from redaction import SERVER_API_KEY
 from samples import Batch
 
-LOG = logging.getLogger(__name__)
-TICK_S = 0.25
-ID_STEP = timedelta(milliseconds=1)  # what an id tells apart: those of a batch sort as it was given
 NO_LONGER_WATCHED = "No longer watched."
 CANCELLED = "Cancelled before it started."
 SKIPPED = "Skipped: it was stopped so that the queue goes on."
 LOAD_CANCELLED = "Its load was cancelled: what it had measured until then is kept."
-OTHER_MACHINE = "It was live on another machine when this store was last used: its end is unknown."
-
-
-class UnknownRunError(PitwallError):
-    """No run of the store has this id."""
 
 
 class Supervisor:
@@ -85,82 +73,46 @@ class Supervisor:
             recorder, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus, tell_machine
         )
         self._hosts = hosts
-        self._faults = Faults(recorder)
-        self._lives: dict[str, LaunchedRun | Watch] = {}
-        self._queue = RunQueue(runs_dir)
+        self._site = Site(runs_dir, clock, self._machine, hosts)
+        self._live = LiveRuns(store, self._deps, runs_dir, self._machine)
+        self._queue = self._live.queue
         self._lock = threading.RLock()
-        self._wake = threading.Event()
-        self._is_closing = False
-        self._thread = threading.Thread(target=self._tick_until_closed, name="supervisor", daemon=True)
+        self._ticker = Ticker(lambda: self.tick(), "supervisor")
 
     # --- its own life -----------------------------------------------------------------------------------------------
     def start(self) -> None:
         """Begin to tick; call `adopt_all` first."""
-        self._thread.start()
+        self._ticker.start()
 
     def adopt_all(self) -> list[Run]:
         """Take back every run of this store that is not over: servers live on, queued runs wait again."""
         with self._lock:
-            return [self._adopt(run) for run in list(self._store.runs()) if not run.state.is_final]
-
-    def _adopt(self, run: Run) -> Run:
-        is_remote = run.kind == "attached" and run.machine_id.startswith(REMOTE)
-        if run.machine_id != self._machine and not is_remote and run.on_host is None:
-            update = {"state": RunState.FAILED, "cause": OTHER_MACHINE}
-            return self._deps.recorder.save(run.model_copy(update=update), OTHER_MACHINE)
-        if run.kind == "attached":
-            self._lives[run.id] = Watch(run, self._deps, self._runs_dir)
-            return run
-        assert run.run_dir
-        life = life_of(run, self._deps, shim_secrets(Path(run.run_dir)), was_adopted=True)
-        if run.state is RunState.QUEUED:
-            self._queue.add(life)
-        else:
-            self._lives[run.id] = life
-        return run
+            return self._live.adopt_all()
 
     def close(self, stop_servers: bool = False) -> None:
         """End the thread; servers live on and are adopted by the next Pitwall, unless they are to be stopped."""
-        if self._is_closing:
+        if self._ticker.is_closing:
             return
         if stop_servers:
             self._stop_all()
-        self._is_closing = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._ticker.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _stop_all(self) -> None:
         with self._lock:
             for life in self._queue.lives():
                 self.cancel(life.run.id)
-            launched = [life for life in self._lives.values() if isinstance(life, LaunchedRun)]
+            launched = self._live.launched()
             for life in launched:
                 life.end()
-        while any(not life.run.state.is_final and life.run.id not in self._faults for life in launched):
+        while any(map(self._live.is_ending, launched)):
             self.tick()
             time.sleep(TICK_S)
-
-    def _tick_until_closed(self) -> None:
-        while not self._is_closing:
-            try:
-                self.tick()
-            except Exception:  # every run depends on this thread
-                LOG.exception("a tick of the supervisor broke off")
-            self._wake.wait(TICK_S)
-            self._wake.clear()
 
     def tick(self) -> None:
         """Look at every live run once, and start what the queue has next."""
         with self._lock:
-            for life in list(self._lives.values()):
-                self._faults.guard(life.run.id, life.step)
-            for life in self._queue.due(self.live_runs()):
-                self._queue.take(life.run.id)
-                self._lives[life.run.id] = life
-                self._faults.guard(life.run.id, life.begin)
-            self._lives = {run_id: life for run_id, life in self._lives.items() if not life.run.state.is_final}
+            self._live.step()
 
     # --- what pages ask of it ---------------------------------------------------------------------------------------
     def launch(self, request: LaunchRequest) -> Run:
@@ -182,7 +134,7 @@ class Supervisor:
     def repeat(self, run_id: str, times: int) -> list[Run]:
         """Queue further repeats of a run that has ended, a server start each; raises LaunchRefusedError."""
         with self._lock:
-            run = self._stored(run_id)
+            run = self._live.stored(run_id)
             requests = repeats_of(run, times, list(self._store.runs()))
             return self._launch_all(requests, one_after_the_other=True, batch_id=batch_of(run))
 
@@ -190,31 +142,17 @@ class Supervisor:
         self, requests: Sequence[LaunchRequest], one_after_the_other: bool, batch_id: str | None
     ) -> list[Run]:
         with self._lock:
-            known, made = list(self._store.runs()), list[Run]()
-            for request in requests:
-                promised = (
-                    []
-                    if one_after_the_other
-                    else [*self.live_runs(), *(life.run for life in self._queue.starting_soon()), *made]
-                )
-                check_launch(request, promised, starts_now=not one_after_the_other)
-                place = self._queue.next_place(self.live_runs()) + len(made) if one_after_the_other else None
-                now = max([self._clock(), *(run.created_at + ID_STEP for run in made[-1:])])
-                run = make_run(request, self._runs_dir, now, self._machine, [*known, *made], self._hosts)
-                made.append(run.model_copy(update={"batch_id": batch_id, "queue_position": place}))
-            lives = [self._lay_down(run, request) for run, request in zip(made, requests, strict=True)]
+            promised, place = self._live.promised(), None
+            if one_after_the_other:
+                promised, place = [], self._queue.next_place(self._live.runs())
+            made = make_runs(requests, place, promised, list(self._store.runs()), self._site)
+            made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
+            lives = [new_life(run, one, self._deps, self._hosts) for run, one in zip(made, requests, strict=True)]
             for life in lives:
                 self._queue.add(life)
                 self._deps.recorder.save(life.run, "queued")
-        self._wake.set()
+        self._ticker.wake()
         return made
-
-    def _lay_down(self, run: Run, request: LaunchRequest) -> LaunchedRun:
-        try:
-            return life_of(run, self._deps, lay_down_run(run, request, self._hosts))
-        except OSError as error:
-            reason = f"{error.strerror} ({error.filename})"
-            raise LaunchRefusedError(f"The run directory cannot be written: {reason}.") from error
 
     def attach(
         self,
@@ -237,18 +175,17 @@ class Supervisor:
                 return same
             run = attached_run(base_url, config, self._clock(), machine, list(self._store.runs()), name)
             run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
-            self._lives[run.id] = Watch(run, self._deps, self._runs_dir)
+            self._live.watch(run)
             return self._deps.recorder.save(run, "attached")
 
     def run_at(self, base_url: str) -> Run | None:
         """The live run whose server answers at this URL."""
-        wanted = server_at(base_url)
-        return next((run for run in self.live_runs() if run.base_url and server_at(run.base_url) == wanted), None)
+        return self._live.at(base_url)
 
     def stop(self, run_id: str) -> Run:
         """Begin to end a run: a launched server is stopped, an attached one only no longer watched."""
         with self._lock:
-            life = self._lives.get(run_id)
+            life = self._live.get(run_id)
             if life is None:
                 return self.cancel(run_id)
             if isinstance(life, Watch):
@@ -256,8 +193,8 @@ class Supervisor:
             else:
                 life.end()
             if life.run.state.is_final:
-                del self._lives[run_id]
-            self._wake.set()
+                self._live.let_go(run_id)
+            self._ticker.wake()
             return life.run
 
     def cancel(self, run_id: str) -> Run:
@@ -265,7 +202,7 @@ class Supervisor:
         with self._lock:
             life = self._queue.take(run_id)
             if not life:
-                return self._stored(run_id)
+                return self._live.stored(run_id)
             update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
             life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)
             return life.run
@@ -276,18 +213,18 @@ class Supervisor:
         `secrets` are given to the load generator in its environment and stored nowhere. Raises LaunchRefusedError.
         """
         with self._lock:
-            life = self._lives.get(run_id)
+            life = self._live.get(run_id)
             if life is None:
-                check_can_load(self._stored(run_id))
+                check_can_load(self._live.stored(run_id))
                 raise LaunchRefusedError(NO_LONGER_WATCHED)
             life.start_load(spec, secrets or {})
-            self._wake.set()
+            self._ticker.wake()
             return life.run
 
     def steer_workload(self, run_id: str, order: Order) -> None:
         """Pause, go on with or cancel the load of a run that has written its progress; nothing if it is over."""
         with self._lock:
-            life = self._lives.get(run_id)
+            life = self._live.get(run_id)
             if life and steer(life.loads.newest, order):
                 note = LOAD_CANCELLED if order is Order.CANCEL else life.run.note
                 life.run = self._deps.recorder.save(life.run.model_copy(update={"note": note}), f"{order} the load")
@@ -295,24 +232,17 @@ class Supervisor:
     def rename(self, run_id: str, name: str) -> Run:
         """Give a run another name, in whatever state it is."""
         with self._lock:
-            waiting = {life.run.id: life for life in self._queue.lives()}
-            life = self._lives.get(run_id) or waiting.get(run_id)
-            run = life.run if life else self._stored(run_id)
+            life = self._live.find(run_id)
+            run = life.run if life else self._live.stored(run_id)
             renamed = self._deps.recorder.keep(run.model_copy(update={"name": name}))
             if life:
                 life.run = renamed
             return renamed
 
-    def _stored(self, run_id: str) -> Run:
-        run = self._store.run(run_id)
-        if run is None:
-            raise UnknownRunError(f"There is no run {run_id}.")
-        return run
-
     def set_phase(self, run_id: str, phase: str) -> None:
         """Say what a starting server is doing, as its log tells it; ignored once it is ready."""
         with self._lock:
-            life = self._lives.get(run_id)
+            life = self._live.get(run_id)
             if life and life.run.state is RunState.STARTING and life.run.phase != phase:
                 life.run = self._deps.recorder.save(life.run.model_copy(update={"phase": phase}), phase)
 
@@ -321,18 +251,18 @@ class Supervisor:
         if key not in TOLD_FACTS:
             return
         with self._lock:
-            life = self._lives.get(run_id)
+            life = self._live.get(run_id)
             if life and (told := life.run.with_fact(key, value)) is not life.run:
                 life.run = self._deps.recorder.keep(told)
 
     def api_key(self, run_id: str) -> str | None:
         """The key that the run's server asks for, as far as Pitwall was told; for requests only, never to be shown."""
-        life = self._lives.get(run_id)
+        life = self._live.get(run_id)
         return life.secrets.get(SERVER_API_KEY) if isinstance(life, LaunchedRun) else None
 
     def live_runs(self) -> list[Run]:
         """The runs that have, or may have, a server now; never waits for the store."""
-        return [life.run for life in list(self._lives.values())]
+        return self._live.runs()
 
     # --- the queue --------------------------------------------------------------------------------------------------
     def queued_runs(self) -> list[Run]:
@@ -347,7 +277,7 @@ class Supervisor:
         """Pause or go on with the queue; what runs already is left alone. Raises OSError when it cannot be kept."""
         with self._lock:
             self._queue.hold(is_on_hold)
-        self._wake.set()
+        self._ticker.wake()
 
     def reorder_queue(self, run_ids: Sequence[str]) -> None:
         """Start the named runs first, in this order; those that do not wait any more are passed over."""
@@ -358,9 +288,9 @@ class Supervisor:
     def skip(self, run_id: str) -> Run:
         """End a run of the queue before its workload is through, with what it has measured; the next one starts."""
         with self._lock:
-            life = self._lives.get(run_id)
+            life = self._live.get(run_id)
             if not isinstance(life, LaunchedRun):
-                return self._stored(run_id)
+                return self._live.stored(run_id)
             life.end(note=SKIPPED)
-            self._wake.set()
+            self._ticker.wake()
             return life.run

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.condition_sums import GpuSums, HostSums, conditions_of
-from analysis.conditions import Conditions, Span
+from analysis.runs.condition_sums import GpuSums, HostSums, conditions_of
+from analysis.runs.conditions import Conditions, Span
 from storage.ask.live_queries import collector_errors
 from storage.ask.queries import Asked
 from storage.ask.statements import statement

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
-from analysis.conditions import Span
 from analysis.evidence.loads import LoadRecord, load_records
+from analysis.runs.conditions import Span
 from load_records import Accuracy, Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
 from storage.ask.queries import Asked
 from storage.ask.statements import statement

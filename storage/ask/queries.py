@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from analysis.reasons import Code, Reason
-from analysis.windows import Window
+from analysis.runs.windows import Window
 from domain import JsonValue
 from storage.ask.statements import statement
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from analysis.reasons import Code, Reason
-from analysis.run_line import RunLine
+from analysis.runs.run_line import RunLine
 from domain import Run
 from storage.ask.queries import Asked
 from storage.ask.statements import statement

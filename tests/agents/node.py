@@ -8,11 +8,11 @@ import os
 import sys
 
 import collectors.nodes.agent
-from cli import agent
+from cli.machines import agent
 from cli.main import parser
 from cli.secret_input import read_token
 from collectors.base import Clock
-from collectors.gpu import Capabilities, GpuReading
+from collectors.machine.gpu import Capabilities, GpuReading
 from collectors.nodes.agent import NodeLook
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.accuracy import mcnemar, wilson
+from analysis.loads.accuracy import mcnemar, wilson
 
 
 @pytest.mark.parametrize(

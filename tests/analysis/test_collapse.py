@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.collapse import find_collapse, tail_period
+from analysis.runs.collapse import find_collapse, tail_period
 from demo.vocabulary import WORDS
 
 MODULES = (argparse, ast, inspect, json, random)

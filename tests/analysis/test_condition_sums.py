@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from analysis.condition_sums import GPU_COLUMNS, HOST_COLUMNS, NO_GPU, NOT_RECORDED, GpuSums, HostSums, conditions_of
-from analysis.conditions import SW_POWER_CAP, Conditions, Span
+from analysis.runs.condition_sums import (
+    GPU_COLUMNS,
+    HOST_COLUMNS,
+    NO_GPU,
+    NOT_RECORDED,
+    GpuSums,
+    HostSums,
+    conditions_of,
+)
+from analysis.runs.conditions import SW_POWER_CAP, Conditions, Span
 
 
 def at(seconds: float) -> datetime:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.condition_sums import GpuSums, conditions_of
-from analysis.conditions import (
+from analysis.runs.condition_sums import GpuSums, conditions_of
+from analysis.runs.conditions import (
     FOREIGN_MEMORY_BYTES,
     FOREIGN_UTILIZATION,
     HIGH,

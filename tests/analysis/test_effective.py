@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.effective import Row, Told, effective_rows
+from analysis.runs.effective import Row, Told, effective_rows
 from engines.base import StartupFact
 from engines.vllm.log import log_parser
 

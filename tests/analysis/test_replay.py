@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from analysis.evidence.loads import LoadRecord, common_keys
-from analysis.replay import Scene, answers, loads_in_common, scenes
+from analysis.loads.replay import Scene, answers, loads_in_common, scenes
 from load_records import RequestRecord
 
 T0 = datetime(2026, 11, 20, 12, tzinfo=UTC)

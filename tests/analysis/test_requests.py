@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analysis.reasons import Code, Reason
-from analysis.requests import (
+from analysis.loads.requests import (
     acceptance_rate,
     aggregates,
     class_summaries,
@@ -18,6 +17,7 @@ from analysis.requests import (
     tokens_per_step,
     useful_tps,
 )
+from analysis.reasons import Code, Reason
 from load_records import RequestRecord
 
 START = datetime(2026, 5, 7, 0, 16, tzinfo=UTC)

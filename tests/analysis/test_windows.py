@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.reasons import Code
-from analysis.windows import Extremes, Peak, Window, speed_factors, summarize
+from analysis.runs.windows import Extremes, Peak, Window, speed_factors, summarize
 
 
 def window(tps: float, at_s: float = 2.0, **more: Any) -> Window:

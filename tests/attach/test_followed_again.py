@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from collectors.endpoint import EndpointCollector
-from collectors.identify import identify
+from collectors.endpoints.endpoint import EndpointCollector
+from collectors.endpoints.identify import identify
 from collectors.loop import CollectorLoop
 from demo.model import ModelFiles
 from demo.presets import free_ports

@@ -13,7 +13,7 @@ import pytest
 from analysis.claims.check import Cell, Check, Given, run_check
 from analysis.claims.formulas import FORMULAS, rounding
 from reference.statements import failures_like, load_checks, load_failures, numbers_by_part, read_table
-from reports.claims import checked_claims
+from reports.arms.claims import checked_claims
 
 EXPECTED = {row[0]: row[1:] for row in json.loads((Path(__file__).parent / "expected.json").read_text())}
 CORPUS = os.environ.get("PITWALL_CORPUS")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from analysis.arms import Arm, arm_key
 from analysis.claims.own_runs import (
     ClaimStanding,
     Twin,
@@ -17,13 +16,14 @@ from analysis.claims.own_runs import (
     parse_claim,
     pool_twins,
 )
-from analysis.compare import compare_arms
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.compare import compare_arms
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from analysis.verdict import judge
 from tests.comparison.ideal_engine import SERVED
-from web.compare.claim_words import claim_words
-from web.compare.report_notes import pool_notes
+from web.compare.answer.report_notes import pool_notes
+from web.compare.sources.claim_words import claim_words
 
 
 def arm(name: str, tokens: int | None = None, requests: float | None = None, **settings: Any) -> Arm:

@@ -16,8 +16,8 @@ from launcher.processes.process import ROOT
 from launcher.remote.asking import lacks_of
 from launcher.remote.hosts import HostBook
 from launcher.runs.supervisor import Supervisor
+from tests.launcher.remote.sshd import TARGET, Box, needs_sshd, running_box
 from tests.launcher.servers import DictStore, marked, request_for, wait_for_state
-from tests.launcher.sshd import TARGET, Box, needs_sshd, running_box
 
 pytestmark = [needs_sshd, pytest.mark.ssh]
 

@@ -16,9 +16,9 @@ import pynvml
 import pytest
 
 from collectors.base import Clock, Outage, Unavailable
-from collectors.gpu import Capabilities, GpuCollector, GpuReading
-from collectors.gpu_now import look_at_gpus
-from collectors.nvml import NvmlProvider
+from collectors.machine.gpu import Capabilities, GpuCollector, GpuReading
+from collectors.machine.gpu_now import look_at_gpus
+from collectors.machine.nvml import NvmlProvider
 from commands.gpus import stated_gpus
 from domain import Config, Run
 from machine.process_start import process_start_s

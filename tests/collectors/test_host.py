@@ -14,10 +14,10 @@ import psutil
 import pytest
 
 from collectors.base import Incomplete, Unavailable
-from collectors.cpu_limit import GroupTimes
-from collectors.host import HostCollector
-from collectors.processes import ProcessTable
-from collectors.run_queue import MOST_THREADS, NO_SCHEDSTAT, NOT_COUNTED, NotTold, Scheduled, ThreadTimes
+from collectors.machine.cpu_limit import GroupTimes
+from collectors.machine.host import HostCollector
+from collectors.machine.processes import ProcessTable
+from collectors.machine.run_queue import MOST_THREADS, NO_SCHEDSTAT, NOT_COUNTED, NotTold, Scheduled, ThreadTimes
 from domain import Run
 from machine.process_start import process_start_s
 from samples import HostSample

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.config_diff import differing_fields
+from analysis.comparison.config_diff import differing_fields
 from commands.explain import explain, read_argv
 from commands.write import command_of
 from domain import Config, Speculation

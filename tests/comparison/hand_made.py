@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from analysis.arms import Arm, arm_key
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.facts import RunFacts, Served
 from analysis.evidence.loads import LoadRecord, common_keys
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts, Served
 from analysis.guard import Pair
 from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from tests.comparison.ideal_engine import SERVED, T0

@@ -12,9 +12,9 @@ from itertools import count
 
 import numpy as np
 
-from analysis.conditions import Conditions
+from analysis.comparison.facts import RunFacts, Served
 from analysis.evidence.loads import LoadRecord
-from analysis.facts import RunFacts, Served
+from analysis.runs.conditions import Conditions
 from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from workloads import REGISTRY
 from workloads.plan import Phase, PlannedRequest

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from analysis.arms import Arm
-from analysis.compare import Comparison, available, compare_arms, propose
-from analysis.conditions import Conditions
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import Comparison, available, compare_arms, propose
+from analysis.comparison.facts import LogSpeed, RunFacts
 from analysis.evidence.objectives import Kind, Objective, UnknownObjectiveError, parse_objective
-from analysis.facts import LogSpeed, RunFacts
 from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
+from analysis.runs.conditions import Conditions
 from analysis.verdict import MARGIN, Answer, Earlier, judge
 from load_records import RequestRecord
 from tests.comparison.hand_made import arm, faster, load, mark, request, run, streams
 from tests.comparison.ideal_engine import SERVED
-from web.compare.sentence import detail, left_out_words, sentence
+from web.compare.answer.sentence import detail, left_out_words, sentence
 
 TWO_CLASSES = [*streams(2), *(request(2 + n, 2.0 + n, prompt_class="Q&A", segment=1) for n in range(2))]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis import conditions
 from analysis.guard import DECLARABLE, RowCode, Standing, answers, load, machine
+from analysis.runs import conditions
 from analysis.verdict import MARGIN, Answer
 from analysis.verdict.repeats import MOST_REPEATS, POWER
 from analysis.verdict.replicates import FEWEST_EARLIER_DF
-from web.compare.guard_words import STANDINGS, TITLES
+from web.compare.answer.guard_words import STANDINGS, TITLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMPARABILITY = (DOCS / "comparability.md").read_text()

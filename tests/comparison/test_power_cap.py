@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.conditions import Conditions, clocks
+from analysis.runs.conditions import Conditions, clocks
 
 COOL = Conditions(
     "r", hardware_throttled=False, power_capped=False, sm_clock_mhz_median=1980.0, memory_clock_mhz_median=2619.0,

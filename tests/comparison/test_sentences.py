@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.arms import Arm, arm_key
-from analysis.compare import Comparison, compare_arms
+from analysis.comparison.arms import Arm, arm_key
+from analysis.comparison.compare import Comparison, compare_arms
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from tests.comparison.hand_made import arm as hand_arm
 from tests.comparison.hand_made import faster, load, run, streams
 from tests.comparison.ideal_engine import SERVED
-from web.compare.sentence import detail, sentence
+from web.compare.answer.sentence import detail, sentence
 
 
 def arm(name: str, *startups_s: float) -> Arm:

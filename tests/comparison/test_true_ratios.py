@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.arms import Arm, arm_key, arms_of
-from analysis.compare import Comparison, compare_arms
+from analysis.comparison.arms import Arm, arm_key, arms_of
+from analysis.comparison.compare import Comparison, compare_arms
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
-from analysis.facts import RunFacts
 from analysis.verdict import Answer
 from tests.comparison.ideal_engine import IdealEngine, repeats
 

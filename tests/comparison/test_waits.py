@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from analysis.compare import pair_of as pair_by
-from analysis.conditions import Conditions, waits_may_explain
+from analysis.comparison.compare import pair_of as pair_by
+from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import Kind, Objective
-from analysis.facts import RunFacts
 from analysis.guard import CHECKS, RowCode, Standing
+from analysis.runs.conditions import Conditions, waits_may_explain
 from tests.comparison.hand_made import arm, load, pair_of, run, streams
-from web.compare.guard_words import row_words
+from web.compare.answer.guard_words import row_words
 
 WORDS = (
     "0 % and 10 % of the time that its threads wanted a CPU they waited for one; "

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.decide.compatibility import Outcome
 from domain import Config, Run, RunState, utc_now
-from reports.compatibility import compatibility
+from reports.arms.compatibility import compatibility
 from storage.store import Store
 from web.compare.compatibility_table import compatibility_table, place_words
 

@@ -14,7 +14,7 @@ from analysis.decide.viewpoints import VIEWS, Viewpoint
 from analysis.guard import Row, RowCode, Standing
 from domain import Run
 from tests.report.conftest import Report
-from web.compare.frontier_plots import plots
+from web.compare.viewpoints.frontier_plots import plots
 
 
 def point(name: str, x: float, y: float, is_comparable: bool = True) -> Point:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from analysis.accuracy import wilson
 from analysis.decide.rank import Candidate, Outcome, Ranking, rank
 from analysis.decide.viewpoints import VIEWS, View, Viewpoint
 from analysis.guard import Row, RowCode, Standing
+from analysis.loads.accuracy import wilson
 from analysis.reasons import Code, Reason
 from analysis.verdict import MARGIN, judge
 from analysis.verdict.spread_ratio import f_quantile, sd_ratio_interval

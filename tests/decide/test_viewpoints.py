@@ -13,14 +13,14 @@ from analysis.decide.viewpoints import Viewpoint
 from analysis.guard import RowCode
 from cli.main import main
 from domain import Run
-from reports.comparison import comparison_of
-from reports.viewpoints import known_of, rankings
+from reports.arms.comparison import comparison_of
+from reports.arms.viewpoints import known_of, rankings
 from settings import Settings
 from storage.ask.run_queries import runs_of
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
-from web.compare.viewpoint_table import viewpoint_lines
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from web.compare.viewpoints.viewpoint_table import viewpoint_lines
 
 
 @pytest.fixture

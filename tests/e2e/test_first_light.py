@@ -25,7 +25,7 @@ from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from web.actions import DEMO_PARAMS, DEMO_REPEATS
 from workloads import REGISTRY
-from workloads.prepare import COMMAND_LINE
+from workloads.process.prepare import COMMAND_LINE
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1200)]
 DEMO_S = 1000.0  # on a machine that has much else to do

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.exposition import has_prefix, read_points
+from collectors.endpoints.exposition import has_prefix, read_points
 from engines import BY_NAME
 from engines.base import CounterMap, Scrape
 from engines.definitions import CLIENT, METRICS

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from analysis.accuracy import mcnemar, wilson
+from analysis.loads.accuracy import mcnemar, wilson
 from collectors.imports.results.builder import LoadBuilder
 from load_records import Accuracy, AccuracyItem
 from tests.imports.captured import accuracies_of, captured, items_of, load_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import compare_arms
+from analysis.comparison.compare import compare_arms
 from analysis.evidence.objectives import parse_objective
 from cli.main import main
 from collectors.imports.inbox import Inbox, Job, Status, drop, new_job_id, status_of
@@ -21,8 +21,8 @@ from collectors.imports.log_import import LogImporter, Outcome, Wish
 from collectors.imports.result_import import ResultImporter
 from domain import Config, Run, RunState
 from notes import RunNote
-from reports.comparison import Asking, comparison_of
-from reports.facts import facts_of
+from reports.arms.comparison import Asking, comparison_of
+from reports.arms.facts import facts_of
 from settings import Settings
 from storage.store import Store
 from tests.imports.captured import CORPUS, SOURCES, captured

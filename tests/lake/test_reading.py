@@ -15,9 +15,9 @@ from cli.main import main
 from domain import Run
 from engines import ENGINES
 from engines.definitions import CLIENT
-from reports.comparison import comparison_of
-from reports.facts import facts_of
-from reports.run_report import report_on
+from reports.arms.comparison import comparison_of
+from reports.arms.facts import facts_of
+from reports.runs.run_report import report_on
 from service.fleet import Fleet
 from service.this_machine import this_machine
 from storage.ask.machine_queries import machines
@@ -28,7 +28,7 @@ from storage.lake.connection import opened_lake
 from storage.lake.layout import make_lake, wanted_columns
 from storage.lake.reading import opened_reader
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.lake.boxes import NOW, Box
 from tests.lake.servers import KEYS, Postgres
 

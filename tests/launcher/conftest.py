@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from launcher.runs.supervisor import Supervisor
-from tests.launcher.podman import bare_image
+from tests.launcher.processes.podman import bare_image
 from tests.launcher.servers import DictStore, marked
 
 

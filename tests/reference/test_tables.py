@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reference.tables import PublishedTable, published_tables
-from web.compare.published import published_table
+from web.compare.sources.published import published_table
 
 TABLES = {(one.source.split()[0], one.title): one for one in published_tables()}
 

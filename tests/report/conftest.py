@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from domain import Run
-from reports.comparison import Asking
-from reports.report_data import Made, ReportData, report_data
+from reports.arms.comparison import Asking
+from reports.arms.report_data import Made, ReportData, report_data
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 
 EVIL = "</script><img src=x onerror=window.owned=1>|`a`[l](javascript:1)\"'--><b>\\ @me =1+1"
 SECRET = "s3cr3t-value-of-mine"

@@ -15,12 +15,12 @@ import pytest
 
 from analysis.evidence.objectives import parse_objective
 from domain import Run
-from reports.comparison import Asking, comparison_of, named
+from reports.arms.comparison import Asking, comparison_of, named
 from storage.ask.run_queries import runs_of
 from storage.store import Store
 from tests.report.conftest import EVIL, SECRET, Report
-from web.compare.guard_words import row_words
-from web.compare.sentence import detail, factor_words, sentence
+from web.compare.answer.guard_words import row_words
+from web.compare.answer.sentence import detail, factor_words, sentence
 from web.report.markdown import report_markdown
 from web.report.page import report_page
 

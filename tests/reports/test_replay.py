@@ -8,11 +8,11 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from analysis.facts import RunFacts
-from reports.replay import replay, replayable
+from analysis.comparison.facts import RunFacts
+from reports.runs.replay import replay, replayable
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 
 
 def test_all_tokens_come_back_in_the_time_that_they_took(store: Store) -> None:
@@ -47,7 +47,7 @@ def test_what_one_page_draws_is_shared_among_the_runs(store: Store, monkeypatch:
     facts = [_on_day(day, IdealEngine(0.02).run("ladder", rng, dict(SMALL))) for day in (0, 1)]
     shown = replayable(store, [stored(store, one, 0, day) for day, one in enumerate(facts)])
     scene = max((scene for scene in shown.scenes if scene.sequence is None), key=lambda scene: scene.requests)
-    monkeypatch.setattr("reports.replay.MOST_ANSWERS", scene.requests)
+    monkeypatch.setattr("reports.runs.replay.MOST_ANSWERS", scene.requests)
     assert [len(answers) for answers in replay(store, shown, scene).values()] == [scene.requests // 2] * 2
 
 

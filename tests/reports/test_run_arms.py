@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.arms import arms_of
-from reports.facts import facts_of
-from reports.run_arms import run_arms
+from analysis.comparison.arms import arms_of
+from reports.arms.facts import facts_of
+from reports.arms.run_arms import run_arms
 from storage.ask import load_queries
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.many_runs import many_runs
 
 

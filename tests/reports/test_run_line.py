@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import pytest
 
-from analysis.run_line import RunLine
+from analysis.runs.run_line import RunLine
 from domain import Config, Run, RunState, utc_now
-from reports import run_line
 from reports.formulas import formulas
-from reports.run_line import compute_lines, in_order, lines_of
-from reports.run_report import report_on
+from reports.runs import run_line
+from reports.runs.run_line import compute_lines, in_order, lines_of
+from reports.runs.run_report import report_on
 from samples import Batch, CounterSample, Event
 from service import run_lines
 from service.run_lines import RunLineKeeper

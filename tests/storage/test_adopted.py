@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain import AdoptedPoint, AuditEntry, Config, Run, WorkloadSpec
-from reports.adopted import about, masked, point_words, standing
+from reports.arms.adopted import about, masked, point_words, standing
 from settings import Settings
 from storage.reading import published_query
 from storage.store import Store

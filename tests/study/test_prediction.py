@@ -10,7 +10,7 @@ import pytest
 from analysis.evidence.drafting import accepted_shares
 from analysis.study import ArmState, Choice, End, MeasuredK, choose_k, race
 from analysis.study.prediction import fewest_tokens, most_tokens, predict, slack_of
-from benchmarks.value_simulation import COSTS, TEXTS, Cell, cells, counted, simulate, true_log_speed
+from benchmarks.simulations.value_simulation import COSTS, TEXTS, Cell, cells, counted, simulate, true_log_speed
 from tests.comparison.hand_made import load, mark, streams
 
 SHARES = (0.8, 0.6, 0.5)

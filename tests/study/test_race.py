@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 
 from analysis.study import ArmState, End, race
-from benchmarks.study_simulation import CELLS, ROUNDS, fixed_design, simulate
+from benchmarks.simulations.study_simulation import CELLS, ROUNDS, fixed_design, simulate
 
 TRIALS = 200
 SEED = 7

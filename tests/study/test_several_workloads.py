@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.study import as_text
+from cli.results.study import as_text
 from commands.study_file import StudyFileError, study_of_text
 from domain import Study, utc_now
 from studies.several import together

@@ -25,7 +25,7 @@ from studies.runner import StudyRunner
 from tests.demo_engine import ROOT
 from tests.study.test_study_file import ONE_ARM, WHICH
 from workloads import spec_for
-from workloads.prepare import COMMAND_LINE
+from workloads.process.prepare import COMMAND_LINE
 
 VALUES = f'{ONE_ARM}[[vary]]\nfield = "max_num_seqs"\nvalues = [1, 2]\n'
 ARM = '[[arm]]\nname = "c"\ncommand = "vllm serve o/m --port 8003"\n'

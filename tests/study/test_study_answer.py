@@ -8,7 +8,7 @@ import pytest
 
 from analysis.study import End, race
 from commands.study_file import study_of_text
-from reports.study import StudyStanding
+from reports.studies.study import StudyStanding
 from studies.answer import ended_answer
 from tests.study.test_study_file import WHICH
 

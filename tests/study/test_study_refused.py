@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.evidence.objectives import Kind, Objective
 from analysis.guard import RowCode
-from reports.study import _refused
+from reports.studies.study import _refused
 from tests.comparison.hand_made import arm
 from tests.comparison.test_waits import start
 

@@ -16,7 +16,7 @@ import pytest
 
 from demo.presets import free_ports
 from tests.demo_engine import ROOT
-from workloads.prepare import COMMAND_LINE
+from workloads.process.prepare import COMMAND_LINE
 
 pytestmark = pytest.mark.timeout(600)
 LOAD = '[[workload]]\nname = "demo-stream"\n[workload.params]\nrequests = 2\ntokens = 40\nwarmup_tokens = 2\n'

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from analysis.arms import Arm, arm_key
+from analysis.comparison.arms import Arm, arm_key
 from analysis.evidence.objectives import parse_objective
 from commands.study_file import StudyPlan, study_of_text
 from domain import Run, RunState, utc_now
 from machine.identity import machine_id
-from reports.facts import facts_of
-from reports.study_values import Measured, Values, predict_values
+from reports.arms.facts import facts_of
+from reports.studies.study_values import Measured, Values, predict_values
 from samples import Batch, Event
 from storage.store import Store
 from tests.physics.models import GEMMA_4_31B

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from analysis.compare import compare_arms
+from analysis.comparison.compare import compare_arms
 from analysis.verdict import (
     MARGIN,
     Answer,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from analysis.verdict import Answer, half_width, judge, judge_arms, repeats_for_same
-from benchmarks.verdict_simulation import (
+from benchmarks.simulations.verdict_simulation import (
     EQUAL,
     NOISES,
     UNEQUAL,

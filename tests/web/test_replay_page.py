@@ -14,7 +14,7 @@ from domain import Run
 from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.test_store_to_answer import SMALL, stored
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.many_runs import many_runs
 from tests.web.app_page import page_at
 
@@ -57,7 +57,7 @@ def test_a_first_run_without_requests_is_named_and_no_run_is_called_unlike_itsel
 def test_answers_that_are_not_played_are_counted(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
     both = [one.id for one in runs[:2]]
     assert "are played" not in said(page(run=both))
-    monkeypatch.setattr("reports.replay.MOST_ANSWERS", 2)
+    monkeypatch.setattr("reports.runs.replay.MOST_ANSWERS", 2)
     assert said(page(run=both)).count("1 of ") == 2
 
 

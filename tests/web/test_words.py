@@ -12,15 +12,18 @@ from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
 from engines import ENGINES
 from engines.definitions import CLIENT
-from web.compare.guard_words import STANDINGS, TITLES, WORDS
+from web.compare.answer.guard_words import STANDINGS, TITLES, WORDS
 from web.words import UNKNOWN, told_by_view, why
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFINITIONS = [*(row for engine in ENGINES for row in engine.definitions), *CLIENT]
 VIEWS = ROOT / "storage/views"
 OF_RESULTS = [
-    *(ROOT / "collectors/imports/results").glob("*.py"),
-    *(ROOT / name for name in ("analysis/load_results.py", "analysis/requests.py", "workloads/knee.py")),
+    *(ROOT / "collectors/imports/results").rglob("*.py"),
+    *(
+        ROOT / name
+        for name in ("analysis/loads/load_results.py", "analysis/loads/requests.py", "workloads/shapes/knee.py")
+    ),
 ]
 # A text behind THEN or ELSE whose CASE is a reason: lower case and underscores, values behind it.
 REASON = re.compile(r"(?:THEN|ELSE)\s+'([a-z]+_[a-z_]+(?: \w+=)?)'")

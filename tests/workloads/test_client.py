@@ -13,10 +13,10 @@ from demo.presets import free_ports
 from load_records import RequestRecord
 from tests.demo_engine import DemoServer
 from tests.workloads.servers import DONE, HEAD, chunk, event, read_request, sends, serving, text_event
-from workloads.client import Place, Target, exchange, record_of, request_body
 from workloads.plan import PlannedRequest
-from workloads.reading import StreamReading
-from workloads.sending import open_session
+from workloads.requests.client import Place, Target, exchange, record_of, request_body
+from workloads.requests.reading import StreamReading
+from workloads.requests.sending import open_session
 
 REQUEST = PlannedRequest("Code", "Write.", {"max_tokens": 60, "temperature": 0.0, "seed": 7, "ignore_eos": True})
 SILENCE_S = 2.0

@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests.demo_engine import ROOT
-from workloads.driven import TOOLS, DriveJob, DriveParams, command_of, drive_params, tool_of
-from workloads.prepare import COMMAND_LINE
+from workloads.process.driven import TOOLS, DriveJob, DriveParams, command_of, drive_params, tool_of
+from workloads.process.prepare import COMMAND_LINE
 
 WRITES = "import pathlib, sys; out = sys.argv[sys.argv.index('--save-result') + 1]; pathlib.Path(out).write_text('{}')"
 TOOL = {"writes": WRITES, "fails": "import sys; sys.exit('no server')", "writes-nothing": "pass"}

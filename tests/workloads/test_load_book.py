@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from collectors.counter_look import counter_look
+from collectors.endpoints.counter_look import counter_look
 from domain import utc_now
 from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from tests.demo_engine import DemoServer
 from tests.workloads.servers import DONE, HEAD, event, sends, serving, text_event
-from workloads.client import Place, Target, exchange, record_of
-from workloads.five_prompts import FIVE_PROMPTS
-from workloads.job import Job
 from workloads.plan import Phase, PlannedRequest
-from workloads.records import Line, parse_line
-from workloads.sending import open_session
-from workloads.start import run_job
+from workloads.process.job import Job
+from workloads.process.start import run_job
+from workloads.requests.client import Place, Target, exchange, record_of
+from workloads.requests.records import Line, parse_line
+from workloads.requests.sending import open_session
+from workloads.shapes.five_prompts import FIVE_PROMPTS
 
 PARAMS = {"requests": 4, "tokens": 40, "warmup_tokens": 5}
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from analysis.collapse import find_collapse
+from analysis.runs.collapse import find_collapse
 from tests.workloads.servers import DONE, HEAD, Script, chunk, read_request, serving, text_event
-from web.runs.workload_panel import looping
-from workloads.job import Job, Progress
-from workloads.loop_watch import LOOK_EVERY_PIECES, MOST_A_TICK, TAIL_CHARACTERS, LoopWatch, Watched
-from workloads.reading import StreamReading
-from workloads.start import run_job
+from web.runs.loads.workload_panel import looping
+from workloads.process.job import Job, Progress
+from workloads.process.loop_watch import LOOK_EVERY_PIECES, MOST_A_TICK, TAIL_CHARACTERS, LoopWatch, Watched
+from workloads.process.start import run_job
+from workloads.requests.reading import StreamReading
 
 LOOP = "the driver takes the last lap "
 

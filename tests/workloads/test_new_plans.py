@@ -12,14 +12,14 @@ from statistics import fmean
 import pytest
 from pydantic import ValidationError
 
-from analysis.knee import knee, next_rung
+from analysis.loads.knee import knee, next_rung
 from load_records import RequestRecord
 from workloads import REGISTRY, spec_for
-from workloads.arrivals import arrivals, bursts
-from workloads.knee import KneeParams, further, holds
-from workloads.natural_text import DrawnText, natural_text
 from workloads.plan import AS_THEY_ARRIVE
-from workloads.prompt_file import MOST_BYTES, PlanError
+from workloads.shapes.arrivals import arrivals, bursts
+from workloads.shapes.knee import KneeParams, further, holds
+from workloads.texts.natural_text import DrawnText, natural_text
+from workloads.texts.prompt_file import MOST_BYTES, PlanError
 
 
 def test_a_grid_has_every_point_and_a_request_before_each() -> None:

@@ -10,7 +10,7 @@ import pytest
 from load_records import LoadPhase
 from tests.demo_engine import DemoServer
 from tests.workloads.test_runner import Job
-from workloads.records import parse_line
+from workloads.requests.records import parse_line
 
 pytestmark = pytest.mark.engine
 SMALL_GRID = {

@@ -19,15 +19,15 @@ import pytest
 from load_records import Load, LoadPhase, RequestRecord, Result
 from tests.demo_engine import DemoServer
 from tests.workloads.servers import DONE, HEAD, Script, chunk, event, sends, serving, text_event
-from workloads.prompt_file import read_sessions
 from workloads.recording.access import Limits, Token
 from workloads.recording.kept_text import KeptText
 from workloads.recording.recorder import Recorder
 from workloads.recording.relay import Upstream
 from workloads.recording.serve import RecorderBusyError, listening, only_one
 from workloads.recording.serve import serving as recording
-from workloads.records import Line, parse_line
-from workloads.sending import open_session
+from workloads.requests.records import Line, parse_line
+from workloads.requests.sending import open_session
+from workloads.texts.prompt_file import read_sessions
 
 KEY = "upstream-key-123"
 CHAT = "/v1/chat/completions"

@@ -18,8 +18,8 @@ from demo.presets import free_ports
 from load_records import RequestRecord
 from tests.demo_engine import ROOT, DemoServer, running_demo, wait_until
 from workloads import REGISTRY
-from workloads.prepare import COMMAND_LINE
-from workloads.records import read_records
+from workloads.process.prepare import COMMAND_LINE
+from workloads.requests.records import read_records
 
 SMALL = {"requests": 4, "tokens": 50, "warmup_tokens": 5}
 

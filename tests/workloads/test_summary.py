@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from load_records import RequestRecord
-from workloads.summary import summary
+from workloads.process.summary import summary
 
 RECORD = RequestRecord(
     run_id="run-1", request_id="1", workload="five-prompts", phase="measure", prompt_class="Code", stream=0,

@@ -16,11 +16,11 @@ import pytest
 from load_records import Check, Load, RequestRecord
 from tests.demo_engine import ROOT, DemoServer
 from tests.workloads.servers import DONE, HEAD, Script, event, read_request, serving
-from workloads.job import Job
-from workloads.prepare import COMMAND_LINE
-from workloads.records import parse_line
-from workloads.start import run_job
-from workloads.tool_matrix import HTML, QUESTIONS, REASONING
+from workloads.process.job import Job
+from workloads.process.prepare import COMMAND_LINE
+from workloads.process.start import run_job
+from workloads.requests.records import parse_line
+from workloads.suites.tool_matrix import HTML, QUESTIONS, REASONING
 
 Body = Mapping[str, Any]
 BOTH = ("streaming", "whole")

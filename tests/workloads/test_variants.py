@@ -6,7 +6,7 @@ import pytest
 
 from commands.sweep import read_words
 from workloads import REGISTRY
-from workloads.prompt_file import PlanError
+from workloads.texts.prompt_file import PlanError
 from workloads.variants import load_variants, read_param, variable_params
 
 

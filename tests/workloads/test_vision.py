@@ -13,11 +13,11 @@ from PIL import Image
 from load_records import Check, RequestRecord
 from tests.demo_engine import DemoServer
 from tests.workloads.servers import DONE, HEAD, Script, read_request, sends, serving, text_event
-from workloads.job import Job
-from workloads.records import parse_line
-from workloads.scene import GLASS, GROUNDS, LEAVES, SIDE, SKIES, SUN, draw_scene
-from workloads.start import run_job
-from workloads.vision import QUESTION, WORDS, forgotten
+from workloads.process.job import Job
+from workloads.process.start import run_job
+from workloads.requests.records import parse_line
+from workloads.suites.scene import GLASS, GROUNDS, LEAVES, SIDE, SKIES, SUN, draw_scene
+from workloads.suites.vision import QUESTION, WORDS, forgotten
 
 ALL = "A cottage with a door and windows, an oak, sunshine in a light-blue sky, and grass."
 

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from analysis.comparison.workload import UnknownWorkloadError, Workload
 from analysis.evidence.objectives import Objective, UnknownObjectiveError, parse_objective
 from analysis.guard import DECLARABLE, RowCode
 from analysis.verdict import MARGIN, UnknownMarginError, parse_margin
-from analysis.workload import UnknownWorkloadError, Workload
 from domain import Run
-from reports.comparison import Asking, ComparisonReport, comparison_of
+from reports.arms.comparison import Asking, ComparisonReport, comparison_of
 from storage.ask.queries import Asked
 
 OBJECTIVE, DECLARED, APART, OUT = "objective", "compare", "apart", "out"

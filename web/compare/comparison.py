@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from analysis.facts import RunFacts
+from analysis.comparison.facts import RunFacts
 from analysis.reasons import Code, Reason
-from reports.evidence import Evidence
-from reports.run_metrics import client_speeds
-from reports.run_report import RunReport
+from reports.runs.evidence import Evidence
+from reports.runs.run_metrics import client_speeds
+from reports.runs.run_report import RunReport
 from web import markup
-from web.compare.source_line import IN_NO_INTERVAL, silence_cell, standing_cell
+from web.compare.sources.source_line import IN_NO_INTERVAL, silence_cell, standing_cell
 from web.theme import DASH, duration, three_digits
 from web.words import why, window_words
 

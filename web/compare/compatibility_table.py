@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.decide.compatibility import Outcome, Place
-from reports.compatibility import compatibility
+from reports.arms.compatibility import compatibility
 from web import markup
 from web.context import services
 from web.theme import DASH

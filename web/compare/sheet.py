@@ -8,16 +8,16 @@ from dataclasses import replace
 import streamlit as st
 
 from domain import Run
-from reports.comparison import Asking, ComparisonReport, named, rungs_of
-from reports.run_metrics import metrics_of
-from reports.run_report import RunReport
+from reports.arms.comparison import Asking, ComparisonReport, named, rungs_of
+from reports.runs.run_metrics import metrics_of
+from reports.runs.run_report import RunReport
 from storage.ask import queries
 from storage.ask.note_queries import notes
 from storage.ask.queries import Asked
-from web.compare.answer_cards import Colors, answer_cards
-from web.compare.guard_card import guard_card
-from web.compare.metric_table import Shown, metric_sections
-from web.compare.part_table import class_table, rung_table
+from web.compare.answer.answer_cards import Colors, answer_cards
+from web.compare.answer.guard_card import guard_card
+from web.compare.answer.metric_table import Shown, metric_sections
+from web.compare.answer.part_table import class_table, rung_table
 from web.compare.verdicts import verdict_section
 from web.theme import colors_apart
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.arms import Arm
+from analysis.comparison.arms import Arm
 from analysis.note_changes import RATED
 from notes import RunNote
 from web import markup
-from web.compare.answer_cards import Colors
+from web.compare.answer.answer_cards import Colors
 from web.theme import DASH
 
 TITLE = "A person's verdict"

@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from analysis.marks import Mark, Point, single, together
-from reports.facts import processes_of
+from reports.arms.facts import processes_of
+from reports.arms.run_arms import run_arms
 from reports.formulas import formulas
-from reports.run_arms import run_arms
 from storage.ask.explore_queries import ARM, LINE, METRICS, MOST_ROWS, Metric, ask_view, explore_sql
 from storage.ask.run_fields import NOT_STATED
 from storage.ask.run_queries import RunFilter, kept_lines, runs_of

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from collectors.identify import Identity, NotServingError, identify
+from collectors.endpoints.identify import Identity, NotServingError, identify
 from domain import Config
 from launcher.checks.discover import FoundServer, find_server_at, find_servers
 from launcher.checks.preflight import LaunchRefusedError
-from reports.run_report import engine_title_of
+from reports.runs.run_report import engine_title_of
 from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services

@@ -10,8 +10,8 @@ from storage.ask.note_queries import gotchas
 from web.context import services
 from web.launch import draft
 from web.markup import markdown_text
-from web.runs.gotcha_panel import offer
-from web.runs.known_failures import warnings
+from web.runs.remarks.gotcha_panel import offer
+from web.runs.remarks.known_failures import warnings
 
 
 def command_gotchas() -> None:

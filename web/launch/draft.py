@@ -26,8 +26,8 @@ from engines import BY_NAME
 from web.launch.config_fields import Field, Value, value_of, with_value
 from web.launch.host_choice import start_from
 from workloads import REGISTRY
-from workloads.five_prompts import FIVE_PROMPTS
-from workloads.stream import DEMO_STREAM
+from workloads.shapes.five_prompts import FIVE_PROMPTS
+from workloads.shapes.stream import DEMO_STREAM
 
 TEXT_KEY = "pasted"
 AS_IS_KEY = "as-is"

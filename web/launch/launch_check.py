@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.config_diff import differing_fields
-from collectors.gpu_now import look_at_gpus
+from analysis.comparison.config_diff import differing_fields
+from collectors.machine.gpu_now import look_at_gpus
 from commands.presets import Needs, PresetError, save_preset
 from domain import Config
 from launcher.checks.requirements import find_doubts, find_lacks, find_unknowns, gpu_facts

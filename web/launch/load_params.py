@@ -15,7 +15,7 @@ from web.theme import duration
 from workloads import REGISTRY
 from workloads.forecast import Forecast, forecast
 from workloads.plan import Params
-from workloads.prompt_file import PlanError
+from workloads.texts.prompt_file import PlanError
 
 ASSUMED_TPS = 50.0  # of one stream, where nothing is known of the server
 TITLES = {

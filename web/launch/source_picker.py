@@ -10,8 +10,8 @@ from commands.presets import SHIPPED, Preset, Shelf, read_presets
 from demo.presets import demo_configs
 from domain import AdoptedPoint
 from launcher.checks.discover import find_servers
-from reports.adopted import standing
-from reports.run_report import engine_title_of
+from reports.arms.adopted import standing
+from reports.runs.run_report import engine_title_of
 from web.context import services
 from web.launch import draft
 from web.markup import markdown_text

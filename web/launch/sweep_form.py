@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from analysis.config_diff import differing_fields
+from analysis.comparison.config_diff import differing_fields
 from commands.sweep import Axis, Variant, estimate, read_values, sweep_configs
 from commands.write import CommandError, shell_text
 from domain import Config, JsonValue
@@ -27,8 +27,8 @@ from web.launch.load_form import SUGGESTED_REPEATS, Load, cost
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import spec_for
-from workloads.prompt_file import PlanError
 from workloads.saved_loads import SavedLoad
+from workloads.texts.prompt_file import PlanError
 from workloads.variants import LoadVariant
 
 KNOWN_RUNS = 200

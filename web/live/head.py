@@ -12,7 +12,7 @@ from web.actions import is_operator, stop_buttons
 from web.live.next_runs import batch_mates, next_of_batch
 from web.load_progress import has_ended
 from web.picker import Picked, pick_runs
-from web.runs.workload_panel import workload_progress
+from web.runs.loads.workload_panel import workload_progress
 from web.sharing.share_dialog import share_button
 
 KEY = "live-runs"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from domain import Run
-from reports.run_report import RunReport
+from reports.runs.run_report import RunReport
 from web.live.live_series import RATE_SERIES, Points, Row, finite, keeps_pace, series_of
 from web.live.protocol import LivePart, PerPosition, Series, Tile
 from web.load_progress import load_under_way

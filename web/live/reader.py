@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 from pydantic import TypeAdapter
 
-from analysis.config_diff import as_started, chips
+from analysis.comparison.config_diff import as_started, chips
 from collectors.logs.line_time import line_time
 from collectors.logs.log_view import ViewLine
 from domain import JsonValue, Run
-from reports.run_report import engine_title, report_on
+from reports.runs.run_report import engine_title, report_on
 from storage.ask import live_queries
 from storage.store import Store
 from web.live.live_marks import LiveMarks

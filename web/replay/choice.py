@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from analysis.replay import Scene
+from analysis.loads.replay import Scene
 from web import places
 from web.theme import DASH
 

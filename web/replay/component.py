@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from analysis.replay import Answer
+from analysis.loads.replay import Answer
 from domain import Run
 from web import markup
 from web.server.assets import STATIC, assets_url

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from domain import Run, Study
-from reports.comparison import Asking
+from reports.arms.comparison import Asking
 from web.actions import is_operator
 from web.report.made import GUEST, OPERATOR, Wanted
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from analysis.decide.frontier import Point
-from analysis.windows import Window
-from reports.report_data import ReportData
-from reports.run_report import RunReport
-from web.compare.answer_cards import Colors
-from web.compare.frontier_plots import axis_words, plots
+from analysis.runs.windows import Window
+from reports.arms.report_data import ReportData
+from reports.runs.run_report import RunReport
+from web.compare.answer.answer_cards import Colors
+from web.compare.viewpoints.frontier_plots import axis_words, plots
 from web.theme import run_color
 
 MOST_WINDOWS = 2000  # of a run; of a longer one every n-th is drawn, and all are in the tables

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from domain import Run, Study
-from reports.comparison import Asking
-from reports.report_data import Made, ReportData, report_data
+from reports.arms.comparison import Asking
+from reports.arms.report_data import Made, ReportData, report_data
 from settings import VERSION
 from web.context import services
 from web.live.log_reads import LogReads

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from analysis.arms import Arm
-from analysis.compare import Comparison
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import Comparison
+from analysis.comparison.replicates import Part
 from analysis.guard import Standing
 from analysis.note_changes import rated
-from analysis.replicates import Part
 from commands.study_file import StudyPlan
 from domain import Run
 from notes import Gotcha, RunNote
-from reports.comparison import named
-from reports.report_data import ReportData
-from reports.run_metrics import Section
-from reports.run_report import RunReport, engine_title
-from web.compare.guard_words import STANDINGS, TITLES, row_words
-from web.compare.metric_table import value_of_arm
-from web.compare.part_table import ranked_part, ranked_whole
-from web.compare.report_notes import report_notes
-from web.compare.sentence import detail, factor_words, left_out_words, sentence
-from web.compare.viewpoint_table import HEAD
+from reports.arms.comparison import named
+from reports.arms.report_data import ReportData
+from reports.runs.run_metrics import Section
+from reports.runs.run_report import RunReport, engine_title
+from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
+from web.compare.answer.metric_table import value_of_arm
+from web.compare.answer.part_table import ranked_part, ranked_whole
+from web.compare.answer.report_notes import report_notes
+from web.compare.answer.sentence import detail, factor_words, left_out_words, sentence
+from web.compare.viewpoints.viewpoint_table import HEAD
 from web.report.markdown_words import fenced, plain, table
 from web.report.note_markdown import quoted, safe_markdown
 from web.report.sections import command_text, lines_of, title

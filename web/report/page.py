@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from collectors.logs.log_view import ViewLine
-from reports.report_data import ReportData
+from reports.arms.report_data import ReportData
 from web import markup
-from web.compare.answer_cards import Colors
+from web.compare.answer.answer_cards import Colors
 from web.compare.sheet import colors_of
 from web.report import sections
 from web.report.courses import courses, frontiers

@@ -6,24 +6,24 @@ from commands.study_file import StudyPlan
 from commands.write import shell_text
 from domain import Run
 from redaction import mask_text
-from reports.comparison import named
-from reports.report_data import ReportData
+from reports.arms.comparison import named
+from reports.arms.report_data import ReportData
 from web import markup
-from web.compare.answer_cards import Colors, answer_cards
+from web.compare.answer.answer_cards import Colors, answer_cards
+from web.compare.answer.guard_card import guard_card
+from web.compare.answer.metric_table import Shown, metric_sections
+from web.compare.answer.part_table import class_table, rung_table
+from web.compare.answer.report_notes import report_notes
+from web.compare.arms.config_table import config_table
 from web.compare.comparison import evidence_table, number_tiles
-from web.compare.config_table import config_table
-from web.compare.guard_card import guard_card
-from web.compare.metric_table import Shown, metric_sections
-from web.compare.part_table import class_table, rung_table
-from web.compare.report_notes import report_notes
 from web.compare.sheet import as_its_arm
-from web.compare.source_line import source_line
-from web.compare.viewpoint_table import Line, viewpoint_lines, viewpoint_table
+from web.compare.sources.source_line import source_line
+from web.compare.viewpoints.viewpoint_table import Line, viewpoint_lines, viewpoint_table
 from web.report.courses import courses, frontiers
-from web.runs.gotcha_panel import gotcha_html
-from web.runs.people_panel import said
-from web.runs.physics_panel import panel_html
-from web.runs.timeline import timeline_table
+from web.runs.page.physics_panel import panel_html
+from web.runs.page.timeline import timeline_table
+from web.runs.remarks.gotcha_panel import gotcha_html
+from web.runs.remarks.people_panel import said
 from web.studies import race_words
 from web.theme import duration
 

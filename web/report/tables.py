@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from analysis.compare import Comparison
-from analysis.replicates import Ratio
-from reports.comparison import named
-from reports.report_data import ReportData
+from analysis.comparison.compare import Comparison
+from analysis.comparison.replicates import Ratio
+from reports.arms.comparison import named
+from reports.arms.report_data import ReportData
 from storage.ask.formats import as_csv, as_parquet
 from storage.sandbox.job import Answer
-from web.compare.guard_words import STANDINGS, TITLES, row_words
-from web.compare.sentence import sentence
+from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
+from web.compare.answer.sentence import sentence
 from web.words import Names, why
 
 Row = dict[str, Any]

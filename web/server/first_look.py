@@ -1,7 +1,7 @@
 """The newest numbers of the runs that an address names, in the page's own HTML: there before Streamlit has started.
 
 Streamlit's page is empty until its scripts have been loaded and its first run of ours is through, a second or more.
-What is laid over it until then (web/runs/run_cards.py) is taken away by web/static/first_look.js.
+What is laid over it until then (web/runs/table/run_cards.py) is taken away by web/static/first_look.js.
 """
 
 from __future__ import annotations

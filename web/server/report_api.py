@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from analysis.workload import UnknownWorkloadError
+from analysis.comparison.workload import UnknownWorkloadError
 from domain import Share, Study
 from storage.ask.run_queries import runs_of, runs_of_batch
 from web.access.auth import ROLE_KEY, SHARE_KEY, may_see

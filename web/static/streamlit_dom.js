@@ -1,5 +1,5 @@
 // What Pitwall's scripts take for granted of Streamlit's own page; its styles do so in streamlit_dom.css alone.
-// tests/web/test_streamlit_dom.py tells which of these a new Streamlit has changed.
+// tests/web/server/test_streamlit_dom.py tells which of these a new Streamlit has changed.
 
 /** What Streamlit draws the page into; its index.html brings it. */
 export const ROOT = "#root";

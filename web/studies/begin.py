@@ -11,7 +11,7 @@ from web.context import services
 from web.markup import markdown_text
 from workloads import REGISTRY
 from workloads.forecast import forecast
-from workloads.prompt_file import PlanError
+from workloads.texts.prompt_file import PlanError
 
 EXAMPLE = """question = "which"                 # which | value | load | upgrade
 smallest_difference = 0.02

@@ -11,7 +11,7 @@ from analysis.study import ArmState
 from commands.study_file import StudyPlan
 from domain import Run, Study
 from web import markup
-from web.compare.dots import SMALLEST_SPAN, strip
+from web.compare.answer.dots import SMALLEST_SPAN, strip
 from web.theme import DASH, duration
 
 QUESTIONS = {

@@ -1,4 +1,4 @@
-// The messages of web/live/protocol.py as the browser reads them; tests/web/test_live_types.py holds the two together.
+// The messages of web/live/protocol.py as the browser reads them; tests/web/live/test_live_types.py holds the two together.
 
 export interface Series {
   t: number[];

@@ -12,8 +12,8 @@ import orjson
 
 from domain import JsonValue
 from machine.private_files import write_private
-from workloads.prompt_file import MOST_LINES, ChatMessage
-from workloads.reading import StreamReading
+from workloads.requests.reading import StreamReading
+from workloads.texts.prompt_file import MOST_LINES, ChatMessage
 
 MOST_THINK_S = 3600.0  # that a replay takes
 

@@ -16,18 +16,18 @@ import orjson
 from aiohttp import web
 from pydantic import BaseModel, Field, ValidationError
 
-from analysis.load_results import results_of
+from analysis.loads.load_results import results_of
 from domain import JsonValue, utc_now
 from load_records import Load, LoadPhase, RequestRecord
 from settings import VERSION
-from workloads.client import PATHS, Place, Target, record_of
-from workloads.exchange import Exchange
 from workloads.plan import AS_THEY_ARRIVE, PlannedRequest
-from workloads.prompt_file import ChatMessage
 from workloads.recording.access import Limits, Token
 from workloads.recording.kept_text import KeptText
 from workloads.recording.relay import Relayed, Upstream
-from workloads.records import append_record
+from workloads.requests.client import PATHS, Place, Target, record_of
+from workloads.requests.exchange import Exchange
+from workloads.requests.records import append_record
+from workloads.texts.prompt_file import ChatMessage
 
 TOOL, WORKLOAD, TITLE = "recorder", "recorded", "As it came"
 TOLD = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "seed", "n", "stream")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import aiohttp
 from aiohttp import web
 
-from workloads.reading import BadStreamError, StreamReading
 from workloads.recording.access import Limits
-from workloads.sending import MOST_LINE_BYTES, REFUSAL_CHARACTERS, LineCutter
+from workloads.requests.reading import BadStreamError, StreamReading
+from workloads.requests.sending import MOST_LINE_BYTES, REFUSAL_CHARACTERS, LineCutter
 
 REFUSED = 502
 SECRETIVE = "<secret>"

@@ -20,7 +20,7 @@ from workloads.recording.access import MODELS, POSTED, Limits, Token
 from workloads.recording.kept_text import KeptText
 from workloads.recording.recorder import Recorder
 from workloads.recording.relay import Upstream
-from workloads.sending import open_session
+from workloads.requests.sending import open_session
 
 LOOPBACK = "127.0.0.1"
 SAVE_EVERY_S = 10.0

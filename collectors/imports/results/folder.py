@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results import aiperf, bfcl, evalscope, lm_eval
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.source import Source
+from collectors.imports.results.tools import aiperf, bfcl, evalscope, lm_eval
 from collectors.imports.results.values import digest
 from load_records import Result
 

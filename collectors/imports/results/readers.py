@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from collectors.imports.results import (
+from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.prose import document
+from collectors.imports.results.source import Source
+from collectors.imports.results.tools import (
     aiperf,
     benchy,
     benchy_progress,
     bfcl,
-    document,
     evalscope,
     guidellm,
     lm_eval,
     serving,
 )
-from collectors.imports.results.builder import LoadBuilder, Ticket
-from collectors.imports.results.source import Source
 
 
 class Reader(Protocol):

@@ -1,0 +1,120 @@
+"""The values that are compared: one for each server start, with the factors and the classes they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.comparison.facts import RunFacts
+from analysis.evidence.factors import Factors, geometric_mean
+from analysis.evidence.loads import RequestKey, is_positive
+from analysis.evidence.measure import Measured, measure
+from analysis.evidence.objectives import Kind, Objective
+from analysis.reasons import Code, Reason
+from analysis.verdict import interval_of_ratio
+
+OF_THE_RUN = (Kind.STARTUP_S, Kind.LOG_TPS, Kind.TOKENS_PER_J)
+FACTOR_NAMES = ("tokens_per_step", "steps_per_s", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class Replicate:
+    """One server start's value of the objective; None with the reason."""
+
+    run_id: str
+    value: float | None
+    measured: tuple[Measured, ...] = ()
+    reason: Reason | None = None
+
+    @property
+    def factors(self) -> Factors | None:
+        """Of all its loads; None where one has none."""
+        told = [one.factors for one in self.measured if one.factors]
+        return _mean(told) if told and len(told) == len(self.measured) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Other over baseline, with its 95 % interval where there are repeats; the arms' own values beside it."""
+
+    name: str
+    ratio: float
+    values: tuple[float, float]
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One class of prompts: its ratio and, where they are known, the factors of it."""
+
+    ratio: Ratio
+    factors: tuple[Ratio, ...] = ()
+
+
+def replicate(run: RunFacts, objective: Objective, keys: frozenset[RequestKey]) -> Replicate:
+    """The value of one server start: the geometric mean over its loads, or a fact of the run itself."""
+    if objective.kind in OF_THE_RUN:
+        return _of_the_run(run, objective)
+    told = tuple(measure(load, objective, keys, run.speculates) for load in run.loads)
+    known = tuple(one for one in told if is_positive(one.value))
+    if not known:
+        return Replicate(run.run_id, None, told, told[0].reason if told else Reason(Code.NO_LOAD))
+    return Replicate(run.run_id, geometric_mean([one.value or 0.0 for one in known]), known)
+
+
+def _of_the_run(run: RunFacts, objective: Objective) -> Replicate:
+    if objective.kind is Kind.STARTUP_S:
+        value, reason = run.startup_s, Reason(Code.NOT_STARTED_BY_US)
+    elif objective.kind is Kind.LOG_TPS:
+        value, reason = run.log and run.log.decode_tps, Reason(Code.NO_LOG_SPEED)
+    else:
+        value, reason = tokens_per_j(run), Reason(Code.NO_ENERGY)
+    return Replicate(run.run_id, value) if is_positive(value) else Replicate(run.run_id, None, reason=reason)
+
+
+def tokens_per_j(run: RunFacts) -> float | None:
+    """Output tokens of the measured requests over the energy of the stretches in which they ran."""
+    energies = [one.energy_j for one in run.conditions if one.energy_j is not None]
+    tokens = sum(request.completion_tokens or 0 for load in run.loads for request in load.measured)
+    measured = [load for load in run.loads if load.measured]
+    return tokens / sum(energies) if len(energies) == len(measured) and sum(energies) > 0 else None
+
+
+def parts_of(sides: Sequence[Sequence[Replicate]]) -> tuple[Part, ...]:
+    """The classes that every replicate has, in the order of the first one."""
+    told = [[one.measured for one in side if one.value is not None] for side in sides]
+    each = [measured for side in told for run in side for measured in run]
+    names = [name for name in each[0].parts if all(name in one.parts for one in each)] if each else []
+    return tuple(
+        Part(_ratio(name, [[geometric_mean([m.parts[name] for m in run]) for run in side] for side in told]), split)
+        for name in names
+        for split in [factor_ratios([[_class_factors(run, name) for run in side] for side in told])]
+    )
+
+
+def _class_factors(measured: Sequence[Measured], name: str) -> Factors | None:
+    known = [one.part_factors[name] for one in measured if name in one.part_factors]
+    return _mean(known) if known and len(known) == len(measured) else None
+
+
+def factor_ratios(sides: Sequence[Sequence[Factors | None]]) -> tuple[Ratio, ...]:
+    """The factors whose product is the ratio; none where a replicate lacks them."""
+    known = [[one for one in side if one] for side in sides]
+    if not all(known) or [len(side) for side in known] != [len(side) for side in sides]:
+        return ()
+    names = [n for n in FACTOR_NAMES if all(getattr(one, n) is not None for side in known for one in side)]
+    return tuple(_ratio(name, [[getattr(one, name) for one in side] for side in known]) for name in names)
+
+
+def _ratio(name: str, sides: Sequence[Sequence[float]]) -> Ratio:
+    first, second = (geometric_mean(side) for side in sides)
+    return Ratio(name, second / first, (first, second), interval_of_ratio(sides[0], sides[1]))
+
+
+def _mean(factors: Sequence[Factors]) -> Factors:
+    running = [one.running for one in factors if one.running is not None]
+    return Factors(
+        geometric_mean([one.tokens_per_step for one in factors]),
+        geometric_mean([one.steps_per_s for one in factors]),
+        geometric_mean(running) if len(running) == len(factors) else None,
+    )

@@ -1,0 +1,189 @@
+"""From what moved within a stretch of a run to what is known of its conditions, each unknown with its reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import reduce
+from itertools import chain
+from operator import or_
+from typing import Any, NamedTuple
+
+from analysis.runs.conditions import HARDWARE, SW_POWER_CAP, Conditions, Span
+
+UNCOVERED_S = 2.0  # that samples may leave of a stretch, or
+UNCOVERED_RATIO = 0.2  # this share of a longer one
+NOT_RECORDED = "it was not recorded then"
+NO_GPU = "none of its GPUs was looked at within it"
+HOST_COLUMNS = {  # field -> the column of host_samples whose reason is its reason
+    "starvation_ratio": "runnable_wait_seconds_total",
+    "throttled_ratio": "throttled_seconds_total",
+    "steal_ratio": "host_steal_seconds_total",
+    "host_busy_ratio": "host_busy_seconds_total",
+    "own_cores": "cpu_seconds_total",
+    "other_cores": "host_busy_seconds_total",
+}
+GPU_COLUMNS = {  # likewise of gpu_samples
+    "throttle_bits": "throttle_reasons",
+    "hardware_throttled": "throttle_reasons",
+    "power_capped": "throttle_reasons",
+    "sm_clock_mhz_median": "sm_clock_mhz",
+    "sm_clock_ratio": "sm_clock_max_mhz",
+    "memory_clock_mhz_median": "memory_clock_mhz",
+    "power_limits_w": "power_limit_w",
+    "other_gpu_memory_bytes": "other_memory_bytes",
+    "other_gpu_utilization": "other_utilization_ratio",
+    "energy_j": "energy_j_total",
+}
+
+
+class HostSums(NamedTuple):
+    """Increments over one stretch, as `conditions.sql` gives them; seconds. None where nothing is known."""
+
+    samples: int = 0
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    covered_s: float | None = None
+    own_s: float | None = None
+    run_s: float | None = None
+    wait_s: float | None = None
+    throttled_s: float | None = None
+    all_s: float | None = None
+    busy_s: float | None = None
+    steal_s: float | None = None
+    unknown: Mapping[str, str] = {}
+
+
+class GpuSums(NamedTuple):
+    """One GPU over one stretch, as `gpu_conditions.sql` gives it."""
+
+    gpu_index: int
+    samples: int
+    first_at: datetime
+    last_at: datetime
+    gpu_name: str | None = None
+    gpu_uuid: str | None = None
+    covered_s: float | None = None
+    counted_j: float | None = None
+    drawn_j: float | None = None
+    throttle_bits: int | None = None
+    sm_clock_mhz: float | None = None
+    sm_clock_max_mhz: float | None = None
+    memory_clock_mhz: float | None = None
+    power_limits_w: Sequence[float] | None = None  # each once
+    other_memory_bytes: int | None = None
+    other_utilization: float | None = None
+    other_utilization_before: float | None = None  # in the seconds before the stretch
+    unknown: Mapping[str, str] = {}
+
+
+def conditions_of(
+    span: Span, host: HostSums | None, gpus: Sequence[GpuSums], silent: Mapping[str, str] | None = None
+) -> Conditions:
+    """What is known of a stretch; `silent`: collector -> why it has nothing of the run."""
+    host, silent = host or HostSums(), silent or {}
+    of_host, of_gpus = _of_host(span, host), _of_gpus(span, gpus)
+    no_host = _gap(span, host) and (silent.get("host") or _gap(span, host))
+    no_gpu = silent.get("gpu") or NO_GPU
+    reasons = {name: no_host or host.unknown.get(column, NOT_RECORDED) for name, column in HOST_COLUMNS.items()}
+    reasons |= {name: _gpu_reason(span, gpus, column) or no_gpu for name, column in GPU_COLUMNS.items()}
+    values = of_host | of_gpus
+    return Conditions(
+        span.run_id,
+        span.load_id,
+        **values,
+        samples=host.samples,
+        gpu_names=tuple(gpu.gpu_name or "" for gpu in gpus),
+        gpu_uuids=tuple(gpu.gpu_uuid or "" for gpu in gpus),
+        reasons={name: why for name, why in reasons.items() if values.get(name) is None},
+    )
+
+
+def _gap(span: Span, sums: HostSums | GpuSums) -> str | None:
+    """Why the samples do not stand for the stretch."""
+    if sums.samples < 2 or sums.first_at is None or sums.last_at is None:
+        return f"{sums.samples} samples were taken within its {span.seconds:.1f} s"
+    seen_s = (min(sums.last_at, span.ended_at) - max(sums.first_at, span.began_at)).total_seconds()
+    if span.seconds - seen_s > max(UNCOVERED_S, UNCOVERED_RATIO * span.seconds):
+        return f"it was looked at for {max(seen_s, 0.0):.1f} of {span.seconds:.1f} s"
+    return None
+
+
+def _of_host(span: Span, host: HostSums) -> dict[str, Any]:
+    if _gap(span, host):
+        return {}
+    others_s = None if host.busy_s is None or host.own_s is None else max(host.busy_s - host.own_s, 0.0)
+    wanted_s = None if host.run_s is None or host.wait_s is None else host.run_s + host.wait_s
+    return {
+        "starvation_ratio": _ratio(host.wait_s, wanted_s),
+        "throttled_ratio": _ratio(host.throttled_s, host.covered_s),
+        "steal_ratio": _ratio(host.steal_s, host.all_s),
+        "host_busy_ratio": _ratio(host.busy_s, host.all_s),
+        "own_cores": _ratio(host.own_s, host.covered_s),
+        "other_cores": _ratio(others_s, host.covered_s),
+    }
+
+
+def _of_gpus(span: Span, gpus: Sequence[GpuSums]) -> dict[str, Any]:
+    seen = [gpu for gpu in gpus if not _gap(span, gpu)]
+    if not gpus or len(seen) < len(gpus):
+        return {}
+    return _slowed(seen) | {
+        "sm_clock_mhz_median": _of_all(min, [gpu.sm_clock_mhz for gpu in seen]),
+        "sm_clock_ratio": _of_all(min, [_ratio(gpu.sm_clock_mhz, gpu.sm_clock_max_mhz) for gpu in seen]),
+        "memory_clock_mhz_median": _of_all(min, [gpu.memory_clock_mhz for gpu in seen]),
+        "power_limits_w": _of_all(_each_once, [gpu.power_limits_w for gpu in seen]),
+        "other_gpu_memory_bytes": _of_all(sum, [gpu.other_memory_bytes for gpu in seen]),
+        "other_gpu_utilization": _of_all(max, [_others_share(gpu) for gpu in seen]),
+        "energy_j": _of_all(math.fsum, [_energy_j(span, gpu) for gpu in seen]),
+    }
+
+
+def _slowed(gpus: Sequence[GpuSums]) -> dict[str, Any]:
+    """The reasons for which clocks were lowered: one GPU that was is enough to say so, all must tell to deny it."""
+    bits: int | None = _of_all(lambda told: reduce(or_, told), [gpu.throttle_bits for gpu in gpus])
+    known = reduce(or_, (gpu.throttle_bits or 0 for gpu in gpus))
+    by_hardware = True if known & HARDWARE else None if bits is None else False
+    return {
+        "throttle_bits": bits,
+        "hardware_throttled": by_hardware,
+        "power_capped": None if bits is None else bool(bits & SW_POWER_CAP) and not by_hardware,
+    }
+
+
+def _energy_j(span: Span, gpu: GpuSums) -> float | None:
+    """By the GPU's own counter, else from its power; brought from the seconds between samples to those of the span."""
+    joules = gpu.counted_j if gpu.counted_j is not None else gpu.drawn_j
+    watts = _ratio(joules, gpu.covered_s)
+    return None if watts is None else watts * span.seconds
+
+
+def _others_share(gpu: GpuSums) -> float | None:
+    """The driver gives each fifth of a second to one process: beside a busy server a small neighbour may show nothing.
+
+    So what it did just before the load counts where that is more.
+    """
+    if gpu.other_utilization is None:
+        return None
+    return max(gpu.other_utilization, gpu.other_utilization_before or 0.0)
+
+
+def _gpu_reason(span: Span, gpus: Sequence[GpuSums], column: str) -> str | None:
+    """The first reason that one of the GPUs has."""
+    gaps = [gap for gpu in gpus if (gap := _gap(span, gpu))]
+    told = [gpu.unknown[column] for gpu in gpus if column in gpu.unknown]
+    return next(iter([*gaps, *told]), NOT_RECORDED if gpus else None)
+
+
+def _each_once(limits_w: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(sorted(set(chain.from_iterable(limits_w))))
+
+
+def _of_all(combine: Any, values: Sequence[Any]) -> Any:
+    """The values as one; None as soon as one of them is unknown."""
+    return None if any(value is None for value in values) else combine(values)
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole

@@ -1,0 +1,125 @@
+"""What studies answer where the truth is known: wrong winners, ties, and server starts against a fixed design.
+
+`python -m benchmarks.simulations.study_simulation [TRIALS]`. Values are drawn, judged by the product's own race after
+every round. The fixed design gives every arm the fewest starts by which one look, Bonferroni over the arms at 5 %,
+names the best as often as the race does.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.study import End, race
+from analysis.verdict.student_t import quantile
+
+ROUNDS = 10
+MARGIN = 0.02
+SEED = 20261122
+CELLS: Mapping[str, tuple[Sequence[float], Sequence[float]]] = {  # true shares apart; sd between starts of each arm
+    "2 equal, 0.5 %": ((0, 0), (0.005,)),
+    "2 equal, 1 %": ((0, 0), (0.01,)),
+    "2 equal, 2 %": ((0, 0), (0.02,)),
+    "2 equal, 3 %": ((0, 0), (0.03,)),
+    "2 equal, one noisier": ((0, 0), (0.03, 0.01)),
+    "2, 3 % apart, 1 %": ((0, -0.03), (0.01,)),
+    "4 equal, 1 %": ((0, 0, 0, 0), (0.01,)),
+    "4 equal, 3 %": ((0, 0, 0, 0), (0.03,)),
+    "4, two best equal, 2 %": ((0, 0, -0.1, -0.1), (0.02,)),
+    "4, two best equal, one noisier": ((0, 0, -0.1, -0.1), (0.03, 0.01, 0.01, 0.01)),
+    "4 at 0/-5/-10/-20, 1 %": ((0, -0.05, -0.10, -0.20), (0.01,)),
+    "4 at 0/-5/-10/-20, 2 %": ((0, -0.05, -0.10, -0.20), (0.02,)),
+    "4 at 0/-3/-6/-9, 1 %": ((0, -0.03, -0.06, -0.09), (0.01,)),
+    "6 at 0/-4/-8/-10/-15/-20, 1 %": ((0, -0.04, -0.08, -0.10, -0.15, -0.20), (0.01,)),
+    "6 at 0/-4/-8/-10/-15/-20, 2 %": ((0, -0.04, -0.08, -0.10, -0.15, -0.20), (0.02,)),
+    "8 at 0/-3/-5/-5/-8/-10/-20/-30, 1 %": ((0, -0.03, -0.05, -0.05, -0.08, -0.10, -0.20, -0.30), (0.01,)),
+    "8 at 0 and seven at -5, 2 %": ((0, *[-0.05] * 7), (0.02,)),
+    "8 equal, 2 %": ((0,) * 8, (0.02,)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Shares of trials, and mean server starts."""
+
+    wrong: float
+    winner: float
+    same: float
+    starts: float
+    most_starts: int
+
+
+def simulate(truth: Sequence[float], sds: Sequence[float], trials: int, drawn: random.Random) -> Tally:
+    """Races of one cell."""
+    found = [one_race(truth, sds, drawn) for _ in range(trials)]
+    best = max(truth)
+    has_best = sum(value == best for value in truth) == 1
+    wrong = sum(end is End.WINNER and not (has_best and truth[leader] == best) for end, leader, _ in found)
+    return Tally(
+        wrong / trials,
+        sum(end is End.WINNER for end, _, _ in found) / trials,
+        sum(end is End.SAME for end, _, _ in found) / trials,
+        sum(starts for _, _, starts in found) / trials,
+        max(starts for _, _, starts in found),
+    )
+
+
+def one_race(truth: Sequence[float], sds: Sequence[float], drawn: random.Random) -> tuple[End | None, int, int]:
+    """How it ended, the leader, and the starts that it took."""
+    means = [math.log1p(share) for share in truth]
+    spread = [sds[place % len(sds)] for place in range(len(truth))]
+    values: dict[str, list[float]] = {str(place): [] for place in range(len(truth))}
+    going = list(values)
+    told = None
+    for _ in range(ROUNDS):
+        for name in going:
+            values[name].append(drawn.gauss(means[int(name)], spread[int(name)]))
+        told = race(values, MARGIN)
+        if told.end is not None:
+            break
+        going = list(told.next_arms)
+    assert told is not None
+    return told.end, int(told.leader or 0), sum(map(len, values.values()))
+
+
+def fixed_design(truth: Sequence[float], sd: float, power: float, trials: int, drawn: random.Random) -> int:
+    """Starts of all arms together, so that one look names the best with this power."""
+    means, best = [math.log1p(share) for share in truth], max(range(len(truth)), key=lambda place: truth[place])
+    for count in range(2, 61):
+        bound = quantile(1 - 0.05 / 2 / (len(truth) - 1), len(truth) * (count - 1))
+        named = sum(_one_look(means, sd, count, bound, drawn) == best for _ in range(trials))
+        if named >= power * trials:
+            return count * len(truth)
+    return 61 * len(truth)
+
+
+def _one_look(means: Sequence[float], sd: float, count: int, bound: float, drawn: random.Random) -> int | None:
+    """The arm that one look names; its mean and its variance are drawn as what they are distributed like."""
+    seen = [drawn.gauss(mean, sd / math.sqrt(count)) for mean in means]
+    df = len(means) * (count - 1)
+    spread = sd * math.sqrt(drawn.gammavariate(df / 2, 2) / df)
+    first, second = sorted(seen, reverse=True)[:2]
+    return seen.index(first) if first - second > bound * spread * math.sqrt(2 / count) else None
+
+
+def main() -> None:
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    print("| arms | wrong winner | winner | same | starts, mean | most | fixed design | share of it |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, (truth, sds) in CELLS.items():
+        told = simulate(truth, sds, trials, random.Random(SEED))
+        is_decided = len(truth) >= 4 and told.winner >= 0.5 and len(sds) == 1
+        fixed = fixed_design(truth, sds[0], told.winner, min(trials, 2000), random.Random(SEED)) if is_decided else None
+        share = f"{fixed} | {told.starts / fixed:.2f}" if fixed else "- | -"
+        print(
+            f"| {name} | {told.wrong:.1%} | {told.winner:.1%} | {told.same:.1%} | {told.starts:.1f} "
+            f"| {told.most_starts} | {share} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

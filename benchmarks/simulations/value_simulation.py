@@ -1,0 +1,196 @@
+"""Studies of the number of draft tokens where the truth is known: how often the best one is predicted away.
+
+`python -m benchmarks.simulations.value_simulation [TRIALS]`. Texts are made token by token, drafted and verified with
+each k; a start counts its own accepted tokens over `TOKENS` tokens, and its steps take what the cell says, times its
+noise. What starts is chosen and judged by the product's own code.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import fmean
+from typing import NamedTuple
+
+from analysis.study import End, MeasuredK, choose_k, race, sd_of_starts
+
+ROUNDS = 10
+MARGIN = 0.02
+SEED = 20261122
+TOKENS = 3000  # of one start's answers
+SERVERS = 60  # of each text and k, whose counts are drawn again and again; their mean is the truth
+MANY, FEW = (1, 2, 3, 4, 6, 8), (0, 2, 4, 6)
+
+
+class Text(NamedTuple):
+    """How well its tokens are drafted: in easy stretches and in hard ones, which change by chance at each token."""
+
+    easy: float  # acceptance of a draft token, where those before it were accepted
+    hard: float
+    stretch: float = 2.0  # mean length in tokens, 2 at least
+    deeper: float = 1.0  # each position is accepted so many times as often as the one before
+
+
+TEXTS = {
+    "0.6 by chance": Text(0.6, 0.6),
+    "0.85 by chance": Text(0.85, 0.85),
+    "0.9, falling by position": Text(0.9, 0.9, deeper=0.85),
+    "stretches of 0.95 and 0.1": Text(0.95, 0.1, 40.0),
+    "stretches of 1 and 0 (look-up)": Text(1.0, 0.0, 25.0),
+    "falling, in stretches": Text(0.95, 0.4, 30.0, 0.9),
+}
+COSTS: Mapping[str, Callable[[int], float]] = {  # time of a step over that without drafts
+    "free": lambda k: 1.0,
+    "2 % a draft": lambda k: 1 + 0.02 * k,
+    "8 % a draft": lambda k: 1 + 0.08 * k,
+    "25 % a draft": lambda k: 1 + 0.25 * k,
+    "free up to 3, then 20 %": lambda k: max(1.0, 1 + 0.2 * (k - 3)),
+    "free up to 7, then 2 %": lambda k: 1.02 if k > 7 else 1.0,
+    "12 % every 4": lambda k: 1 + 0.12 * math.ceil(k / 4),
+}
+
+
+class Counted(NamedTuple):
+    """What a server with this k counts over some tokens."""
+
+    tokens_per_step: float
+    shares: tuple[float, ...]
+
+
+class Cell(NamedTuple):
+    """One truth: a text, what a step takes at each k, the values that are tried, and how far starts are apart."""
+
+    words: str
+    text: Text
+    cost: Callable[[int], float]
+    ks: Sequence[int]
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Shares of trials, and mean server starts and arms that never started."""
+
+    pruned_best: float
+    wrong: float
+    decided: float
+    starts: float
+    starts_of_race: float  # without predictions
+    away: float
+
+
+def count(text: Text, k: int, tokens: int, drawn: random.Random) -> Counted:
+    """Verify drafts of k tokens through a text."""
+    reached, steps, made = [0] * k, 0, 0
+    is_easy = drawn.random() < 0.5
+    while made < tokens:
+        steps += 1
+        accepted, is_easy = _step(text, k, is_easy, drawn)
+        for place in range(accepted):
+            reached[place] += 1
+        made += accepted + 1
+    return Counted(made / steps, tuple(one / steps for one in reached))
+
+
+def _step(text: Text, k: int, is_easy: bool, drawn: random.Random) -> tuple[int, bool]:
+    accepted = 0
+    while accepted < k:
+        chance = (text.easy if is_easy else text.hard) * text.deeper**accepted
+        if drawn.random() >= chance:
+            break
+        accepted += 1
+        is_easy = _after(text, is_easy, drawn)
+    return accepted, _after(text, is_easy, drawn)
+
+
+def _after(text: Text, is_easy: bool, drawn: random.Random) -> bool:
+    return is_easy != (drawn.random() < 1 / max(2.0, text.stretch))
+
+
+@cache
+def counted(text: Text, k: int) -> tuple[Counted, ...]:
+    """What so many servers count."""
+    drawn = random.Random(f"{SEED} {text} {k}")
+    return tuple(count(text, k, TOKENS, drawn) for _ in range(SERVERS))
+
+
+def true_log_speed(cell: Cell, k: int) -> float:
+    return fmean(math.log(one.tokens_per_step / cell.cost(k)) for one in counted(cell.text, k))
+
+
+def start(cell: Cell, k: int, drawn: random.Random) -> MeasuredK:
+    """One server start."""
+    told = drawn.choice(counted(cell.text, k))
+    speed = math.log(told.tokens_per_step / cell.cost(k)) + drawn.gauss(0.0, cell.sd)
+    return MeasuredK(str(k), k, speed, (told.shares,))
+
+
+def study(
+    cell: Cell, drawn: random.Random, predicts: bool = True
+) -> tuple[End | None, str | None, int, tuple[str, ...]]:
+    """How it ended, its leader, the starts that it took, and the arms that were predicted away at its end."""
+    begun: dict[str, list[MeasuredK]] = {str(k): [] for k in cell.ks}
+    end, leader, away = None, None, tuple[str, ...]()
+    while end is None and max(map(len, begun.values())) < ROUNDS:
+        values = {name: [one.log_speed for one in its] for name, its in begun.items()}
+        measured = {name: _mean(its) for name, its in begun.items() if its}
+        choice = choose_k({str(k): k for k in cell.ks}, measured, (), sd_of_starts(values)) if predicts else None
+        away = choice.away if choice else ()
+        told = race(values, MARGIN, away=away)
+        end, leader = told.end, told.leader
+        for name in [choice.probe] if choice and choice.probe else told.next_arms:
+            begun[name].append(start(cell, int(name), drawn))
+    return end, leader, sum(map(len, begun.values())), away
+
+
+def _mean(starts: Sequence[MeasuredK]) -> MeasuredK:
+    first = starts[0]
+    shares = tuple(share for one in starts for share in one.shares)
+    return MeasuredK(first.name, first.k, fmean(one.log_speed for one in starts), shares)
+
+
+def simulate(cell: Cell, trials: int, seed: int = SEED) -> Tally:
+    """Studies of one cell."""
+    drawn = random.Random(seed)
+    truth = {str(k): true_log_speed(cell, k) for k in cell.ks}
+    best = max(truth, key=truth.__getitem__)
+    found = [study(cell, drawn) for _ in range(trials)]
+    plain = [study(cell, drawn, predicts=False) for _ in range(max(1, trials // 10))]
+    return Tally(
+        sum(best in away for *_, away in found) / trials,
+        sum(end is End.WINNER and leader != best for end, leader, *_ in found) / trials,
+        sum(end in (End.WINNER, End.SAME) for end, *_ in found) / trials,
+        fmean(starts for _, _, starts, _ in found),
+        fmean(starts for _, _, starts, _ in plain),
+        fmean(len(away) for *_, away in found),
+    )
+
+
+def cells() -> Iterator[Cell]:
+    for words, text in TEXTS.items():
+        for cost_words, cost in COSTS.items():
+            for ks, sd in ((MANY, 0.01), (MANY, 0.03), (FEW, 0.02)):
+                yield Cell(f"{words}; {cost_words}; k {', '.join(map(str, ks))}; {sd:.0%}", text, cost, ks, sd)
+
+
+def main() -> None:
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    print(
+        "| text; time of a step; values; sd of a start | best predicted away | wrong winner | decided | starts "
+        "| without predictions | arms never started |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for cell in cells():
+        told = simulate(cell, trials)
+        shares = " | ".join(f"{one:.1%}" for one in (told.pruned_best, told.wrong, told.decided))
+        print(
+            f"| {cell.words} | {shares} | {told.starts:.1f} | {told.starts_of_race:.1f} | {told.away:.1f} |", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()

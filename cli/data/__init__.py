@@ -1,0 +1,1 @@
+"""Commands about the data folder: import, check, export, backup, restore, the lake."""

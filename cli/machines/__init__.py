@@ -1,0 +1,1 @@
+"""Commands about machines: their hardware, hosts for servers, other Pitwalls, agents."""

@@ -1,0 +1,177 @@
+"""`./pitwall study`: carry a study to its answer, without a browser.
+
+A running Pitwall runs the study; if none runs, or it dies meanwhile, this command owns the store until the study has
+its answer. If it is killed, calling it again with the same file continues the study.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.exit_status import DONE, NOT_KNOWN, REFUSED
+from cli.results import study_add
+
+if TYPE_CHECKING:
+    from commands.study_file import StudyPlan
+    from domain import Study
+    from settings import Settings
+
+LOOK_EVERY_S = 0.5
+OWN_EVERY_S = 2.0
+STATUS = {"winner": DONE, "same": DONE, "unknown": NOT_KNOWN, "failed": REFUSED}
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    words = "answer a question about configurations by as few server starts as it takes"
+    study = commands.add_parser("study", help=words, description=words)
+    actions = study.add_subparsers(dest="action", required=True, metavar="ACTION")
+    run_it = actions.add_parser("run", help="carry the study of a file to its answer")
+    run_it.add_argument("file", type=Path, metavar="FILE", help="TOML: question, arms, workload, budget")
+    run_it.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    run_it.add_argument("--again", action="store_true", help="begin anew, though this study has begun or ended already")
+    run_it.set_defaults(run=run)
+    study_add.add_to(actions)
+    listed = actions.add_parser("list", help="the studies of the store")
+    listed.add_argument("--json", action="store_true", help="print one JSON array")
+    listed.set_defaults(run=list_studies)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """DONE with a winner or a tie, NOT_KNOWN where the starts do not tell; raises StudyFileError, StoreError."""
+    from commands.study_file import read_study
+    from settings import load_settings
+
+    plan, settings = read_study(arguments.file), load_settings()
+    with ExitStack() as opened:
+        study = _carry(settings, plan, arguments.again, opened, is_quiet=arguments.json)
+    answer = study.answer or {}
+    print(json.dumps(answer) if arguments.json else as_text(study))
+    return STATUS.get(str(answer.get("answer")), REFUSED)
+
+
+def list_studies(arguments: argparse.Namespace) -> int:
+    from settings import load_settings
+    from storage.reading import published_query
+
+    with published_query(load_settings().published_path) as query:
+        rows = query("SELECT study_id, title, question, state, answer, winner, runs FROM studies ORDER BY study_id", {})
+    found = rows.to_pylist()
+    if arguments.json:
+        print(json.dumps(found))
+    else:
+        for one in found:
+            told = " ".join(filter(None, [one["answer"], one["winner"]]))
+            print(f"{one['study_id']}  {one['state']:<8} {told:<28} {one['title']}")
+    return DONE
+
+
+def _carry(settings: Settings, plan: StudyPlan, is_new: bool, opened: ExitStack, is_quiet: bool) -> Study:
+    """Wait for the answer, owning the store whenever nobody else does."""
+    from collectors.imports.inbox import inbox_folder
+    from domain import utc_now
+    from storage.store import Store
+    from studies.hand_in import hand_in
+
+    owner = _Owner(settings, opened)
+    owner.try_to_own()
+    study_id = None if is_new else _known(settings, owner.store, plan)
+    study_id = study_id or hand_in(inbox_folder(settings.data_dir), plan, utc_now())
+    told = ""
+    while True:
+        owner.try_to_own()
+        store: Store | None = owner.store
+        study = next((one for one in _studies(settings, store) if one.id == study_id), None)
+        if study and study.state == "ended":
+            return study
+        if study and not is_quiet and (words := progress(study)) != told:
+            told = words
+            print(told, file=sys.stderr, flush=True)
+        time.sleep(LOOK_EVERY_S)
+
+
+class _Owner:
+    """Carries the studies of a store that nobody else owns."""
+
+    def __init__(self, settings: Settings, opened: ExitStack) -> None:
+        self._settings, self._opened = settings, opened
+        self._tried_s = 0.0
+        self.store: Any = None
+
+    def try_to_own(self) -> None:
+        """Asked often, tried now and then; raises StoreError if the store is unusable."""
+        from service.core import opened_core
+        from storage.database import StoreInUseError
+
+        now_s = time.monotonic()
+        if self.store is not None or (self._tried_s and now_s - self._tried_s < OWN_EVERY_S):
+            return
+        self._tried_s = now_s
+        try:
+            self.store = self._opened.enter_context(opened_core(self._settings)).store
+        except StoreInUseError:
+            return
+
+
+def _studies(settings: Settings, store: Any) -> list[Study]:
+    """From the store that is ours, else from the published file; none while that is not there yet."""
+    from storage.database import StoreError
+    from storage.reading import published_query
+    from storage.records import study_of
+
+    if store is not None:
+        found: list[Study] = store.studies()
+        return found
+    try:
+        with published_query(settings.published_path) as query:
+            return [study_of(row) for row in query("SELECT * FROM raw.studies", {}).to_pylist()]
+    except StoreError:
+        return []
+
+
+def _known(settings: Settings, store: Any, plan: StudyPlan) -> str | None:
+    """The study of this very plan that has not ended."""
+    said = plan.model_dump(mode="json")
+    alike = [one for one in _studies(settings, store) if one.plan == said and one.state != "ended"]
+    return alike[0].id if alike else None
+
+
+def progress(study: Study) -> str:
+    """'7 runs: a 1.00x racing, b 1.31x racing, c out'."""
+    answer = study.answer or {}
+    arms = [f"{arm['name']} {_ratio(arm)}{arm['state']}" for arm in answer.get("arms", [])]
+    return f"{answer.get('runs', 0)} runs: {', '.join(arms)}" if arms else "The first round begins."
+
+
+def _ratio(arm: dict[str, Any]) -> str:
+    return "" if arm["ratio"] is None else f"{arm['ratio']:.3g}x "
+
+
+def as_text(study: Study) -> str:
+    """The answer in words, then a line an arm."""
+    answer = study.answer or {}
+    heads = {
+        "winner": f"{answer.get('winner')} is best.",
+        "same": "They are the same.",
+        "unknown": "Not known yet.",
+        "failed": "The study failed.",
+    }
+    lines = [heads[str(answer.get("answer"))] + f" {answer.get('runs')} server starts, by {answer.get('objective')}."]
+    for part in answer.get("workloads") or [answer]:
+        lines += [f"Under {part['workload']}: {part['answer']} {part['winner'] or ''}".rstrip()] * ("workload" in part)
+        lines += [f"  {arm['name']:<24} {_told(arm)}" for arm in part.get("arms", [])]
+    return "\n".join([*lines, *map(str, answer.get("reasons", []))])
+
+
+def _told(arm: dict[str, Any]) -> str:
+    """'1.31x (1.28x to 1.34x) racing, 3 runs'; of a predicted arm that it was not started."""
+    if arm["state"] == "predicted":
+        return "predicted, not started"
+    low, high = arm["interval"] or (1.0, 1.0)
+    between = f"({low:.3g}x to {high:.3g}x) " if low != high else ""
+    return f"{_ratio(arm)}{between}{arm['state']}, {arm['runs']} runs"

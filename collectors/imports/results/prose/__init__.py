@@ -1,0 +1,1 @@
+"""What people publish and paste: tables, names and numbers as they write them."""

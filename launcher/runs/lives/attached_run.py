@@ -1,0 +1,110 @@
+"""Runs of servers that we did not start: watched, never signalled."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from domain import RunState
+from launcher.checks.readiness import ReadinessPoll, accepts_connections
+from launcher.processes.stopping import StopReport
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.life import Life
+from launcher.runs.lives.run_loads import LOAD_RUNS, NO_SHIM, RunLoads
+from machine.process_start import same_process
+
+GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
+WENT_AWAY = "The server went away."
+
+
+@dataclass
+class Contact:
+    """Whether a server is there, known by its URL alone: it may be away for a while."""
+
+    base_url: str
+    deps: Dependencies
+    _asked: Future[bool] | None = None
+    _refused_since_s: float | None = None
+
+    def is_lost(self) -> bool:
+        """Whether it has refused connections for a minute; returns at once."""
+        if self._asked and self._asked.done():
+            self._refused_since_s = None if self._asked.result() else self._refused_since_s or self.deps.mono_s()
+            self._asked = None
+        if self._asked is None:
+            # A bare connection: an HTTP request each time would fill the server's access log.
+            self._asked = self.deps.pool.submit(accepts_connections, self.base_url)
+        return self._refused_since_s is not None and self.deps.mono_s() - self._refused_since_s >= GONE_AFTER_S
+
+
+@dataclass
+class Watch(Life):
+    """One attached run: ready when its endpoint says so, finished when its server is gone.
+
+    Of a server whose process is known, that process is the run. One known by its URL alone may be away for a while.
+    """
+
+    runs_dir: Path
+    _poll: ReadinessPoll | None = None
+    _contact: Contact | None = None
+    _stop: Future[StopReport] | None = None  # of the load that ran when the watch was ended
+
+    def __post_init__(self) -> None:
+        self.loads = RunLoads(self.deps, self.runs_dir / self.run.id)
+
+    def step(self) -> None:
+        """Look once, and do what is due."""
+        if self.run.state is RunState.STOPPING:
+            self._step_stopping()
+        elif self._is_gone():
+            self.end(WENT_AWAY)
+        elif self.run.state is RunState.STARTING:
+            self._step_starting()
+        elif self.run.run_dir:
+            self._step_load()
+
+    def end(self, note: str) -> None:
+        """Stop watching, and with it a load of ours; the server, if it lives, is left alone."""
+        if self.run.state is RunState.RUNNING:
+            self._change(note, state=RunState.STOPPING, note=note)
+            self._stop = self.deps.pool.submit(self.loads.stop)
+        elif self.run.state is not RunState.STOPPING:
+            self._finish(note)
+
+    def _step_stopping(self) -> None:
+        if self._stop is None:  # an earlier Pitwall was ended meanwhile
+            self._stop = self.deps.pool.submit(self.loads.stop)
+        elif self._stop.done():
+            self._finish(self.run.note or WENT_AWAY)
+
+    def _finish(self, note: str) -> None:
+        self._change(note, state=RunState.FINISHED, ended_at=self._now(), note=note)
+
+    def _step_load(self) -> None:
+        status = self.loads.look()
+        if status.state in ("starting", "alive"):
+            if self.run.state is RunState.READY:
+                self._change(LOAD_RUNS, state=RunState.RUNNING)
+        elif self.run.state is RunState.RUNNING and status.exit:
+            words, is_well = self.loads.note_end(self.run, status)
+            note = self.run.note if is_well else words
+            self._change(words if is_well is False else "workload done", state=RunState.READY, note=note)
+        elif self.run.state is RunState.RUNNING:
+            self._change(NO_SHIM, state=RunState.READY, note=NO_SHIM)
+
+    def _is_gone(self) -> bool:
+        if self.run.pid is not None:
+            return same_process(self.run.pid, self.run.pid_birth_s) is None
+        if self._contact is None and self.run.base_url:
+            self._contact = Contact(self.run.base_url, self.deps)
+        return self._contact is not None and self._contact.is_lost()
+
+    def _now(self) -> datetime:
+        return self.deps.recorder.clock()
+
+    def _step_starting(self) -> None:
+        self._poll = self._poll or ReadinessPoll(self.deps.pool, f"{self.run.base_url}{self.run.ready_path}")
+        if self._poll.is_ready():
+            self._change("ready", state=RunState.READY, ready_at=self._now(), phase=None)

@@ -1,0 +1,47 @@
+"""What the life of a launched run and of an attached one have in common: its record, its loads, work on the side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from domain import Run, RunState, WorkloadSpec
+from launcher.checks.preflight import LaunchRefusedError
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.run_loads import LOAD_RUNS, RunLoads, check_can_load, told_of
+
+T = TypeVar("T")
+
+
+@dataclass
+class Life:
+    """One run and what is under way for it."""
+
+    run: Run
+    deps: Dependencies
+    loads: RunLoads = field(init=False)
+
+    def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
+        """Put a load on the server, once more or for the first time; raises LaunchRefusedError."""
+        check_can_load(self.run)
+        try:
+            self.loads.begin(self.run, spec, secrets)
+        except OSError as error:
+            raise LaunchRefusedError(f"The workload could not be started: {told_of(error)}") from error
+        self._change(LOAD_RUNS, state=RunState.RUNNING, run_dir=str(self.loads.directory))
+
+    def _change(self, text: str, **updates: Any) -> None:
+        self.run = self.deps.recorder.save(self.run.model_copy(update=updates), text)
+
+    def _in_pool(self, call: Callable[[], T | None]) -> Future[T | None]:
+        return self.deps.pool.submit(lambda: self._attempt(call))
+
+    def _attempt(self, call: Callable[[], T | None]) -> T | None:
+        """What it returns; None where it raised, which is told."""
+        try:
+            return call()
+        except Exception as error:
+            self.deps.recorder.tell_fault(self.run.id, error)
+            return None

@@ -1,0 +1,74 @@
+"""What is noted of a run's server while it lives: its process, its container, what it starts where its shim is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from domain import Run
+from launcher.checks.discover import output_of
+from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
+from launcher.processes.process import ProcessStatus, processes_of
+from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, with_container
+from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.new_run import leftovers_of
+
+Look = Callable[[], ContainerFacts | None]
+
+
+class Noted(NamedTuple):
+    """A change of a run's record, and what is said of it."""
+
+    text: str
+    fields: Mapping[str, Any]
+
+
+@dataclass
+class ServerNotes:
+    """What was noted of one run's server."""
+
+    deps: Dependencies
+    directory: Path
+    _look: Future[ContainerFacts | None] | None = None
+    _record: DescendantRecord | None = None
+    _record_due_s: float = 0.0  # monotonic
+
+    def process(self, run: Run, backend: Backend, status: ProcessStatus) -> Noted | None:
+        """Its process, where it is not the one that was noted."""
+        has_moved = run.pid != status.pid and isinstance(backend, ProcessBackend)
+        if status.pid is None or not (run.pid is None or has_moved):
+            return None
+        fields: dict[str, Any] = {
+            "pid": status.pid,
+            "pid_birth_s": status.pid_birth_s,
+            "pid_started_at": status.pid_started_at,
+            "started_at": status.started_at or run.started_at,
+        }
+        # A script may send the output of the server that it leaves to a file of its own.
+        log = output_of(status.pid) if leftovers_of(run.config) == "follow" else None
+        fields |= {"log_path": str(log)} if log else {}
+        return Noted(f"server process {status.pid}", fields)
+
+    def stand_in_for_shim(self, run: Run) -> None:
+        """Its supervisor was killed: keep the record of what the server starts, once a second."""
+        if self._record is None:
+            self._record = DescendantRecord(self.directory)
+            text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
+            self.deps.recorder.tell(run.id, "warning", text)
+        if self.deps.mono_s() >= self._record_due_s:
+            self._record_due_s = self.deps.mono_s() + LOOK_EVERY_S
+            self._record.keep(processes_of(self.directory))
+
+    def container(self, run: Run, look: Look, in_pool: Callable[[Look], Future[ContainerFacts | None]]) -> Noted | None:
+        """Once it is ready: which image it runs, and its own process in place of the client's."""
+        if self._look is None:
+            self._look = in_pool(look)
+        facts = self._look.result() if self._look.done() else None
+        if not facts or "container" in (run.provenance or {}):
+            return None
+        server = facts.process if facts.pid else {}
+        words = f"container {facts.name}, image {facts.image_digest or facts.image_id}"
+        return Noted(words, {**server, **with_container(run, facts)})

@@ -1,0 +1,258 @@
+"""The arms of a comparison from every viewpoint: the values of their starts, and who is best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import stdev
+
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import pair_of
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.replicates import replicate
+from analysis.decide.rank import Candidate, Ranking, Refusals, rank
+from analysis.decide.viewpoints import ALL_ROWS, VIEWS, Evidence, View, Viewpoint
+from analysis.evidence.measure import evidence_keys
+from analysis.evidence.objectives import Kind, Objective
+from analysis.guard import Row, RowCode, guard, refusals
+from analysis.guard.rows import loads_of
+from analysis.loads.accuracy import Interval
+from analysis.reasons import Code, Reason
+from commands.study_file import USERS_HELD
+from domain import Run
+from load_records import Accuracy
+from reports.arms.comparison import ComparisonReport
+from reports.runs.physics import Physics, physics_of
+from reports.runs.prices import prices_of
+from reports.runs.run_report import RunReport, report_on
+from storage.ask.load_queries import Outcome, outcomes
+from storage.ask.queries import Asked
+
+LABELS = {"attached": "watched", "imported": "imported"}
+FEWEST_STARTS = 2
+Told = tuple[float | None, Reason | None]
+OBJECTIVES: Mapping[Viewpoint, Kind] = {Viewpoint.ENERGY: Kind.TOKENS_PER_J, Viewpoint.STARTUP: Kind.STARTUP_S}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the arms are looked at by; each mapping by run id."""
+
+    report: ComparisonReport
+    reports: Mapping[str, RunReport]
+    physics: Mapping[str, Physics]
+    outcomes: Mapping[str, Mapping[str, Outcome]]
+    declared: frozenset[RowCode] = frozenset()
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        return self.report.arms
+
+
+def known_of(
+    store: Asked, report: ComparisonReport, runs: Sequence[Run], prices: Path, declared: Collection[RowCode] = ()
+) -> Known:
+    """Everything that the viewpoints need of these runs, which are those of the comparison's arms."""
+    facts = {run.run_id: run for arm in report.arms for run in arm.runs}
+    reports = {one.run.id: one for one in report_on(store, [run for run in runs if run.id in facts])}
+    physics = {
+        run_id: physics_of(store, one, facts[run_id], prices_of(prices, one.run.machine_id))
+        for run_id, one in reports.items()
+    }
+    return Known(report, reports, physics, outcomes(store, list(reports)), frozenset(declared))
+
+
+def rankings(known: Known) -> list[Ranking]:
+    """Every viewpoint in its order; one that nobody knows anything of says why of each arm."""
+    return [_ranking(known, viewpoint) for viewpoint in Viewpoint]
+
+
+def _ranking(known: Known, viewpoint: Viewpoint) -> Ranking:
+    objective = _objective(known, viewpoint)
+    view = _view(known, viewpoint, objective)
+    candidates = [candidate_of(known, viewpoint, arm, objective) for arm in known.arms]
+
+    return rank(viewpoint, view, candidates, refusals_of(known, view, candidates, objective), known.report.margin)
+
+
+def refusals_of(known: Known, view: View, candidates: Sequence[Candidate], objective: Objective) -> Refusals:
+    """By the ids of two arms the rows of the guard that forbid ranking the second against the first."""
+    arms = {arm.id: arm for arm in known.arms}
+    values = {one.arm_id: _oriented(one.values, view, objective) for one in candidates}
+
+    def refused(first: str, second: str) -> list[Row]:
+        told = (values[first], values[second])
+        return refusals(
+            guard(pair_of((arms[first], arms[second]), objective, told, known.report.margin, known.declared))
+        )
+
+    return refused
+
+
+def _oriented(values: Sequence[float], view: View, objective: Objective) -> list[float]:
+    """The values of starts so that better is the direction of the objective; none of what is not one of each start."""
+    if view.evidence is not Evidence.STARTS or min(values, default=0) <= 0:
+        return []
+    is_alike = view.higher_is_better == objective.terms.higher_is_better
+    return [value if is_alike else 1 / value for value in values]
+
+
+def _objective(known: Known, viewpoint: Viewpoint) -> Objective:
+    """What the guard is asked about; of most viewpoints what the comparison is by."""
+    if viewpoint is Viewpoint.TTFT:
+        found = [one for one in known.report.objectives if one.kind is Kind.TTFT_MS]
+        return min(found, key=lambda one: one.concurrency or 0, default=known.report.objective)
+    return Objective(OBJECTIVES[viewpoint]) if viewpoint in OBJECTIVES else known.report.objective
+
+
+def _view(known: Known, viewpoint: Viewpoint, objective: Objective) -> View:
+    terms = objective.terms
+    if viewpoint is Viewpoint.COMPARED:
+        title = objective.title[:1].upper() + objective.title[1:]
+        return View(title, terms.unit, terms.higher_is_better, terms.meaning, rows=ALL_ROWS)
+    view = VIEWS[viewpoint]
+    if viewpoint is Viewpoint.TTFT and objective.kind is Kind.TTFT_MS:
+        return replace(view, title=f"{view.title}, {objective.load_words}")
+    if viewpoint is Viewpoint.KV_CAPACITY and (context := _context(known)):
+        return replace(view, title=f"KV capacity, requests of {context:,} tokens")
+    if viewpoint is Viewpoint.QUALITY and (task := _task(known)):
+        return replace(view, title=f"Quality, {task[0]}")
+    return view
+
+
+def candidate_of(known: Known, viewpoint: Viewpoint, arm: Arm, objective: Objective) -> Candidate:
+    """What one arm shows from a viewpoint, or by an objective where that is what is compared."""
+    label = LABELS.get(arm.runs[0].kind)
+    if viewpoint is Viewpoint.QUALITY:
+        return replace(_quality(known, arm), label=label)
+    if viewpoint is Viewpoint.STABILITY:
+        return replace(_stability(known, arm, objective), label=label)
+    told = [_value(known, viewpoint, start, objective) for start in arm.starts]
+    values = tuple(value for value, _ in told if value is not None)
+    if viewpoint is Viewpoint.KV_CAPACITY:
+        values = values[:1]
+    return Candidate(arm.id, values, None if values else next((why for _, why in told if why), None), label)
+
+
+def _value(known: Known, viewpoint: Viewpoint, start: RunFacts, objective: Objective) -> Told:
+    """Of one server start."""
+    if viewpoint in (Viewpoint.COMPARED, Viewpoint.STARTUP, Viewpoint.TTFT):
+        return _measured(known, start, objective)
+    return OF_START[viewpoint](known, start)
+
+
+def _measured(known: Known, start: RunFacts, objective: Objective) -> Told:
+    """Over the requests that all launched arms share; what shares none is told by its own, and the guard refuses it."""
+    launched = [load for arm in known.arms for load in loads_of(arm) if load.measured and _is_launched(arm)]
+    shared = evidence_keys(launched, objective) if start.kind not in LABELS else frozenset()
+    one = replicate(start, objective, shared or evidence_keys([x for x in start.loads if x.measured], objective))
+    return one.value, one.reason
+
+
+def _is_launched(arm: Arm) -> bool:
+    return arm.runs[0].kind not in LABELS
+
+
+def _summary(name: str) -> Callable[[Known, RunFacts], Told]:
+    def told(known: Known, start: RunFacts) -> Told:
+        summary = known.reports[start.run_id].summary
+        return getattr(summary, name), summary.reason
+
+    return told
+
+
+def _peak(name: str) -> Callable[[Known, RunFacts], Told]:
+    def told(known: Known, start: RunFacts) -> Told:
+        peak = known.reports[start.run_id].summary.single_stream_peak
+        return (getattr(peak.decode_tps, name), None) if peak else (None, Reason(Code.NO_WHOLE_WINDOW))
+
+    return told
+
+
+def _acceptance(known: Known, start: RunFacts) -> Told:
+    told = known.reports[start.run_id].acceptance
+    return told.length, told.reason
+
+
+def _held(known: Known, start: RunFacts) -> Told:
+    found = [one for outcome in known.outcomes.get(start.run_id, {}).values() for one in outcome.results]
+    values = [one.value for one in found if one.metric == USERS_HELD and one.value is not None]
+    return (values[-1], None) if values else (None, Reason(Code.NO_USERS_HELD))
+
+
+def _fits(known: Known, start: RunFacts) -> Told:
+    context = _context(known)
+    fits = {fit.context_tokens: fit.requests.value for fit in known.physics[start.run_id].fits}
+    value = fits.get(context) if context else None
+    return value, None if value is not None else Reason(Code.NO_KV_CAPACITY)
+
+
+def _energy(known: Known, start: RunFacts) -> Told:
+    value, reason = known.physics[start.run_id].tokens_per_joule
+    return (1 / value if value else None), reason
+
+
+def _cost(known: Known, start: RunFacts) -> Told:
+    return known.physics[start.run_id].cost
+
+
+OF_START: Mapping[Viewpoint, Callable[[Known, RunFacts], Told]] = {
+    Viewpoint.PEAK_P99: _peak("p99"),
+    Viewpoint.PEAK_MAXIMUM: _peak("maximum"),
+    Viewpoint.TYPICAL: _summary("typical_tps"),
+    Viewpoint.FLOOR: _summary("floor_tps"),
+    Viewpoint.ACCEPTANCE: _acceptance,
+    Viewpoint.LOAD_HELD: _held,
+    Viewpoint.KV_CAPACITY: _fits,
+    Viewpoint.ENERGY: _energy,
+    Viewpoint.COST: _cost,
+}
+
+
+def _context(known: Known) -> int | None:
+    """The longest request of which all arms that tell anything know how many fit."""
+    told = [
+        {fit.context_tokens for fit in known.physics[arm.id].fits if fit.requests.value is not None}
+        for arm in known.arms
+    ]
+    shared = set.intersection(*some) if (some := [one for one in told if one]) else set()
+    return max(shared, default=None)
+
+
+def _stability(known: Known, arm: Arm, objective: Objective) -> Candidate:
+    """The standard deviation of the logs of its starts, in per cent."""
+    told = [_measured(known, start, objective) for start in arm.starts]
+    logs = [math.log(value) for value, _ in told if value is not None]
+    if len(logs) < FEWEST_STARTS:
+        few = Reason(Code.TOO_FEW_STARTS, values={"starts": len(logs), "fewest": FEWEST_STARTS})
+        return Candidate(arm.id, reason=next((why for _, why in told if why), few))
+    return Candidate(arm.id, (100 * stdev(logs),), starts=len(logs))
+
+
+Task = tuple[str, str, str, str | None]
+
+
+def _task(known: Known) -> Task | None:
+    """The first task that every arm with an accuracy has, under one protocol."""
+    told = [list(map(_task_of, found)) for arm in known.arms if (found := _accuracies(known, arm))]
+    return next((one for one in told[0] if all(one in other for other in told)), None) if told else None
+
+
+def _task_of(one: Accuracy) -> Task:
+    return one.task, one.filter, one.metric, one.protocol_hash
+
+
+def _accuracies(known: Known, arm: Arm) -> list[Accuracy]:
+    outcomes = [one for run in arm.runs for one in known.outcomes.get(run.run_id, {}).values()]
+    return [one for outcome in outcomes for one in outcome.accuracy if one.value is not None]
+
+
+def _quality(known: Known, arm: Arm) -> Candidate:
+    task = _task(known)
+    one = next((one for one in _accuracies(known, arm) if _task_of(one) == task), None)
+    if one is None or one.value is None:
+        return Candidate(arm.id, reason=Reason(Code.NO_ACCURACY))
+    share = Interval(one.low, one.high) if one.low is not None and one.high is not None else None
+    return Candidate(arm.id, (100 * one.value,), share=share)

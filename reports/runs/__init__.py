@@ -1,0 +1,1 @@
+"""What is known of one run: windows, metrics, configuration, model, physics, money."""

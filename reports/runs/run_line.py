@@ -1,0 +1,55 @@
+"""What the list of runs says of a run that has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from math import inf
+
+from analysis.runs.run_line import RunLine
+from domain import Run
+from reports.formulas import formulas
+from reports.runs.run_report import RunReport, report_on
+from storage.ask import queries, run_queries
+from storage.ask.load_queries import load_speeds
+
+NUMBERS: Mapping[str, str] = {
+    "stream": "stream_tps",
+    "output": "output_tps",
+    "typical": "typical_tps",
+    "peak": "peak_tps",
+    "acceptance": "acceptance_length",
+}  # RunFilter.order_by -> the number of a RunLine
+SETTLED_AFTER = timedelta(seconds=60)  # of the end: the last lines of a log and of its requests come a little later
+
+
+def lines_of(store: queries.Asked, runs: Sequence[Run]) -> dict[str, RunLine]:
+    """The line of each run by its id: as the store keeps it, else computed now."""
+    kept = run_queries.kept_lines(store, [run.id for run in runs], formulas()) if runs else {}
+    return kept | compute_lines(store, [run for run in runs if run.id not in kept])
+
+
+def compute_lines(store: queries.Asked, runs: Sequence[Run]) -> dict[str, RunLine]:
+    """The line of each run by its id, by one question a kind for all of them."""
+    if not runs:
+        return {}
+    speeds = load_speeds(store, [run.id for run in runs])
+    return {report.run.id: _line(report, *speeds[report.run.id]) for report in report_on(store, runs)}
+
+
+def in_order(runs: Sequence[Run], lines: Mapping[str, RunLine], order_by: str) -> list[Run]:
+    """The runs with the highest number of this kind first, those of which it is not known last; else as they came.
+
+    The store orders by the lines that it keeps; these may be of runs that have just ended, or by newer formulas.
+    """
+    if order_by not in NUMBERS:
+        return list(runs)
+    told = {run_id: getattr(line, NUMBERS[order_by]) for run_id, line in lines.items()}
+    return sorted(runs, key=lambda run: -inf if (number := told.get(run.id)) is None else number, reverse=True)
+
+
+def _line(report: RunReport, stream_tps: float | None, output_tps: float | None) -> RunLine:
+    said = report.summary
+    per_step = said.factors.tokens_per_step if said.factors else None
+    measured = (said.typical_tps, said.peak_tps, per_step, report.acceptance.length)
+    return RunLine(stream_tps, output_tps, *measured, said.reason)

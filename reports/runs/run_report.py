@@ -1,0 +1,56 @@
+"""What is known of a run beyond its row: its windows and what they say, its acceptance, its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.runs.windows import SpeedSummary, Window, summarize
+from domain import Run
+from engines import BY_NAME
+from storage.ask import queries
+
+PEAK_WINDOW_S = 2.0
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """One run with everything that is said about its speed."""
+
+    run: Run
+    windows: list[Window]
+    summary: SpeedSummary
+    acceptance: queries.Acceptance
+    requests: queries.RequestTotals
+
+    @property
+    def time_to_ready_s(self) -> float | None:
+        if self.run.started_at is None or self.run.ready_at is None:
+            return None
+        return (self.run.ready_at - self.run.started_at).total_seconds()
+
+    @property
+    def engine_title(self) -> str:
+        return engine_title(self.run)
+
+
+def engine_title(run: Run) -> str:
+    """The run's engine as it spells itself."""
+    return engine_title_of(run.config.engine)
+
+
+def engine_title_of(name: str) -> str:
+    engine = BY_NAME.get(name)
+    return engine.title if engine else name
+
+
+def report_on(store: queries.Asked, runs: Sequence[Run]) -> list[RunReport]:
+    """The report of each run, in the order given; one query a kind for all runs."""
+    ids = [run.id for run in runs]
+    windows = queries.windows(store, ids, PEAK_WINDOW_S)
+    acceptance = queries.acceptance(store, ids)
+    requests = queries.request_totals(store, ids)
+    return [
+        RunReport(run, its, summarize(its), acceptance[run.id], requests[run.id])
+        for run, its in zip(runs, map(windows.__getitem__, ids), strict=True)
+    ]

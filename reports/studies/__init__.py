@@ -1,0 +1,1 @@
+"""How a study stands, and what its runs predict of other values."""

@@ -1,0 +1,124 @@
+"""How a study stands: the runs of each arm, their values by the objective, and what the race makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import pair_of, propose
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.replicates import replicate
+from analysis.evidence.measure import evidence_keys
+from analysis.evidence.objectives import Objective, parse_objective
+from analysis.guard import Row, guard, refusals
+from analysis.guard.rows import loads_of
+from analysis.loads.knee import FINENESS
+from analysis.study import Left, Race, race, starts_left
+from commands.study_file import USERS_HELD, StudyPlan
+from domain import Run, RunState
+from reports.arms.facts import facts_of
+from reports.studies.study_values import Measured, Predicted, predict_values
+from storage.ask.load_queries import outcomes
+from storage.ask.queries import Asked
+
+STEP_SD = FINENESS / math.sqrt(12)  # of users held, which are known to within a step of the search
+MOST_FAILURES = 2  # of one arm; then it is out
+
+
+@dataclass(frozen=True, slots=True)
+class StudyStanding:
+    """A study after what has ended of its runs."""
+
+    race: Race
+    values: Mapping[str, tuple[float, ...]]  # arm -> of each start, in the objective's unit
+    objective: str
+    runs: Mapping[str, tuple[Run, ...]]  # arm -> all its runs
+    causes: Mapping[str, str] = field(default_factory=dict)  # arm -> why it is out for good
+    refused: Mapping[tuple[str, str], tuple[Row, ...]] = field(default_factory=dict)  # pairs that may not be ranked
+    left: Left | None = None  # server starts that it probably takes yet
+    predicted: Mapping[str, Predicted] = field(default_factory=dict)  # arm -> what the other arms' runs tell of it
+
+    @property
+    def starts(self) -> int:
+        return sum(map(len, self.runs.values()))
+
+
+def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[StudyStanding]:
+    """How a study stands under each of its workloads."""
+    parts = plan.under_each()
+    if len(parts) == 1:
+        return [standing_of(store, plan, runs)]
+    mine = {part.workload: [r for r in runs if r.workload and r.workload.name == part.workload] for part in parts}
+    return [standing_of(store, part, mine[part.workload]) for part in parts]
+
+
+def standing_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> StudyStanding:
+    """What the runs of a study tell so far; those that have not ended tell nothing yet."""
+    by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
+    ended = [run for run in runs if run.state is RunState.FINISHED]
+    found: dict[str, list[RunFacts]] = {}
+    facts = facts_of(store, ended)
+    for run, one in zip(ended, facts, strict=True):
+        found.setdefault(str(run.arm), []).append(one)
+    arms = {name: Arm(name, tuple(found[name])) for name in by_arm if name in found}
+    objective, values = _values(store, plan, arms)
+    causes = {name: cause for name, its in by_arm.items() if (cause := _cause(its, values.get(name, ())))}
+    refused = _refused(arms, objective, values, plan.margin) if isinstance(objective, Objective) else {}
+    higher = not isinstance(objective, Objective) or objective.terms.higher_is_better
+    logs = {
+        name: [math.log(value) if higher else -math.log(value) for value in values.get(name, ())] for name in by_arm
+    }
+    least_sd = STEP_SD if objective == USERS_HELD else 0.0
+    chosen = predict_values(store, plan, Measured(arms, by_arm, objective, logs, tuple(causes)))
+    told = race(logs, plan.margin, tuple(causes), tuple(refused), least_sd, chosen.away)
+    if chosen.probe:
+        told = replace(told, next_arms=(chosen.probe,), end=None)
+    words = objective.name if isinstance(objective, Objective) else objective
+    standing = StudyStanding(told, values, words, by_arm, causes, refused, predicted=chosen.predicted)
+    rounds = plan.budget.rounds - max((seat.starts for seat in told.seats), default=0)
+    left = starts_left(told, logs, plan.margin, max(1, rounds), max(0, plan.budget.runs - standing.starts))
+    return replace(standing, left=left)
+
+
+def _values(
+    store: Asked, plan: StudyPlan, arms: Mapping[str, Arm]
+) -> tuple[Objective | str, dict[str, tuple[float, ...]]]:
+    if plan.objective == USERS_HELD:
+        return USERS_HELD, {name: tuple(_users_held(store, arm)) for name, arm in arms.items()}
+    if not arms:
+        return plan.objective or "not known yet", {}
+    objective = parse_objective(plan.objective) if plan.objective else propose(list(arms.values()))
+    keys = evidence_keys([load for arm in arms.values() for load in loads_of(arm)], objective)
+    told = {name: [replicate(start, objective, keys).value for start in arm.starts] for name, arm in arms.items()}
+    return objective, {name: tuple(v for v in its if v is not None) for name, its in told.items()}
+
+
+def _users_held(store: Asked, arm: Arm) -> list[float]:
+    """Of each start; that it holds nobody is half a user, for the logarithm."""
+    told = outcomes(store, [run.run_id for run in arm.runs])
+    found = [one for loads in told.values() for outcome in loads.values() for one in outcome.results]
+    return [one.value if one.value else 0.5 for one in found if one.metric == USERS_HELD]
+
+
+def _cause(runs: Sequence[Run], values: Sequence[float]) -> str | None:
+    """Why an arm is out for good: its servers fail, or what they did gives no value."""
+    failed = [run for run in runs if run.state is RunState.FAILED]
+    if len(failed) >= MOST_FAILURES:
+        return failed[-1].cause or "its server failed"
+    silent = sum(run.state is RunState.FINISHED for run in runs) - len(values)
+    return "its load gave no value of the objective" if silent >= MOST_FAILURES else None
+
+
+def _refused(
+    arms: Mapping[str, Arm], objective: Objective, values: Mapping[str, Sequence[float]], margin: float
+) -> dict[tuple[str, str], tuple[Row, ...]]:
+    """The pairs of arms that the guard does not let be ranked."""
+    found: dict[tuple[str, str], tuple[Row, ...]] = {}
+    for (name, one), (other_name, other) in combinations(arms.items(), 2):
+        pair = pair_of((one, other), objective, (values.get(name, ()), values.get(other_name, ())), margin)
+        if rows := refusals(guard(pair)):
+            found[name, other_name] = tuple(rows)
+    return found

@@ -1,0 +1,166 @@
+"""Endpoints that answer, refuse, garble and vanish. The server is the FAKE of conftest.py;
+what it says of engines is captured from real ones. The real llama.cpp server is in test_real_server.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.base import Clock, Outage, Unavailable, Unreadable
+from collectors.endpoints.endpoint import EndpointCollector
+from domain import Run, RunState
+from samples import CounterSample, Event, SlotSample
+
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "metrics"
+LLAMACPP = (FIXTURES / "llamacpp-draft.txt").read_bytes()
+SLOTS = (FIXTURES / "llamacpp-slots-busy.json").read_bytes()
+
+
+@pytest.fixture
+def collector() -> EndpointCollector:
+    return EndpointCollector()
+
+
+def samples(collector: EndpointCollector, run: Run) -> list[Any]:
+    return [sample for batch in collector.collect(run) for sample in batch.samples]
+
+
+def test_counters_and_slots_of_one_turn(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
+    counter, *slots = samples(collector, make_run(base_url=server.url))
+    assert isinstance(counter, CounterSample) and counter.generation_tokens_total == 450
+    assert all(isinstance(s, SlotSample) for s in slots)
+    assert [s.n_decoded for s in slots] == [None, None, 606, None]
+    assert {s.decode_calls_total for s in slots} == {188}
+    assert server.asked == ["/metrics", "/slots"], "gauges start anew at each scrape: one a tick"
+
+
+def test_a_rank_that_a_scrape_lacks_is_told_as_unknown(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    run = make_run("vllm", base_url=server.url)
+    rank = 'vllm:generation_tokens_total{{engine="{}"}} 50\n'
+    server.answers = {"/metrics": (200, (rank.format(0) + rank.format(1)).encode())}
+    assert [s.engine_index for s in samples(collector, run)] == [0, 1]
+    server.answers = {"/metrics": (200, rank.format(0).encode())}
+    there, missing = samples(collector, run)
+    assert (there.engine_index, there.generation_tokens_total) == (0, 50)
+    assert (missing.engine_index, missing.generation_tokens_total, missing.definition) == (1, None, "vllm.counter")
+    assert missing.mono_s == there.mono_s
+
+
+def test_a_dropped_connection_is_tried_once_more(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    server.answers, server.drops = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}, 1
+    assert len(samples(collector, make_run(base_url=server.url))) == 5
+    server.drops = 2
+    with pytest.raises(Outage, match="does not answer"):
+        samples(collector, make_run(base_url=server.url))
+
+
+def test_garbage_is_one_clear_sentence(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
+    run = make_run("vllm", base_url=server.url)
+    server.answers = {"/metrics": (200, b"<html>\x00\xff it works!</html>")}
+    with pytest.raises(Unreadable, match=r"^/metrics answers something that is no metrics: '<html>"):
+        samples(collector, run)
+    server.answers = {"/metrics": (200, b"vllm:num_requests_running{engine= 1\n")}
+    with pytest.raises(Unreadable, match=r"^/metrics cannot be read: "):
+        samples(collector, run)
+    server.answers = {"/metrics": (200, b"")}
+    with pytest.raises(Unreadable, match="no metrics: nothing"):
+        samples(collector, run)
+
+
+def test_metrics_without_the_engines_counters(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    server.answers = {"/metrics": (200, b"# TYPE python_info gauge\npython_info 1\n")}
+    with pytest.raises(Unavailable, match="exports no vLLM counters; it may run with --disable-log-stats"):
+        samples(collector, make_run("vllm", base_url=server.url))
+
+
+@pytest.mark.parametrize(("engine", "status", "switch"), [("sglang", 404, "--enable-metrics"), ("vllm", 404, "")])
+def test_switched_off_metrics_say_what_to_do(
+    server: Any,
+    collector: EndpointCollector,
+    make_run: Callable[..., Run],
+    engine: str,
+    status: int,
+    switch: str,
+) -> None:
+    server.answers = {"/metrics": (status, b"")}
+    with pytest.raises(Unavailable, match=rf"^/metrics is switched off.*{switch}"):
+        samples(collector, make_run(engine, base_url=server.url))
+
+
+def test_llamacpp_without_metrics_is_watched_through_its_slots(server: Any, make_run: Callable[..., Run]) -> None:
+    seconds = [100.0]
+    collector, run = EndpointCollector(Clock(mono_s=lambda: seconds[0])), make_run(base_url=server.url)
+    server.answers = {"/metrics": (501, b"{}"), "/slots": (200, SLOTS)}
+    *slots, told = samples(collector, run)
+    assert len(slots) == 4 and slots[0].decode_calls_total is None
+    assert isinstance(told, Event) and "start the server with --metrics" in told.text
+    assert len(samples(collector, run)) == 4, "told once"
+    assert server.asked == ["/metrics", "/slots", "/slots"], "and not asked again each second"
+    server.answers["/metrics"] = (200, LLAMACPP)
+    seconds[0] += 61
+    assert isinstance(samples(collector, run)[0], CounterSample), "but looked for again"
+
+
+def test_nobody_there_is_an_outage_only_after_the_start(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    server.close()
+    assert samples(collector, make_run(base_url=server.url, state=RunState.STARTING)) == []
+    with pytest.raises(Outage, match=r"^http://127.0.0.1:\d+ does not answer: connection refused$"):
+        samples(collector, make_run(base_url=server.url))
+    assert list(collector.finish(make_run(base_url=server.url))) == []
+
+
+def test_a_server_that_dies_after_its_first_answer_is_an_outage(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    run = make_run(base_url=server.url, state=RunState.STARTING)
+    server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
+    assert samples(collector, run)
+    server.answers = {"/metrics": (500, b"")}
+    with pytest.raises(Outage, match="500 Internal Server Error"):
+        samples(collector, run)
+    assert samples(collector, make_run(base_url=server.url, state=RunState.STOPPING)) == [], "it was stopped"
+
+
+def test_a_starting_server_may_say_503(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
+    server.answers = {"/metrics": (503, b'{"error":{"message":"Loading model"}}')}
+    assert samples(collector, make_run(base_url=server.url, state=RunState.STARTING)) == []
+    with pytest.raises(Outage, match="503 Service Unavailable"):
+        samples(collector, make_run(base_url=server.url))
+
+
+def test_what_cannot_be_collected_is_said(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    assert samples(collector, make_run()) == [], "no address yet"
+    with pytest.raises(Unavailable, match="no counters are known for this kind of server"):
+        samples(collector, make_run("other", base_url=server.url))
+    with pytest.raises(Unavailable, match="no counters are known for TensorRT-LLM"):
+        samples(collector, make_run("trtllm", base_url=server.url))
+    server.answers = {"/metrics": (401, b"")}
+    with pytest.raises(Unavailable, match="asks for an API key"):
+        samples(collector, make_run("vllm", base_url=server.url))
+
+
+def test_a_known_api_key_is_sent_and_in_no_message(server: Any, make_run: Callable[..., Run]) -> None:
+    server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
+    collector = EndpointCollector(api_key_of=lambda run_id: "k-123")
+    assert samples(collector, make_run(base_url=server.url))
+    assert server.keys == {"Bearer k-123"}
+    server.answers = {"/metrics": (401, b"k-123"), "/slots": (401, b"")}
+    with pytest.raises(Unavailable, match="did not take the API key") as refused:
+        samples(collector, make_run(base_url=server.url))
+    assert "k-123" not in str(refused.value)

@@ -1,0 +1,107 @@
+"""Who serves at an address. The answers are those of real servers, given by the FAKE server of conftest.py; the real
+llama.cpp server is asked in test_real_server.py."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+import pytest
+
+from collectors.endpoints.identify import NotServingError, identify, normal_base_url
+
+Answers = dict[str, tuple[int, bytes]]
+
+
+def models(owner: str, **more: object) -> tuple[int, bytes]:
+    return 200, json.dumps({"object": "list", "data": [{"id": "tiny", "owned_by": owner, **more}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (
+            {
+                "/v1/models": models("vllm", max_model_len=2048),
+                "/version": (200, b'{"version":"0.32.0"}'),
+                "/metrics": (200, b"# HELP vllm:x y\n"),
+            },
+            ("vllm", "0.32.0", 2048, True, False),
+        ),
+        (
+            {"/v1/models": models("sglang", max_model_len=4096), "/server_info": (200, b'{"version":"0.5.23"}')},
+            ("sglang", "0.5.23", 4096, False, False),
+        ),
+        (
+            {"/v1/models": models("me"), "/get_server_info": (200, b'{"version":"0.4.6"}')},
+            ("sglang", "0.4.6", None, False, False),
+        ),
+        (
+            {
+                "/v1/models": models("llamacpp", meta={"n_ctx": 4096}),
+                "/props": (200, b'{"build_info":"b0-0c1e57098"}'),
+                "/slots": (200, b"[]"),
+                "/metrics": (501, b"{}"),
+            },
+            ("llamacpp", "b0-0c1e57098", 4096, False, True),
+        ),
+        ({"/v1/models": models("someone")}, ("other", None, None, False, False)),
+    ],
+    ids=["vLLM", "SGLang", "older SGLang under another name", "llama.cpp without metrics", "another server"],
+)
+def test_engines_are_told_apart(server: Any, answers: Answers, expected: tuple[object, ...]) -> None:
+    server.answers = answers
+    found = identify(server.url + "/v1/")
+    assert (found.engine, found.version, found.max_model_len, found.has_metrics, found.has_slots) == expected
+    assert (found.base_url, found.models) == (server.url, ("tiny",))
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({}, "is not an OpenAI-compatible server: /v1/models answers 404"),
+        ({"/v1/models": (200, b"<html>hello</html>")}, "is not an OpenAI-compatible server: .* no list of models"),
+        ({"/v1/models": (401, b"")}, "asks for an API key"),
+        ({"/v1/models": (503, b"")}, "is not ready yet"),
+    ],
+)
+def test_what_is_no_server_is_one_sentence(server: Any, answers: Answers, said: str) -> None:
+    server.answers = answers
+    with pytest.raises(NotServingError, match=rf"^http://127.0.0.1:\d+ {said}"):
+        identify(server.url)
+
+
+def test_nobody_there() -> None:
+    with pytest.raises(NotServingError, match=r"^nothing answers at http://127.0.0.1:9: .*refused"):
+        identify("127.0.0.1:9")
+
+
+def test_nobody_in_time() -> None:
+    silent = socket.create_server(("127.0.0.1", 0))
+    with silent, pytest.raises(NotServingError, match=r"^nothing answers in time at "):
+        identify(f"127.0.0.1:{silent.getsockname()[1]}", silence_s=0.2)
+
+
+@pytest.mark.parametrize(
+    ("typed", "base"),
+    [
+        ("localhost:8000", "http://localhost:8000"),
+        (" https://gpu.example/llm/v1/chat/completions ", "https://gpu.example/llm"),
+        ("http://[::1]:30000/v1/models", "http://[::1]:30000"),
+    ],
+)
+def test_addresses_as_people_paste_them(typed: str, base: str) -> None:
+    assert normal_base_url(typed) == base
+
+
+@pytest.mark.parametrize("typed", ["", "ftp://x", "http://", "http://h:99999", "http://h/?k=v"])
+def test_what_is_no_address(typed: str) -> None:
+    with pytest.raises(NotServingError, match="is not an address like"):
+        normal_base_url(typed)
+
+
+def test_a_password_in_an_address_is_not_repeated() -> None:
+    with pytest.raises(NotServingError) as refused:
+        normal_base_url("http://user:secret@h")
+    assert "secret" not in str(refused.value)

@@ -1,0 +1,133 @@
+"""What was set on the GPUs: a power limit, a clock or a mode that one arm alone has refuses, or is what is compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.comparison.facts import RunFacts
+from analysis.guard import CHECKS, DECLARABLE, Row, RowCode, Standing, guard
+from analysis.guard.gpu_limits import LIMITS
+from analysis.runs.conditions import Conditions
+from tests.comparison.hand_made import load, pair_of, run, streams
+from tests.comparison.ideal_engine import SERVED
+from web.compare.answer.guard_words import row_words
+
+USUAL = {
+    "power_limit_w": (700.0,),
+    "application_clock_mhz": (1980.0,),
+    "mig": (False,),
+    "ecc": (True,),
+    "persistence": (True,),
+    "driver": ("580.65",),
+}
+SAME, TOLD, MATTERS = Standing.SAME, Standing.TOLD, Standing.MATTERS
+COMPARED, UNKNOWN = Standing.COMPARED, Standing.UNKNOWN
+
+
+def limited(conditions: dict[str, Any] | None = None, served: dict[str, Any] | None = None, **limits: Any) -> RunFacts:
+    told = {name: values for name, values in (USUAL | limits).items() if values is not ...}
+    facts = run("b", load(streams(1)), served=replace(SERVED, gpu_limits=told, **served or {}))
+    return replace(facts, conditions=(Conditions("b", **conditions),) if conditions else ())
+
+
+def row(a: RunFacts, b: RunFacts | list[RunFacts], objective: str = "decode_tps", **fields: Any) -> Row:
+    others = [b] if isinstance(b, RunFacts) else b
+    found = CHECKS[RowCode.GPU_LIMITS](pair_of([a], others, objective, **fields))
+    assert found.code is RowCode.GPU_LIMITS and row_words(found, {})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"power_limit_w": (350.0,)}, "power limit 700 W and 350 W"),
+        ({"power_limit_w": (350.0, 700.0)}, "power limit 700 W and 350 W or 700 W"),
+        ({"application_clock_mhz": (1200.0,)}, "application clock 1980 MHz and 1200 MHz"),
+        ({"mig": (True,)}, "MIG off and on"),
+        ({"ecc": (False,)}, "ECC on and off"),
+    ],
+)
+def test_a_limit_that_one_arm_has_refuses_unless_it_is_what_is_compared(limits: dict[str, Any], words: str) -> None:
+    usual, other = limited(), limited(**limits)
+    found = row(usual, other)
+    assert found.standing is MATTERS and row_words(found, {}) == words
+    assert row(other, usual).standing is MATTERS
+    assert row(usual, [usual, other]).standing is MATTERS, "within an arm too"
+    assert row(usual, other, declared=frozenset({RowCode.GPU_LIMITS})).standing is COMPARED
+    assert RowCode.GPU_LIMITS in DECLARABLE
+
+
+def test_limits_that_are_alike_are_the_same() -> None:
+    found = row(limited(), limited())
+    assert found.standing is SAME
+    alike = "power limit 700 W; application clock 1980 MHz; MIG off; ECC on; persistence mode on; driver 580.65"
+    assert row_words(found, {}) == alike
+    two = {"power_limit_w": (600.0, 700.0)}
+    assert row(limited(**two), limited(**two)).standing is SAME, "each arm on both GPUs"
+
+
+def test_persistence_mode_matters_to_a_start_alone() -> None:
+    off = limited(persistence=(False,))
+    found = row(limited(), off)
+    assert found.standing is TOLD and row_words(found, {}) == "persistence mode on and off"
+    assert row(limited(), off, "startup_s").standing is MATTERS
+
+
+def test_another_driver_is_told() -> None:
+    other = limited(driver=("570.1",))
+    for objective in ("decode_tps", "startup_s"):
+        found = row(limited(), other, objective)
+        assert found.standing is TOLD and row_words(found, {}) == "driver 580.65 and 570.1"
+
+
+def test_what_nobody_looked_at_is_not_known() -> None:
+    found = row(limited(), limited(power_limit_w=..., mig=...))
+    assert found.standing is UNKNOWN
+    assert row_words(found, {}).endswith("; not looked at: power limit, MIG")
+    nothing = limited(**dict.fromkeys(LIMITS, ...))
+    assert row(nothing, nothing).standing is UNKNOWN, "an unknown is not equal to another"
+    unsupported = limited(mig=(None,), ecc=(None,))
+    assert row(unsupported, unsupported).standing is SAME, "a GPU that has no such thing"
+    assert row(limited(), unsupported).standing is SAME, "and what it does not tell is no difference"
+    assert row_words(row(limited(), unsupported), {}).count("not told") == 2
+
+
+def test_slices_of_a_gpu_are_not_known_to_be_alike() -> None:
+    found = row(limited(mig=(True,)), limited(mig=(True,)))
+    assert found.standing is UNKNOWN and row_words(found, {}).endswith("the slices are not told")
+    h200 = {"gpus": ("H200",)}
+    for a, b in ((limited(mig=(True,)), limited(served=h200)), (limited(served=h200), limited(mig=(True,)))):
+        assert row(a, b).standing is UNKNOWN, "of either arm"
+
+
+def test_another_kind_of_gpu_has_limits_of_its_own() -> None:
+    """It is the machine that differs then, which has a row."""
+    h200 = {"gpus": ("H200",)}
+    assert row(limited(), limited(served=h200, power_limit_w=(600.0,))).standing is SAME
+    mixed = [limited(served=h200), limited(served=h200, power_limit_w=(600.0,))]
+    assert row(limited(), mixed).standing is MATTERS, "unlike within an arm"
+
+
+def test_a_machine_without_a_gpu_has_none() -> None:
+    found = row(limited(served={"gpus": ()}), limited(served={"gpus": ()}))
+    assert found.standing is SAME and found.values == {"no_gpu": True}
+    bare = limited(served={"gpus": ()}, **dict.fromkeys(LIMITS, ...))
+    assert row(bare, limited()).standing is UNKNOWN
+
+
+def test_compared_limits_have_clocks_of_their_own() -> None:
+    """Half the power is half the clock: a declared comparison of power limits could otherwise never be made."""
+    cool = {"hardware_throttled": False, "power_capped": False, "sm_clock_mhz_median": 1980.0}
+    full, half = limited(cool), limited(cool | {"sm_clock_mhz_median": 1350.0}, power_limit_w=(350.0,))
+
+    def clocks(a: RunFacts, b: RunFacts, *declared: RowCode) -> Standing:
+        rows = guard(pair_of([a], [b], declared=frozenset(declared)))
+        return next(one.standing for one in rows if one.code is RowCode.THROTTLING)
+
+    assert clocks(full, half) is MATTERS
+    assert clocks(full, half, RowCode.GPU_LIMITS) is SAME
+    alike = limited(cool | {"sm_clock_mhz_median": 1350.0})
+    assert clocks(full, alike, RowCode.GPU_LIMITS) is MATTERS, "limits that do not differ explain no clock"

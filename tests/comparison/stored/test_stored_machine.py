@@ -1,0 +1,143 @@
+"""From stored samples of a machine to the answer: what slowed a run down refuses it, and idle company does not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.guard import RowCode, Standing
+from domain import Run
+from reports.arms.comparison import comparison_of
+from samples import Batch, CounterSample, GpuSample, HostSample
+from storage.store import Store
+from tests.comparison.ideal_engine import T0, IdealEngine, repeats
+from tests.comparison.stored.test_store_to_answer import PROVENANCE, stored
+
+SECONDS = 60  # of samples: longer than the load
+DURING = {"started_at": T0 - timedelta(minutes=5), "ended_at": T0 + timedelta(hours=1)}
+WITH_GPU = {"provenance": PROVENANCE | {"gpus": [{"name": "H100"}]}}
+
+
+def gpu(run_id: str, second: int, uuid: str = "GPU-0", **fields: Any) -> GpuSample:
+    told: dict[str, Any] = {
+        "gpu_name": "H100",
+        "gpu_uuid": uuid,
+        "sm_clock_mhz": 1900.0,
+        "sm_clock_max_mhz": 1980.0,
+        "utilization_ratio": 0.9,
+        "throttle_reasons": 0,
+        "other_memory_bytes": 0,
+        "other_utilization_ratio": 0.0,
+    }
+    return GpuSample(run_id, T0 + timedelta(seconds=second), float(second), "m1", 0, **told | fields)
+
+
+def host(run_id: str, second: int, waited: float, others: float) -> HostSample:
+    """The server wants one core and waits for the share `waited` of that time; everybody else uses so many cores."""
+    when = T0 + timedelta(seconds=second)
+    ran = second * (1 - waited)
+    return HostSample(
+        run_id, when, float(second), "m1",
+        cpu_seconds_total=ran, scheduled_seconds_total=ran, runnable_wait_seconds_total=second * waited,
+        throttled_seconds_total=0.0, host_cpu_seconds_total=8.0 * second,
+        host_busy_seconds_total=ran + others * second, host_steal_seconds_total=0.0,
+    )  # fmt: skip
+
+
+def two_arms(store: Store, **updates: Any) -> tuple[list[Run], list[Run]]:
+    """Two starts each, plain and with drafts, 24 hours apart."""
+    rng = np.random.default_rng(5)
+    sides = []
+    for k in (0, 4):
+        engine = IdealEngine(0.02, drafts=k, start_sd=0.005)
+        runs = repeats(engine, "five-prompts", 2, rng, token_scale=0.1, parallel=2)
+        sides.append([stored(store, facts, k, 24.0 * (2 * k + n), **updates) for n, facts in enumerate(runs)])
+    return sides[0], sides[1]
+
+
+def standing(store: Store, runs: list[Run], code: RowCode) -> tuple[Standing, bool]:
+    """That of the row, and whether the answer is ranked."""
+    (answer,) = comparison_of(store, runs).answers
+    return next(row.standing for row in answer.rows if row.code is code), answer.is_ranked
+
+
+@pytest.mark.parametrize(("bits", "expected"), [(0x40, Standing.MATTERS), (0x00, Standing.SAME)])
+def test_throttling_that_a_gpu_told_is_asked(store: Store, bits: int, expected: Standing) -> None:
+    a, b = two_arms(store, **WITH_GPU)
+    for run in (*a, *b):
+        mine = bits if run in b else 0
+        store.write(Batch(tuple(gpu(run.id, n, throttle_reasons=mine) for n in range(SECONDS)))).result()
+    found, is_ranked = standing(store, [*a, *b], RowCode.THROTTLING)
+    assert found is expected and is_ranked is (expected is Standing.SAME)
+
+
+@pytest.mark.parametrize(("watts", "expected"), [(350.0, Standing.MATTERS), (700.0, Standing.SAME)])
+def test_a_power_limit_that_one_arm_has_is_seen(store: Store, watts: float, expected: Standing) -> None:
+    """Of one kind of GPU, and although the clocks tell nothing of it."""
+    frozen = {"name": "H100", "uuid": "GPU-0", "power_limit_w": 700.0, "application_clock_mhz": 1980.0}
+    modes = {"mig": False, "ecc": True, "persistence": True}
+    a, b = two_arms(store, provenance=PROVENANCE | {"driver_version": "580.65", "gpus": [frozen | modes]})
+    for run in (*a, *b):
+        mine = watts if run in b else 700.0
+        store.write(Batch(tuple(gpu(run.id, n, power_limit_w=mine) for n in range(SECONDS)))).result()
+    found, is_ranked = standing(store, [*a, *b], RowCode.GPU_LIMITS)
+    assert found is expected and is_ranked is (expected is Standing.SAME)
+
+
+@pytest.mark.parametrize(("waited", "expected"), [(0.8, Standing.MATTERS), (0.01, Standing.SAME)])
+def test_waits_on_a_host_full_of_other_work_are_asked(store: Store, waited: float, expected: Standing) -> None:
+    a, b = two_arms(store)
+    for run in (*a, *b):
+        mine, others = (waited, 7.5) if run in b else (0.01, 0.1)
+        store.write(Batch(tuple(host(run.id, n, mine, others) for n in range(SECONDS)))).result()
+    found, is_ranked = standing(store, [*a, *b], RowCode.STARVATION)
+    assert found is expected and is_ranked is (expected is Standing.SAME)
+
+
+@pytest.mark.parametrize(
+    ("uuid", "tokens", "expected"),
+    [
+        ("GPU-0", 50.0, Standing.MATTERS),
+        ("GPU-1", 50.0, Standing.TOLD),
+        ("GPU-0", 0.0, Standing.SAME),
+    ],
+    ids=["the same GPU", "another GPU", "idle on the same GPU"],
+)
+def test_another_server_counts_by_its_gpu_and_its_work(
+    store: Store, uuid: str, tokens: float, expected: Standing
+) -> None:
+    """The launcher itself puts runs on GPU 0 and GPU 1 side by side, and many boxes have a server that idles."""
+    a, b = two_arms(store, **WITH_GPU)
+    near = b[0].model_copy(update={"id": "near", **DURING})
+    store.save_run(near)
+    for run_id, its in ((a[0].id, "GPU-0"), (near.id, uuid)):
+        store.write(Batch(tuple(gpu(run_id, n, its) for n in range(SECONDS)))).result()
+    counters = (
+        CounterSample(near.id, T0 + timedelta(seconds=n), float(n), "vllm.counter", generation_tokens_total=tokens * n)
+        for n in range(SECONDS)
+    )
+    store.write(Batch(tuple(counters))).result()
+    found, is_ranked = standing(store, [*a, *b], RowCode.NEIGHBOURS)
+    assert found is expected and is_ranked is (expected is not Standing.MATTERS)
+
+
+@pytest.mark.parametrize(
+    ("machine", "gpu_name", "expected"),
+    [
+        ("m2", "H100", Standing.MATTERS),
+        ("m1", "H200", Standing.MATTERS),
+        ("m1", "H100", Standing.SAME),
+    ],
+)
+def test_a_run_of_other_hardware_is_not_ranked(store: Store, machine: str, gpu_name: str, expected: Standing) -> None:
+    """Also one that came in a bundle, which says of itself where it ran."""
+    a, b = two_arms(store, **WITH_GPU)
+    there = {"machine_id": machine, "provenance": PROVENANCE | {"gpus": [{"name": gpu_name}]}, "kind": "imported"}
+    b = [one.model_copy(update=there) for one in b]
+    for run in b:
+        store.save_run(run)
+    found, is_ranked = standing(store, [*a, *b], RowCode.HARDWARE)
+    assert found is expected and is_ranked is (expected is Standing.SAME)

@@ -1,0 +1,155 @@
+"""Compare in a real browser: the head, the margin in the address, declared loads of logs, further repeats."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from demo.presets import free_ports
+from domain import Config
+from launcher.processes.process import ProcessSpec, write_spec
+from machine.identity import machine_id
+from settings import Settings
+from storage.store import Store
+from tests.comparison.ideal_engine import IdealEngine
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.e2e.conftest import signed_in
+from tests.e2e.page_at_rest import current, expect_whole, press, press_until
+from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+LOGS = [ROOT / "tests/fixtures/llamacpp" / name for name in ("plain.log", "draft.log")]
+STARTS = 3
+PLACES = """button => {
+    const range = document.createRange();
+    range.selectNodeContents(button.querySelector("p").lastChild);
+    return [button, range].map(one => one.getBoundingClientRect().toJSON());
+}"""
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
+    """Up, its queue on hold, with two simulated arms and a single start of each of two programs."""
+    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
+    settings = Settings(data_dir=pitwall.data)
+    store, rng = Store.open(settings), np.random.default_rng(21)
+    for place, k in enumerate((0, 4)):
+        engine = IdealEngine(0.02, drafts=k, start_sd=0.005)
+        runs = [engine.run("ladder", rng, dict(SMALL)) for _ in range(STARTS + 1)]
+        for number, facts in enumerate(runs[:STARTS]):
+            stored(store, facts, k, 20 * place + number, name=f"arm {k} #{number + 1}")
+        idle = Config(engine="other", argv=(sys.executable, "-c", ""), env={"DRAFTS": str(k)}, port=9000 + k)
+        folder = settings.runs_dir / f"again-{k}"
+        write_spec(ProcessSpec(list(idle.argv), str(folder)), folder)
+        again = {"name": f"again {k}", "config": idle, "run_dir": str(folder)}
+        stored(store, runs[STARTS], k, 20 * place + 9, machine_id=machine_id(), **again)
+    store.close()
+    (settings.runs_dir / "queue.json").write_text('{"is_on_hold": true}')
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+@pytest.fixture
+def page(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
+    context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def address(pitwall: Pitwall, name: str, *more: str) -> str:
+    ids = [run_id for (run_id,) in pitwall.sql(f"SELECT run_id FROM runs WHERE name LIKE '{name}%' ORDER BY run_id")]
+    return f"{pitwall.url}/compare?" + "&".join([*(f"run={one}" for one in ids), *more])
+
+
+def test_a_click_in_the_head_moves_the_baseline(page: Page, pitwall: Pitwall) -> None:
+    page.goto(address(pitwall, "arm "))
+    answer, head = page.locator(".pw-say"), page.locator(".st-key-compare-arms")
+    expect(answer).to_have_text(re.compile(r"^arm 4 is \d\.\d+× as fast as arm 0, because tokens per step rose"))
+    arms = head.get_by_role("button").filter(visible=True)
+    expect(arms).to_have_text(["baseline arm 0 ×3", "arm 4 ×3"])
+    before = page.url
+    arms.last.click()
+    expect(answer).to_have_text(re.compile(r"^arm 0 is 0\.\d+× as fast as arm 4, because tokens per step fell"))
+    expect(arms).to_have_text(["baseline arm 4 ×3", "arm 0 ×3"])
+    ids = re.findall(r"run=([^&]+)", before)
+    assert re.findall(r"run=([^&]+)", page.url) == [*ids[STARTS:], *ids[:STARTS]]
+    page.get_by_role("heading", name="What differs in the configuration").scroll_into_view_if_needed()
+    expect(arms.first).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_name_without_room_is_cut_and_its_count_is_not(browser: Browser, pitwall: Pitwall, scheme: str) -> None:
+    """On a phone; the columns are made narrower than any name."""
+    context = signed_in(browser, pitwall, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(address(pitwall, "arm "))
+    arms = page.locator(".st-key-compare-arms").get_by_role("button").filter(visible=True)
+    expect(arms).to_have_text(["baseline arm 0 ×3", "arm 4 ×3"])
+    narrow = (
+        "[class*=st-key-compare-arms] > [class*=st-key-arm-] { flex: 0 0 5.6rem !important; min-width: 0 !important }"
+    )
+    page.add_style_tag(content=narrow)
+    for place in range(2):
+        box, count = arms.nth(place).evaluate(PLACES)
+        assert box["left"] <= count["left"] < count["right"] <= box["right"], (box, count)
+    context.close()
+
+
+def test_the_margin_stays_over_another_page_and_a_reload(page: Page, pitwall: Pitwall) -> None:
+    page.goto(address(pitwall, "arm "))
+    field = page.get_by_role("spinbutton", name="Smallest difference, %")
+    expect(field).to_have_value("2")
+    field.fill("5")
+    field.press("Enter")
+    said = page.get_by_text("Differences below 5 % do not matter here.")
+    expect(said).to_be_visible()
+    page.wait_for_url(re.compile("margin=0.05"))
+    press(current(page.get_by_role("link", name="SQL")).first)
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    page.go_back()
+    expect(said).to_be_visible()
+    expect(field).to_have_value("5")
+    page.reload()
+    expect(said).to_be_visible()
+    assert "margin=0.05" in page.url
+
+
+def test_logs_are_compared_as_their_owner_declared(page: Page, pitwall: Pitwall) -> None:
+    env = os.environ | {"PITWALL_DATA": str(pitwall.data)}
+    subprocess.run([str(ROOT / "pitwall"), "import", *map(str, LOGS)], env=env, check=True, capture_output=True)
+    query = "SELECT run_id FROM runs WHERE kind = 'imported' AND state = 'finished' ORDER BY run_id"
+    wait_until(lambda: len(pitwall.sql(query)) == len(LOGS), 60)
+    logs = [run_id for (run_id,) in pitwall.sql(query)]
+    compared = f"{pitwall.url}/compare?run={logs[0]}&run={logs[1]}&compare=hardware"
+    page.goto(compared)
+    expect(page.locator(".pw-guard")).to_contain_text("Workload an arm had no load of ours")
+    for run_id in logs:
+        page.goto(f"{pitwall.url}/run?run={run_id}")
+        expect_whole(page.get_by_role("heading", name="What happened"))
+        press(page.get_by_text("Declare what load it was under"))
+        current(page.get_by_label("Workload", exact=True)).fill("our own replay")
+        told = page.get_by_text("Its owner declared the load: our own replay (requests at once 1).")
+        press_until(page.get_by_role("button", name="Declare", exact=True), told)
+    page.goto(compared)
+    expect(page.locator(".pw-guard")).to_contain_text("Workload our own replay, as their owner declared")
+    expect(page.locator(".pw-say")).to_have_text(re.compile("speculation was seen at 0.68× the speed of llama.cpp"))
+
+
+def test_more_repeats_are_queued_from_compare(page: Page, pitwall: Pitwall) -> None:
+    page.goto(address(pitwall, "again "))
+    press(page.get_by_role("button", name="Queue 2 more of each"))
+    queued = page.locator("[class*='st-key-queued-']")
+    expect(queued).to_have_count(4)
+    names = "SELECT name FROM runs WHERE state = 'queued'"
+    wait_until(lambda: len(pitwall.sql(names)) == 4, 60)
+    told = [re.sub(r" #\d+$", "", name) for (name,) in pitwall.sql(names)]
+    assert sorted(told) == ["again 0", "again 0", "again 4", "again 4"]
+    expect(page.get_by_text("on hold: nothing more is started")).to_be_visible()

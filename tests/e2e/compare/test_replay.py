@@ -1,0 +1,95 @@
+"""Finished runs played again side by side in a real browser: from Compare, by an address, and for a guest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from demo.presets import free_ports
+from settings import Settings
+from storage.store import Store
+from tests.accessibility import broken_rules
+from tests.comparison.ideal_engine import IdealEngine
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.conftest import PATIENCE_MS
+from tests.e2e.page_at_rest import press
+from tests.e2e.pitwall_process import Pitwall
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+TOKENS: dict[str, int] = {}  # of the first phase, by run
+IDS: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
+    """Up, with one simulated start of each of two arms."""
+    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
+    store, rng = Store.open(Settings(data_dir=pitwall.data)), np.random.default_rng(8)
+    for k in (0, 4):
+        facts = IdealEngine(0.02, drafts=k).run("ladder", rng, dict(SMALL))
+        IDS.append(stored(store, facts, k, 20 * k, name=f"k {k}").id)
+        measured = facts.loads[0].measured
+        first = [one.completion_tokens or 0 for one in measured if one.phase_index == measured[0].phase_index]
+        TOKENS[f"k {k}"] = sum(first)
+    store.close()
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+def total(page: Page, name: str) -> int:
+    words = page.get_by_label(name, exact=True).locator(".rp-total").inner_text()
+    return int(words.removesuffix(" tokens").replace(",", ""))
+
+
+def test_it_is_reached_from_compare_and_ends_with_every_token(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/compare?run={IDS[0]}&run={IDS[1]}")
+    press(page.get_by_role("link", name="Replay"))
+    page.wait_for_url(re.compile(r"/replay\?run="))
+    page.goto(f"{page.url}&speed=10")
+    expect(page.get_by_label("k 0", exact=True)).to_contain_text("waits for the first token")
+    press(page.get_by_role("button", name="Play", exact=True))
+    expect(page.get_by_role("button", name="Play again")).to_be_visible()
+    slow, quick = (page.get_by_label(name, exact=True).locator(".rp-state") for name in ("k 0", "k 4"))
+    assert done_at_s(slow.inner_text()) > done_at_s(quick.inner_text())
+    assert {name: total(page, name) for name in TOKENS} == TOKENS
+    assert broken_rules(page) == []
+
+
+def done_at_s(words: str) -> float:
+    found = re.fullmatch(r"done at ([\d.]+) s", words)
+    assert found, words
+    return float(found[1])
+
+
+def test_a_moment_is_looked_at_by_the_slider_and_a_request_by_the_address(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/replay?run={IDS[0]}&run={IDS[1]}&phase=1&request=1&speed=2")
+    slider = page.get_by_label("Seconds since the beginning")
+    slider.focus()
+    slider.press("End")
+    expect(page.get_by_label("k 0", exact=True)).to_contain_text("done at")
+    whole = total(page, "k 0")
+    slider.press("Home")
+    expect(page.get_by_label("k 0", exact=True)).to_contain_text("waits for the first token")
+    assert total(page, "k 0") == 0 < whole
+    expect(page.get_by_role("combobox", name="Watch")).to_have_value(re.compile("request 2"))
+    press(page.get_by_role("radio", name="×10"))
+    page.wait_for_url(re.compile("speed=10"))
+
+
+def test_a_guest_plays_what_was_shared_and_nothing_else(browser: Browser, page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/replay?run={IDS[0]}&run={IDS[1]}")
+    press(page.get_by_role("button", name="Share", exact=True))
+    press(page.get_by_role("button", name="Make a link"))
+    link = page.get_by_role("dialog").locator("code", has_text="/share/").first.inner_text()
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
+    guest = context.new_page()
+    guest.goto(link)
+    expect(guest.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    assert "/replay?run=" in guest.url
+    context.close()

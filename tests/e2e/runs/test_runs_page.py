@@ -1,0 +1,97 @@
+"""The Runs page of a store with a long queue: what is under way and what has ended stay in sight."""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from domain import Config, Run, RunState
+from launcher.runs.queue import RunQueue
+from machine.identity import machine_id
+from settings import Settings
+from storage.store import Store
+from tests.e2e.conftest import signed_in
+from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.seeds import BEGAN, seed_finished
+from web.runs.table.run_table import COLUMNS, square
+
+pytestmark = pytest.mark.browser
+QUEUED = 60
+NUMBER = "'number'"  # the type in a column's configuration
+GRID = "[data-testid=stDataFrame] .dvn-scroller"
+PADDING_PX = 8  # of a cell, on each side
+# What each title takes in the table's head.
+WIDTHS = """([grid, titles]) => {
+  const pen = document.createElement("canvas").getContext("2d");
+  const said = getComputedStyle(document.querySelector(grid));
+  pen.font = `${said.getPropertyValue("--gdg-header-font-style")} ${said.getPropertyValue("--gdg-font-family")}`;
+  return titles.map(title => pen.measureText(title).width);
+}"""
+LINK_AND_ACCENT = """() => {
+  const probe = document.createElement("i");
+  probe.style.color = "var(--pw-accent)";
+  document.querySelector(".stApp").append(probe);
+  const link = [...document.querySelectorAll("a")].find(one => one.textContent === "Watch side by side");
+  const colors = [link, probe].map(one => getComputedStyle(one).color);
+  probe.remove();
+  return colors;
+}"""
+
+
+def seed_queue(pitwall: Pitwall) -> None:
+    """A watched run, and behind it a queue on hold."""
+    settings = Settings(data_dir=pitwall.data)
+    RunQueue(settings.runs_dir).hold(True)
+    store = Store.open(settings)
+    shared: dict[str, Any] = {"color": 0, "config": Config(), "machine_id": machine_id()}
+    watched = Run(
+        id="20261120-120001", name="Under way", kind="attached", state=RunState.READY, created_at=BEGAN, **shared
+    )
+    store.save_run(watched)
+    for number in range(QUEUED):
+        at, run_id = BEGAN + timedelta(hours=1), f"20261120-13{number:04d}"
+        folder = str(settings.runs_dir / run_id)
+        store.save_run(
+            Run(id=run_id, name=f"Waits {number}", created_at=at, queue_position=number, run_dir=folder, **shared)
+        )
+    store.close()
+
+
+def test_a_long_queue_hides_neither_what_is_live_nor_what_has_ended(browser: Browser, idle_pitwall: Pitwall) -> None:
+    seed_finished(idle_pitwall.data, "Ended", state=RunState.FINISHED, cause=None, cause_line=None)
+    seed_queue(idle_pitwall)
+    idle_pitwall.start()
+    context = signed_in(browser, idle_pitwall)
+    page = context.new_page()
+    page.goto(idle_pitwall.url)
+    expect(page.locator(".pw-cards")).to_contain_text("Under way")
+    expect(page.locator(".pw-cards > *")).to_have_count(51)
+    expect(page.get_by_role("link", name="Watch side by side")).to_be_visible()
+    expect(page.get_by_role("button", name="Compare the selected runs")).to_be_visible()
+    expect(page.get_by_text("No run has ended yet")).to_have_count(0)
+    assert narrow_heads(page) == []
+    link, accent = page.evaluate(LINK_AND_ACCENT)
+    assert link == accent, "a link in markup has a colour of ours, not the browser's blue"
+    context.close()
+
+
+def narrow_heads(page: Page) -> list[str]:
+    """The columns of numbers whose width has no room for their title in the font of the page."""
+    titles = {str(one["label"]): int(one["width"]) for one in COLUMNS.values() if NUMBER in str(one)}
+    assert len(titles) >= 6
+    expect(page.locator(GRID)).to_be_attached()
+    drawn = page.evaluate(WIDTHS, [GRID, list(titles)])
+    return [title for title, px in zip(titles, drawn, strict=True) if px + 2 * PADDING_PX > titles[title]]
+
+
+def test_a_swatch_in_the_table_has_room_around_it() -> None:
+    """An image is drawn as tall as its row: what fills the image touches the border of its cell."""
+    svg = base64.b64decode(square("#0072B2").partition("base64,")[2]).decode()
+    left, top, wide, high = map(float, re.findall(r'viewBox="([^"]+)"', svg)[0].split())
+    [side] = {float(said) for said in re.findall(r'<rect width="(\d+)" height="(\d+)"', svg)[0]}
+    assert left == top == -(wide - side) / 2 and wide == high and side <= 0.6 * wide

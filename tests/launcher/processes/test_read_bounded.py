@@ -1,0 +1,58 @@
+"""What a command prints is taken to its end, or not at all when it says too much, too long or fails. Real processes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from domain import Config
+from launcher.processes.containers import ask
+from launcher.runs import provenance
+from launcher.runs.provenance import NotAsked, freeze
+from machine.run_with_timeout import read_bounded
+from tests.launcher.runs.test_provenance import run_of
+
+PYTHON = [sys.executable, "-c"]
+ENDLESS = [*PYTHON, "import sys\nwhile True: sys.stdout.write('x' * 65536)"]
+
+
+def test_all_of_what_it_prints() -> None:
+    assert read_bounded([*PYTHON, "print('x' * 300_000)"], 60, 1 << 20) == b"x" * 300_000 + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "timeout_s"),
+    [
+        (ENDLESS, 60),
+        ([*PYTHON, "import time; time.sleep(600)"], 0.3),
+        ([*PYTHON, "import os, time; os.close(1); time.sleep(600)"], 1.0),
+        ([*PYTHON, "print('half'); raise SystemExit(3)"], 60),
+    ],
+    ids=["without an end", "without a word", "without an exit", "failed"],
+)
+def test_what_passes_a_limit_is_ended_and_not_taken(argv: list[str], timeout_s: float) -> None:
+    before = len(psutil.Process().children())
+    assert read_bounded(argv, timeout_s, 1 << 20) is None
+    assert len(psutil.Process().children()) == before
+
+
+def test_a_runtime_that_prints_without_an_end_is_one_that_does_not_answer() -> None:
+    assert ask(ENDLESS) is None
+    assert ask(["/no/such/runtime"]) is None
+    assert ask([*PYTHON, "print('here')"]) == "here\n"
+
+
+def test_a_model_file_that_is_too_large_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "LARGEST_BYTES", 1 << 20)
+    model = tmp_path / "model"
+    model.mkdir()
+    with (model / "config.json").open("wb") as file:
+        file.truncate(10 << 30)
+    (model / "generation_config.json").symlink_to("/dev/zero")
+    frozen = freeze(run_of(Config(engine="vllm", model="model", argv=("vllm",)), tmp_path), NotAsked())
+    assert frozen["model"]["files"] == {
+        "config.json": {"bytes": 10 << 30, "sha256": None, "sha256_reason": "it is larger than 1 MiB"}
+    }

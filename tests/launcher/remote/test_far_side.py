@@ -1,0 +1,147 @@
+"""The far side of a launch by ssh, asked directly: orders that come twice, too late, or for what is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domain import Config, Machine, Run
+from launcher.processes.process import shim_process
+from launcher.remote.far_side import KEPT_S, OTHER_VERSION, WAS_STOPPED, FarSide
+from launcher.remote.orders import Follow, Start
+from launcher.remote.wire import GONE, Frame, Frames
+from launcher.runs.provenance import NotAsked
+from tests.launcher.remote.sshd import kill_all
+from tests.launcher.servers import marked, request_for, wait_for
+
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
+RUN_ID = "20261123-000000-000-test"
+THIS = Machine("m", "here", (), None, None, None, None, (), None, None, None, NOW)
+
+
+class Asking:
+    """One connection to a far side on a thread: what it has said until now."""
+
+    def __init__(self, folder: Path, order: dict[str, Any]) -> None:
+        self._stdin, ours = os.pipe()
+        self._said, stdout = os.pipe()
+        self.frames = list[Frame]()
+        far_side = FarSide(folder, NotAsked, lambda: THIS, self._stdin, stdout)
+        self._serving = threading.Thread(target=self._serve, args=(far_side, stdout))
+        self._hearing = threading.Thread(target=self._hear)
+        self._ours = ours
+        os.write(ours, json.dumps(order).encode() + b"\n")
+        self._serving.start()
+        self._hearing.start()
+
+    def _serve(self, far_side: FarSide, stdout: int) -> None:
+        far_side.serve()
+        os.close(stdout)
+
+    def _hear(self) -> None:
+        frames = Frames()
+        while data := os.read(self._said, 1 << 16):
+            self.frames += frames.feed(data)
+
+    def told(self, name: str) -> Any:
+        return next((one.told[name] for one in list(self.frames) if name in one.told), None)
+
+    @property
+    def log(self) -> bytes:
+        return b"".join(one.log for one in list(self.frames))
+
+    def cut(self) -> None:
+        """Close our end, as ssh does; returns when the far side has noticed and ended."""
+        os.close(self._ours)
+        self._serving.join()
+        self._hearing.join()
+
+
+def start_order(kind: str = "plain") -> dict[str, Any]:
+    config: Config = request_for(kind).config
+    url = f"http://127.0.0.1:{config.port}"
+    run = Run(id=RUN_ID, name="r", color=0, config=config, machine_id="elsewhere", base_url=url, created_at=NOW)
+    follow = Follow(run_id=RUN_ID, offset=0, wants_about=True)
+    return Start(run=run, cwd=None, makes_model=False, secrets={}, follow=follow).model_dump(mode="json")
+
+
+STOP = {"order": "stop", "run_id": RUN_ID, "grace_s": 5.0}
+FORGET = {"order": "forget", "run_id": RUN_ID}
+
+
+def ask(folder: Path, order: dict[str, Any]) -> Asking:
+    """An order that is answered at once."""
+    asking = Asking(folder, order)
+    wait_for(lambda: asking.told("answer") is not None or asking.told("refused"))
+    asking.cut()
+    return asking
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(tmp_path: Path) -> Iterator[None]:
+    yield
+    directory = tmp_path / f"ssh-{RUN_ID}"
+    kill_all([*filter(None, [shim_process(directory)]), *marked(f"ssh-{RUN_ID}")])
+
+
+def test_a_start_that_comes_twice_starts_one_server(tmp_path: Path) -> None:
+    order = start_order()
+    first, second = Asking(tmp_path, order), Asking(tmp_path, order)
+    for asking in (first, second):
+        wait_for(lambda asking=asking: asking.told("server") and asking.told("about"))
+    assert first.told("server") == second.told("server")
+    assert first.told("about")["machine"]["host_name"] == "here"
+    for asking in (first, second):
+        asking.cut()
+    assert len(marked(f"ssh-{RUN_ID}")) == 1, "and it outlives both connections"
+
+
+def test_following_goes_on_at_the_byte_that_was_reached(tmp_path: Path) -> None:
+    asking = Asking(tmp_path, start_order())
+    wait_for(lambda: b"hello from the server plain\n" in asking.log)
+    asking.cut()
+    again = Asking(tmp_path, {"order": "follow", "run_id": RUN_ID, "offset": 6})
+    wait_for(lambda: again.log.startswith(b"from the server plain\n"))
+    ask(tmp_path, STOP)
+    wait_for(lambda: again.told("exit"))
+    assert again.told("exit")["signal"] == 15 and again.told("exit")["started_at"]
+    again.cut()
+
+
+def test_a_start_after_the_stop_starts_nothing(tmp_path: Path) -> None:
+    """The order was on its way when the run was stopped."""
+    assert ask(tmp_path, STOP).told("answer") == {"actions": [], "leftovers": []}
+    assert ask(tmp_path, start_order()).told("refused") == WAS_STOPPED
+    ask(tmp_path, FORGET)
+    assert ask(tmp_path, start_order()).told("refused") == WAS_STOPPED
+    assert marked(f"ssh-{RUN_ID}") == []
+
+
+def test_what_is_forgotten_is_gone_but_for_its_mark_and_in_the_end_that_too(tmp_path: Path) -> None:
+    asking = Asking(tmp_path, start_order())
+    wait_for(lambda: asking.told("server"))
+    assert ask(tmp_path, FORGET).told("answer") == {}
+    assert (tmp_path / f"ssh-{RUN_ID}" / "server.log").exists(), "a run that goes on is not forgotten"
+    asking.cut()
+    ask(tmp_path, STOP)
+    ask(tmp_path, FORGET)
+    [mark] = (tmp_path / f"ssh-{RUN_ID}").iterdir()
+    os.utime(mark, (mark.stat().st_mtime - 2 * KEPT_S,) * 2)
+    ask(tmp_path, {**FORGET, "run_id": "another"})
+    assert not mark.parent.exists()
+
+
+def test_a_run_that_is_not_there_is_told(tmp_path: Path) -> None:
+    assert ask(tmp_path, {"order": "follow", "run_id": RUN_ID, "offset": 0}).told("refused") == GONE
+
+
+@pytest.mark.parametrize("order", [{}, {"order": "rm"}, {**STOP, "run_id": "../x"}, {**STOP, "more": 1}])
+def test_an_order_of_another_version_is_refused(tmp_path: Path, order: dict[str, Any]) -> None:
+    assert ask(tmp_path, order).told("refused") == OTHER_VERSION

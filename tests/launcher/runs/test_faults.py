@@ -1,0 +1,93 @@
+"""Something in Pitwall itself goes wrong (here: parts replaced by broken ones): one run is told, the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from domain import Run, RunState
+from launcher.checks.readiness import accepts_connections, probe
+from launcher.runs.lives.launched_run import LaunchedRun
+from launcher.runs.provenance import NotAsked
+from launcher.runs.supervisor import Supervisor
+from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
+
+FINAL = (RunState.FINISHED, RunState.FAILED)
+
+
+def broken(*_: object) -> None:
+    raise ValueError("broken for this test")
+
+
+def told(store: DictStore, run: Run) -> list[str]:
+    return [e.text for e in store.events if e.run_id == run.id and e.text.startswith("Pitwall itself went wrong")]
+
+
+def test_a_run_whose_step_raises_is_told_once_and_leaves_the_others_alone(
+    supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken_run, step = supervisor.launch(request_for("never-ready")), LaunchedRun.step
+    monkeypatch.setattr(LaunchedRun, "step", lambda life: broken() if life.run.id == broken_run.id else step(life))
+    other = supervisor.launch(request_for())
+    wait_for_state(store, other.id, RunState.READY)
+    assert told(store, broken_run) == ["Pitwall itself went wrong here: ValueError: broken for this test"]
+    assert told(store, other) == []
+    monkeypatch.undo()
+    supervisor.stop(broken_run.id)
+    wait_for_state(store, broken_run.id, *FINAL)
+
+
+def test_a_turn_that_breaks_off_is_not_the_last(
+    supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks: list[None] = []
+    monkeypatch.setattr(supervisor, "tick", lambda: broken(ticks.append(None)))
+    wait_for(lambda: len(ticks) > 1)
+    monkeypatch.undo()
+    wait_for_state(store, supervisor.launch(request_for()).id, RunState.READY)
+
+
+def test_closing_does_not_wait_for_a_run_whose_steps_raise(
+    supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = supervisor.launch(request_for())
+    wait_for_state(store, run.id, RunState.READY)
+    monkeypatch.setattr(LaunchedRun, "step", broken)
+    supervisor.close(stop_servers=True)
+    assert told(store, run)
+
+
+def no_gpus() -> NotAsked:
+    raise OSError("no GPUs for this test")
+
+
+def test_what_it_runs_on_cannot_be_noted(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
+    supervisor = make_supervisor(gpus=no_gpus)
+    run = supervisor.launch(request_for())
+    assert wait_for_state(store, run.id, RunState.READY).provenance is None
+    assert told(store, run) == ["Pitwall itself went wrong here: OSError: no GPUs for this test"]
+
+
+def test_a_stop_that_breaks_off_ends_the_run_and_says_so(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    supervisor = make_supervisor(gpus=no_gpus)
+    run = supervisor.launch(request_for())
+    wait_for_state(store, run.id, RunState.READY)
+    supervisor.stop(run.id)
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.cause and ended.cause.endswith("Stopping it broke off: what is left of it is not known.")
+    assert marked(run.id) == []
+
+
+def test_an_explanation_that_raises_leaves_the_plain_words(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    run = make_supervisor(explain_failure=broken).launch(request_for("exits"))
+    assert wait_for_state(store, run.id, *FINAL).cause == "The server exited with code 3 before it was ready."
+
+
+def test_an_address_that_no_server_can_have_does_not_answer() -> None:
+    assert not probe("http://127.0.0.1:9/\x7f").is_ready
+    assert not accepts_connections(f"http://{'x' * 70}:9")

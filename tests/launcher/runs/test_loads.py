@@ -1,0 +1,134 @@
+"""Loads on servers that live: launched or attached, again and again, and never at the cost of the server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from domain import Config, Run, RunState, WorkloadSpec
+from launcher.checks.preflight import LaunchRefusedError
+from launcher.processes.process import load_directories, look_at
+from launcher.processes.workload_signals import Order
+from launcher.runs.supervisor import Supervisor
+from tests.launcher.runs.test_attached import Foreign, foreign
+from tests.launcher.runs.test_supervisor import FINAL
+from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
+
+__all__ = ["foreign"]
+SHORT, LONG, BROKEN = (WorkloadSpec(name=name) for name in ("short", "long", "broken"))
+SCRIPTS = {
+    "short": "print('went through')",
+    "long": "import time; time.sleep(600)",
+    "broken": "import sys; sys.exit('no memory')",
+}
+
+
+def load_argv(run: Run, directory: Path) -> list[str]:
+    assert run.workload
+    return [sys.executable, "-c", SCRIPTS[run.workload.name]]
+
+
+@pytest.fixture
+def loading(make_supervisor: Callable[..., Supervisor]) -> Supervisor:
+    return make_supervisor(prepare_workload=load_argv, stop_grace_s=3.0)
+
+
+def attach(supervisor: Supervisor, store: DictStore, server: Foreign) -> Run:
+    run = supervisor.attach(server.base_url, Config(), pid=server.process.pid)
+    wait_for_state(store, run.id, RunState.READY)
+    return run
+
+
+def loads_of(supervisor: Supervisor, run: Run) -> list[Path]:
+    (live,) = [one for one in supervisor.live_runs() if one.id == run.id]
+    return load_directories(Path(live.run_dir or ""))
+
+
+def ended_loads(supervisor: Supervisor, run: Run) -> list[Path]:
+    return [path for path in loads_of(supervisor, run) if look_at(path).state == "ended"]
+
+
+def is_ready(supervisor: Supervisor, run: Run) -> bool:
+    return any(one.id == run.id and one.state is RunState.READY for one in supervisor.live_runs())
+
+
+def test_an_attached_server_takes_one_load_after_the_other(
+    loading: Supervisor, store: DictStore, foreign: Foreign
+) -> None:
+    run = attach(loading, store, foreign)
+    for count in (1, 2, 3):
+        loading.start_load(run.id, SHORT)
+        wait_for(lambda count=count: len(ended_loads(loading, run)) == count and is_ready(loading, run))
+    assert [path.name for path in loads_of(loading, run)] == ["workload", "workload-2", "workload-3"]
+    assert [(path / "workload.log").read_text() for path in loads_of(loading, run)] == ["went through\n"] * 3
+    assert foreign.process.poll() is None
+
+
+def test_a_launched_server_takes_further_loads_and_lives_on(loading: Supervisor, store: DictStore) -> None:
+    run = loading.launch(request_for(workload=SHORT, stop_when_done=False))
+    wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
+    loading.start_load(run.id, BROKEN)
+    wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
+    wait_for(lambda: "no memory" in (store.run(run.id).note or ""))
+    assert "exited with code 1" in store.run(run.id).note
+    loading.stop(run.id)
+    assert wait_for_state(store, run.id, *FINAL).state is RunState.FINISHED
+
+
+def test_one_load_at_a_time_and_only_where_a_server_answers(
+    loading: Supervisor, store: DictStore, foreign: Foreign
+) -> None:
+    run = attach(loading, store, foreign)
+    loading.start_load(run.id, LONG)
+    with pytest.raises(LaunchRefusedError, match="A load is running on it"):
+        loading.start_load(run.id, SHORT)
+    loading.stop(run.id)
+    wait_for_state(store, run.id, *FINAL)
+    with pytest.raises(LaunchRefusedError, match="does not run any more"):
+        loading.start_load(run.id, SHORT)
+
+
+def test_the_end_of_the_watch_ends_the_load_and_leaves_the_server(
+    loading: Supervisor, store: DictStore, foreign: Foreign
+) -> None:
+    run = attach(loading, store, foreign)
+    loading.start_load(run.id, LONG)
+    directory = loads_of(loading, run)[0]
+    wait_for(lambda: look_at(directory).state == "alive")
+    loading.stop(run.id)
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert (ended.state, ended.note) == (RunState.FINISHED, "No longer watched.")
+    assert look_at(directory).state == "ended"
+    assert foreign.process.poll() is None
+
+
+def test_a_load_on_an_attached_server_is_cancelled_alone(
+    loading: Supervisor, store: DictStore, foreign: Foreign
+) -> None:
+    run = attach(loading, store, foreign)
+    loading.start_load(run.id, LONG)
+    wait_for(lambda: look_at(loads_of(loading, run)[0]).state == "alive")
+    loading.steer_workload(run.id, Order.CANCEL)
+    wait_for(lambda: store.states(run.id)[-1] is RunState.READY)
+    assert foreign.process.poll() is None
+
+
+def test_a_load_outlives_pitwall_and_is_taken_back(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, foreign: Foreign
+) -> None:
+    first = make_supervisor(prepare_workload=load_argv)
+    run = attach(first, store, foreign)
+    first.start_load(run.id, LONG)
+    directory = loads_of(first, run)[0]
+    wait_for(lambda: look_at(directory).state == "alive")
+    first.close()
+    second = make_supervisor(prepare_workload=load_argv, stop_grace_s=3.0)
+    with pytest.raises(LaunchRefusedError, match="A load is running on it"):
+        second.start_load(run.id, SHORT)
+    second.steer_workload(run.id, Order.CANCEL)
+    wait_for(lambda: store.states(run.id)[-1] is RunState.READY)
+    second.start_load(run.id, SHORT)
+    wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])

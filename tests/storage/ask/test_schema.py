@@ -1,0 +1,50 @@
+"""What users are told about the views is whole, and is what docs/schema.md says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from settings import Settings
+from storage.ask.schema import CONTRACT, describe_schema
+from storage.catalog import attached
+from storage.reading import count_views, published_query
+from storage.store import Store
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "schema.md"
+
+
+def test_every_view_and_column_has_a_comment(store: Store) -> None:
+    bare = store.query(
+        "SELECT v.view_name, c.column_name FROM duckdb_views() v JOIN duckdb_columns() c ON c.table_name = v.view_name "
+        "AND c.schema_name = 'main' WHERE NOT v.internal AND (v.comment IS NULL OR c.comment IS NULL)"
+    )
+    assert bare.to_pylist() == []
+
+
+def test_the_document_says_what_the_comments_say(store: Store) -> None:
+    assert DOCUMENT.read_text() == describe_schema(store.query) + "\n", "run: ./pitwall schema > docs/schema.md"
+
+
+def test_a_template_that_is_being_written_doubles_no_column(settings: Settings, store: Store) -> None:
+    before = describe_schema(store.query)
+    with store._database.cursor() as cursor, attached(cursor, settings.data_dir / "other", "made"):
+        cursor.execute("COPY FROM DATABASE store TO made (SCHEMA)")
+        assert describe_schema(store.query) == before
+
+
+def test_the_contract_views_are_published(settings: Settings, store: Store) -> None:
+    with published_query(settings.published_path) as query:
+        rows = count_views(query)
+    assert rows.keys() >= set(CONTRACT)
+    assert {count for view, count in rows.items() if not view.startswith("reference_")} == {0}
+
+
+def test_a_folder_without_a_published_file_is_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PITWALL_DATA", str(tmp_path))
+    assert main(["check"]) == 1
+    assert "There is no published file" in capsys.readouterr().err

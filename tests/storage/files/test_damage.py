@@ -1,0 +1,208 @@
+"""A store that is damaged in part: the rest is read, what is lost is named, and there is a way out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from cli.main import main
+from domain import Config, Run
+from samples import Batch, Event
+from settings import Settings
+from storage.files.damage import DamagedStoreError
+from storage.files.repair import repair
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+ROOT = Path(__file__).resolve().parents[3]
+RUNS = ("r1", "r2")
+
+
+def ended(run_id: str) -> Run:
+    return Run(id=run_id, name=run_id, color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=NOW)
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Settings:
+    """A store, closed, whose two runs have 20 events each, in a sealed file of their own."""
+    settings = Settings(data_dir=tmp_path / "data")
+    store = Store.open(settings, lambda: NOW + timedelta(hours=1))
+    for run_id in RUNS:
+        store.save_run(ended(run_id))
+        store.write(Batch(tuple(Event(run_id, NOW, "state", str(i)) for i in range(20)))).result()
+    assert store.seal() == 2
+    store.close()
+    return settings
+
+
+def file_of(settings: Settings, run_id: str) -> Path:
+    return settings.parquet_dir / f"events/run_id={run_id}/1.parquet"
+
+
+def counts(store: Store) -> dict[str, int]:
+    rows = store.query("SELECT run_id, count(*) AS n FROM events GROUP BY run_id").to_pylist()
+    return {row["run_id"]: row["n"] for row in rows}
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda path: path.unlink(), "the file is missing"),
+    "cut": (lambda path: os.truncate(path, path.stat().st_size // 2), "not a whole Parquet file"),
+    "garbage": (lambda path: path.write_bytes(os.urandom(500)), "not a whole Parquet file"),
+    "empty": (lambda path: path.write_bytes(b""), "its 0 bytes are not a whole Parquet file"),
+}
+
+
+@pytest.mark.parametrize("damage", list(DAMAGE))
+def test_a_lost_file_costs_its_own_rows_alone_and_is_named(sealed: Settings, damage: str) -> None:
+    spoil, words = DAMAGE[damage]
+    spoil(file_of(sealed, "r1"))
+    store = Store.open(sealed)
+    try:
+        assert counts(store) == {"r2": 20}
+        (lost,) = list(store.health().lost)
+        assert (lost.run_id, lost.table_name, lost.rows) == ("r1", "events", 20) and words in lost.reason
+        store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
+        assert counts(store) == {"r1": 1, "r2": 20}, "it is written on"
+    finally:
+        store.close()
+
+
+def test_a_file_that_goes_while_pitwall_runs_is_left_out_too(sealed: Settings) -> None:
+    store = Store.open(sealed)
+    try:
+        assert counts(store) == {"r1": 20, "r2": 20}
+        file_of(sealed, "r2").unlink()
+        assert counts(store) == {"r1": 20}
+        assert [one.run_id for one in list(store.health().lost)] == ["r2"]
+        store.publish()
+    finally:
+        store.close()
+
+
+def test_a_file_that_comes_back_is_read_again(sealed: Settings, tmp_path: Path) -> None:
+    away = file_of(sealed, "r1").rename(tmp_path / "away")
+    Store.open(sealed).close()
+    away.rename(file_of(sealed, "r1"))
+    store = Store.open(sealed)
+    assert (counts(store), list(store.health().lost)) == ({"r1": 20, "r2": 20}, [])
+    store.close()
+
+
+def test_check_and_backup_go_on_without_the_lost_file(
+    sealed: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PITWALL_DATA", str(sealed.data_dir))
+    file_of(sealed, "r1").unlink()
+    Store.open(sealed).close()
+    assert main(["check"]) == 0
+    assert "Run r1: 20 rows of events are left out." in capsys.readouterr().out
+    assert main(["backup", str(tmp_path / "b.zip")]) == 0
+    monkeypatch.setenv("PITWALL_DATA", str(tmp_path / "again"))
+    assert main(["restore", str(tmp_path / "b.zip")]) == 0
+
+
+def test_a_deep_look_finds_what_the_ends_of_a_file_do_not_show(sealed: Settings) -> None:
+    path = file_of(sealed, "r1")
+    content = bytearray(path.read_bytes())
+    content[4:60] = os.urandom(56)
+    path.write_bytes(content)
+    Store.open(sealed).close()
+    found = repair(sealed, NOW)
+    assert [one.run_id for one in found.lost] == ["r1"] and found.set_aside is None
+
+
+def killed_store(folder: Path) -> Settings:
+    """A store whose owner died: 12 commits of 100 events in its write-ahead log, all of them published."""
+    code = (
+        "import os, sys\nfrom datetime import UTC, datetime\nfrom pathlib import Path\n"
+        "from samples import Batch, Event\nfrom settings import Settings\nfrom storage.store import Store\n"
+        "store = Store.open(Settings(data_dir=Path(sys.argv[1])))\n"
+        "for i in range(12):\n"
+        "    rows = tuple(Event('r1', datetime.now(UTC), 'state', os.urandom(90).hex()) for _ in range(100))\n"
+        "    store.write(Batch(rows)).result()\n"
+        "store.publish()\nos._exit(9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 9, done.stderr
+    return Settings(data_dir=folder)
+
+
+def overwrite(path: Path, begin: float, length: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(int(path.stat().st_size * begin))
+        file.write(os.urandom(length))
+
+
+STORE_DAMAGE: dict[str, Callable[[Path, Path], object]] = {
+    "store cut": lambda store, wal: os.truncate(store, store.stat().st_size // 2),
+    "store garbage": lambda store, wal: store.write_bytes(os.urandom(store.stat().st_size)),
+    "store empty": lambda store, wal: os.truncate(store, 100),
+    "log damaged": lambda store, wal: overwrite(wal, 0.5, 4096),
+    "log garbage": lambda store, wal: wal.write_bytes(os.urandom(wal.stat().st_size)),
+    "log cut": lambda store, wal: os.truncate(wal, wal.stat().st_size // 2),
+    "log gone": lambda store, wal: wal.unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", list(STORE_DAMAGE))
+def test_a_damaged_store_is_one_sentence_and_repair_has_every_published_row(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = killed_store(tmp_path / "data")
+    STORE_DAMAGE[damage](settings.store_path, settings.store_path.with_name("store.duckdb.wal"))
+    with pytest.raises(DamagedStoreError, match=r"is damaged: .* `\./pitwall check --repair` sets it aside") as refused:
+        Store.open(settings)
+    assert "\n" not in str(refused.value)
+    monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
+    assert main(["check", "--repair"]) == 0
+    said = capsys.readouterr().out
+    assert "The store was made anew from the published copy: 1,2" in said
+    assert list((settings.data_dir / "set-aside").rglob("store.duckdb")), "nothing is deleted"
+    store = Store.open(settings)
+    assert counts(store) == {"r1": 1200}
+    store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
+    store.close()
+    assert main(["check", "--repair"]) == 0
+    assert "Nothing is damaged." in capsys.readouterr().out
+
+
+def test_a_damaged_block_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    """DuckDB opens such a file, and counts its rows, as if nothing were wrong."""
+    settings = Settings(data_dir=tmp_path / "data")
+    store = Store.open(settings)
+    for _ in range(40):
+        rows = (Event("r1", NOW, "state", os.urandom(200).hex()) for _ in range(300))
+        store.write(Batch(tuple(rows))).result()
+    store.close()
+    overwrite(settings.store_path, 0.5, 4096)
+    before = settings.published_path.stat().st_mtime_ns
+    with pytest.raises(DamagedStoreError, match="check --repair"):
+        Store.open(settings)
+    assert settings.published_path.stat().st_mtime_ns == before
+
+
+def test_without_a_copy_a_backup_is_named(tmp_path: Path) -> None:
+    settings = killed_store(tmp_path / "data")
+    settings.store_path.write_bytes(b"no store")
+    settings.published_path.unlink()
+    with pytest.raises(DamagedStoreError, match="There is no published copy: restore a backup"):
+        Store.open(settings)
+
+
+def test_a_store_of_a_newer_pitwall_is_not_repaired_away(
+    sealed: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with duckdb.connect(str(sealed.store_path)) as newer:
+        newer.execute("INSERT INTO raw.migrations VALUES (9999, 'later.sql', now())")
+    before = sealed.store_path.read_bytes()
+    monkeypatch.setenv("PITWALL_DATA", str(sealed.data_dir))
+    assert main(["check", "--repair"]) == 1
+    assert "newer Pitwall" in capsys.readouterr().err
+    assert sealed.store_path.read_bytes() == before and not (sealed.data_dir / "set-aside").exists()

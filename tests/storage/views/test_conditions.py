@@ -1,0 +1,191 @@
+"""Counters written by hand, as collectors give them, and what is told of stretches of a run."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from analysis.runs.conditions import Conditions, Span
+from domain import Config, Run
+from samples import Batch, CollectorHealth, GpuSample, HostSample
+from settings import Settings
+from storage.ask.condition_queries import conditions
+from storage.store import Store
+
+T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return T0 + timedelta(seconds=seconds)
+
+
+def host(second: float, **fields: Any) -> HostSample:
+    """A second in which the server runs 0.6 s and waits 0.2 s on a machine of two cores that others use by half one."""
+    counted = {
+        "cpu_seconds_total": 5 + 0.6 * second,
+        "scheduled_seconds_total": 5 + 0.6 * second,
+        "runnable_wait_seconds_total": 1 + 0.2 * second,
+        "throttled_seconds_total": 0.1 * second,
+        "host_cpu_seconds_total": 1000 + 2.0 * second,
+        "host_busy_seconds_total": 500 + 1.1 * second,
+        "host_steal_seconds_total": 0.02 * second,
+    }
+    return HostSample("r", at(second), 100 + second, "m", **counted | fields)
+
+
+def gpu(second: float, index: int = 0, **fields: Any) -> GpuSample:
+    told = {
+        "gpu_name": "H200",
+        "gpu_uuid": f"GPU-{index}",
+        "energy_j_total": 9000 + 500 * second,
+        "power_w": 400.0,
+        "sm_clock_mhz": 1900.0,
+        "sm_clock_max_mhz": 2000.0,
+        "utilization_ratio": 0.9,
+        "throttle_reasons": 4,
+        "other_memory_bytes": 0,
+        "other_utilization_ratio": 0.0,
+    }
+    return GpuSample("r", at(second), 100 + second, "m", index, **told | fields)
+
+
+def told(store: Store, samples: list[Any], began: float = 10, ended: float = 20) -> Conditions:
+    store.write(Batch(tuple(samples))).result()
+    (found,) = conditions(store, [Span("r", at(began), at(ended))])
+    return found
+
+
+def test_increments_within_the_stretch_and_no_others(store: Store) -> None:
+    def busy_outside(second: int) -> HostSample:
+        return host(second) if 10 <= second <= 20 else host(second, runnable_wait_seconds_total=None)
+
+    found = told(store, [busy_outside(second) for second in range(30)])
+    assert found.starvation_ratio == pytest.approx(0.25)
+    assert found.throttled_ratio == pytest.approx(0.1)
+    assert found.steal_ratio == pytest.approx(0.01)
+    assert found.host_busy_ratio == pytest.approx(0.55)
+    assert (found.own_cores, found.other_cores) == (pytest.approx(0.6), pytest.approx(0.5))
+    assert found.samples == 11
+    assert found.reasons.keys() & {"starvation_ratio", "own_cores"} == set()
+
+
+def test_what_was_before_and_after_does_not_count(store: Store) -> None:
+    """All the waiting is outside of the stretch, whose ends lie between two samples."""
+    waited = {second: 50.0 if second < 10 else 60.0 if second < 20 else 99.0 for second in range(30)}
+    samples = [host(second, runnable_wait_seconds_total=waited[second]) for second in range(30)]
+    assert told(store, samples, 10.4, 18.6).starvation_ratio == 0.0
+
+
+def test_the_nearest_sample_outside_stands_for_an_end_within_two_seconds(store: Store) -> None:
+    found = told(store, [host(9), host(15), host(21)], 10, 20)
+    assert (found.samples, found.own_cores) == (3, pytest.approx(0.6))
+    (short,) = conditions(store, [Span("r", at(15.2), at(15.4))])
+    assert short.own_cores is None and short.reasons["own_cores"] == "1 samples were taken within its 0.2 s"
+
+
+def test_a_stretch_that_was_not_looked_at_long_enough_is_unknown_with_its_reason(store: Store) -> None:
+    found = told(store, [host(second) for second in (10, 11, 12, 13, 14)])
+    assert (found.starvation_ratio, found.own_cores) == (None, None)
+    assert found.reasons["own_cores"] == "it was looked at for 4.0 of 10.0 s"
+
+
+def test_several_stretches_of_one_run_are_told_in_the_order_given(store: Store) -> None:
+    store.write(
+        Batch(tuple(host(second, cpu_seconds_total=max(0, second - 20) * 1.0) for second in range(40)))
+    ).result()
+    late, early, other = conditions(
+        store, [Span("r", at(25), at(35)), Span("r", at(5), at(15)), Span("nobody", at(5), at(15))]
+    )
+    assert (late.own_cores, early.own_cores, other.own_cores) == (pytest.approx(1.0), 0.0, None)
+    assert other.run_id == "nobody" and other.reasons["own_cores"] == "0 samples were taken within its 10.0 s"
+    assert conditions(store, []) == []
+
+
+def test_a_counter_that_fell_over_a_restart_of_pitwall_takes_its_increment_with_it(store: Store) -> None:
+    """What ended threads had used is forgotten by a new collector."""
+    forgot = {"cpu_seconds_total": 5.0, "scheduled_seconds_total": 5.0}
+    samples = [
+        host(s, **{name: value + 0.6 * (s - 15) for name, value in forgot.items()}) if s >= 15 else host(s)
+        for s in range(30)
+    ]
+    found = told(store, samples)
+    assert found.own_cores == pytest.approx(0.6)
+    assert found.starvation_ratio == pytest.approx(0.25)
+
+
+def test_what_the_kernel_does_not_tell_is_unknown_with_its_words_and_the_rest_is_known(store: Store) -> None:
+    nothing = {"scheduled_seconds_total": None, "runnable_wait_seconds_total": None, "throttled_seconds_total": None}
+    why = {"runnable_wait_seconds_total": "no schedstat"}
+    found = told(store, [host(second, **nothing, unknown=why) for second in range(30)])
+    assert (found.starvation_ratio, found.own_cores) == (None, pytest.approx(0.6))
+    assert found.reasons["starvation_ratio"] == "no schedstat"
+    assert found.reasons["throttled_ratio"] == "it was not recorded then", "by a Pitwall that did not measure it"
+
+
+def test_energy_clocks_and_bits_of_two_gpus(store: Store) -> None:
+    slow = {"sm_clock_mhz": 1500.0, "energy_j_total": None, "other_memory_bytes": 7, "other_utilization_ratio": 0.2}
+    samples = [sample for s in range(30) for sample in (gpu(s), gpu(s, 1, **slow))]
+    found = told(store, samples)
+    assert found.energy_j == pytest.approx(10 * 500 + 10 * 400), "one by its counter, one by its power"
+    assert (found.sm_clock_mhz_median, found.sm_clock_ratio) == (1500.0, 0.75)
+    assert (found.throttle_bits, found.hardware_throttled, found.power_capped) == (4, False, True)
+    assert (found.other_gpu_memory_bytes, found.other_gpu_utilization) == (7, pytest.approx(0.2))
+    assert (found.gpu_names, found.gpu_uuids) == (("H200", "H200"), ("GPU-0", "GPU-1"))
+
+
+def test_memory_clocks_and_power_limits_of_two_gpus(store: Store) -> None:
+    """The limit was lowered on one of them in the middle of the load."""
+    idle = {"utilization_ratio": 0.0, "memory_clock_mhz": 405.0}
+    busy = {"memory_clock_mhz": 2619.0}
+    first = [gpu(s, power_limit_w=700.0 if s < 15 else 300.0, **idle if s % 3 else busy) for s in range(30)]
+    second = [gpu(s, 1, power_limit_w=700.0, memory_clock_mhz=1593.0) for s in range(30)]
+    found = told(store, [*first, *second])
+    assert (found.memory_clock_mhz_median, found.power_limits_w) == (1593.0, (300.0, 700.0))
+    (before,) = conditions(store, [Span("r", at(2), at(12))])
+    assert before.power_limits_w == (700.0,)
+
+
+def test_a_gpu_without_a_power_limit_makes_it_unknown_with_its_reason(store: Store) -> None:
+    why = {"power_limit_w": "this GPU does not tell it"}
+    found = told(store, [gpu(s, unknown=why) for s in range(30)])
+    assert (found.power_limits_w, found.memory_clock_mhz_median) == (None, None)
+    assert found.reasons["power_limits_w"] == "this GPU does not tell it"
+    assert found.reasons["memory_clock_mhz_median"] == "it was not recorded then"
+
+
+def test_one_moment_of_a_hardware_slowdown_is_seen_and_one_outside_is_not(store: Store) -> None:
+    found = told(store, [gpu(s, throttle_reasons=8 if s == 14 else 4) for s in range(30)])
+    assert (found.throttle_bits, found.hardware_throttled, found.power_capped) == (12, True, False)
+    (after,) = conditions(store, [Span("r", at(16), at(25))])
+    assert (after.throttle_bits, after.hardware_throttled) == (4, False)
+
+
+def test_the_clock_of_an_idle_gpu_does_not_count(store: Store) -> None:
+    idle = {"utilization_ratio": 0.0, "sm_clock_mhz": 300.0}
+    assert told(store, [gpu(s, **idle if s % 3 else {}) for s in range(30)]).sm_clock_mhz_median == 1900.0
+
+
+def test_a_gpu_that_does_not_tell_makes_unknown_what_it_is_asked_and_no_more(store: Store) -> None:
+    mute = {"energy_j_total": None, "power_w": None, "unknown": {"energy_j_total": "this GPU does not tell it"}}
+    found = told(store, [sample for s in range(30) for sample in (gpu(s), gpu(s, 1, **mute))])
+    assert found.energy_j is None and found.reasons["energy_j"] == "this GPU does not tell it"
+    assert found.sm_clock_mhz_median == 1900.0 and "sm_clock_mhz_median" not in found.reasons
+
+
+def test_a_machine_without_a_gpu_says_why(store: Store) -> None:
+    store.write(Batch((CollectorHealth("r", at(1), "gpu", False, 1.0, "no NVIDIA driver on this machine"),))).result()
+    found = told(store, [host(second) for second in range(30)])
+    assert found.energy_j is None and found.reasons["energy_j"] == "no NVIDIA driver on this machine"
+    assert found.gpu_names == ()
+
+
+def test_sealed_rows_are_asked_too(settings: Settings) -> None:
+    store = Store.open(settings, clock=lambda: T0 + timedelta(hours=1))
+    store.save_run(Run(id="r", name="r", color=0, config=Config(), machine_id="m", created_at=T0, ended_at=at(40)))
+    before = told(store, [host(second) for second in range(30)])
+    assert store.seal() > 0
+    (after,) = conditions(store, [Span("r", at(10), at(20))])
+    store.close()
+    assert after == before and after.starvation_ratio == pytest.approx(0.25)

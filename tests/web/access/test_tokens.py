@@ -1,0 +1,382 @@
+"""Tokens of programs at the real gate: what each opens, until when, and what is kept of them."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from domain import AuditEntry
+from machine.shared_file import locked
+from redaction import mask_text
+from settings import Settings
+from tests.web.standing_clock import Clock
+from web.access import tokens as tokens_module
+from web.access.access_rules import Access, access_for
+from web.access.api_routes import is_from_here, why_not_pass
+from web.access.auth import ROLE_KEY, TOKEN_KEY, AuthMiddleware
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook
+from web.access.tokens import OLD_FILE_DAYS, ApiToken, Scope, TokenBook, TokenError
+
+ROOT = Path(__file__).resolve().parents[3]
+SECRET = b"a secret of more than enough length"
+DAY = timedelta(days=1)
+ROUTES = {"/api/sql": Scope.SQL, "/api/live": Scope.LIVE, "/api/agent/batches": Scope.AGENT}
+Serve = Callable[[Any], AbstractContextManager[str]]
+
+
+async def tell(request: Request) -> JSONResponse:
+    token: ApiToken | None = request.scope[TOKEN_KEY]
+    return JSONResponse({"role": request.scope[ROLE_KEY], "run": token and token.run_id})
+
+
+async def echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    async for text in websocket.iter_text():
+        await websocket.send_text(text)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data")
+
+
+@pytest.fixture
+def book(settings: Settings, clock: Clock) -> TokenBook:
+    return TokenBook(settings.tokens_path, clock)
+
+
+@pytest.fixture
+def access(settings: Settings) -> Access:
+    return access_for(settings, SECRET)
+
+
+@pytest.fixture
+def client(serve: Serve, settings: Settings, access: Access, book: TokenBook) -> Iterator[httpx.Client]:
+    gate = Middleware(
+        AuthMiddleware,
+        access=access,
+        shares=ShareBook(SECRET, ""),
+        sessions=SessionBook(settings.sessions_path),
+        tokens=book,
+    )
+    routes = [Route("/{rest:path}", tell, methods=["GET", "POST"]), WebSocketRoute("/api/live", echo)]
+    with (
+        serve(Starlette(routes=routes, middleware=[gate])) as address,
+        httpx.Client(base_url=f"http://{address}") as client,
+    ):
+        yield client
+
+
+def made(book: TokenBook, *scopes: Scope, run: str | None = None, lasts: timedelta = DAY) -> str:
+    return book.make(scopes, run, lasts, "", "a test")[1]
+
+
+def asked(client: httpx.Client, path: str, text: str, **headers: str) -> httpx.Response:
+    return client.post(path, headers={"authorization": f"Bearer {text}", **headers})
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_a_token_opens_the_routes_of_its_scope_and_no_other(
+    client: httpx.Client, book: TokenBook, scope: Scope
+) -> None:
+    text = made(book, scope, run="r1" if scope is Scope.AGENT else None)
+    for path, wanted in ROUTES.items():
+        answer = asked(client, path, text)
+        assert answer.status_code == (200 if wanted is scope else 403), (path, answer.text)
+        if wanted is not scope:
+            assert scope in answer.json()["error"] and wanted in answer.json()["error"]
+    for path in ("/", "/run", "/apix", "/_stcore/stream"):
+        assert asked(client, path, text).status_code == 401, path
+    for path in ("/api/", "/api/sqlx", "/api/new"):
+        assert asked(client, path, text).status_code == 403, path
+
+
+def test_every_route_below_api_has_a_scope() -> None:
+    """The routes as app.py puts them together, read from its text: it cannot be imported here."""
+    named = {
+        word for path in ("server/sql_api.py", "server/agent_api.py", "server/live_api.py") for word in _paths(path)
+    }
+    assert named and all(why_not_pass(path, None, True) != why_not_pass("/api/new", None, True) for path in named)
+
+
+def _paths(name: str) -> set[str]:
+    path = ROOT / "web" / name
+    words = path.read_text().split('"') if path.exists() else []
+    return {f"/api{word.partition('/api')[2]}" for word in words if word.startswith("{base_path}/api")}
+
+
+def test_a_token_of_two_scopes_opens_both(client: httpx.Client, book: TokenBook) -> None:
+    text = made(book, Scope.SQL, Scope.LIVE)
+    assert [asked(client, path, text).status_code for path in ROUTES] == [200, 200, 403]
+
+
+def test_the_agents_token_tells_the_one_run(client: httpx.Client, book: TokenBook) -> None:
+    text = made(book, Scope.AGENT, run="r1")
+    answer = asked(client, "/api/agent/batches?run=r2", text, **{"x-pitwall-role": "operator"})
+    assert answer.json() == {"role": "program", "run": "r1"}
+
+
+def test_a_token_ends_at_its_time(client: httpx.Client, book: TokenBook, clock: Clock) -> None:
+    text = made(book, Scope.SQL)
+    clock.now += DAY - timedelta(seconds=1)
+    assert asked(client, "/api/sql", text).status_code == 200
+    clock.now += timedelta(seconds=1)
+    answer = asked(client, "/api/sql", text)
+    assert (answer.status_code, answer.json()["error"]) == (401, "This token is past its end.")
+
+
+def test_a_revoked_token_opens_nothing(client: httpx.Client, book: TokenBook) -> None:
+    text = made(book, Scope.SQL)
+    [token] = book.all()
+    book.revoke(token.id, "a test")
+    answer = asked(client, "/api/sql", text)
+    assert (answer.status_code, answer.json()["error"]) == (401, "This token has been revoked.")
+    with pytest.raises(TokenError, match="no token nope"):
+        book.revoke("nope", "a test")
+
+
+def test_a_wrong_word_opens_nothing_whatever_cookie_is_beside_it(
+    client: httpx.Client, book: TokenBook, access: Access
+) -> None:
+    text = made(book, Scope.SQL)
+    for header in ("", "Bearer", f"Bearer {text}x", f"Bearer {text[:-1]}", text, f"Basic {text}"):
+        assert client.post("/api/sql", headers={"authorization": header}).status_code == 401, header
+    assert client.get("/", params={"token": access.token}).status_code == 303
+    assert client.post("/api/sql").json()["role"] == "operator"
+    assert asked(client, "/api/sql", "wrong").status_code == 401, "who brings a token is judged by it"
+
+
+def test_the_operators_browser_writes_nothing_by_a_programs_route(client: httpx.Client, access: Access) -> None:
+    client.get("/", params={"token": access.token})
+    answer = client.post("/api/agent/batches")
+    assert (answer.status_code, "token of its run" in answer.json()["error"]) == (403, True)
+
+
+def test_a_guest_passes_no_programs_route(
+    serve: Serve, settings: Settings, access: Access, book: TokenBook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from storage.store import Store
+
+    store = Store.open(settings)
+    shares = ShareBook(SECRET, "http://127.0.0.1:1")
+    shares.load(store)
+    share = shares.make(["r1"], "live", DAY, "operator")
+    gate = Middleware(
+        AuthMiddleware, access=access, shares=shares, sessions=SessionBook(settings.sessions_path), tokens=book
+    )
+    app = Starlette(routes=[Route("/{rest:path}", tell, methods=["GET", "POST"])], middleware=[gate])
+    with serve(app) as address, httpx.Client(base_url=f"http://{address}") as guest:
+        assert guest.get(f"/share/{shares.token(share)}").status_code == 303
+        assert guest.get("/live").json()["role"] == "viewer"
+        assert [guest.get(path).status_code for path in ROUTES] == [403, 403, 403]
+    store.close()
+
+
+def test_what_writes_or_streams_comes_by_tls_or_from_this_machine() -> None:
+    token = ApiToken(
+        id="a", digest="", scopes=(Scope.AGENT,), run_id="r", made_by="", created_at=Clock().now, expires_at=Clock().now
+    )
+    assert why_not_pass("/api/agent", token, is_secret_line=True) is None
+    assert "in clear" in (why_not_pass("/api/agent", token, is_secret_line=False) or "")
+    assert [is_from_here({"client": client}) for client in (("127.0.0.1", 1), ("::1", 1), ("192.0.2.1", 1), None)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_proxys_line_is_judged_by_what_it_says_of_it(serve: Serve, client: httpx.Client, book: TokenBook) -> None:
+    """uvicorn believes the headers of a proxy on this machine."""
+    text = made(book, Scope.AGENT, run="r1")
+    far = {"x-forwarded-for": "192.0.2.1"}
+    assert asked(client, "/api/agent", text, **far, **{"x-forwarded-proto": "https"}).status_code == 200
+    answer = asked(client, "/api/agent", text, **far, **{"x-forwarded-proto": "http"})
+    assert (answer.status_code, "in clear" in answer.json()["error"]) == (403, True)
+
+
+def test_hashes_are_compared_in_constant_time(book: TokenBook, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[str, str]] = []
+
+    compare = hmac.compare_digest
+
+    def noted(a: str, b: str) -> bool:
+        compared.append((a, b))
+        return compare(a, b)
+
+    texts = [made(book, Scope.SQL) for _ in range(3)]
+    monkeypatch.setattr(tokens_module.hmac, "compare_digest", noted)
+    assert book.find(texts[0]) and len(compared) == 3, "the first that fits ends no search"
+    assert book.find("none") is None and len(compared) == 6
+    assert not any(text in pair for pair in compared for text in texts)
+
+
+def test_what_is_kept_opens_nothing_and_is_its_owners_alone(book: TokenBook, settings: Settings) -> None:
+    text = made(book, Scope.SQL)
+    kept = settings.tokens_path.read_text()
+    assert text not in kept and text not in repr(book.all())
+    assert stat.S_IMODE(settings.tokens_path.stat().st_mode) == 0o600
+    assert book.find(book.all()[0].digest) is None
+    assert {settings.tokens_path.name, "tokens.lock"} <= set(settings.own_names)
+    assert mask_text(f"curl -H {text} x") == "curl -H <secret> x"
+
+
+@pytest.mark.parametrize(
+    ("scopes", "run", "lasts"),
+    [
+        ((), None, DAY),
+        ((Scope.AGENT,), None, DAY),
+        ((Scope.SQL,), "r1", DAY),
+        ((Scope.AGENT, Scope.SQL), "r1", DAY),
+        ((Scope.SQL,), None, timedelta(0)),
+        ((Scope.SQL,), None, timedelta(days=400)),
+    ],
+)
+def test_what_makes_no_sense_is_not_made(
+    book: TokenBook, scopes: tuple[Scope, ...], run: str | None, lasts: timedelta
+) -> None:
+    with pytest.raises(TokenError):
+        book.make(scopes, run, lasts, "", "a test")
+    assert book.all() == []
+
+
+@pytest.mark.parametrize("note", ["\udcff", "a\x1b[2J", "a\nb", "x" * 201])
+def test_a_note_is_a_line_of_text(book: TokenBook, note: str) -> None:
+    with pytest.raises(TokenError, match="A note has"):
+        book.make([Scope.SQL], None, DAY, note, "a test")
+    assert book.all() == []
+
+
+def test_who_asks_does_not_wait_for_another_process_that_changes_the_file(book: TokenBook, settings: Settings) -> None:
+    """The event loop asks at each request: a shell that stands still with the file must not stop it."""
+    text = made(book, Scope.SQL)
+    token = book.all()[0]
+    with locked(settings.tokens_path):
+        changing = Thread(target=book.revoke, args=(token.id, "a test"))
+        changing.start()
+        asking = Thread(target=book.find, args=(text,), daemon=True)
+        wait_for_lock_of(changing)
+        asking.start()
+        asking.join(30)
+        stuck = asking.is_alive()
+    changing.join()
+    assert not stuck and book.why_over(token)
+
+
+def wait_for_lock_of(changing: Thread) -> None:
+    """Until the thread stands at the lock of the file, as its stack tells."""
+    while changing.ident and "locked" not in _names(sys._current_frames().get(changing.ident)):
+        assert changing.is_alive()
+
+
+def _names(frame: FrameType | None) -> list[str]:
+    names = []
+    while frame:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return names
+
+
+def test_a_file_that_is_none_opens_nothing_and_is_not_written_over(book: TokenBook, settings: Settings) -> None:
+    text = made(book, Scope.SQL)
+    settings.tokens_path.write_text("{")
+    assert book.find(text) is None
+    with pytest.raises(TokenError, match="delete it"):
+        made(book, Scope.SQL)
+    assert settings.tokens_path.read_text() == "{"
+
+
+def test_the_one_token_of_an_older_pitwall_goes_on_once(book: TokenBook, settings: Settings, clock: Clock) -> None:
+    settings.data_dir.mkdir()
+    settings.api_token_path.write_text("o" * 43 + "\n")
+    token = book.take_over(settings.api_token_path)
+    assert token and book.find("o" * 43) and token.scopes == (Scope.SQL,)
+    assert token.expires_at == clock.now + timedelta(days=OLD_FILE_DAYS)
+    book.revoke(token.id, "a test")
+    assert book.take_over(settings.api_token_path) is None, "a restart does not bring it back"
+    assert settings.api_token_path.exists(), "it is its owner's"
+
+
+def test_an_open_socket_ends_with_its_token(client: httpx.Client, book: TokenBook) -> None:
+    text = made(book, Scope.LIVE)
+    url = f"ws://{client.base_url.host}:{client.base_url.port}/api/live"
+    with connect(url, additional_headers={"authorization": f"Bearer {text}"}) as socket:
+        socket.send("hello")
+        assert socket.recv() == "hello"
+        book.revoke(book.all()[0].id, "a test")
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=30)
+    assert closed.value.rcvd and "ended" in closed.value.rcvd.reason
+
+
+def test_a_shell_makes_lists_and_revokes_beside_a_running_pitwall(book: TokenBook, settings: Settings) -> None:
+    """The book of this process stands for the running Pitwall: it learns of each change, and so does its audit."""
+    told: list[AuditEntry] = []
+
+    def record(entries: Any) -> Future[None]:
+        told.extend(entries)
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
+
+    assert book.all() == []
+    environ = os.environ | {"PITWALL_DATA": str(settings.data_dir)}
+
+    def shell(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([ROOT / "pitwall", "token", *words], env=environ, capture_output=True, text=True)
+
+    text = shell("make", "sql:read", "--note", "grafana").stdout.strip()
+    clock_now = TokenBook(settings.tokens_path)
+    assert clock_now.find(text) and book.find(text)
+    listed = json.loads(shell("list", "--json").stdout)["tokens"]
+    assert text not in json.dumps(listed) and [one["note"] for one in listed] == ["grafana"]
+    assert shell("revoke", listed[0]["id"]).returncode == 0
+    assert book.why_over(book.all()[0]) == "This token has been revoked."
+    assert shell("revoke", "nope").returncode == 1
+    assert shell("make", "agent:write", "--run", "nope").returncode == 1
+    asyncio.run(asyncio.to_thread(book.tell, record))
+    book.tell(record)
+    assert [(entry.action, "in a shell" in entry.role) for entry in told] == [
+        ("make token", True),
+        ("revoke token", True),
+    ]
+    assert text not in repr(told) and text not in settings.tokens_path.read_text()
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "1e300", "-1", "0", "367"])
+def test_a_shell_is_told_of_a_time_that_is_none(settings: Settings, days: str) -> None:
+    argv = [str(ROOT / "pitwall"), "token", "make", "sql:read", f"--days={days}"]
+    done = subprocess.run(
+        argv, env=os.environ | {"PITWALL_DATA": str(settings.data_dir)}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (1, "A token lasts for more than 0 and at most 366 days.\n")

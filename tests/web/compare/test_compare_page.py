@@ -1,0 +1,177 @@
+"""The Compare page over a real store: arms, the address that holds what is asked, and what cannot be answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from settings import Settings
+from storage.store import Store
+from tests.comparison.ideal_engine import IdealEngine, repeats
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from web import markup
+
+PAGE = str(Path(__file__).resolve().parents[3] / "pages" / "compare.py")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The one that the page asks, as the operator sees it."""
+    store = Store.open(Settings(data_dir=tmp_path / "data"))
+    monkeypatch.setattr("web.context._provided", [_Services(store, tmp_path)])
+    monkeypatch.setattr("web.visible.current_role", lambda: "operator")
+    monkeypatch.setattr("web.access.auth.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *place, **words: None)  # the page stands here without its app
+    yield store
+    store.close()
+
+
+def two_arms(store: Store, workload: str, **params: object) -> list[str]:
+    """Three starts each, plain and with drafts."""
+    rng = np.random.default_rng(21)
+    made = []
+    for place, k in enumerate((0, 4)):
+        engine = IdealEngine(0.02, drafts=k, start_sd=0.005)
+        runs = repeats(engine, workload, 3, rng, **params)
+        made += [stored(store, facts, k, place * 10 + n).id for n, facts in enumerate(runs)]
+    return made
+
+
+@pytest.fixture
+def ids(store: Store) -> list[str]:
+    return two_arms(store, "ladder", **SMALL)
+
+
+class _Services:
+    fleet = None
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store = store
+        self.settings = Settings(data_dir=folder / "data")
+
+
+def page(**params: object) -> AppTest:
+    at = AppTest.from_file(PAGE, default_timeout=60)
+    for name, value in params.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def said(at: AppTest) -> str:
+    return " ".join(str(one.proto.body) for one in at.get("html"))
+
+
+def captions(at: AppTest) -> str:
+    return " ".join(str(one.value).replace("\\", "") for one in at.caption)
+
+
+def heads(at: AppTest) -> list[str]:
+    """The arms of the head, as they are read."""
+    labels = [str(one.label) for one in at.button if str(one.key).startswith("arm-")]
+    return [label.replace("*", "").replace("\\", "") for label in labels]
+
+
+def test_the_answer_stands_on_the_page(ids: list[str]) -> None:
+    at = page(run=ids)
+    assert not at.exception, at.exception
+    assert "as fast as" in said(at) and "because tokens per step rose" in said(at)
+    assert "May I say so?" in said(at) and heads(at)[0] == "baseline k 0 ×3"
+
+
+def test_the_objective_of_the_address_is_what_is_compared_by(ids: list[str]) -> None:
+    at = page(run=ids, objective="ttft_ms@2")
+    assert not at.exception and "time to first token" in said(at)
+    wrong = page(run=ids, objective="fastness")
+    assert "There is no objective" in wrong.warning[0].value and not wrong.exception
+
+
+def test_the_margin_of_the_address_is_what_is_judged_by(ids: list[str]) -> None:
+    at = page(run=ids, margin="400%")
+    assert "cannot be '400%'" in at.warning[0].value and not at.exception
+    at = page(run=ids, margin="50%", objective="ttft_ms@1")
+    assert not at.exception and "Differences below 50 % do not matter here." in captions(at)
+    assert "are the same in time to first token, one at a time within 50 %" in said(at)
+    field = at.number_input[0]
+    assert (field.label, field.value) == ("Smallest difference, %", 50.0)
+    field.set_value(4.5).run()
+    assert (at.query_params["margin"], at.query_params["objective"]) == ("0.045", "ttft_ms@1")
+    assert "Differences below 4.5 % do not matter here." in captions(at) and at.number_input[0].value == 4.5
+
+
+def test_the_rungs_of_a_ladder_stand_below_the_answer(ids: list[str]) -> None:
+    shown = said(page(run=ids))
+    assert all(f'<th scope="row">{rung} at once</th>' in shown for rung in (2, 4, 8))
+
+
+def test_the_kinds_of_prompts_stand_below_the_answer(store: Store) -> None:
+    shown = said(page(run=two_arms(store, "five-prompts", token_scale=0.1, parallel=2)))
+    assert all(
+        f'<th scope="row">{markup.text(kind)}</th>' in shown for kind in ("Q&A", "Code", "JSON", "Math", "LongCode")
+    )
+
+
+def test_a_click_in_the_head_moves_the_baseline(ids: list[str]) -> None:
+    at = page(run=ids)
+    assert heads(at) == ["baseline k 0 ×3", "k 4 ×3"]
+    at.button(key=f"arm-{ids[3]}").click().run()
+    assert heads(at) == ["baseline k 4 ×3", "k 0 ×3"] and not at.exception
+    assert at.query_params["run"] == [*ids[3:], *ids[:3]]
+    assert "k 0 is 0." in said(at)
+
+
+def test_the_head_adds_a_run(ids: list[str]) -> None:
+    at = page(run=[*ids[:2], *ids[3:]])
+    assert heads(at) == ["baseline k 0 ×2", "k 4 ×3"]
+    at.multiselect(key="compare-runs").set_value([*ids[:2], *ids[3:], ids[2]]).run()
+    assert heads(at) == ["baseline k 0 ×3", "k 4 ×3"] and not at.exception
+
+
+def test_a_workload_that_is_not_shared_is_told(ids: list[str]) -> None:
+    at = page(run=ids, workload="five-prompts")
+    assert "No two of these runs were put under the workload" in at.warning[0].value and not at.exception
+    assert "as fast as" in said(at)
+
+
+def test_a_run_left_out_and_all_of_them(ids: list[str]) -> None:
+    at = page(run=ids, out=[f"{ids[0]}:somebody compiled"])
+    assert not at.exception and heads(at)[0] == "baseline k 0 ×2"
+    nothing = page(run=ids, out=[f"{one}:no" for one in ids])
+    assert not nothing.exception and "nothing is left to compare" in nothing.info[0].value
+
+
+def test_repeats_of_one_configuration_are_told_as_that(ids: list[str]) -> None:
+    at = page(run=ids[:3])
+    assert not at.exception and "repeat one configuration" in at.info[0].value
+
+
+def test_a_persons_verdict_stands_beside_the_numbers(ids: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rating of an arm's runs, and each sentence with its run; a guest of a link reads those of its runs."""
+    from web.context import services
+
+    store = services().store
+    assert "A person's verdict" not in said(page(run=ids))
+    for run_id, verdict in ((ids[3], {"coding": 4}), (ids[5], {"coding": 2}), (ids[0], {"impression": "<i>dull</i>"})):
+        store.notes.change([run_id], "operator", lambda note, given=verdict: note.model_copy(update=given))
+    assert rated(page(run=ids)) == "4, 2"
+    shared = [store.run(run_id) for run_id in ids[:4]]
+    monkeypatch.setattr("web.visible.visible_runs", lambda newest: shared)
+    monkeypatch.setattr("web.access.auth.current_role", lambda: "viewer")
+    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    guest = page(run=ids)
+    assert rated(guest) == "4"
+    assert f'run={ids[0]}" target="_self">\u201c&lt;i&gt;dull&lt;/i&gt;\u201d</a>' in said(guest)
+    assert "not a measurement" in said(guest)
+
+
+def rated(at: AppTest) -> str:
+    """What is said of the coding of the second arm; nobody said anything of the first."""
+    table = said(at).split("A person's verdict")[1].split("</table>")[0]
+    assert "Language" not in table
+    [row] = re.findall(r"Coding</th><td>(.*?)</td><td>(.*?) <small>of 5</small></td>", table)
+    assert "nobody said" in row[0]
+    return str(row[1])

@@ -1,0 +1,48 @@
+"""What Compare says of configurations: what differs, and which are not known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from domain import Config, Run
+from reports.arms.comparison import alone
+from reports.arms.facts import facts_of
+from settings import Settings
+from storage.store import Store
+from web.compare.arms.config_table import config_table
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+SAME = "these arms have the same configuration"
+
+
+def table(tmp_path: Path, *configs: Config) -> str:
+    runs = [
+        Run(id=f"r{i}", name=f"run {i}", color=0, config=config, machine_id="m", created_at=NOW)
+        for i, config in enumerate(configs)
+    ]
+    store = Store.open(Settings(data_dir=tmp_path))
+    try:
+        arms = [alone(facts) for facts in facts_of(store, runs)]
+        return config_table(arms, {run.id: run.color for run in runs})
+    finally:
+        store.close()
+
+
+def test_two_logs_without_configurations_are_not_said_to_have_the_same(tmp_path: Path) -> None:
+    log = Config(engine="vllm", launcher="import")
+    said = table(tmp_path, log, log)
+    assert SAME not in said
+    assert "Not known: the configuration of run 0 and run 1." in said
+
+
+def test_equal_commands_are_the_same(tmp_path: Path) -> None:
+    config = Config(engine="vllm", argv=("vllm", "serve", "m"), model="m")
+    assert SAME in table(tmp_path, config, config)
+
+
+def test_what_differs_is_shown_beside_what_is_not_known(tmp_path: Path) -> None:
+    known = Config(engine="vllm", argv=("vllm", "serve", "m"), model="m")
+    said = table(tmp_path, known, known.model_copy(update={"model": "n"}), Config(engine="vllm", launcher="attach"))
+    assert "<table" in said
+    assert "Not known: the configuration of run 2." in said

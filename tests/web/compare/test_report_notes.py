@@ -1,0 +1,49 @@
+"""What all answers of a comparison rest on, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.workload import Workload
+from analysis.evidence.objectives import parse_objective
+from analysis.verdict import MARGIN
+from reports.arms.comparison import Asking, ComparisonReport
+from tests.comparison.hand_made import arm, load, run, streams
+from web.compare.answer.report_notes import report_notes, workload_titles
+
+OBJECTIVE = parse_objective("decode_tps")
+FIVE, LADDER = Workload("five", "h", '{"rounds": 2}'), Workload("ladder", "h", "{}")
+
+
+def met(run_id: str, *processes: str) -> RunFacts:
+    return run(run_id, load(streams(3)), processes=frozenset(processes))
+
+
+PLAIN = ComparisonReport((arm(met("a")), arm(met("b"))), OBJECTIVE, (OBJECTIVE,), (), workload=FIVE, workloads=(FIVE,))
+
+
+def test_the_usual_needs_no_word() -> None:
+    assert report_notes(PLAIN) == [] and Asking().margin is MARGIN
+
+
+def test_what_makes_a_start_is_said() -> None:
+    twice = arm(met("c0", "p"), met("c1", "p"), met("c2", "q"))
+    assert report_notes(replace(PLAIN, arms=(PLAIN.arms[0], twice))) == [
+        "c0: 3 runs met 2 server starts; runs of one server process count as one start.",
+        "c0: several loads on one server start count as one, by their mean.",
+    ]
+
+
+def test_a_margin_and_a_workload_are_said() -> None:
+    assert report_notes(replace(PLAIN, margin=0.05, workloads=(FIVE, LADDER))) == [
+        "Compared under the workload five; other loads of these runs do not count.",
+        "Differences below 5 % do not matter here.",
+    ]
+
+
+def test_workloads_of_one_name_are_told_apart() -> None:
+    three, other = FIVE._replace(params_json='{"rounds": 3, "seed": 1}'), FIVE._replace(prompts="h2")
+    titles = workload_titles([FIVE, three, LADDER])
+    assert list(titles.values()) == ["five (rounds 2, seed not set)", "five (rounds 3, seed 1)", "ladder"]
+    assert list(workload_titles([FIVE, other]).values()) == [FIVE.id, other.id] and FIVE.id != other.id

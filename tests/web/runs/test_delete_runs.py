@@ -1,0 +1,91 @@
+"""Deleting on the pages: said before it is done, brought back by a button, and for the operator alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from domain import Config, Run, RunState
+from settings import Settings
+from storage.store import Store
+from web.runs.table.delete_runs import delete, set_rule
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    settings = Settings(data_dir=tmp_path / "data")
+    opened = Store.open(settings)
+    for run_id, state in (("r1", RunState.FINISHED), ("r2", RunState.RUNNING)):
+        opened.save_run(
+            Run(
+                id=run_id, name=f"*{run_id}*", color=0, machine_id="m", created_at=NOW, ended_at=NOW, config=Config(),
+                state=state,
+            )
+        )  # fmt: skip
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings)])
+    be(monkeypatch, "operator")
+    yield opened
+    opened.close()
+
+
+def be(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
+    monkeypatch.setattr("web.actions.current_role", lambda: role)
+
+
+def page(script: str) -> AppTest:
+    at = AppTest.from_string(script, default_timeout=60).run()
+    assert not at.exception
+    return at
+
+
+BUTTON = """
+from web.context import services
+from web.runs.table.delete_runs import delete_button
+delete_button(services().store.runs_of(["r1", "r2"]), "x")
+"""
+WAITING = "from web.runs.table.delete_runs import deleted_runs\ndeleted_runs()"
+
+
+def test_the_question_says_what_stays_and_why(store: Store) -> None:
+    at = page(BUTTON)
+    at.button[0].click().run()
+    assert [one.value for one in at.warning] == [r"\*r2\* stays\: it has not ended\."]
+    assert [one.label for one in at.button] == ["Delete", "Delete 1 run"]
+    assert len(store.runs()) == 2, "nothing is deleted before the second press"
+
+
+def test_what_was_deleted_is_listed_and_brought_back(store: Store) -> None:
+    assert page(WAITING).button == []
+    delete(["r1"])
+    at = page(WAITING)
+    assert "gone for good after" in at.markdown[0].value and at.expander[0].label == "Deleted runs: 1"
+    at.button[1].click().run()
+    assert not at.exception and {run.id for run in store.runs()} == {"r1", "r2"} and at.button == []
+
+
+def test_a_guest_has_no_button_and_no_right(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    delete(["r1"])
+    be(monkeypatch, "viewer")
+    assert page(BUTTON).button == [] and page(WAITING).button == []
+    for action in (lambda: delete(["r2"]), lambda: set_rule(1)):
+        with pytest.raises(PermissionError):
+            action()
+    assert store.bin.keep_days() is None
+
+
+def test_the_rule_is_set_and_taken_away(store: Store) -> None:
+    at = page("from web.runs.table.delete_runs import _rule\n_rule()")
+    assert any("is off" in one.value for one in at.caption)
+    at.toggle[0].set_value(True).run()
+    at.button[0].click().run()
+    assert store.bin.keep_days() == 90 and any("90 days" in one.value for one in at.caption)
+    at.toggle[0].set_value(False).run()
+    at.button[0].click().run()
+    assert store.bin.keep_days() is None

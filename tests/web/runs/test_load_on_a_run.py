@@ -1,0 +1,81 @@
+"""The load of a run: kept by a relaunch of it, and put anew on a server that runs, also on one that others started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from domain import Config, Run, RunState, WorkloadSpec
+from settings import Settings
+from storage.store import Store
+from tests.comparison.ideal_engine import T0
+
+LADDER = WorkloadSpec(name="ladder", params={"tokens": 77, "temperature": 0.7})
+RELAUNCH = """
+import streamlit as st
+from web.launch import draft, source_picker
+
+source_picker.follow_address()
+st.session_state["kept"] = draft.current().workload
+"""
+PANEL = """
+from web.context import services
+from web.runs.loads.load_panel import load_panel
+
+load_panel(*services().store.runs())
+"""
+
+
+class Supervisor:
+    """A FAKE: it keeps what it was asked to start."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[str, WorkloadSpec]] = []
+
+    def start_load(self, run_id: str, spec: WorkloadSpec, secrets: Any) -> None:
+        self.started.append((run_id, spec))
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    settings = Settings(data_dir=tmp_path / "data")
+    store = Store.open(settings)
+    provided = SimpleNamespace(store=store, settings=settings, fleet=None, supervisor=Supervisor())
+    monkeypatch.setattr("web.context._provided", [provided])
+    monkeypatch.setattr("web.actions.current_role", lambda: "operator")
+    monkeypatch.setattr("web.audit.record", lambda *told: None)
+    yield provided
+    store.close()
+
+
+def save(store: Store, **fields: Any) -> Run:
+    config = Config(engine="vllm", argv=("vllm", "serve", "o/m"), model="o/m")
+    run = Run(id="r1", name="first", color=0, config=config, machine_id="m", created_at=T0, **fields)
+    store.save_run(run)
+    return run
+
+
+def test_a_relaunch_with_one_change_keeps_the_load_of_its_run(services: SimpleNamespace) -> None:
+    save(services.store, state=RunState.FINISHED, workload=LADDER)
+    at = AppTest.from_string(RELAUNCH, default_timeout=60)
+    at.query_params["run"] = "r1"
+    at.run()
+    assert not at.exception and at.session_state["kept"] == LADDER
+
+
+@pytest.mark.parametrize("kind", ["attached", "launched"])
+def test_a_load_is_put_on_a_server_that_runs(services: SimpleNamespace, kind: str) -> None:
+    save(services.store, state=RunState.READY, kind=kind)
+    at = AppTest.from_string(PANEL, default_timeout=60).run()
+    assert not at.exception
+    at.selectbox(key="load-of-r1").set_value("ladder").run()
+    at.number_input(key="load-of-r1-ladder-ladder-temperature").set_value(0.7).run()
+    at.button(key="start-load").click().run()
+    assert not at.exception
+    ((run_id, spec),) = services.supervisor.started
+    assert (run_id, spec.name, spec.params["temperature"]) == ("r1", "ladder", 0.7)

@@ -1,0 +1,92 @@
+"""The cards of the first look say what is known, and of what is not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from domain import Config, Run, RunState
+from reports.runs.run_report import report_on
+from samples import Batch, CounterSample
+from settings import Settings
+from storage.store import Store
+from web.runs.table.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, WAITS, first_cards
+from web.theme import three_digits
+
+NOW = datetime.now(UTC)
+RUN = Run(
+    id="r1", name="<script>alert(1)</script>", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW,
+    started_at=NOW - timedelta(seconds=30), ready_at=NOW - timedelta(seconds=20), state=RunState.RUNNING,
+)  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Twenty seconds of 100 tok/s up to now."""
+    opened = Store.open(Settings(data_dir=tmp_path))
+    now = datetime.now(UTC)
+    opened.write(Batch(tuple(counters(now, second) for second in range(20))))
+    opened.save_run(RUN)
+    yield opened
+    opened.close()
+
+
+def counters(now: datetime, second: int, run_id: str = "r1", tokens: float | None = None) -> CounterSample:
+    made = 100.0 * second if tokens is None else tokens
+    return CounterSample(
+        run_id, now - timedelta(seconds=20 - second), float(second), "vllm.counter", first_tokens_total=0.0,
+        generation_tokens_total=made, inter_token_count_total=made, prompt_tokens_total=0.0,
+        requests_running=1.0 if tokens is None else 0.0,
+    )  # fmt: skip
+
+
+def test_a_live_run_has_its_latest_speed_and_foreign_words_are_text(store: Store) -> None:
+    page = first_cards(store, ["r1", "nobody"])
+    assert f'100 <small>tok/s</small> <small class="pw-muted">{LATEST}</small>' in page
+    assert "&lt;script&gt;alert(1)" in page and "<script>" not in page
+
+
+def test_a_run_that_ended_has_the_number_that_compare_judges_by(store: Store) -> None:
+    run = RUN.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW})
+    store.save_run(run)
+    factors = report_on(store, [run])[0].summary.factors
+    assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(store, ["r1"])
+
+
+def test_a_run_that_idles_keeps_its_speed_and_one_that_never_worked_has_none(store: Store) -> None:
+    now = datetime.now(UTC)
+    store.save_run(RUN.model_copy(update={"id": "r2"}))
+    rests = [counters(now, second, tokens=1900.0) for second in (20, 21)]
+    store.write(Batch((*rests, *(counters(now, second, "r2", 0.0) for second in range(20))))).result()
+    worked, never = first_cards(store, ["r1", "r2"]).split("--pw-run:")[1:]
+    assert "100 <small>tok/s</small>" in worked and LAST in worked
+    assert "pw-big" not in never and NOTHING in never
+
+
+def test_a_run_that_waits_says_so(store: Store) -> None:
+    store.save_run(RUN.model_copy(update={"state": RunState.QUEUED}))
+    page = first_cards(store, ["r1"])
+    assert WAITS in page and "pw-big" not in page
+
+
+def test_what_is_not_known_is_no_number_but_a_reason(store: Store) -> None:
+    starting = RUN.model_copy(update={"id": "r2", "state": RunState.STARTING, "phase": "loading weights 34 %"})
+    failed = RUN.model_copy(update={"id": "r3", "state": RunState.FAILED})
+    store.save_run(starting)
+    store.save_run(failed)
+    page = first_cards(store, ["r2", "r3"])
+    assert "pw-big" not in page
+    assert NOT_SEEN in page and "starting: loading weights 34 %" in page and "no window was recorded" in page
+
+
+def test_no_two_cards_are_of_one_colour(store: Store) -> None:
+    store.save_run(RUN.model_copy(update={"id": "r2"}))
+    first, second = (line.split('"')[0] for line in first_cards(store, ["r1", "r2"]).split("--pw-run:")[1:])
+    assert first != second
+
+
+def test_of_runs_that_nobody_knows_there_is_nothing(store: Store) -> None:
+    assert first_cards(store, ["nobody"]) == ""

@@ -1,0 +1,61 @@
+"""The Run page itself, with a run whose model lies on this machine, and with one that failed as others did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from domain import RunState
+from settings import Settings
+from storage.store import Store
+from tests.physics.models import GEMMA_4_31B
+from tests.web.runs.test_physics_panel import make_run
+
+PAGE = """
+from reports.arms.facts import facts_of
+from reports.runs.run_report import report_on
+from web.context import services
+from web.runs.page import run_page
+from web.runs.page.physics_panel import physics_panel
+
+(run,) = services().store.runs()
+(report,) = report_on(services().store, [run])
+run_page.cause(run)
+physics_panel(report, *facts_of(services().store, [run]))
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    settings = Settings(data_dir=tmp_path / "data")
+    opened = Store.open(settings)
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings, fleet=None)])
+    monkeypatch.setattr("web.actions.current_role", lambda: "operator")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps(GEMMA_4_31B))
+    yield opened
+    opened.close()
+
+
+def test_the_section_stands_on_the_page(store: Store, tmp_path: Path) -> None:
+    make_run(store, tmp_path / "model")
+    at = AppTest.from_string(PAGE, default_timeout=60).run()
+    assert not at.exception and [one.value for one in at.subheader] == ["Physics"]
+    assert "11.57" in " ".join(str(one.proto.body) for one in at.get("html"))
+    assert "prices.toml" in at.caption[0].value
+
+
+def test_a_failed_run_says_what_others_did(store: Store, tmp_path: Path) -> None:
+    run = make_run(store, tmp_path / "model")
+    failed = {"state": RunState.FAILED, "ready_at": None, "ended_at": run.created_at + timedelta(seconds=9)}
+    store.save_run(run.model_copy(update=failed | {"cause": "Can't pickle <function launcher at 0x7f>"}))
+    at = AppTest.from_string(PAGE, default_timeout=60).run()
+    assert not at.exception and not at.subheader, "it never ran, so nothing is held against physics"
+    told = " ".join(one.value for one in at.info).replace("\\\\", "").replace("\\", "")
+    assert "VLLM_DISABLE_COMPILE_CACHE=1" in told and "line 19" in told

@@ -1,0 +1,163 @@
+"""The Runs page puts runs together, shows the columns that were chosen and keeps views; the address says it all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from domain import Run
+from settings import Settings
+from storage.ask.note_queries import saved_views
+from storage.store import Store
+from tests.many_runs import HOSTILE, many_runs
+
+PAGE = """
+import streamlit as st
+from reports.runs.run_line import in_order
+from storage.ask import run_queries
+from web.context import services
+from web.runs.table.grouped_runs import choose_grouping, grouped_runs
+from web.runs.table.run_filters import run_filters
+from web.runs.table.run_table import choose_columns, lines_here, run_table
+from web.saved_views import view_list
+
+store = services().store
+choices = run_queries.run_choices(store)
+wanted = run_filters(choices, {}, "runs")
+by, speed = choose_grouping()
+columns = choose_columns(choices)
+view_list("runs")
+found = run_queries.find_runs(store, wanted, 1000)
+lines = lines_here(found)
+if by:
+    grouped_runs(found, lines, by, speed, columns, {})
+else:
+    run_table(in_order(found, lines, wanted.order_by), lines, columns, {}, "all")
+"""
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list[Run]]]:
+    store = Store.open(Settings(data_dir=tmp_path_factory.mktemp("groups") / "data"))
+    yield store, many_runs(store)
+    store.close()
+
+
+@pytest.fixture
+def store(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept[0], fleet=None)])
+    for room in ("web.actions", "web.audit"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    return kept[0]
+
+
+def page(**params: str | list[str]) -> AppTest:
+    at = AppTest.from_string(PAGE, default_timeout=60)
+    for name, value in params.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
+def heads(at: AppTest) -> list[str]:
+    return [one.label.replace("\\", "") for one in at.button if str(one.key).startswith("fold-")]
+
+
+def numbers(at: AppTest) -> list[str]:
+    return [body for one in at.get("html") if "pw-group" in (body := str(one.proto.body))]
+
+
+def shown(at: AppTest) -> list[list[str]]:
+    return [list(one.value["name"]) for one in at.dataframe]
+
+
+def test_a_row_an_arm_with_its_starts_and_interval_the_fastest_first(store: Store) -> None:
+    at = page(group="arm")
+    assert heads(at)[:3] == ["fp8 k=4", "fp8 k=2", "bf16 k=4"] and heads(at)[-1] == "did not start"
+    assert "3 runs, 3 starts" in numbers(at)[0] and "pw-interval" in numbers(at)[0]
+    assert at.dataframe == [] or not shown(at), "nothing is folded out"
+
+
+def test_one_start_has_a_value_and_no_interval_and_an_unknown_one_is_no_zero(store: Store) -> None:
+    at = page(group="arm")
+    once = numbers(at)[heads(at).index(HOSTILE)]
+    assert "one start: no interval" in once and "pw-interval" not in once
+    unknown = numbers(at)[heads(at).index("did not start")]
+    assert "not known of any start" in unknown and "<b>\u2013</b>" in unknown and "1 without a value" in unknown
+
+
+def test_groups_of_a_field_and_a_word_for_what_is_not_stated(store: Store) -> None:
+    at = page(group="quantization")
+    assert heads(at) == ["fp8", "not stated", "<i>q</i>"]
+    assert "10 runs, 10 starts, 1 without a value" in numbers(at)[0]
+    assert any("may hold several configurations" in one.value for one in at.caption)
+
+
+def test_a_group_is_folded_out_by_the_address_and_by_a_click(store: Store) -> None:
+    at = page(group="quantization", open="<i>q</i>")
+    assert [[name.partition("#")[2] for name in names] for names in shown(at)] == [[HOSTILE]]
+    next(one for one in at.button if one.label == "not stated").click().run()
+    assert at.query_params["open"] == ["<i>q</i>", "not stated"] and len(shown(at)) == 2
+    next(one for one in at.button if one.key == "fold-2").click().run()
+    assert at.query_params["open"] in ("not stated", ["not stated"])
+
+
+def test_two_groups_of_the_same_runs_are_folded_out_beside_each_other(store: Store) -> None:
+    run_id = store.runs()[0].id
+    store.notes.change([run_id], "operator", lambda note: note.model_copy(update={"tags": ("one", "two")}))
+    assert len(shown(page(group="tag", open=["one", "two"]))) == 2
+    store.notes.change([run_id], "operator", lambda note: note.model_copy(update={"tags": ()}))
+
+
+def test_the_columns_are_those_of_the_address_in_its_order(store: Store) -> None:
+    at = page(column=["acceptance", "state", "nonsense"])
+    assert list(at.dataframe[0].proto.column_order) == ["color", "name", "acceptance", "state"]
+
+
+def test_what_the_address_says_is_chosen_and_back_brings_the_earlier_choice(store: Store) -> None:
+    at = page(group="k", find="k=2")
+    assert heads(at) == ["2"]
+    at.selectbox(key="runs-group").set_value("quantization").run()
+    assert at.query_params["group"] in ("quantization", ["quantization"]) and heads(at) == ["fp8", "not stated"]
+    at.query_params["group"] = "k"  # as the browser's Back does
+    at.run()
+    assert at.selectbox(key="runs-group").value == "k" and heads(at) == ["2"]
+    del at.query_params["find"]
+    at.run()
+    assert at.text_input(key="runs-find").value == "" and len(heads(at)) > 3
+
+
+def test_a_page_that_is_opened_writes_nothing_into_the_address(store: Store) -> None:
+    assert dict(page().query_params) == {}
+    assert dict(page(group="nonsense").query_params) == {"group": "nonsense"}
+
+
+def test_a_view_is_kept_under_a_name_and_each_version_stays(store: Store) -> None:
+    at = page(group="k", find="fp8")
+    for name in ("fast <b>ones", "fast <b>ones"):
+        at.text_input[-1].set_value(name)
+        next(one for one in at.button if one.label == "Save this view").click().run()
+        assert not at.exception
+    (view,) = saved_views(store, "runs")
+    assert (view.name, view.version, view.query) == ("fast <b>ones", 2, "group=k&find=fp8")
+    assert saved_views(store, "explore") == []
+    next(one for one in at.button if one.label.startswith("Remove fast")).click().run()
+    assert saved_views(store, "runs") == []
+    versions = store.query("SELECT version, is_removed FROM saved_view_versions ORDER BY version").to_pylist()
+    assert [tuple(row.values()) for row in versions] == [(1, False), (2, False), (3, True)]
+
+
+def test_a_guest_neither_sees_nor_keeps_views(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    assert [one.label for one in page().button if one.label == "Save this view"] == []
+
+
+def test_runs_of_other_machines_are_in_no_group_and_that_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = {store.runs()[0].id}
+    monkeypatch.setattr("web.runs.table.grouped_runs.away_ids", lambda runs: away)
+    at = page(group="arm")
+    assert "did not start" not in heads(at) and any("in no group: 1 run" in one.value for one in at.caption)

@@ -1,0 +1,59 @@
+"""The Run page's log: its end at first, and every other place of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+LINES = 2_000
+SCRIPT = """
+from datetime import UTC, datetime
+from domain import Config, Run
+from web.runs.page.server_log import server_log
+
+about = dict(name="r", color=0, machine_id="m", created_at=datetime.now(UTC), config=Config())
+server_log(Run(id="{name}", log_path="{log}", **about))
+"""
+
+
+def shown(page: AppTest) -> tuple[int, int]:
+    """The first and the last number of the shown lines."""
+    found = [int(text.split("<")[0]) for text in page.get("html")[0].proto.body.split("line ")[1:]]
+    return found[0], found[-1]
+
+
+def page_of(log: Path) -> AppTest:
+    return AppTest.from_string(SCRIPT.format(name=log.parent.name, log=log), default_timeout=60).run()
+
+
+def test_the_log_opens_at_its_end_and_leads_to_any_place(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("".join(f"line {number}\n" for number in range(LINES)))
+    page = page_of(log)
+    assert shown(page) == (LINES - 400, LINES - 1)
+    page.button(key=key_of(tmp_path, "Beginning")).click().run()
+    assert shown(page) == (0, 399)
+    page.button(key=key_of(tmp_path, "Later")).click().run()
+    assert shown(page) == (400, 799)
+    page.button(key=key_of(tmp_path, "Earlier")).click().run()
+    assert shown(page)[0] == 0
+    page.slider[0].set_value(50).run()
+    assert 700 < shown(page)[0] < 900
+    page.button(key=key_of(tmp_path, "End")).click().run()
+    assert shown(page) == (LINES - 400, LINES - 1)
+
+
+def key_of(folder: Path, label: str) -> str:
+    return f"log-since-{folder.name}-{label}"
+
+
+def test_a_short_log_needs_no_ways(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("line 0\n")
+    page = page_of(log)
+    assert shown(page) == (0, 0) and not page.button and not page.slider
+
+
+def test_a_log_that_is_gone_is_told(tmp_path: Path) -> None:
+    assert "empty or gone" in page_of(tmp_path / "server.log").info[0].value

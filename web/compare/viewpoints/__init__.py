@@ -1,0 +1,1 @@
+"""Who is best by which viewpoint, as a table and as charts of two of them."""

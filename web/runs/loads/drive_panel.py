@@ -1,0 +1,66 @@
+"""Drive another benchmark tool against a run's server: its command shown, then run, its results taken in."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import streamlit as st
+from pydantic import ValidationError
+
+from domain import Run, RunState, WorkloadSpec
+from launcher.checks.preflight import LaunchRefusedError
+from web import audit
+from web.actions import require_operator
+from web.context import services
+from web.launch.load_params import field_input, sentence_of
+from web.markup import markdown_text
+from workloads.process.driven import TOOLS, DriveJob, DriveParams, command_of
+
+NOWHERE = Path("/LOAD")
+
+
+def drive_panel(run: Run) -> None:
+    """A tool, its settings, its exact command, and the button."""
+    name = st.selectbox("Tool", list(TOOLS), format_func=lambda one: TOOLS[one].title, key=f"tool-{run.id}")
+    tool = TOOLS[name]
+    found = shutil.which(name) or ""
+    executable = st.text_input(
+        "Its executable on this machine", found, key=f"executable-{name}", placeholder="/path/to/it"
+    )
+    fields = DriveParams.model_fields
+    given = {
+        one: field_input(one, fields[one], fields[one].get_default(), f"drive-{name}-{one}") for one in tool.fields
+    }
+    more = st.text_input("Further words of its command", key=f"drive-more-{name}")
+    try:
+        params = DriveParams.model_validate({"executable": executable, **given, "more": shlex.split(more)})
+    except ValidationError as error:
+        st.caption(markdown_text(sentence_of(error)))
+        return
+    except ValueError as error:
+        st.error(markdown_text(f"The further words cannot be told apart: {error}."))
+        return
+    job = DriveJob(
+        run_id=run.id, base_url=run.base_url or "", model=run.config.served_model_name or "MODEL", tool=name,
+        params=params, folder=NOWHERE, progress=NOWHERE, inbox=NOWHERE,
+    )  # fmt: skip
+    st.code(shlex.join(command_of(job)), language="bash", wrap_lines=True)
+    st.caption(
+        f"Tried with {tool.title} {tool.version}." if tool.was_driven else
+        f"Written for {tool.title} {tool.version}; it was not driven to its end where Pitwall was built."
+    )  # fmt: skip
+    if st.button("Run it", key=f"drive-{run.id}", disabled=run.state is not RunState.READY):
+        _drive(run, WorkloadSpec(name=tool.workload, params=params.model_dump(mode="json")))
+
+
+def _drive(run: Run, spec: WorkloadSpec) -> None:
+    require_operator()
+    try:
+        services().supervisor.start_load(run.id, spec)
+    except LaunchRefusedError as refusal:
+        st.error(markdown_text(str(refusal)))
+        return
+    audit.record("load", [run.id], spec.name)
+    st.rerun()

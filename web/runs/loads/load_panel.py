@@ -1,0 +1,87 @@
+"""Put a load on a server that runs: launched or attached, again and again."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from domain import Run, RunState
+from launcher.checks.preflight import LaunchRefusedError
+from redaction import SERVER_API_KEY
+from storage.ask import load_queries
+from web import audit
+from web.actions import is_operator, require_operator
+from web.context import services
+from web.launch.load_choice import choose_workload
+from web.launch.saved_load_box import keep_load
+from web.markup import markdown_text
+from web.runs.loads.drive_panel import drive_panel
+from workloads import REGISTRY, spec_for
+from workloads.forecast import forecast
+from workloads.saved_loads import SavedLoad
+from workloads.shapes.five_prompts import FIVE_PROMPTS
+
+OURS, THEIRS = "Pitwall's own load", "Another tool"
+
+
+def load_panel(run: Run) -> None:
+    """For the operator, of a run whose server answers."""
+    if not is_operator() or run.kind == "imported" or run.state not in (RunState.READY, RunState.RUNNING):
+        return
+    with st.expander("Put a load on this server", icon=":material/speed:"):
+        if run.state is RunState.RUNNING:
+            st.caption("A load is running on it: the next one can begin when that has ended.")
+        is_ours = st.segmented_control("By", [OURS, THEIRS], default=OURS, key=f"by-{run.id}") != THEIRS
+        if not is_ours:
+            drive_panel(run)
+            return
+        chosen = choose_workload(_last_load(run), f"load-of-{run.id}", "Load")
+        api_key = _ask_key(run)
+        why_not = too_long(run, chosen)
+        if why_not:
+            st.error(why_not)
+        is_disabled = run.state is not RunState.READY or why_not is not None
+        left, right = st.columns([1, 3], vertical_alignment="bottom")
+        if left.button("Start the load", type="primary", disabled=is_disabled, key="start-load"):
+            _start(run, chosen, api_key)
+        with right:
+            keep_load(chosen)
+
+
+def _last_load(run: Run) -> SavedLoad:
+    """What was put on it last, else what a server of our kind is put under first."""
+    told = [load.asked for load in load_queries.loads(services().store, [run.id])[run.id] if load.asked]
+    for asked in reversed(told):
+        if asked.workload in REGISTRY:
+            return SavedLoad(workload=asked.workload, params=asked.params)
+    return SavedLoad(workload=FIVE_PROMPTS.name)
+
+
+def _ask_key(run: Run) -> str:
+    """Of a server that somebody else started; ours are known."""
+    if run.kind != "attached":
+        return ""
+    return st.text_input("API key of the server, if it asks for one (not stored)", type="password", key="load-key")
+
+
+def too_long(run: Run, load: SavedLoad) -> str | None:
+    """The sentence that says that the server's context is too short; None where it is not, or is not known."""
+    context = run.config.max_model_len
+    longest = forecast(load.workload, load.params, 1.0).longest_tokens
+    if context is None or longest <= context:
+        return None
+    return (
+        f"Its context is {context:,} tokens, and the longest request of this load needs about {longest:,}, "
+        "prompt and answer together."
+    )
+
+
+def _start(run: Run, load: SavedLoad, api_key: str) -> None:
+    require_operator()
+    spec = spec_for(load.workload, load.params)
+    try:
+        services().supervisor.start_load(run.id, spec, {SERVER_API_KEY: api_key} if api_key else None)
+    except LaunchRefusedError as refusal:
+        st.error(markdown_text(str(refusal)))
+        return
+    audit.record("load", [run.id], load.workload)
+    st.rerun()

@@ -1,0 +1,71 @@
+"""What can be done with the runs that are chosen in the table of Runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+from pydantic import ValidationError
+
+from analysis.note_changes import refusal
+from domain import Run
+from notes import RunNote
+from storage.ask.run_queries import run_choices
+from web import places
+from web.context import services
+from web.markup import markdown_text
+from web.runs.remarks.annotate import annotate
+from web.runs.table.delete_runs import delete_button
+
+
+def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -> None:
+    """Buttons that act on all of the chosen runs; `said` has what is said of each now, `key` is that of their table."""
+    ids = [run.id for run in chosen]
+    if st.button("Compare the selected runs", disabled=len(ids) < 2, key=f"bulk-compare-{key}"):
+        st.switch_page(places.COMPARE, query_params={"run": list(reversed(ids))})
+    if st.button("Draw them under the live ones", disabled=not ids, key=f"bulk-live-{key}"):
+        st.switch_page(places.LIVE, query_params={"run": ids})
+    ours = services().store.runs_of(ids)
+    notes = [said[run.id] for run in ours]
+    _switch("is_starred", ("Star", "Remove stars"), notes, key)
+    _switch("is_archived", ("Archive", "Unarchive"), notes, key)
+    with st.popover("Tag", disabled=not notes, key=f"bulk-tag-{key}"):
+        _tags(notes, key)
+    delete_button(ours, f"chosen-{key}")
+    if len(ours) < len(ids):
+        st.caption("Runs of other machines are starred, archived, tagged and deleted there.")
+
+
+def _switch(field: str, words: tuple[str, str], notes: Sequence[RunNote], key: str) -> None:
+    """One button: sets the mark on all, or takes it away where all have it."""
+    is_set = bool(notes) and all(getattr(note, field) for note in notes)
+    ids = [note.run_id for note in notes]
+    word, args = words[is_set], (ids, field, not is_set)
+    st.button(word, disabled=not ids, key=f"bulk-{field}-{key}", on_click=_set, args=args)
+
+
+def _set(run_ids: Sequence[str], field: str, value: bool) -> None:
+    annotate(run_ids, lambda note: note.model_copy(update={field: value}))
+
+
+def _tags(notes: Sequence[RunNote], key: str) -> None:
+    """Tags to add to all of the chosen runs or to take away from them."""
+    known = run_choices(services().store).tags
+    with st.form(f"bulk-tags-{key}", border=False):
+        tags = st.multiselect("Tags", known, accept_new_options=True, placeholder="choose, or type a new one")
+        with st.container(horizontal=True):
+            add, remove = st.form_submit_button("Add", type="primary"), st.form_submit_button("Remove")
+    if not tags or not (add or remove):
+        return
+    try:
+        annotate([note.run_id for note in notes], lambda note: _tagged(note, tags, add))
+    except ValidationError as error:
+        st.error(markdown_text(refusal(error)))
+        return
+    st.rerun()
+
+
+def _tagged(note: RunNote, tags: Sequence[str], is_added: bool) -> RunNote:
+    kept = [tag for tag in note.tags if tag not in tags]
+    new = dict.fromkeys([*note.tags, *tags]) if is_added else kept
+    return note.model_copy(update={"tags": tuple(new)})

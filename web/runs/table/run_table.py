@@ -1,0 +1,150 @@
+"""The table of runs that have ended, and what can be done with a selection of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC
+
+import pandas as pd
+import streamlit as st
+
+from analysis.comparison.config_diff import as_started, chips
+from analysis.runs.run_line import RunLine
+from domain import Run
+from notes import RunNote
+from reports.runs.run_line import lines_of
+from reports.runs.run_report import engine_title
+from storage.ask.note_queries import notes
+from storage.ask.run_queries import RunChoices, RunFilter
+from web import markup
+from web.charts import ground
+from web.context import services
+from web.fleet import away_ids
+from web.kept import choose_some
+from web.runs.table.bulk_actions import bulk_actions
+from web.theme import DASH, run_color
+from web.words import why
+
+ELSEWHERE = RunLine(None, None, None, None, None, None, None)
+READ_LATER = "of another machine: its numbers are read when it is opened or compared"
+ROW_PX, HEAD_PX, LEAST_ROWS, MOST_ROWS = 31, 36, 3, 18
+COLUMNS = {
+    "color": st.column_config.ImageColumn("", width=30, pinned=True),
+    "name": st.column_config.LinkColumn("Run", display_text=r"#(.+)$", width=230, pinned=True),
+    "star": st.column_config.TextColumn("\u2605", width=24, help="Starred"),
+    "state": st.column_config.TextColumn("State", width=78),
+    "tags": st.column_config.ListColumn("Tags", width=120),
+    "stream": st.column_config.NumberColumn(
+        "Stream, tok/s",
+        format="%.1f",
+        width=92,
+        help="Decode speed of one request alone, by its loads: median of the kinds",
+    ),
+    "output": st.column_config.NumberColumn(
+        "Output, tok/s", format="%.1f", width=92, help="Of all requests together, by its loads, at their most"
+    ),
+    "typical": st.column_config.NumberColumn(
+        "Typical, tok/s", format="%.1f", width=96, help="Median decode speed of the decoding intervals"
+    ),
+    "peak": st.column_config.NumberColumn(
+        "Peak, tok/s", format="%.1f", width=86, help="99th percentile of the decoding intervals of one request alone"
+    ),
+    "tokens_per_step": st.column_config.NumberColumn("Tokens/step", format="%.2f", width=84),
+    "acceptance": st.column_config.NumberColumn(
+        "Acceptance length", format="%.2f", width=144, help="Tokens per verified draft, its own token included"
+    ),
+    "workload": st.column_config.TextColumn("Workload", width=110),
+    "config": st.column_config.TextColumn("Configuration", width=230),
+    "machine": st.column_config.TextColumn("Machine", width=110),
+    "when": st.column_config.DatetimeColumn("Started", format="localized", width=150, help="In your time zone"),
+    "why": st.column_config.TextColumn("What is missing, or how it ended", width="large"),
+}
+ALWAYS = ("color", "name")
+CHOSEN = [name for name in COLUMNS if name not in ALWAYS]
+
+
+def lines_here(runs: Sequence[Run]) -> dict[str, RunLine]:
+    """What is said of each run whose numbers are in this store."""
+    away = away_ids(runs)
+    return lines_of(services().store, [run for run in runs if run.id not in away])
+
+
+def choose_columns(choices: RunChoices) -> list[str]:
+    """The columns of the table in the order chosen; the address keeps them. One that says nothing is not proposed."""
+    told = {"tags": bool(choices.tags), "machine": len(choices.machines) > 1}
+    default = [name for name in CHOSEN if told.get(name, True)]
+    titles = {name: str(COLUMNS[name]["label"]) for name in CHOSEN}
+    with st.popover("Columns", icon=":material/view_column:"):
+        st.caption("In the order in which they are chosen. The name of a run always stands first.")
+        return choose_some("Columns", "column", "runs", titles, "as proposed", default) or default
+
+
+def run_table(
+    runs: Sequence[Run],
+    lines: Mapping[str, RunLine],
+    columns: Sequence[str],
+    machines: Mapping[str, str],
+    said: str,
+    group: str = "",
+) -> None:
+    """Show the runs, and what can be done with those that are chosen; `said` is how many they are.
+
+    group: whose table this is, for two groups may have the same runs.
+    """
+    told = notes(services().store, [run.id for run in runs])
+    rows = pd.DataFrame([_row(run, lines.get(run.id, ELSEWHERE), told[run.id], machines) for run in runs])
+    key = _key_of(runs, group)
+    chosen = st.dataframe(
+        rows,
+        hide_index=True,
+        column_config=COLUMNS,
+        column_order=[*ALWAYS, *columns],
+        on_select="rerun",
+        selection_mode="multi-row",
+        key=f"ended-runs-{key}",
+        placeholder=DASH,
+        height=HEAD_PX + ROW_PX * min(max(len(runs), LEAST_ROWS), MOST_ROWS),
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        bulk_actions([runs[i] for i in chosen["selection"]["rows"] if i < len(runs)], told, key)
+        st.caption(said)
+
+
+def how_many(runs: Sequence[Run], of_all: int, wanted: RunFilter) -> str:
+    """'the newest 200 of 1,000 runs that have ended'."""
+    words = f"the newest {len(runs):,}" if wanted.lets_all and len(runs) < of_all else f"{len(runs):,}"
+    return f"{words} of {of_all:,} runs that have ended"
+
+
+def _key_of(runs: Sequence[Run], group: str) -> str:
+    """Of the rows shown: a selection counts rows, and must not pass to other runs when these come and go."""
+    return hashlib.sha256(" ".join([group, *(run.id for run in runs)]).encode()).hexdigest()[:12]
+
+
+def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "color": square(run_color(run.color, ground())),
+        "name": f"run?run={run.id}#{run.name}",
+        "star": "\u2605" if note.is_starred else "",
+        "state": f"\u2717 {run.state}" if run.cause else str(run.state),
+        "tags": list(note.tags),
+        "stream": line.stream_tps,
+        "output": line.output_tps,
+        "typical": line.typical_tps,
+        "peak": line.peak_tps,
+        "tokens_per_step": line.tokens_per_step,
+        "acceptance": line.acceptance_length,
+        "workload": run.workload.name if run.workload else "",
+        "config": " · ".join(chips(as_started(run.config.model_dump(), run.told), engine_title(run))),
+        "machine": machines.get(run.machine_id, ""),
+        "when": (run.started_at or run.created_at).astimezone(UTC),
+        "why": run.cause or why(line.reason) or run.note or (READ_LATER if line is ELSEWHERE else ""),
+    }
+
+
+def square(color: str) -> str:
+    """The address of a small square with room around it, for the table draws an image as tall as its row."""
+    return markup.svg_url(
+        'viewBox="-6 -6 24 24" width="24" height="24"', f'<rect width="12" height="12" rx="2" fill="{color}"/>'
+    )

@@ -1,0 +1,67 @@
+"""Prepares the start of a run's load generator: writes its job file and gives its argv."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from domain import Run, WorkloadSpec
+from workloads.process.driven import DriveJob, drive_params, tool_of
+from workloads.process.job import Job, Progress
+
+COMMAND_LINE = Path(__file__).resolve().parents[2] / "pitwall"
+REQUESTS_FILE = "requests.jsonl"
+PROGRESS_FILE = "progress.json"
+
+
+def prepare_workload(run: Run, directory: Path) -> list[str]:
+    """Write the job of this run's workload into `directory`; the argv of the process that does it."""
+    if run.workload is None or run.base_url is None:
+        raise ValueError(f"run {run.id} has no workload, or no address to send it to")
+    if tool_of(run.workload.name):
+        return _prepare_drive(run, run.workload, directory)
+    job = Job(
+        run_id=run.id,
+        base_url=run.base_url,
+        model=run.config.served_model_name,
+        engine=run.config.engine,
+        reasoning_parser=run.config.reasoning_parser,
+        workload=run.workload.name,
+        params=run.workload.params,
+        out=requests_of(run),
+        progress=directory / PROGRESS_FILE,
+    )
+    path = directory / "job.json"
+    path.write_text(job.model_dump_json(indent=1))
+    return [sys.executable, str(COMMAND_LINE), "load", str(path)]
+
+
+def _prepare_drive(run: Run, workload: WorkloadSpec, directory: Path) -> list[str]:
+    """Another tool in our place; its results go through the inbox of the data folder."""
+    tool = tool_of(workload.name)
+    assert tool and run.base_url and run.run_dir
+    job = DriveJob(
+        run_id=run.id,
+        base_url=run.base_url.rstrip("/"),
+        model=run.config.served_model_name,
+        tool=tool.name,
+        params=drive_params(workload.params),
+        folder=directory,
+        progress=directory / PROGRESS_FILE,
+        inbox=Path(run.run_dir).parent.parent / "inbox",
+    )
+    path = directory / "job.json"
+    path.write_text(job.model_dump_json(indent=1))
+    return [sys.executable, str(COMMAND_LINE), "drive", str(path)]
+
+
+def requests_of(run: Run) -> Path:
+    """Where all loads of a run write their requests: one file, one writer at a time."""
+    assert run.run_dir
+    return Path(run.run_dir) / "workload" / REQUESTS_FILE
+
+
+def read_progress(directory: Path) -> Progress | None:
+    """How far the load in this directory is; None before it has begun."""
+    path = directory / PROGRESS_FILE
+    return Progress.model_validate_json(path.read_bytes()) if path.exists() else None

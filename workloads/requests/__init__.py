@@ -1,0 +1,1 @@
+"""One request: sent, read, measured and written down."""

@@ -1,0 +1,171 @@
+"""Sends one request to an OpenAI-compatible server and measures its answer; every outcome is a RequestRecord."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import aiohttp
+
+from analysis.runs.collapse import find_collapse
+from domain import JsonValue, utc_now
+from engines import BY_NAME
+from load_records import RequestRecord
+from machine.cpu_wait import cpu_wait
+from workloads.plan import Endpoint, Message, PhaseKind, PlannedRequest
+from workloads.requests.exchange import Exchange
+from workloads.requests.reading import StreamReading
+from workloads.requests.sending import Call, error_of, read_stream, read_whole
+
+TEXTS = ("model", "messages", "prompt", "tools")
+PATHS: dict[Endpoint, str] = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where and how requests are sent; `engine` decides which extensions of the API are asked for."""
+
+    run_id: str
+    workload: str
+    base_url: str
+    model: str
+    engine: str = "other"
+    endpoint: Endpoint = "chat"
+    api_key: str | None = None
+    stall_timeout_s: float = 300.0  # without a single event
+    request_timeout_s: float = 3600.0
+    mono_s: Callable[[], float] = time.monotonic
+    utc_now: Callable[[], datetime] = utc_now
+
+    @property
+    def url(self) -> str:
+        return self.base_url.rstrip("/") + PATHS[self.endpoint]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which request of the plan this is, and how many run beside it."""
+
+    request_id: str
+    load_id: str
+    phase: PhaseKind
+    phase_title: str
+    phase_index: int
+    sequence: int
+    segment: int
+    stream: int
+    concurrency: int
+    phase_began_s: float  # of the target's monotonic clock
+
+
+def request_body(target: Target, request: PlannedRequest, preface: str = "") -> dict[str, JsonValue]:
+    """The JSON to send: the standard's fields, and the engine's own for exact lengths and live token counts.
+
+    `preface` goes before the first words, so that no cache of prefixes knows them.
+    """
+    engine = BY_NAME.get(target.engine)
+    sampling: dict[str, JsonValue] = {**request.sampling, **(engine.request_extras if engine else {})}
+    if engine is None or not engine.takes_ignore_eos:
+        sampling.pop("ignore_eos", None)  # not in the standard: an unknown server may refuse it
+    said: dict[str, JsonValue] = {"prompt": preface + request.text}
+    if target.endpoint == "chat":
+        messages = request.messages or ({"role": "user", "content": request.text},)
+        said = {"messages": _with_preface(messages, preface)}
+    if request.tools:
+        said["tools"] = [dict(tool) for tool in request.tools]
+    said = {"model": target.model, **said, **sampling, "stream": request.is_streamed}
+    if request.is_streamed:
+        said["stream_options"] = {"include_usage": True, **(engine.stream_options if engine else {})}
+    return said
+
+
+def _with_preface(messages: Sequence[Message], preface: str) -> list[JsonValue]:
+    first, *rest = (dict(message) for message in messages)
+    return [first | ({"content": _prefaced(first.get("content"), preface)} if preface else {}), *rest]
+
+
+def _prefaced(content: JsonValue, preface: str) -> JsonValue:
+    """Of a message's content, which is a text or a list of parts."""
+    if isinstance(content, list):
+        return [{"type": "text", "text": preface}, *content]
+    return f"{preface}{content or ''}"
+
+
+async def exchange(
+    session: aiohttp.ClientSession,
+    target: Target,
+    request: PlannedRequest,
+    preface: str = "",
+    reading: StreamReading | None = None,
+) -> Exchange:
+    """Send the request and read its answer to the end, whatever end that is; only a bug of ours raises.
+
+    `reading` is what the answer is read into, for who looks at it meanwhile.
+    Cancelling the task, once it runs, gives error_kind 'cancelled' and what was counted until then.
+    """
+    reading, body = reading or StreamReading(), request_body(target, request, preface)
+    read = read_stream if request.is_streamed else read_whole
+    sent_at, sent_s = target.utc_now(), target.mono_s()
+    with cpu_wait() as waited_s:
+        call = Call(target.url, target.headers, body, reading, target.stall_timeout_s, target.mono_s, waited_s)
+        kind, text = await error_of(read(session, call), target.request_timeout_s)
+    if text and target.api_key:
+        text = text.replace(target.api_key, "<secret>")  # a server may echo it in its refusal
+    return Exchange(body, reading, sent_at, sent_s, target.mono_s(), kind, text)
+
+
+def record_of(target: Target, request: PlannedRequest, place: Place, went: Exchange) -> RequestRecord:
+    """The exchange as a record, its text judged for collapse and then forgotten."""
+    reading, sent_s = went.reading, went.sent_s
+    return RequestRecord(
+        run_id=target.run_id,
+        request_id=place.request_id,
+        workload=target.workload,
+        phase=place.phase,
+        prompt_class=request.prompt_class,
+        stream=place.stream,
+        concurrency=place.concurrency,
+        sent_at=went.sent_at,
+        ttft_ms=milliseconds(sent_s, reading.first_at_s),
+        decode_ms=milliseconds(reading.first_at_s, reading.last_at_s),
+        total_ms=milliseconds(sent_s, went.ended_s),
+        prompt_tokens=reading.prompt_tokens,
+        completion_tokens=reading.completion_tokens,
+        token_source=reading.token_source,
+        chunks=reading.chunks if request.is_streamed else None,
+        draft_tokens=reading.draft_tokens,
+        accepted_tokens=reading.accepted_tokens,
+        finish_reason=reading.finish_reason,
+        http_status=reading.http_status,
+        error_kind=went.error_kind,
+        error_text=went.error_text,
+        prompt_hash=request.prompt_hash,
+        sampling={key: value for key, value in went.body.items() if key not in TEXTS},
+        extra={
+            "phase_title": place.phase_title,
+            "cached_prompt_tokens": reading.cached_prompt_tokens,
+            "first_chunk_tokens": reading.first_chunk_tokens,
+            "client_wait_ms": reading.client_wait_ms,
+            **({"thinking_tokens": reading.thinking_tokens} if reading.thinking_tokens is not None else {}),
+            **({"tool_calls": reading.tools.as_json()} if reading.tools.calls else {}),
+            **request.facts,
+            "collapse": find_collapse("".join(reading.text)).as_json(reading.completion_tokens),
+        },
+        load_id=place.load_id,
+        phase_index=place.phase_index,
+        sequence=place.sequence,
+        since_phase_s=round(sent_s - place.phase_began_s, 6),
+        segment=place.segment,
+        chunk_us=reading.chunk_us(sent_s) if request.is_streamed else None,
+        chunk_tokens=reading.chunk_tokens(),
+    )
+
+
+def milliseconds(start_s: float | None, end_s: float | None) -> float | None:
+    return None if start_s is None or end_s is None else round((end_s - start_s) * 1000, 3)

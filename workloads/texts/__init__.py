@@ -1,0 +1,1 @@
+"""What prompts are made of: texts of our own, the user's files, and cutting them to tokens."""
