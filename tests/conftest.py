@@ -15,11 +15,11 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 import storage.opening
 from demo.model import TINY, ModelFiles, make_model
-from demo.presets import free_ports
 from settings import Settings
 from storage.database import Database
 from storage.store import Store
 from tests.demo_engine import DemoServer, running_demo
+from tests.ports import free_ports
 
 BROWSER_ARGS = [
     "--no-sandbox",

@@ -24,10 +24,10 @@ from typing import Any
 import httpx
 import pytest
 
-from demo.presets import free_ports
 from domain import Config, Run, RunState, utc_now
 from settings import Settings
 from storage.store import Store
+from tests.ports import free_ports
 from web.access.tokens import Scope, TokenBook
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -184,6 +184,7 @@ def test_a_second_node_stands_under_the_run(box: Box) -> None:
     assert "no process of the run" in hosts[0]["unknown"]
 
 
+@pytest.mark.long
 def test_a_storm_of_kills_loses_nothing_and_doubles_nothing(box: Box) -> None:
     """Both sides end by SIGKILL at any moment, again and again; then all that was ever kept is in the store once."""
     chance = random.Random(1)

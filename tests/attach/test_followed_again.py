@@ -17,12 +17,12 @@ from collectors.endpoints.endpoint import EndpointCollector
 from collectors.endpoints.identify import identify
 from collectors.loop import CollectorLoop
 from demo.model import ModelFiles
-from demo.presets import free_ports
 from domain import Config, Run
 from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from tests.demo_engine import DemoServer, is_healthy, running_demo, wait_until
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.engine
 AWAY_S = 6.0  # a break of more than 5 s is an outage to the views

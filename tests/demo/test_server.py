@@ -14,8 +14,9 @@ import httpx
 import pytest
 
 from demo.model import TINY, ModelFiles, model_files
-from demo.presets import demo_configs, free_ports
+from demo.presets import demo_configs
 from tests.demo_engine import ROOT, DemoServer, is_healthy, running_demo, wait_until
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.engine
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from demo.presets import free_ports
 from tests.conftest import PATIENCE_MS
 from tests.e2e.pitwall_process import Pitwall
+from tests.ports import free_ports
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from demo.presets import free_ports
 from domain import Config
 from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from tests.e2e.pitwall_process import ROOT, wait_until
+from tests.ports import free_ports
 
 PROGRAM = ROOT / "tests/e2e/stand_in.py"
 

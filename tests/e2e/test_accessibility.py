@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from demo.presets import free_ports
 from domain import Config, RunState
 from tests.accessibility import broken_rules
 from tests.e2e.conftest import signed_in
@@ -17,6 +16,7 @@ from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.page_at_rest import expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
 COMMAND = Config(engine="vllm", argv=("vllm", "serve", "m", "-c", "import sys; print('out of memory')"))

@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.model import DEMO, model_files
-from demo.presets import free_ports
 from tests.e2e.launch_page import (
     choose_no_workload,
     command_box,
@@ -18,8 +17,9 @@ from tests.e2e.launch_page import (
     paste_launchable,
     set_repeats,
 )
-from tests.e2e.page_at_rest import current, press
+from tests.e2e.page_at_rest import current, press, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, wait_until
+from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(300)]
 SERVE = "vllm serve o/m --port 8000 --max-model-len 16K --trust-remote-code"
@@ -47,6 +47,8 @@ def test_the_form_says_what_was_pasted_and_writes_the_command(page: Page, pitwal
 def test_a_tab_runs_when_it_is_open_and_what_was_typed_stays(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, SERVE)
+    expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("16384")
+    wait_for_rest(page)  # what is typed while the page is drawn may be lost, and that is not asked here
     current(page.get_by_label("Name", exact=True)).fill("kept")
     current(page.get_by_label("Name", exact=True)).press("Tab")
     press(page.get_by_role("tab", name="Sweep"))

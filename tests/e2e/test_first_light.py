@@ -17,12 +17,12 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from demo.presets import free_ports
 from tests.accessibility import broken_rules
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import choose_no_workload, command_box, launch_button, paste, paste_launchable
 from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
+from tests.ports import free_ports
 from web.actions import DEMO_PARAMS, DEMO_REPEATS
 from workloads import REGISTRY
 from workloads.process.prepare import COMMAND_LINE

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from demo.presets import free_ports
 from domain import RunState
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
 MOST_TRIES = 20

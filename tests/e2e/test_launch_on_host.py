@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.presets import free_ports
 from tests.e2e.launch_page import choose_no_workload, choose_option, launch_button, paste_launchable
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 from tests.launcher.remote.sshd import Box, book_with, needs_sshd, running_box
 from tests.launcher.servers import marked
+from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.ssh, needs_sshd, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.browser, pytest.mark.ssh, pytest.mark.long, needs_sshd, pytest.mark.timeout(400)]
 WITHIN_S = 120.0
 FAKE_VLLM = f"""#!{sys.executable}
 # FAKE vLLM: the stand-in, whose log goes where a server's goes.

@@ -10,10 +10,10 @@ from typing import Any
 
 import psutil
 
-from demo.presets import free_ports
 from domain import Config, Run, RunState
 from launcher.checks.preflight import LaunchRequest
 from samples import Batch
+from tests.ports import free_ports
 
 SERVER = """
 import http.server, os, signal, subprocess, sys, time

@@ -18,13 +18,13 @@ import pytest
 from commands.explain import explain_with_secrets
 from commands.presets import SHIPPED, read_presets
 from commands.write import command_of, shell_text
-from demo.presets import free_ports
 from domain import Config
 from launcher.checks.preflight import LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from reference.published import load_commands
 from tests.launcher.recorders import environ_for, make_recorders, read_record
 from tests.launcher.servers import wait_for
+from tests.ports import free_ports
 
 FACTS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "fixtures/commands/documents.json").read_text(encoding="utf-8")

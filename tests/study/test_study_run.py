@@ -14,8 +14,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from demo.presets import free_ports
 from tests.demo_engine import ROOT
+from tests.ports import free_ports
 from workloads.process.prepare import COMMAND_LINE
 
 pytestmark = pytest.mark.timeout(600)
@@ -93,6 +93,7 @@ def why_unranked(told: dict[str, Any]) -> set[str]:
     return {word.strip(" .") for reason in words for word in reason.rpartition(":")[2].split(",")}
 
 
+@pytest.mark.long
 def test_the_faster_of_two_is_named_and_its_ratio_is_the_truth(tmp_path: Path) -> None:
     data = tmp_path / "data"
     status, told = answer(start(study(tmp_path, 13.0, 10.0), data))
@@ -115,6 +116,7 @@ def test_arms_whose_servers_do_not_start_are_told_with_their_cause(tmp_path: Pat
     assert all(arm["cause"] for arm in told["arms"])
 
 
+@pytest.mark.long
 def test_killed_it_goes_on_where_it_was(tmp_path: Path) -> None:
     data, file = tmp_path / "data", study(tmp_path, 13.0, 10.0, runs=4)
     first = start(file, data)

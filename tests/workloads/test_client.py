@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from demo.presets import free_ports
 from load_records import RequestRecord
 from tests.demo_engine import DemoServer
+from tests.ports import free_ports
 from tests.workloads.servers import DONE, HEAD, chunk, event, read_request, sends, serving, text_event
 from workloads.plan import PlannedRequest
 from workloads.requests.client import Place, Target, exchange, record_of, request_body

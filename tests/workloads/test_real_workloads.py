@@ -62,6 +62,7 @@ def test_requests_that_arrive_are_sent_at_their_times(demo_server: DemoServer, t
     assert 0 < phase.client_cpu_s < 60
 
 
+@pytest.mark.long
 def test_a_closed_loop_ends_after_its_time(demo_server: DemoServer, tmp_path: Path) -> None:
     job = run(
         demo_server, tmp_path, "traffic", concurrency=2, requests=20_000, duration_s=1.0,

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from demo.model import ModelFiles
-from demo.presets import free_ports
 from load_records import RequestRecord
 from tests.demo_engine import ROOT, DemoServer, running_demo, wait_until
+from tests.ports import free_ports
 from workloads import REGISTRY
 from workloads.process.prepare import COMMAND_LINE
 from workloads.requests.records import read_records

@@ -17,11 +17,11 @@ from collectors.logs.log_collector import log_collector
 from collectors.loop import CollectorLoop
 from collectors.machine.host import HostCollector
 from demo.model import ModelFiles
-from demo.presets import free_ports
 from domain import Run, RunState
 from machine.process_start import process_start_s
 from samples import CounterSample, Event, HostSample, LogSample, SlotSample
 from tests.demo_engine import DemoServer, running_demo
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.engine
 TOKENS = 1500

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from demo.presets import free_ports
 from domain import RunState
 from tests.conftest import BROWSER_ARGS, PATIENCE_MS
 from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 from tests.e2e.seeds import seed_finished
+from tests.ports import free_ports
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(NGINX is None, reason="nginx is not installed")]

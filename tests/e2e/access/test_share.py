@@ -14,7 +14,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from demo.presets import free_ports
 from domain import Config, Run, RunState
 from machine.identity import machine_id
 from machine.process_start import process_start_s
@@ -25,6 +24,7 @@ from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.e2e.streamlit_client import ByHand, buttons, by_hand, pages
+from tests.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = [pytest.mark.browser, pytest.mark.engine]

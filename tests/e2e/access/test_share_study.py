@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from demo.presets import free_ports
 from domain import RunState
 from settings import Settings
 from storage.store import Store
@@ -20,6 +19,7 @@ from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
+from tests.ports import free_ports
 from tests.report.conftest import SECRET
 from tests.report.test_study_report import study_of_drafts
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from demo.presets import free_ports
 from tests.e2e.compare.test_report import seed_arms
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import command_box
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall
+from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

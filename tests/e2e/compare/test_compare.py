@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from demo.presets import free_ports
 from domain import Config
 from launcher.processes.process import ProcessSpec, write_spec
 from machine.identity import machine_id
@@ -23,6 +22,7 @@ from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import current, expect_whole, press, press_until
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
+from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 LOGS = [ROOT / "tests/fixtures/llamacpp" / name for name in ("plain.log", "draft.log")]

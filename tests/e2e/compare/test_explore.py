@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.presets import free_ports
 from settings import Settings
 from storage.store import Store
 from tests.e2e.page_at_rest import expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.many_runs import many_runs
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
 OUTPUT = "results.output_tps.mean"

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from demo.presets import free_ports
 from settings import Settings
 from storage.store import Store
 from tests.accessibility import broken_rules
@@ -18,6 +17,7 @@ from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.conftest import PATIENCE_MS
 from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall
+from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 TOKENS: dict[str, int] = {}  # of the first phase, by run

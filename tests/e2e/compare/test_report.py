@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from demo.presets import free_ports
 from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
@@ -19,6 +18,7 @@ from tests.e2e.faults.test_untrusted_text import EVIL
 from tests.e2e.page_at_rest import current, downloaded_by, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
+from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

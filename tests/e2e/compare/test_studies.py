@@ -7,11 +7,11 @@ import sys
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.presets import free_ports
 from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall, wait_until
+from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
 
 
 def text(*paces_ms: float, runs: int) -> str:

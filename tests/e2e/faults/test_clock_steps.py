@@ -19,10 +19,10 @@ import httpx
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from demo.presets import free_ports
 from settings import Settings
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from tests.e2e.stand_ins import StandIns
+from tests.ports import free_ports
 
 SOURCE = Path(__file__).with_name("set_clock.c")
 COMPILER = shutil.which("cc")

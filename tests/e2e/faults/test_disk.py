@@ -10,11 +10,11 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
-from demo.presets import free_ports
 from settings import Settings
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.e2e.stand_ins import StandIns
+from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 DISK = "size=40m"

@@ -15,10 +15,10 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from demo.presets import free_ports
 from settings import Settings
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 from tests.e2e.stand_ins import StandIns
+from tests.ports import free_ports
 from web.server.closing import CUT_SHORT
 
 pytestmark = [pytest.mark.timeout(400)]

@@ -17,12 +17,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from demo.presets import free_ports
 from settings import Settings
 from storage.rows import SAMPLE_TABLES
 from tests.e2e.faults.traced_pitwall import PHASES, Marks
 from tests.e2e.pitwall_process import ROOT, Pitwall, parsed_log, wait_until
 from tests.e2e.stand_ins import StandIns
+from tests.ports import free_ports
 
 KILLS = int(os.environ.get("PITWALL_KILLS", "340"))
 RUNS = 4

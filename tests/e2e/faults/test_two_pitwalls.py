@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from demo.presets import free_ports
 from tests.e2e.pitwall_process import Pitwall, wait_until
+from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 

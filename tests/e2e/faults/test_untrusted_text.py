@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from demo.presets import free_ports
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import command_box
 from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
 EVIL = (

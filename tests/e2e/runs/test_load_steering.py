@@ -16,7 +16,7 @@ from tests.e2e.pitwall_process import Pitwall, wait_until
 from workloads.process.job import Progress
 from workloads.process.prepare import PROGRESS_FILE
 
-pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(600)]
 MEASURED = "SELECT count(*) FROM requests WHERE error_kind IS NULL AND completion_tokens = 1000"
 FAILED = "SELECT error_kind FROM requests WHERE error_kind IS NOT NULL"
 

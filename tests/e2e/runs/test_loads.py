@@ -8,11 +8,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.model import TINY, model_files
-from demo.presets import free_ports
 from tests.demo_engine import DemoServer, running_demo
 from tests.e2e.launch_page import choose_option
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
+from tests.ports import free_ports
 from workloads import REGISTRY
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(900)]

@@ -14,7 +14,7 @@ from tests.e2e.launch_page import choose_no_workload, launch_button, paste_launc
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
-pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(600)]
 
 
 def queue_up(page: Page, pitwall: Pitwall, name: str, command: str) -> None:

@@ -36,6 +36,7 @@ def test_what_repeats_show_is_said_before_anything_starts(page: Page, pitwall: P
     assert pitwall.sql("SELECT count(*) FROM runs") == [(0,)]
 
 
+@pytest.mark.long
 def test_repeats_are_runs_of_one_batch_and_a_finished_one_is_repeated(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(demo_configs(pitwall.data, shape=TINY)[0].argv))

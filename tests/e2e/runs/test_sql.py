@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from demo.presets import free_ports
 from domain import Config, Run, RunState
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
 from tests.e2e.page_at_rest import current, downloaded_by, press
 from tests.e2e.pitwall_process import Pitwall
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

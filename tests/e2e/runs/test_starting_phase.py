@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.presets import free_ports
 from tests.e2e.launch_page import choose_no_workload, launch_button, paste_launchable
 from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall, wait_until
+from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(400)]
 NO_PROGRESS_S = 30
 FAKE_VLLM = f"""#!{sys.executable}
 # FAKE vLLM: its start-up lines and bars as a terminal-less tqdm writes them, then nothing for ever.

@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from demo.presets import free_ports
 from launcher.checks.discover import FoundServer, find_server_at, find_servers, has_metrics, plain_command, read_command
 from launcher.processes.containers import containers_of, list_containers, read_inspection
 from tests.launcher.processes.podman import write_settings
 from tests.launcher.servers import SERVER, wait_for
+from tests.ports import free_ports
 
 STAND_IN = f"#!{sys.executable}\n" + SERVER.replace("sys.argv[1]", "sys.argv[sys.argv.index('--port') + 1]").replace(
     "sys.argv[2]", "'plain'"

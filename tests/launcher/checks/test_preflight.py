@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from demo.presets import free_ports
 from domain import Config, RunState
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request
 from launcher.processes.process import environ_of, read_spec, server_process
 from launcher.runs.live_runs import UnknownRunError
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
+from tests.ports import free_ports
 
 NO_PODMAN = {"argv": ("podman", "run", "i:1"), "launcher": "podman", "image": "i:1", "env": {"PATH": "/nowhere"}}
 FINAL = (RunState.FINISHED, RunState.FAILED)

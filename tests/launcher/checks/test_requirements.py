@@ -12,10 +12,10 @@ import pytest
 
 from commands.explain import explain
 from commands.presets import SHIPPED, Needs, read_preset
-from demo.presets import free_ports
 from domain import Config, Run, Speculation, new_run_id, utc_now
 from launcher.checks.requirements import GIB, Gpu, GpuFacts, find_doubts, find_lacks, find_unknowns
 from launcher.processes.containers import has_image
+from tests.ports import free_ports
 
 NONE = GpuFacts(reason="no NVIDIA driver on this machine")
 BIG = Gpu("NVIDIA B200", "10.0", 180 * GIB, 2 * GIB)

@@ -15,13 +15,13 @@ from typing import Any
 
 import psutil
 
-from demo.presets import free_ports
 from domain import Config, Run
 from launcher.checks.preflight import LaunchRequest
 from launcher.processes.process import ROOT
 from launcher.processes.runtimes import LABEL
 from machine.ports import is_port_free
 from tests.launcher.servers import marked, server_argv
+from tests.ports import free_ports
 
 IMAGE = "localhost/pitwall-bare"
 MOUNTED = ("/usr", "/lib", "/lib64", "/bin", sys.base_prefix, sys.prefix, str(ROOT))

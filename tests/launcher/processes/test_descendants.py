@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from demo.presets import free_ports
 from domain import Config, Run, RunState
 from launcher.checks.preflight import LaunchRequest
 from launcher.processes.descendants import DescendantRecord, is_living, recorded_processes
@@ -22,6 +21,7 @@ from machine.ports import is_port_free
 from tests.launcher.runs.test_adoption import FileStore
 from tests.launcher.runs.test_adoption import make_supervisor as supervisor_on_files
 from tests.launcher.servers import DictStore, wait_for, wait_for_state
+from tests.ports import free_ports
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 TREE = Path(__file__).with_name("engine_tree.py")

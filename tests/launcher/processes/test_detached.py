@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from demo.presets import free_ports
 from domain import Config, Run, RunState
 from launcher.checks.preflight import LaunchRequest
 from launcher.processes.descendants import is_living
@@ -18,6 +17,7 @@ from launcher.processes.process import processes_of, server_process, shim_proces
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
 from tests.launcher.servers import DictStore, server_argv, wait_for, wait_for_state
+from tests.ports import free_ports
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 

@@ -19,11 +19,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from demo.presets import free_ports
 from launcher.processes.descendants import descendants, name_of
 from launcher.processes.process import ROOT, processes_of, shim_process
 from launcher.remote.hosts import Host, HostBook
 from tests.launcher.servers import wait_for
+from tests.ports import free_ports
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 needs_sshd = pytest.mark.skipif(

@@ -15,7 +15,6 @@ import httpx
 import psutil
 import pytest
 
-from demo.presets import free_ports
 from domain import Config, Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes.descendants import descendants, name_of
@@ -24,6 +23,7 @@ from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
 from tests.launcher.remote.sshd import Box, book_with, kill_all, needs_sshd, running_box
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
+from tests.ports import free_ports
 
 pytestmark = [needs_sshd, pytest.mark.ssh]
 OVER = (RunState.FINISHED, RunState.FAILED)

@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from demo.presets import free_ports
 from domain import RunState
 from tests.launcher.remote.sshd import Box, book_with, needs_sshd, running_box
 from tests.launcher.runs.test_adoption import FileStore, make_supervisor
 from tests.launcher.servers import marked, wait_for, wait_for_state
+from tests.ports import free_ports
 
 pytestmark = [needs_sshd, pytest.mark.ssh]
 OVER = (RunState.FINISHED, RunState.FAILED)

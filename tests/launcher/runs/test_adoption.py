@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from demo.presets import free_ports
 from domain import Run, RunState, WorkloadSpec
 from launcher.runs.supervisor import Supervisor
 from samples import Batch
 from tests.launcher.servers import marked, request_for, wait_for, wait_for_state
+from tests.ports import free_ports
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 HOLDER = """

@@ -9,13 +9,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from demo.presets import free_ports
 from domain import Config, RunState
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.runs.live_runs import OTHER_MACHINE
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_at
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
+from tests.ports import free_ports
 
 
 class Foreign:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from commands.explain import explain
-from demo.presets import free_ports
 from domain import Config, Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRequest
 from launcher.runs.resource_claims import gpus_of, span_s
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
+from tests.ports import free_ports
 
 LOAD = WorkloadSpec(name="load")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from demo.presets import free_ports
 from domain import Config, RunState
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
+from tests.ports import free_ports
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from demo.presets import free_ports
 from domain import Config
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.checks.readiness import accepts_connections
 from tests.launcher.servers import wait_for
+from tests.ports import free_ports
 
 # A stand-in with vLLM's name, words and command line.
 STAND_IN = f"""#!{sys.executable}

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from demo.presets import free_ports
 from tests.conftest import PATIENCE_MS
+from tests.ports import free_ports
 from web.server.assets import STATIC
 
 pytestmark = pytest.mark.browser
