@@ -33,7 +33,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .
 	$(BIN)/ruff format -q .
 
-# A module stays on one worker; in `make test` three at a time, since many of them wait for servers.
+# A module stays on one worker; in `make test` four at a time, since many of them wait for servers.
 check: $(VENV)/.dev node_modules/.installed
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
@@ -44,7 +44,7 @@ check: $(VENV)/.dev node_modules/.installed
 test: $(VENV)/.dev node_modules/.installed
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(JAVASCRIPT) && \
-	$(BIN)/pytest -n 3 --dist loadfile --durations=15 -m "not long and not slow and not lake"
+	$(BIN)/pytest -n 4 --dist loadfile --durations=15 -m "not long and not slow and not lake"
 
 # What takes a minute each: every load on a real server from the page, whole studies, stepped clocks, a storm of containers.
 test-long: $(VENV)/.dev

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -18,12 +18,13 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.accessibility import broken_rules
+from tests.e2e import short_demo
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import choose_no_workload, command_box, launch_button, paste, paste_launchable
 from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from tests.ports import free_ports
-from web.actions import DEMO_PARAMS, DEMO_REPEATS
+from web.actions import DEMO_REPEATS
 from workloads import REGISTRY
 from workloads.process.prepare import COMMAND_LINE
 
@@ -40,6 +41,16 @@ KNOWN: dict[str, Callable[[Page], Locator]] = {
     "compare": lambda page: courses(page),
     "run": lambda page: page.locator(".pw-log"),
 }
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
+    """Up and empty, with a short demo."""
+    data = tmp_path_factory.mktemp("pitwall") / "data"
+    pitwall = Pitwall(data, free_ports(1)[0], command=(sys.executable, str(short_demo.__file__)))
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
 
 
 def courses(page: Page) -> Locator:
@@ -92,7 +103,7 @@ def test_all_three_finish_with_every_request_and_log_line_counted_once(pitwall: 
     rows = pitwall.sql(
         "SELECT count(*), count(DISTINCT request_id), count(error_kind), sum(completion_tokens) FROM requests"
     )
-    plan = REGISTRY["demo-stream"].plan(DEMO_PARAMS)
+    plan = REGISTRY["demo-stream"].plan(short_demo.PARAMS)
     planned = sum(request.max_tokens for phase in plan for request in phase.requests)
     count = len(NAMES) * REQUESTS
     assert rows == [(count, count, 0, len(NAMES) * planned)]
