@@ -60,6 +60,7 @@ class RunFacts:
     workload: str | None = None  # as asked for when it was launched
     loads: tuple[LoadRecord, ...] = ()
     conditions: tuple[Conditions, ...] = ()  # of each measured load; empty: nobody looked
+    startup_conditions: tuple[Conditions, ...] = ()  # from its launch until it was ready
     neighbours: tuple[Neighbour, ...] = ()
     speculates: bool | None = None
     began_at: datetime | None = None

@@ -41,6 +41,7 @@ def _together(runs: Sequence[RunFacts]) -> RunFacts:
         first,
         loads=tuple(load for run in runs for load in run.loads),
         conditions=tuple(one for run in runs for one in run.conditions),
+        startup_conditions=tuple(one for run in runs for one in run.startup_conditions),
         startup_s=next((run.startup_s for run in runs if run.startup_s is not None), None),
         log=max((run.log for run in runs if run.log), key=lambda log: log.windows, default=None),
     )

@@ -47,15 +47,15 @@ def starvation(pair: Pair) -> Row:
     row = _row(RowCode.STARVATION, pair, conditions.starvation)
     if row.standing is Standing.MATTERS or not _may_be_waits(pair):
         return row
-    waited = {"starvation_ratio": tuple(tuple(one.starvation_ratio for one in _conditions(arm)) for arm in pair.arms)}
+    of_each = [_conditions(pair, arm) for arm in pair.arms]
+    waited = {"starvation_ratio": tuple(tuple(one.starvation_ratio for one in its) for its in of_each)}
     return Row(RowCode.STARVATION, Standing.MATTERS, {"found": waited, "reasons": (), "may_explain": True})
 
 
 def _may_be_waits(pair: Pair) -> bool:
-    """A server waits under its load: its start-up is not slower by that."""
-    if not pair.is_claimed or not pair.ratio or pair.objective.kind is Kind.STARTUP_S:
+    if not pair.is_claimed or not pair.ratio:
         return False
-    slower, faster = map(_conditions, pair.slower_first)
+    slower, faster = (_conditions(pair, arm) for arm in pair.slower_first)
     return conditions.waits_may_explain(slower, faster, max(pair.ratio, 1 / pair.ratio))
 
 
@@ -111,9 +111,12 @@ def _of_gpus(code: RowCode, pair: Pair, judge: Judge) -> Row:
 
 
 def _row(code: RowCode, pair: Pair, judge: Judge) -> Row:
-    found = judge(*map(_conditions, pair.arms))
+    found = judge(*(_conditions(pair, arm) for arm in pair.arms))
     return Row(code, STANDINGS[found.word], {"found": dict(found.values), "reasons": found.reasons})
 
 
-def _conditions(arm: Arm) -> list[Conditions]:
+def _conditions(pair: Pair, arm: Arm) -> list[Conditions]:
+    """Those of the time that the objective is about: a server that waits under its load starts no slower by that."""
+    if pair.objective.kind is Kind.STARTUP_S:
+        return [one for run in arm.runs for one in run.startup_conditions]
     return [one for run in arm.runs for one in run.conditions]

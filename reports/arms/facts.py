@@ -35,6 +35,7 @@ def facts_of(store: queries.Asked, runs: Sequence[Run], with_pieces: bool = True
     found = list(zip(spans, conditions(store, spans), strict=True))
     of_run = {run_id: tuple(one for span, one in found if span.run_id == run_id) for run_id in ids}
     near = neighbours_of(store, spans, of_run)
+    starts = startup_conditions(store, runs)
     processes = processes_of(store, runs)
     effective = effective_configs(store, runs)
     logs = log_speeds(store, [run for run in runs if not any(load.measured for load in loads[run.id])])
@@ -48,12 +49,11 @@ def facts_of(store: queries.Asked, runs: Sequence[Run], with_pieces: bool = True
             workload=run.workload.name if run.workload else None,
             loads=tuple(loads[run.id]),
             conditions=of_run[run.id],
+            startup_conditions=starts.get(run.id, ()),
             neighbours=tuple(near.get(run.id, ())),
             speculates=speculates(run, effective[run.id]),
             began_at=run.started_at or run.created_at,
-            startup_s=(run.ready_at - run.started_at).total_seconds()
-            if run.kind == "launched" and run.ready_at and run.started_at
-            else None,
+            startup_s=span.seconds if (span := startup_span(run)) else None,
             log=logs.get(run.id),
             kv_cache_tokens=_told(effective[run.id], "kv_cache_tokens"),
             full_length_requests=_told(effective[run.id], "max_concurrency"),
@@ -82,6 +82,19 @@ def measured_span(load: LoadRecord) -> Span | None:
         return None
     ended = max(r.sent_at + timedelta(milliseconds=r.total_ms or 0.0) for r in requests)
     return Span(load.run_id, min(r.sent_at for r in requests), ended, load.load_id)
+
+
+def startup_span(run: Run) -> Span | None:
+    """From the launch of our own server until it was ready; None of others, and of one that never was."""
+    if run.kind != "launched" or not run.started_at or not run.ready_at:
+        return None
+    return Span(run.id, run.started_at, run.ready_at)
+
+
+def startup_conditions(store: queries.Asked, runs: Sequence[Run]) -> dict[str, tuple[Conditions, ...]]:
+    """What the machine did to each run while it started."""
+    spans = [span for run in runs if (span := startup_span(run))]
+    return {span.run_id: (one,) for span, one in zip(spans, conditions(store, spans), strict=True)}
 
 
 def neighbours_of(

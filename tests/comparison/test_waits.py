@@ -63,8 +63,17 @@ def test_a_claim_that_may_be_waits_is_refused_and_nothing_else_is() -> None:
     assert found(calm, held, 0.5).standing is Standing.SAME, "far more than waits could make"
     assert found(calm, held, 0.95, is_claimed=False).standing is Standing.SAME
     assert found(calm, held, None).standing is Standing.SAME
-    assert found(calm, held, 1.05, "startup_s").standing is Standing.SAME, "it waited under its load"
     assert found(start(0.0), start(0.3), 0.95).values.get("may_explain") is None, "unlike by themselves"
+
+
+def test_a_start_is_judged_by_what_it_waited_itself() -> None:
+    """What it waited under its load is not asked, and of a start that nobody saw nothing is known."""
+    calm, held = (
+        replace(start(other), startup_conditions=tuple(waited(own))) for own, other in ((0.0, 0.3), (0.1, 0.0))
+    )
+    assert found(calm, held, 1.05, "startup_s").standing is Standing.MATTERS
+    assert found(calm, held, 0.95, "startup_s").standing is Standing.SAME, "the slower one waited for nothing"
+    assert found(start(0.0), start(0.3), 1.05, "startup_s").standing is Standing.UNKNOWN
 
 
 def test_two_arms_with_the_values_of_their_starts() -> None:

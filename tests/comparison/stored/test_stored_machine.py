@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.evidence.objectives import parse_objective
 from analysis.guard import RowCode, Standing
 from domain import Run
-from reports.arms.comparison import comparison_of
+from reports.arms.comparison import Asking, comparison_of
+from reports.arms.facts import facts_of
 from samples import Batch, CounterSample, GpuSample, HostSample
 from storage.store import Store
 from tests.comparison.ideal_engine import T0, IdealEngine, repeats
@@ -95,6 +97,18 @@ def test_waits_on_a_host_full_of_other_work_are_asked(store: Store, waited: floa
         store.write(Batch(tuple(host(run.id, n, mine, others) for n in range(SECONDS)))).result()
     found, is_ranked = standing(store, [*a, *b], RowCode.STARVATION)
     assert found is expected and is_ranked is (expected is Standing.SAME)
+
+
+def test_waits_while_a_server_started_are_those_of_its_start(store: Store) -> None:
+    a, b = two_arms(store, started_at=T0, ready_at=T0 + timedelta(seconds=20))
+    for run in (*a, *b):
+        mine = 0.8 if run in b else 0.01
+        store.write(Batch(tuple(host(run.id, n, mine, 7.5) for n in range(20)))).result()
+        store.write(Batch(tuple(host(run.id, n, 0.01, 7.5) for n in range(23, SECONDS)))).result()  # under its load
+    (answer,) = comparison_of(store, [*a, *b], Asking(objective=parse_objective("startup_s"))).answers
+    assert next(row.standing for row in answer.rows if row.code is RowCode.STARVATION) is Standing.MATTERS
+    told = {facts.run_id: facts.startup_conditions[0].starvation_ratio for facts in facts_of(store, [*a, *b])}
+    assert told == pytest.approx({run.id: 0.8 if run in b else 0.01 for run in (*a, *b)}, abs=0.05)
 
 
 @pytest.mark.parametrize(
