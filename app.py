@@ -55,7 +55,7 @@ try:
 except SettingsError as error:
     sys.exit(f"Pitwall cannot start: {error}")
 KNOWN.add(value for name, value in os.environ.items() if is_secret_name(name, value))
-base_path = ("/" + st.get_option("server.baseUrlPath").strip("/")).rstrip("/")
+base_path = settings.base_path
 access = access_for(settings, secret, base_path)
 shares = ShareBook(access.secret, share_url(settings, base_path))
 sessions = SessionBook(settings.sessions_path)

@@ -50,6 +50,11 @@ class Settings(BaseSettings):
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
+    @property
+    def base_path(self) -> str:
+        """Below which path everything is served: that of the public URL, as '/pitwall'; '' for none."""
+        return str((self.public_url and self.public_url.path) or "").rstrip("/")
+
     def url_under(self, base_path: str) -> str:
         """`url` for what is served below '/base' or '': a public URL may say the base path already."""
         return self.url if self.public_url and self.url.endswith(base_path) else self.url + base_path

@@ -30,5 +30,5 @@ def run(arguments: argparse.Namespace) -> int:
     os.chdir(ROOT)
     from web.server.listener import serve
 
-    serve(settings.host, settings.port)
+    serve(settings.host, settings.port, settings.base_path)
     return 0

@@ -4,34 +4,43 @@ from __future__ import annotations
 
 import os
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import chain
+from fcntl import LOCK_EX, LOCK_NB, lockf
+from itertools import chain, islice
+from pathlib import Path
 from random import randrange
 
-FIRST, EACH = 12_000, 4_000  # below the ports that Linux gives by itself, from 32768 on
-WORKERS = 5
-
-
-def _ports_of_this_worker() -> Iterator[int]:
-    """Its own range once around, from anywhere: two runs of the tests at once meet seldom."""
-    first = FIRST + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % WORKERS * EACH
-    start = randrange(first, first + EACH)
-    return chain(range(start, first + EACH), range(first, start))
-
-
-_PORTS = _ports_of_this_worker()
+PORTS = range(12_000, 32_000)  # below those that Linux gives by itself, from 32768 on
+TAKEN = Path(tempfile.gettempdir()) / f"pitwall-test-ports-{os.getuid()}"
 
 
 def free_ports(count: int) -> list[int]:
     """Ports of the loopback that nobody listens on; given once, for a server needs seconds until it listens."""
-    return [port for port, _ in zip((port for port in _PORTS if _is_free(port)), range(count), strict=False)]
+    return list(islice(_FREE, count))
 
 
-def _is_free(port: int) -> bool:
+def _free() -> Iterator[int]:
+    """Once around, from anywhere; a port's byte in a file is locked for as long as this process lives."""
+    start = randrange(PORTS.start, PORTS.stop)
+    with TAKEN.open("ab") as taken:
+        for port in chain(range(start, PORTS.stop), range(PORTS.start, start)):
+            try:
+                lockf(taken, LOCK_EX | LOCK_NB, 1, port)
+            except OSError:  # another process of tests has it
+                continue
+            if _nobody_listens(port):
+                yield port
+
+
+def _nobody_listens(port: int) -> bool:
     with closing(socket.socket()) as probe:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
             return False
         return True
+
+
+_FREE = _free()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from settings import SettingsError, load_settings
+from settings import Settings, SettingsError, load_settings
 
 
 def test_the_environment_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +32,11 @@ def test_a_wrong_value_is_named(name: str, value: str, monkeypatch: pytest.Monke
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match=rf"^{name} is '{value}': .+\.$"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("public_url", "base_path"),
+    [(None, ""), ("https://gpu.example", ""), ("https://gpu.example/pitwall/", "/pitwall"), ("http://a/b/c", "/b/c")],
+)
+def test_the_path_of_the_public_address_is_the_one_that_is_served(public_url: str | None, base_path: str) -> None:
+    assert Settings.model_validate({"public_url": public_url}).base_path == base_path

@@ -48,7 +48,6 @@ class Pitwall:
         ours = {
             "PITWALL_DATA": str(self.data),
             "PITWALL_PORT": str(self.port),
-            "STREAMLIT_SERVER_BASE_URL_PATH": self.base_path,
         }
         env = os.environ | ours | self.environ
         with out.open("wb") as file:

@@ -19,9 +19,11 @@ PING_S = 30
 CLOSING_S = 5
 
 
-def serve(host: str, port: int) -> None:
-    """Serve Pitwall here until SIGINT or SIGTERM; the working directory is the one of app.py."""
-    bootstrap.load_config_options({"server_address": host, "server_port": port})
+def serve(host: str, port: int, base_path: str = "") -> None:
+    """Serve Pitwall here, below '/base' or '', until SIGINT or SIGTERM; the working directory is the one of app.py."""
+    bootstrap.load_config_options(
+        {"server_address": host, "server_port": port, "server_baseUrlPath": base_path.strip("/")}
+    )
     limits = limits_for(raise_open_file_limit())
     uvicorn.run(
         "app:app", host=host, port=port, http=LimitedHttp.within(limits), backlog=BACKLOG, **_told_by_streamlit()

@@ -82,7 +82,7 @@ def test_sign_in_push_and_share_work_through_nginx(proxied: tuple[Pitwall, str],
     operator.set_default_timeout(PATIENCE_MS)
     page = operator.new_page()
     page.goto(f"{public}/?token={pitwall.token}")
-    expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()
+    expect(page.get_by_text("Links and changes")).to_be_visible()
     [cookie] = [one for one in operator.cookies() if one["name"].startswith("__Host-pitwall-")]
     assert cookie["secure"] and cookie["httpOnly"]
     with page.expect_websocket(lambda socket: "/ws/live" in socket.url) as push:
