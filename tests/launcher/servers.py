@@ -95,16 +95,18 @@ def request_for(kind: str = "plain", port: int | None = None, **given: Any) -> L
     return LaunchRequest(**{"config": config, "name": kind, "ready_path": "/health", **given})
 
 
-def wait_for(is_so: Callable[[], Any], timeout_s: float = 90.0) -> Any:
+def wait_for(
+    is_so: Callable[[], Any], timeout_s: float = 90.0, told: Callable[[], object] = lambda: "waited in vain"
+) -> Any:
     deadline = time.monotonic() + timeout_s
     while not (value := is_so()):
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, told()
         time.sleep(0.05)
     return value
 
 
 def wait_for_state(store: Any, run_id: str, *states: RunState) -> Run:
-    return wait_for(lambda: (run := store.run(run_id)) and run.state in states and run)
+    return wait_for(lambda: (run := store.run(run_id)) and run.state in states and run, told=lambda: store.run(run_id))
 
 
 def marked(run_id: str) -> list[psutil.Process]:
