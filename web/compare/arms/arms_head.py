@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,6 +16,7 @@ from web.markup import markdown_text, run_css_color
 from web.picker import Picked, pick_runs
 
 KEY = "compare-runs"
+LONG_BEGINNING = 12  # characters
 PROMPT = "Runs to compare; the first is the baseline"
 
 
@@ -32,8 +34,10 @@ def head_and_runs(runs: Sequence[Run], default: Sequence[str], most: int) -> tup
 def show_arms(head: DeltaGenerator, report: ComparisonReport, colors: Colors, ids: Sequence[str]) -> None:
     """`ids` are the runs of the address; those of the arm that is clicked come first."""
     head.html(f"<style>{''.join(_color(arm, colors) for arm in report.arms)}</style>")
-    for place, arm in enumerate(report.arms):
-        if head.button(_label(arm, place == 0), key=_key(arm), help=_help(arm, place == 0), width="stretch") and place:
+    names = telling_names([arm.name.strip() for arm in report.arms])
+    for place, (arm, name) in enumerate(zip(report.arms, names, strict=True)):
+        label, help_ = _label(arm, name, place == 0), _help(arm, place == 0)
+        if head.button(label, key=_key(arm), help=help_, width="stretch") and place:
             own = {run.run_id for run in arm.runs}
             st.query_params["run"] = sorted(ids, key=lambda run_id: run_id not in own)
             st.rerun()
@@ -47,9 +51,18 @@ def _color(arm: Arm, colors: Colors) -> str:
     return f".st-key-{_key(arm)}{{--pw-run:{run_css_color(colors[arm.id])}}}"
 
 
-def _label(arm: Arm, is_baseline: bool) -> str:
+def telling_names(names: Sequence[str]) -> list[str]:
+    """The names without the words that all begin with, where these are long: a column shows a name's first letters."""
+    words = [name.split() for name in names]
+    shared = sum(1 for _ in takewhile(lambda at_one_place: len(set(at_one_place)) == 1, zip(*words, strict=False)))
+    if len(names) < 2 or len(" ".join(words[0][:shared])) < LONG_BEGINNING or shared == min(map(len, words)):
+        return list(names)
+    return [f"… {' '.join(own[shared:])}" for own in words]
+
+
+def _label(arm: Arm, name: str, is_baseline: bool) -> str:
     """'baseline plain ×3'; the name is set apart so that it alone is cut where there is no room."""
-    return f"{'**baseline** ' if is_baseline else ''}*{markdown_text(arm.name.strip())}* ×{len(arm.starts)}"
+    return f"{'**baseline** ' if is_baseline else ''}*{markdown_text(name)}* ×{len(arm.starts)}"
 
 
 def _help(arm: Arm, is_baseline: bool) -> str:
