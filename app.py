@@ -56,8 +56,8 @@ except SettingsError as error:
     sys.exit(f"Pitwall cannot start: {error}")
 KNOWN.add(value for name, value in os.environ.items() if is_secret_name(name, value))
 base_path = settings.base_path
-access = access_for(settings, secret, base_path)
-shares = ShareBook(access.secret, share_url(settings, base_path))
+access = access_for(settings, secret)
+shares = ShareBook(access.secret, share_url(settings))
 sessions = SessionBook(settings.sessions_path)
 tokens = TokenBook(settings.tokens_path)
 elsewhere = Elsewhere(PeerBook(settings.peers_path))

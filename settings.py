@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from pydantic import Field, HttpUrl, ValidationError, field_validator
@@ -14,6 +15,8 @@ VERSION = "0.1.0"
 PREFIX = "PITWALL_"
 DATA_VARIABLE = f"{PREFIX}DATA"
 ENVIRONMENT_NAMES = {"host": f"{PREFIX}HOST", "port": f"{PREFIX}PORT", "public_url": f"{PREFIX}PUBLIC_URL"}
+
+PLAIN_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 
 
 def default_data_dir() -> Path:
@@ -38,6 +41,14 @@ class Settings(BaseSettings):
     def _whole_path(cls, path: Path) -> Path:
         return path.expanduser().absolute()
 
+    @field_validator("public_url")
+    @classmethod
+    def _plain_path(cls, url: HttpUrl | None) -> HttpUrl | None:
+        """Links are made by adding to it, and its path is served: nothing may follow it, and it must not begin anew."""
+        if url and (url.query or url.fragment or not PLAIN_PATH.fullmatch(url.path or "")):
+            raise ValueError("it must end with a plain path or with none, such as https://gpu.example/pitwall")
+        return url
+
     def at(self, host: str | None, port: int) -> Settings:
         """The same settings for the address that the server really listens on."""
         return self.model_copy(update={"host": host or self.host, "port": port})
@@ -54,10 +65,6 @@ class Settings(BaseSettings):
     def base_path(self) -> str:
         """Below which path everything is served: that of the public URL, as '/pitwall'; '' for none."""
         return str((self.public_url and self.public_url.path) or "").rstrip("/")
-
-    def url_under(self, base_path: str) -> str:
-        """`url` for what is served below '/base' or '': a public URL may say the base path already."""
-        return self.url if self.public_url and self.url.endswith(base_path) else self.url + base_path
 
     @property
     def store_path(self) -> Path:
@@ -186,4 +193,5 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ENVIRONMENT_NAMES.get(str(first["loc"][0]), str(first["loc"][0]))
-        raise SettingsError(f"{name} is {first['input']!r}: {first['msg'].lower()}.") from None
+        why = first["msg"].removeprefix("Value error, ").lower()
+        raise SettingsError(f"{name} is {first['input']!r}: {why}.") from None

@@ -40,3 +40,10 @@ def test_a_wrong_value_is_named(name: str, value: str, monkeypatch: pytest.Monke
 )
 def test_the_path_of_the_public_address_is_the_one_that_is_served(public_url: str | None, base_path: str) -> None:
     assert Settings.model_validate({"public_url": public_url}).base_path == base_path
+
+
+@pytest.mark.parametrize("rest", ["/pit?x=1", "/pit#f", "//evil.example/", "/a b", "/%2f%2fevil.example", "/a//b"])
+def test_a_public_address_that_is_not_plain_is_refused(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PITWALL_PUBLIC_URL", f"https://gpu.example{rest}")
+    with pytest.raises(SettingsError, match=r"^PITWALL_PUBLIC_URL is .*: it must end with a plain path"):
+        load_settings()

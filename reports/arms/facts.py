@@ -32,10 +32,11 @@ def facts_of(store: queries.Asked, runs: Sequence[Run], with_pieces: bool = True
     told = load_queries.loads(store, ids, with_pieces)
     loads = {run_id: evidence_of(told[run_id]) for run_id in ids}
     spans = [span for run in runs for load in loads[run.id] if (span := measured_span(load))]
-    found = list(zip(spans, conditions(store, spans), strict=True))
-    of_run = {run_id: tuple(one for span, one in found if span.run_id == run_id) for run_id in ids}
+    starts = [span for run in runs if (span := startup_span(run))]
+    met = conditions(store, [*spans, *starts])
+    of_run = _by_run(ids, met[: len(spans)])
+    of_start = _by_run(ids, met[len(spans) :])
     near = neighbours_of(store, spans, of_run)
-    starts = startup_conditions(store, runs)
     processes = processes_of(store, runs)
     effective = effective_configs(store, runs)
     logs = log_speeds(store, [run for run in runs if not any(load.measured for load in loads[run.id])])
@@ -49,7 +50,7 @@ def facts_of(store: queries.Asked, runs: Sequence[Run], with_pieces: bool = True
             workload=run.workload.name if run.workload else None,
             loads=tuple(loads[run.id]),
             conditions=of_run[run.id],
-            startup_conditions=starts.get(run.id, ()),
+            startup_conditions=of_start[run.id],
             neighbours=tuple(near.get(run.id, ())),
             speculates=speculates(run, effective[run.id]),
             began_at=run.started_at or run.created_at,
@@ -91,10 +92,8 @@ def startup_span(run: Run) -> Span | None:
     return Span(run.id, run.started_at, run.ready_at)
 
 
-def startup_conditions(store: queries.Asked, runs: Sequence[Run]) -> dict[str, tuple[Conditions, ...]]:
-    """What the machine did to each run while it started."""
-    spans = [span for run in runs if (span := startup_span(run))]
-    return {span.run_id: (one,) for span, one in zip(spans, conditions(store, spans), strict=True)}
+def _by_run(ids: Sequence[str], met: Sequence[Conditions]) -> dict[str, tuple[Conditions, ...]]:
+    return {run_id: tuple(one for one in met if one.run_id == run_id) for run_id in ids}
 
 
 def neighbours_of(

@@ -31,7 +31,7 @@ class Access:
         return ("__Host-" if is_https else "") + self.cookie_name + kind
 
 
-def access_for(settings: Settings, secret: bytes, base_path: str = "") -> Access:
+def access_for(settings: Settings, secret: bytes) -> Access:
     """The access rules that these settings mean, with a fresh operator token."""
     public = settings.public_url
     wildcard = settings.host in {"0.0.0.0", "::"}
@@ -46,8 +46,8 @@ def access_for(settings: Settings, secret: bytes, base_path: str = "") -> Access
         hosts=frozenset(hosts),
         any_address=wildcard,
         public_origin=origin_of(str(public)) if public else None,
-        base_path=base_path,
-        url=settings.url_under(base_path),
+        base_path=settings.base_path,
+        url=settings.url,
     )
 
 

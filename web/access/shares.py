@@ -18,11 +18,11 @@ from storage.store import Store
 LOOK_EVERY_S = 1.0
 
 
-def share_url(settings: Settings, base_path: str) -> str:
+def share_url(settings: Settings) -> str:
     """The address that links begin with: the public one, else by which others can reach this machine."""
     everywhere = settings.public_url is None and settings.host in ("0.0.0.0", "::")
     reached = settings.model_copy(update={"host": socket.gethostname()}) if everywhere else settings
-    return reached.url_under(base_path)
+    return reached.url
 
 
 class ShareBook:

@@ -156,7 +156,7 @@ def test_a_full_disk_brings_no_sign_in_back(book: SessionBook, clock: Clock, mon
 
 
 def test_cookies_of_two_data_folders_and_of_tls_are_apart(tmp_path: Path) -> None:
-    one, other = (access_for(Settings(data_dir=tmp_path), key * 32, "t") for key in (b"a", b"b"))
+    one, other = (access_for(Settings(data_dir=tmp_path), key * 32) for key in (b"a", b"b"))
     assert one.cookie_name != other.cookie_name
     assert one.cookie("-share", is_https=True) == f"__Host-{one.cookie_name}-share"
 

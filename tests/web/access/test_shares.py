@@ -231,16 +231,13 @@ def test_beyond_loopback_the_gate_stays(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "base_path", "url"),
+    ("settings", "url"),
     [
-        ({}, "/pit", "http://127.0.0.1:8501/pit"),
-        ({"public_url": "https://gpu.example/pit/"}, "/pit", "https://gpu.example/pit"),
-        ({"public_url": "https://gpu.example"}, "/pit", "https://gpu.example/pit"),
-        ({"public_url": "https://gpu.example"}, "", "https://gpu.example"),
-        ({"host": "192.0.2.7"}, "", "http://192.0.2.7:8501"),
+        ({}, "http://127.0.0.1:8501"),
+        ({"public_url": "https://gpu.example/pit/"}, "https://gpu.example/pit"),
+        ({"public_url": "https://gpu.example"}, "https://gpu.example"),
+        ({"host": "192.0.2.7"}, "http://192.0.2.7:8501"),
     ],
 )
-def test_links_begin_with_how_others_reach_us(
-    tmp_path: Path, settings: dict[str, Any], base_path: str, url: str
-) -> None:
-    assert share_url(Settings(data_dir=tmp_path, **settings), base_path) == url
+def test_links_begin_with_how_others_reach_us(tmp_path: Path, settings: dict[str, Any], url: str) -> None:
+    assert share_url(Settings(data_dir=tmp_path, **settings)) == url
