@@ -16,7 +16,7 @@ $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -r requirements-demo.txt
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.run requirements-dev.txt
+$(VENV)/.dev: $(VENV)/.run requirements-dev.txt requirements-sign-in.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 

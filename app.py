@@ -30,6 +30,7 @@ from web.access.access_rules import access_for
 from web.access.auth import AuthMiddleware
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook, share_url
+from web.access.sign_in_config import SignInError, read_sign_in
 from web.access.signing_key import load_secret
 from web.access.tokens import TokenBook, TokenError
 from web.context import Services, provide, services
@@ -44,6 +45,7 @@ from web.server.first_look import FirstLook
 from web.server.live_api import live_routes
 from web.server.report_api import report_route
 from web.server.routes import build_routes
+from web.server.sign_in import sign_in_routes
 from web.server.sql_api import sql_route
 from web.server.warm_up import import_and_freeze
 
@@ -52,14 +54,15 @@ CLOSE_WITHIN_S = 5.0
 try:
     settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
     secret = load_secret(settings.secret_path)
-except SettingsError as error:
+    provider = read_sign_in(settings.sign_in_path)
+except (SettingsError, SignInError) as error:
     sys.exit(f"Pitwall cannot start: {error}")
 KNOWN.add(value for name, value in os.environ.items() if is_secret_name(name, value))
 base_path = settings.base_path
 access = access_for(settings, secret)
 shares = ShareBook(access.secret, share_url(settings))
-sessions = SessionBook(settings.sessions_path)
 tokens = TokenBook(settings.tokens_path)
+sessions = SessionBook(settings.sessions_path, is_token_open=tokens.is_open)
 elsewhere = Elsewhere(PeerBook(settings.peers_path))
 hub = LiveHub(
     StoreReader(lambda: services().store), is_storing=lambda: services().store.health().is_storing, elsewhere=elsewhere
@@ -162,6 +165,11 @@ def health() -> dict[str, Any]:
     return health_fields(services().store.health(), services().freshness())
 
 
+try:
+    sign_in = sign_in_routes(provider, access, sessions, lambda entries: services().store.record(entries))
+except SignInError as error:
+    sys.exit(f"Pitwall cannot start: {error}")
+
 app = st.App(
     "web/shell.py",
     lifespan=lifespan,
@@ -171,9 +179,17 @@ app = st.App(
         sql_route(sandbox.ask, base_path),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
         *agent_routes(lambda: services().intake, base_path),
+        *sign_in,
     ],
     middleware=[
-        Middleware(AuthMiddleware, access=access, shares=shares, sessions=sessions, tokens=tokens),
+        Middleware(
+            AuthMiddleware,
+            access=access,
+            shares=shares,
+            sessions=sessions,
+            tokens=tokens,
+            provider=provider.name if provider else None,
+        ),
         Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),
     ],
 )

@@ -100,6 +100,11 @@ class Settings(BaseSettings):
         return self.data_dir / "prices.toml"
 
     @property
+    def sign_in_path(self) -> Path:
+        """The team's OpenID provider and who may come in as what; see web.access.sign_in_config."""
+        return self.data_dir / "sign-in.toml"
+
+    @property
     def lake_path(self) -> Path:
         """Where the lake is that this Pitwall ships to, with its keys; see storage.lake."""
         return self.data_dir / "lake.toml"
@@ -173,6 +178,7 @@ class Settings(BaseSettings):
             self.sessions_path,
             self.prices_path,
             self.lake_path,
+            self.sign_in_path,
             self.owner_path,
         )
         return (*stores, *(path.name for path in (*folders, *files)), "inbox", "demo")

@@ -7,7 +7,7 @@ import streamlit as st
 from reports.runs.evidence import evidence_of
 from reports.runs.run_report import report_on
 from web import charts
-from web.actions import is_operator
+from web.actions import is_member
 from web.compare.answer.report_notes import report_notes
 from web.compare.arms.adopt import adopt_form, adopted_notes
 from web.compare.arms.arms_head import head_and_runs, show_arms
@@ -54,7 +54,7 @@ default = [run.id for run in sorted(proposed, key=lambda run: run.config.specula
 head, picked = head_and_runs(runs, default[:MOST], MOST)
 tell_unknown(picked)
 if len(picked.runs) < 2:
-    if runs or not is_operator():
+    if runs or not is_member():
         st.info("Pick two or more runs. The first is the baseline the others are held against.")
     else:
         nothing_yet()
@@ -95,7 +95,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     replay_link([arm.runs[0].run_id for arm in report.arms])
 if away_ids(picked.runs):
     st.caption(OF_ANOTHER)
-elif is_operator():
+elif is_member():
     offer_repeats(report, picked.runs)
     offer_more_repeats(report)
 reports = [as_its_arm(one, report, colors) for one in report_on(asked, picked.runs)]

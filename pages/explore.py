@@ -6,7 +6,7 @@ import streamlit as st
 
 from storage.ask.explore_queries import result_metrics
 from storage.ask.run_queries import run_choices
-from web.actions import is_operator
+from web.actions import is_member
 from web.context import services
 from web.explore.choices import PAGE, choose
 from web.explore.view import show_view
@@ -15,8 +15,8 @@ from web.picker import nothing_yet
 from web.runs.table.run_filters import run_filters
 from web.saved_views import view_list
 
-if not is_operator():
-    st.info("Only the operator may explore all runs.")
+if not is_member():
+    st.info("A link that was shared shows its runs alone.")
     st.stop()
 
 store = services().store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from reports.arms.comparison import not_comparable
-from web.actions import is_operator
+from web.actions import is_member
 from web.compare.answer.sentence import refusal_words
 from web.context import services
 from web.live.component import live_plot
@@ -35,7 +35,7 @@ if picked.runs or there:
         names=names | {run.id: f"{run.peer}: {run.name}" for run in there},
         links={run.id: run.url for run in there},
     )
-elif not runs and is_operator():
+elif not runs and is_member():
     nothing_yet()
 else:
     st.info("Pick runs above to see them side by side.")

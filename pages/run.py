@@ -7,7 +7,7 @@ import streamlit as st
 from reports.arms.facts import facts_of
 from reports.runs.run_report import report_on
 from web import charts, places
-from web.actions import is_operator
+from web.actions import is_member
 from web.fleet import asked_about, away_ids
 from web.markup import markdown_text
 from web.runs.loads.declare_load import declare_load
@@ -24,13 +24,13 @@ from web.visible import visible_run, visible_runs
 
 run_id = next(iter(st.query_params.get_all("run")), "")
 run = visible_run(run_id) if run_id else None
-if run is None and not run_id and not is_operator():
+if run is None and not run_id and not is_member():
     run = next(iter(visible_runs(newest=1)), None)
 if run is None:
     st.warning(
         f"No run has the id {markdown_text(run_id)}." if run_id else "The address names no run: `/run?run=<id>`."
     )
-    if is_operator():
+    if is_member():
         st.page_link(places.RUNS, label="All runs")
     st.stop()
 

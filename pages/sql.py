@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web.actions import is_operator
+from web.actions import is_member
 from web.sql import sql_page
 
-if not is_operator():
-    st.info("Only the operator may ask SQL.")
+if not is_member():
+    st.info("A link that was shared shows its runs alone.")
     st.stop()
 
 sql_page.take_address()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web.actions import is_operator
+from web.actions import is_member, is_operator
 from web.studies import begin, race_table
 from web.visible import visible_studies
 
@@ -12,6 +12,9 @@ studies = visible_studies()
 wanted = st.query_params.get("study")
 if is_operator():
     begin.new_study(is_open=not studies)
+elif is_member():
+    if not studies:
+        st.info("No study has been begun yet.")
 elif not studies or wanted not in (None, studies[0].id):
     st.info("The link that brought you here shows no such study.")
     st.stop()

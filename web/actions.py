@@ -1,4 +1,4 @@
-"""What a page may set going: the demo, a stop; each refused to whoever is not the operator."""
+"""What a page may set going: the demo, a stop; each refused to whoever may not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from domain import Run
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import new_seed, repeated
 from web import audit, places
-from web.access.auth import current_role
+from web.access.roles import EDITORS, MEMBERS, current_role
 from web.context import services
 from web.markup import markdown_text
 from workloads import spec_for
@@ -26,16 +26,40 @@ def is_operator() -> bool:
     return current_role() == "operator"
 
 
+def is_editor() -> bool:
+    """Whether this person may write notes, tags and views and put loads on servers; the operator may."""
+    return current_role() in EDITORS
+
+
+def is_member() -> bool:
+    """Whether this person sees every run, as the operator, editors and viewers do; a guest of a link does not."""
+    return current_role() in MEMBERS
+
+
 def require_operator() -> None:
     """Stop an action here, whatever the page showed."""
     if not is_operator():
         raise PermissionError("Only the operator may do this.")
 
 
+def require_editor() -> None:
+    """Likewise, for what editors may do too."""
+    if not is_editor():
+        raise PermissionError("Only the operator and editors may do this.")
+
+
+def require_member() -> None:
+    """Likewise, for what every member of the team may do."""
+    if not is_member():
+        raise PermissionError("A guest of a link may not do this.")
+
+
 def demo_buttons() -> None:
-    """Start the three demo configurations, one after the other unless asked otherwise."""
+    """Start the three demo configurations, one after the other unless asked otherwise; for the operator."""
+    if not is_operator():
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
-        start = st.button("Run the demo", type="primary", disabled=not is_operator())
+        start = st.button("Run the demo", type="primary")
         at_once = st.toggle(
             "All at once",
             help="Runs that share the machine slow each other down and are not ranked against each other.",

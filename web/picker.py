@@ -10,7 +10,7 @@ import streamlit as st
 
 from domain import Run
 from web import places
-from web.actions import is_operator
+from web.actions import is_member, is_operator
 from web.markup import markdown_text
 from web.theme import DASH, colors_apart
 
@@ -40,7 +40,7 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
     by_id = {run.id: run for run in runs}
     named = list(dict.fromkeys(st.query_params.get_all("run")))
     unknown = [run_id for run_id in named if run_id not in by_id]
-    if len(by_id) == 1 and not unknown and not is_operator():  # whoever may see one run has nothing to pick
+    if len(by_id) == 1 and not unknown and not is_member():  # whoever may see one run has nothing to pick
         return Picked(list(runs), [])
     if not by_id:
         return Picked([], unknown)
@@ -76,7 +76,10 @@ def tell_unknown(picked: Picked) -> None:
 
 
 def nothing_yet() -> None:
-    """What the operator sees in place of runs while there are none."""
+    """What a member sees in place of runs while there are none."""
+    if not is_operator():
+        st.info("Nothing has run yet.")
+        return
     st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")
     with st.container(horizontal=True):
         st.page_link(places.RUNS, label="Run the demo")

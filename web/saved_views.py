@@ -13,7 +13,8 @@ from analysis.note_changes import refusal
 from notes import SavedView
 from storage.ask.note_queries import saved_views
 from web import audit
-from web.actions import is_operator, require_operator
+from web.access.roles import current_person
+from web.actions import is_editor, is_member, require_editor
 from web.context import services
 from web.kept import address_button
 from web.markup import markdown_text
@@ -22,12 +23,14 @@ Page = Literal["runs", "explore"]
 
 
 def view_list(page: Page) -> None:
-    """The views of this page to go to, and what keeps and removes them; for the operator."""
-    if not is_operator():
+    """The views of this page to go to, and what keeps and removes them; for editors."""
+    if not is_member():
         return
     views = saved_views(services().store, page)
     for view in views:
         address_button(markdown_text(view.name), f"{page}-go-{view.name}", parse_qs(view.query))
+    if not is_editor():
+        return
     with st.popover("Views", icon=":material/bookmark:"):
         _keep_form(page)
         for view in views:
@@ -57,12 +60,12 @@ def _query() -> str:
 
 def keep_view(page: Page, name: str, query: str) -> None:
     """Keep a view, or the next version of one. Raises pydantic.ValidationError for what is too long."""
-    require_operator()
-    services().store.saved_views.keep(SavedView(page=page, name=name, query=query), "operator")
+    require_editor()
+    services().store.saved_views.keep(SavedView(page=page, name=name, query=query), current_person())
     audit.record("save view", detail=f"{name} of {page}")
 
 
 def _remove(view: SavedView) -> None:
-    require_operator()
-    services().store.saved_views.keep(view.model_copy(update={"is_removed": True}), "operator")
+    require_editor()
+    services().store.saved_views.keep(view.model_copy(update={"is_removed": True}), current_person())
     audit.record("remove view", detail=f"{view.name} of {view.page}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from web import places
-from web.actions import is_operator
+from web.actions import is_member, is_operator
 from web.charts import ground
 from web.markup import markdown_text
 from web.runs.troubles import troubles
@@ -25,10 +25,10 @@ live = st.Page(places.LIVE, title="Live", url_path="live")
 compare = st.Page(places.COMPARE, title="Compare", url_path="compare")
 replay = st.Page(places.REPLAY, title="Replay", url_path="replay", visibility="hidden")
 studies = st.Page(places.STUDIES, title="Studies", url_path="studies")
-OPERATOR_PAGES = [
+MEMBER_PAGES = [
     st.Page(places.RUNS, title="Runs", url_path="runs", default=True),
     live,
-    st.Page(places.LAUNCH, title="Launch", url_path="launch"),
+    *([st.Page(places.LAUNCH, title="Launch", url_path="launch")] if is_operator() else []),
     compare,
     replay,
     studies,
@@ -36,7 +36,7 @@ OPERATOR_PAGES = [
     st.Page(places.SQL, title="SQL", url_path="sql"),
     st.Page(places.RUN, title="Run", url_path="run", visibility="hidden"),
 ]
-VIEWER_PAGES = [
+GUEST_PAGES = [
     st.Page(places.SHARED, title="Shared", url_path="shared", default=True, visibility="hidden"),
     live,
     compare,
@@ -45,13 +45,13 @@ VIEWER_PAGES = [
 ]
 
 if (share := current_share()) and share.study_id:
-    VIEWER_PAGES.append(studies)
+    GUEST_PAGES.append(studies)
 
 if is_operator():
     for trouble in troubles():
         st.error(markdown_text(trouble))
 
 watch_sign_in()
-page = st.navigation(OPERATOR_PAGES if is_operator() else VIEWER_PAGES, position="top")
+page = st.navigation(MEMBER_PAGES if is_member() else GUEST_PAGES, position="top")
 st.set_page_config(page_title=f"{page.title} · Pitwall")
 page.run()

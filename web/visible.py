@@ -1,16 +1,16 @@
-"""What whoever looks may see: everything the operator, a viewer the runs or the study of the share and no other."""
+"""What whoever looks may see: a member everything, a guest the runs or the study of the share and no other."""
 
 from __future__ import annotations
 
 from domain import Run, Share, Study
-from web.access.auth import current_role, current_share_id
+from web.access.roles import MEMBERS, current_role, current_share_id
 from web.context import services
 from web.fleet import away_runs
 
 
 def visible_runs(newest: int) -> list[Run]:
-    """The runs that the running page script may speak of, the newest first; of the operator's at most `newest`."""
-    if current_role() == "operator":
+    """The runs that the running page script may speak of, the newest first; of a member's at most `newest`."""
+    if current_role() in MEMBERS:
         return services().store.runs(limit=newest)
     share = current_share()
     shared = [services().store.run(run_id) for run_id in sorted(share.run_ids, reverse=True)] if share else []
@@ -19,7 +19,7 @@ def visible_runs(newest: int) -> list[Run]:
 
 def visible_ids() -> list[str] | None:
     """The runs that the running page script may speak of; None: all."""
-    if current_role() == "operator":
+    if current_role() in MEMBERS:
         return None
     share = current_share()
     return list(share.run_ids) if share else []
@@ -27,7 +27,7 @@ def visible_ids() -> list[str] | None:
 
 def visible_run(run_id: str) -> Run | None:
     """The run of this id, as far as it may be seen; an old one too."""
-    if current_role() == "operator":
+    if current_role() in MEMBERS:
         return services().store.run(run_id) or next(iter(away_runs([run_id])), None)
     return next((run for run in visible_runs(newest=1) if run.id == run_id), None)
 
@@ -35,14 +35,14 @@ def visible_run(run_id: str) -> Run | None:
 def visible_studies() -> list[Study]:
     """The studies that the running page script may speak of, the newest first."""
     found = services().store.studies()
-    if current_role() == "operator":
+    if current_role() in MEMBERS:
         return found
     share = current_share()
     return [one for one in found if share and one.id == share.study_id]
 
 
 def current_share() -> Share | None:
-    """The share that the viewer came by, while it is open; asked anew at every run of the script."""
+    """The share that the guest came by, while it is open; asked anew at every run of the script."""
     share_id, book = current_share_id(), services().shares
     share = book.find_open(share_id) if share_id else None
     if share is None or share.study_id is None:

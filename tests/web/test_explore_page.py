@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Se
 @pytest.fixture(autouse=True)
 def store(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=folder[0], settings=folder[1], fleet=None)])
-    for room in ("web.actions", "web.audit"):
+    for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)
     return folder[0]
@@ -153,9 +153,11 @@ def test_a_quote_in_a_filter_stays_a_text(store: Store) -> None:
 
 
 def test_a_guest_sees_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     at = page()
-    assert [one.value for one in at.info] == ["Only the operator may explore all runs."] and not at.get("plotly_chart")
+    assert [one.value for one in at.info] == ["A link that was shared shows its runs alone."] and not at.get(
+        "plotly_chart"
+    )
     assert HOSTILE not in said(at)
 
 

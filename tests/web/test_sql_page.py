@@ -37,7 +37,7 @@ def operator(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) ->
     store, settings = folder
     provided = SimpleNamespace(store=store, settings=settings, sandbox=Sandbox(settings, run_bounded))
     monkeypatch.setattr("web.context._provided", [provided])
-    for room in ("web.actions", "web.audit"):
+    for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("web.sql.sql_page.ASKED", AskedBook())
 
@@ -125,10 +125,10 @@ def test_a_browser_meets_its_own_questions_alone_and_each_once() -> None:
 
 
 def test_a_guest_may_ask_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
-    assert [one.value for one in page(sql=SQL).info] == ["Only the operator may ask SQL."] and sql_page.ASKED.of(
-        ""
-    ) == []
+    monkeypatch.setattr("web.actions.current_role", lambda: "guest")
+    assert [one.value for one in page(sql=SQL).info] == [
+        "A link that was shared shows its runs alone."
+    ] and sql_page.ASKED.of("") == []
 
 
 @pytest.mark.parametrize("across", ["'x'::BLOB", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'101'::BIT"])

@@ -53,7 +53,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     runner = StudyRunner(opened, nobody, tmp_path, spec_for)  # type: ignore[arg-type]
     monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings, studies=runner)])
     monkeypatch.setattr("streamlit.page_link", lambda *place, **words: None)  # one card stands here without its app
-    for room in ("web.actions", "web.audit"):
+    for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     yield opened
     opened.close()

@@ -4,7 +4,7 @@ Pure ASGI, so that WebSockets pass through it as HTTP does. Order of the checks:
 a Host that is not ours is DNS rebinding (403); a foreign Origin on a WebSocket or a change is
 cross-site (403); the operator's token or a share's link becomes a cookie (303); without a valid cookie, 401.
 Programs bring a token instead, as a bearer token, which opens only the routes of its scopes below `/api/`.
-A viewer passes only where VIEWER_ROUTES say so, changes nothing, and is put out when the share ends, as an operator is
+A viewer passes only where GUEST_ROUTES say so, changes nothing, and is put out when the share ends, as a member is
 whose session ends and a program whose token does.
 """
 
@@ -13,97 +13,60 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
-import streamlit as st
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Scope_
 
-from domain import Share
 from web.access.access_rules import Access
 from web.access.addresses import host_is_ours, origin_is_ours
 from web.access.api_routes import API_ROUTES, bearer, is_from_here, why_not_pass
+from web.access.cookies import SESSION_SECONDS, SHARE, SIGN_IN, is_https, moved_with_cookie
 from web.access.expiring_socket import SocketUntil, without_install_path
 from web.access.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown, unknown_program
-from web.access.sessions import SIGNED_OUT, Session, SessionBook
+from web.access.roles import Visitor, with_visitor
+from web.access.sessions import SIGNED_OUT, MemberRole, SessionBook
 from web.access.shares import ShareBook
-from web.access.tokens import TOKEN_IS_OVER, ApiToken, Scope, TokenBook
+from web.access.signin_page import BACK, BEGIN, Way
+from web.access.tokens import PREFIX, SIGN_IN_AS, TOKEN_IS_OVER, ApiToken, TokenBook
 from web.server.headers import with_security_headers
 
-Role = Literal["operator", "viewer", "program"]
-ROLES: tuple[Role, ...] = ("operator", "viewer", "program")
-ROLE_KEY = "pitwall.role"  # in the ASGI scope
-SHARE_KEY = "pitwall.share"  # in the ASGI scope: the share of a viewer
-TOKEN_KEY = "pitwall.token"  # in the ASGI scope: the token of a program
-ROLE_HEADER = "x-pitwall-role"  # how a page script learns it: only the gate can set it
-SHARE_HEADER = "x-pitwall-share"
-SESSION_HEADER = "x-pitwall-session"
-COOKIE_SECONDS = 365 * 24 * 3600  # the session book decides, and needs no new cookie at each use
 LINK_IS_OVER = "This link is over."
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-# What a viewer may ask for, by the first part of the path.
-VIEWER_PAGES = {"live", "compare", "replay", "run", "studies", "report"}
-VIEWER_ROUTES = VIEWER_PAGES | {"static", "assets", "media", "component", "favicon.png"}
-VIEWER_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # of Streamlit's own
-VIEWER_COMPONENTS = "/_stcore/bidi-components/"
-VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
+# What a guest may ask for, by the first part of the path.
+GUEST_PAGES = {"live", "compare", "replay", "run", "studies", "report"}
+GUEST_ROUTES = GUEST_PAGES | {"static", "assets", "media", "component", "favicon.png"}
+GUEST_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # of Streamlit's own
+GUEST_COMPONENTS = "/_stcore/bidi-components/"
+OPERATORS_PAGES = {"launch"}
+GUEST_SOCKETS = {"/_stcore/stream", "/ws/live"}
 ONLY_LOOK = "A link that was shared is for looking only."
-
-
-@dataclass(frozen=True)
-class Visitor:
-    """Who asks, as the cookies prove it."""
-
-    role: Role
-    share: Share | None = None  # of a viewer, always
-    session: Session | None = None  # of a browser that is signed in
-    token: ApiToken | None = None  # of a program, always
-
-
-def current_role() -> Role | None:
-    """The role of the browser behind the running page script; None when the gate did not let it in."""
-    return _as_role(st.context.headers.get(ROLE_HEADER))
-
-
-def current_share_id() -> str | None:
-    """The share that let the browser behind the running page script in; None for the operator."""
-    return st.context.headers.get(SHARE_HEADER)
-
-
-def current_session_id() -> str | None:
-    """The session of the browser behind the running page script; None for a viewer."""
-    return st.context.headers.get(SESSION_HEADER)
-
-
-def may_see(scope: Scope_, run_ids: Iterable[str]) -> bool:
-    """Whether whoever sent this request, as the gate found, may see all of these runs."""
-    share: Share | None = scope[SHARE_KEY]
-    token: ApiToken | None = scope[TOKEN_KEY]
-    if token:
-        return Scope.LIVE in token.scopes
-    return scope[ROLE_KEY] == "operator" or (share is not None and set(run_ids) <= set(share.run_ids))
-
-
-def _as_role(said: object) -> Role | None:
-    return next((role for role in ROLES if role == said), None)
+NOT_YOUR_ROLE = "Only the operator may do this."
+SIGN_IN_ROUTES = {BEGIN, BACK}  # before anybody is known
 
 
 class AuthMiddleware:
     """ASGI middleware that answers whoever may not pass, and tells the others' role to what is behind it."""
 
     def __init__(
-        self, app: ASGIApp, access: Access, shares: ShareBook, sessions: SessionBook, tokens: TokenBook
+        self,
+        app: ASGIApp,
+        access: Access,
+        shares: ShareBook,
+        sessions: SessionBook,
+        tokens: TokenBook,
+        provider: str | None = None,
     ) -> None:
+        """`provider`: the name of the team's OpenID provider, where there is one."""
         self._app = app
         self._access = access
         self._shares = shares
         self._sessions = sessions
         self._tokens = tokens
+        self._provider = provider
 
     async def __call__(self, scope: Scope_, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
@@ -114,7 +77,7 @@ class AuthMiddleware:
         visitor = self._visitor(scope, headers)
         answer = None if self._is_open(scope) else self._refusal(scope, headers, visitor)
         if answer is None:
-            await self._let_in(_with_visitor(scope, visitor), receive, send, visitor)
+            await self._let_in(with_visitor(scope, visitor), receive, send, visitor)
         elif scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
             await send({"type": "websocket.close", "code": 1008, "reason": ""})
         else:
@@ -164,45 +127,83 @@ class AuthMiddleware:
             return forbidden(headers, "This request comes from another site.")
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in query if name == "token"]
-        if given and scope["type"] == "http" and any(_same(value, self._access.token) for value in given):
-            return self._signed_in(scope, headers, query)
+        if given and scope["type"] == "http" and (proven := self._proven(given)):
+            return self._signed_in(scope, headers, query, *proven)
         if scope["type"] == "http" and self._path(scope).startswith("/share/"):
             return self._shared(scope, headers)
+        if self._provider and scope["type"] == "http" and self._path(scope) in SIGN_IN_ROUTES:
+            return None
         if visitor is None:
             return self._refuse_anonymous(scope, headers, query)
-        if visitor.role != "viewer" and self._path(scope).startswith(API_ROUTES):
-            is_secret_line = self._is_https(scope, headers) or is_from_here(scope)
+        return self._beyond_role(scope, headers, visitor)
+
+    def _beyond_role(self, scope: Scope_, headers: Headers, visitor: Visitor) -> Response | None:
+        """The answer to whoever is known and may not do this; None for whoever may."""
+        if visitor.role in {"operator", "program"} and self._path(scope).startswith(API_ROUTES):
+            is_secret_line = is_https(self._access, scope, headers) or is_from_here(scope)
             why = why_not_pass(self._path(scope), visitor.token, is_secret_line)
             return forbidden(headers, why) if why else None
-        return None if visitor.role == "operator" or self._is_for_viewers(scope) else forbidden(headers, ONLY_LOOK)
+        if visitor.role == "guest":
+            return None if self._is_for_guests(scope) else forbidden(headers, ONLY_LOOK)
+        may = visitor.role == "operator" or self._is_for_members(scope)
+        return None if may else forbidden(headers, NOT_YOUR_ROLE)
 
-    def _is_for_viewers(self, scope: Scope_) -> bool:
-        """Whether a viewer may pass here: what is not named stays closed, routes that are added later too."""
+    def _proven(self, given: Sequence[str]) -> tuple[MemberRole, ApiToken | None] | None:
+        """The role that one of these tokens signs in with: that of this start, or one made for a person."""
+        if any(_same(value, self._access.token) for value in given):
+            return "operator", None
+        found = (self._tokens.find(value) for value in given if value.startswith(PREFIX))
+        for token in filter(None, found):
+            role = SIGN_IN_AS.get(token.scopes[0])
+            if role and self._tokens.why_over(token) is None:
+                return role, token
+        return None
+
+    def _is_for_members(self, scope: Scope_) -> bool:
+        """What editors and viewers may ask for: to look at everything; what they change goes through the pages."""
         path = self._path(scope)
         if scope["type"] == "websocket":
-            return path in VIEWER_SOCKETS
-        is_named = path == "/" or path.split("/")[1] in VIEWER_ROUTES or path in VIEWER_CORE
-        return scope["method"] in SAFE_METHODS and (is_named or path.startswith(VIEWER_COMPONENTS))
+            return path in GUEST_SOCKETS
+        closed = path.startswith(API_ROUTES) or path.split("/")[1] in OPERATORS_PAGES
+        return scope["method"] in SAFE_METHODS and not closed
+
+    def _is_for_guests(self, scope: Scope_) -> bool:
+        """Whether a guest may pass here: what is not named stays closed, routes that are added later too."""
+        path = self._path(scope)
+        if scope["type"] == "websocket":
+            return path in GUEST_SOCKETS
+        is_named = path == "/" or path.split("/")[1] in GUEST_ROUTES or path in GUEST_CORE
+        return scope["method"] in SAFE_METHODS and (is_named or path.startswith(GUEST_COMPONENTS))
 
     def _refuse_anonymous(self, scope: Scope_, headers: Headers, query: list[tuple[str, str]]) -> Response:
         """Why nobody is let in here: a program without its token, a wrong token, a share that is over, or nothing."""
-        if self._path(scope).startswith(API_ROUTES):
+        path = self._path(scope)
+        if path.startswith(API_ROUTES):
             return unknown_program(self._why_over(headers) or HOW_PROGRAMS_SIGN_IN)
+        way = self._way(scope, query)
         if any(name == "token" for name, _ in query):
-            return unknown(headers, query, WRONG_TOKEN)
-        if self._cookie(scope, headers, "-share"):
+            return unknown(headers, query, WRONG_TOKEN, way)
+        if self._cookie(scope, headers, SHARE):
             return over(headers, status_code=401)
-        return unknown(headers, query, "")
+        return unknown(headers, query, "", way)
+
+    def _way(self, scope: Scope_, query: Iterable[tuple[str, str]]) -> Way | None:
+        """The link to the team's provider, which leads back to this address."""
+        if self._provider is None:
+            return None
+        kept = urlencode([(name, value) for name, value in query if name != "token"])
+        back = quote(scope["path"], safe="/") + (f"?{kept}" if kept else "")
+        return Way(self._provider, f"{self._access.base_path}{BEGIN}?{urlencode({'next': back})}")
 
     def _visitor(self, scope: Scope_, headers: Headers) -> Visitor | None:
-        """The program that brings an open token; else the operator that a cookie proves, or an open share's viewer."""
+        """The program that brings an open token; else the member whom a cookie proves, or an open share's guest."""
         if self._path(scope).startswith(API_ROUTES) and "authorization" in headers:
             token = self._tokens.find(bearer(headers))
             return Visitor("program", token=token) if token and self._tokens.why_over(token) is None else None
-        if session := self._sessions.use(self._cookie(scope, headers, "")):
-            return Visitor("operator", session=session)
-        share = self._shares.read_token(self._cookie(scope, headers, "-share"))
-        return Visitor("viewer", share) if share else None
+        if session := self._sessions.use(self._cookie(scope, headers, SIGN_IN)):
+            return Visitor(session.role, session=session)
+        share = self._shares.read_token(self._cookie(scope, headers, SHARE))
+        return Visitor("guest", share) if share else None
 
     def _why_over(self, headers: Headers) -> str | None:
         """What to say to whoever brings a token that was one."""
@@ -210,20 +211,32 @@ class AuthMiddleware:
         return self._tokens.why_over(token) if token else None
 
     def _cookie(self, scope: Scope_, headers: Headers, kind: str) -> str:
-        name = self._access.cookie(kind, self._is_https(scope, headers))
+        name = self._access.cookie(kind, is_https(self._access, scope, headers))
         return cookie_parser(headers.get("cookie", "")).get(name, "")
 
-    def _signed_in(self, scope: Scope_, headers: Headers, query: Iterable[tuple[str, str]]) -> Response:
+    def _signed_in(
+        self,
+        scope: Scope_,
+        headers: Headers,
+        query: Iterable[tuple[str, str]],
+        role: MemberRole,
+        token: ApiToken | None,
+    ) -> Response:
+        """A token in the address becomes a session of its role; a browser that has one of that role keeps it."""
         kept = [(name, value) for name, value in query if name != "token"]
+        secret = self._cookie(scope, headers, SIGN_IN)
+        known = self._sessions.use(secret)
+        if known is None or known.role != role or known.token_id != (token.id if token else None):
+            agent, name = headers.get("user-agent", ""), token.note if token else ""
+            secret = self._sessions.make(
+                agent, role, name, token.expires_at if token else None, token.id if token else None
+            )
         # A path of two leading slashes would be read as another host.
         path = "/" + quote(scope["path"].lstrip("/\\"), safe="/")
-        token = self._cookie(scope, headers, "")
-        if not self._sessions.use(token):
-            token = self._sessions.make(headers.get("user-agent", ""))
-        return self._moved(path, kept, ("", token), COOKIE_SECONDS, self._is_https(scope, headers))
+        return self._moved(scope, headers, (SIGN_IN, secret, SESSION_SECONDS), path, kept)
 
     def _shared(self, scope: Scope_, headers: Headers) -> Response:
-        """A link that was shared becomes a viewer's cookie and the page it was made on."""
+        """A link that was shared becomes a guest's cookie and the page it was made on."""
         token = self._path(scope).removeprefix("/share/")
         share = self._shares.read_token(token)
         if share is None:
@@ -231,44 +244,13 @@ class AuthMiddleware:
         path = f"{self._access.base_path}/{share.page}"
         shown = [("study", share.study_id)] if share.study_id else [("run", run_id) for run_id in share.run_ids]
         shown += parse_qsl(share.query or "")
-        return self._moved(
-            path, shown, ("-share", token), self._shares.seconds_left(share), self._is_https(scope, headers)
-        )
+        return self._moved(scope, headers, (SHARE, token, self._shares.seconds_left(share)), path, shown)
 
     def _moved(
-        self, path: str, query: Sequence[tuple[str, str]], cookie: tuple[str, str], lasts_s: int, secure: bool
+        self, scope: Scope_, headers: Headers, cookie: tuple[str, str, int], to: str, query: Sequence[tuple[str, str]]
     ) -> Response:
-        answer = RedirectResponse(path + (f"?{urlencode(query)}" if query else ""), status_code=303)
-        kind, value = cookie
-        name = self._access.cookie(kind, secure)
-        answer.set_cookie(name, value, max_age=lasts_s, path="/", secure=secure, httponly=True, samesite="lax")
-        answer.headers["cache-control"] = "no-store"
-        return answer
-
-    def _is_https(self, scope: Scope_, headers: Headers) -> bool:
-        """Whether the browser came by TLS, which a proxy in front of us may have ended."""
-        return (
-            scope["scheme"] in ("https", "wss")
-            or self._access.public_origin == f"https://{headers.get('host', '').lower()}"
-        )
-
-
-def _with_visitor(scope: Scope_, visitor: Visitor | None) -> Scope_:
-    """The scope with the role and share we found, and none that the client claimed."""
-    ours = [(name, value) for name, value in scope["headers"] if not name.lower().startswith(b"x-pitwall-")]
-    if visitor:
-        ours.append((ROLE_HEADER.encode(), visitor.role.encode()))
-    if visitor and visitor.session:
-        ours.append((SESSION_HEADER.encode(), visitor.session.id.encode()))
-    if visitor and visitor.share:
-        ours.append((SHARE_HEADER.encode(), visitor.share.id.encode()))
-    return {
-        **scope,
-        "headers": ours,
-        ROLE_KEY: visitor.role if visitor else None,
-        SHARE_KEY: visitor.share if visitor else None,
-        TOKEN_KEY: visitor.token if visitor else None,
-    }
+        secure, (kind, value, lasts_s) = is_https(self._access, scope, headers), cookie
+        return moved_with_cookie(self._access.cookie(kind, secure), value, lasts_s, secure, to, query)
 
 
 def _same(given: str, expected: str) -> bool:

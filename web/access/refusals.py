@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from web.access.signin_page import signin_page
+from web.access.signin_page import Way, signin_page
 
 LINK_IS_OVER = "This link has been revoked, is past its end, or was cut short: ask whoever sent it for a new one."
 WRONG_TOKEN = "This token is not the one of this start."
@@ -33,12 +33,12 @@ def over(headers: Headers, status_code: int = 410) -> Response:
     return answer
 
 
-def unknown(headers: Headers, query: list[tuple[str, str]], reason: str) -> Response:
+def unknown(headers: Headers, query: list[tuple[str, str]], reason: str, way: Way | None = None) -> Response:
     """The answer to whoever must sign in; `reason` says what was wrong with what they brought."""
     words = f"{reason} {HOW_TO_SIGN_IN}".strip()
     if _wants_page(headers):
         kept = [(name, value) for name, value in query if name != "token"]
-        answer: Response = HTMLResponse(signin_page("Sign in to Pitwall", words, form=kept), 401)
+        answer: Response = HTMLResponse(signin_page("Sign in to Pitwall", words, form=kept, way=way), 401)
     else:
         answer = JSONResponse({"error": words}, status_code=401)
     answer.headers["cache-control"] = "no-store"

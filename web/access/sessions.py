@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -32,6 +33,7 @@ _SYSTEMS = {
     "Mac OS": "macOS",
     "Linux": "Linux",
 }
+MemberRole = Literal["operator", "editor", "viewer"]
 _log = logging.getLogger(__name__)
 
 
@@ -43,6 +45,10 @@ class Session(BaseModel):
     created_at: datetime
     last_used_at: datetime
     browser: str  # 'Firefox on Linux', as it names itself
+    role: MemberRole = "operator"
+    name: str = ""  # of the person, where the sign-in told it
+    until: datetime | None = None  # it ends then, used or not
+    token_id: str | None = None  # of the token that signed in; it ends with it
 
 
 _SESSIONS = TypeAdapter(list[Session])
@@ -51,9 +57,16 @@ _SESSIONS = TypeAdapter(list[Session])
 class SessionBook:
     """All sessions, in memory because the gate asks at every request, and in a file because they outlive us."""
 
-    def __init__(self, path: Path, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Callable[[], datetime] = utc_now,
+        is_token_open: Callable[[str], bool] = lambda token_id: False,
+    ) -> None:
+        """`is_token_open`: whether the token of this id still signs in."""
         self._path = path
         self._clock = clock
+        self._is_token_open = is_token_open
         self._lock = threading.Lock()
         self._sessions = {one.id: one for one in _read(path)}
         self._noted_at = clock()
@@ -63,10 +76,26 @@ class SessionBook:
         sessions = filter(self._is_open, self._sessions.values())
         return sorted(sessions, key=lambda one: one.last_used_at, reverse=True)
 
-    def make(self, user_agent: str) -> str:
+    def make(
+        self,
+        user_agent: str,
+        role: MemberRole = "operator",
+        name: str = "",
+        until: datetime | None = None,
+        token_id: str | None = None,
+    ) -> str:
         """A new session's token, for the cookie alone."""
         token, now = secrets.token_urlsafe(32), self._clock()
-        session = Session(id=_id_of(token), created_at=now, last_used_at=now, browser=browser_of(user_agent))
+        session = Session(
+            id=_id_of(token),
+            created_at=now,
+            last_used_at=now,
+            browser=browser_of(user_agent),
+            role=role,
+            name=name,
+            until=until,
+            token_id=token_id,
+        )
         with self._lock:
             self._sessions = {one.id: one for one in (*self.all(), session)}
             self._write()
@@ -94,7 +123,10 @@ class SessionBook:
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _is_open(self, session: Session) -> bool:
-        return self._clock() - session.last_used_at < UNUSED_FOR
+        now = self._clock()
+        is_over = session.until is not None and now >= session.until
+        is_open = session.token_id is None or self._is_token_open(session.token_id)
+        return is_open and not is_over and now - session.last_used_at < UNUSED_FOR
 
     def _used(self, session_id: str) -> Session | None:
         with self._lock:

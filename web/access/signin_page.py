@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from html import escape
+from typing import NamedTuple
 
 from web.theme import BACKGROUND, MUTED, TEXT
+
+BEGIN, BACK = "/sign-in/begin", "/sign-in/back"  # the way to a team's provider, and from it
+
+
+class Way(NamedTuple):
+    """A provider that signs people in, by its name, and the address that leads there."""
+
+    provider: str
+    address: str
+
 
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ground: {BACKGROUND["light"]}; --text: {TEXT["light"]};
@@ -22,7 +33,9 @@ label {{ display: block; font-weight: 600; margin-bottom: .25rem; }}
 input, button {{ font: inherit; padding: .5rem .75rem; border: 1px solid var(--muted); border-radius: 6px;
   background: transparent; color: inherit; box-sizing: border-box; }}
 input {{ width: 100%; margin-bottom: .75rem; }}
-button {{ background: var(--text); color: var(--ground); font-weight: 600; cursor: pointer; }}
+a.way {{ display: inline-block; padding: .5rem .75rem; border-radius: 6px; text-decoration: none;
+  font-weight: 600; }}
+button, a.way {{ background: var(--text); color: var(--ground); font-weight: 600; cursor: pointer; }}
 """
 _SHARES_COOKIES = (
     "The sign-in is a cookie, and a browser sends its cookies to every port of a host name: other servers that you "
@@ -31,6 +44,12 @@ _SHARES_COOKIES = (
 )
 SCRIPT = """document.forms[0].onsubmit = (event) => { const input = event.target.elements.token;
 try { input.value = new URL(input.value.trim()).searchParams.get("token") ?? input.value; } catch {} };"""
+
+
+def _link(way: Way | None) -> str:
+    if way is None:
+        return ""
+    return f'<p><a class="way" href="{escape(way.address)}">Sign in with {escape(way.provider)}</a></p>'
 
 
 def _form(kept: list[tuple[str, str]]) -> str:
@@ -42,7 +61,13 @@ def _form(kept: list[tuple[str, str]]) -> str:
     )
 
 
-def signin_page(title: str, text: str, form: list[tuple[str, str]] | None, home: str | None = None) -> str:
+def signin_page(
+    title: str,
+    text: str,
+    form: list[tuple[str, str]] | None,
+    home: str | None = None,
+    way: Way | None = None,
+) -> str:
     """HTML of the page; `form` holds the query parameters to keep through the sign-in, None means no form.
 
     `home` is the address of the first page, for whoever may see it.
@@ -52,5 +77,5 @@ def signin_page(title: str, text: str, form: list[tuple[str, str]] | None, home:
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pitwall</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1><p>{escape(text)}</p>"
-        f"{link}{'' if form is None else _form(form)}</main></body></html>"
+        f"{link}{_link(way)}{'' if form is None else _form(form)}</main></body></html>"
     )

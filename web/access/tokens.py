@@ -12,7 +12,7 @@ import hmac
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -25,6 +25,7 @@ from domain import AuditEntry, utc_now
 from errors import PitwallError
 from machine.private_files import write_private
 from machine.shared_file import Signature, locked, signature
+from web.access.sessions import MemberRole
 
 PREFIX = "pwt_"  # by which redaction.py knows one
 MOST_OPEN = 200
@@ -46,6 +47,11 @@ class Scope(StrEnum):
     LIVE = "live:read"
     SQL = "sql:read"
     AGENT = "agent:write"  # of one run
+    EDITOR = "sign-in:editor"  # of a person, whom the note names
+    VIEWER = "sign-in:viewer"
+
+
+SIGN_IN_AS: Mapping[Scope, MemberRole] = {Scope.EDITOR: "editor", Scope.VIEWER: "viewer"}
 
 
 class TokenError(PitwallError):
@@ -119,6 +125,11 @@ class TokenBook:
         with self._lock:
             kept = next((one for one in self._now().tokens if one.id == token.id), None)
         return kept.why_over(self._clock()) if kept else TOKEN_IS_OVER
+
+    def is_open(self, token_id: str) -> bool:
+        """Whether the token of this id opens something now."""
+        token = next((one for one in self.all() if one.id == token_id), None)
+        return token is not None and self.why_over(token) is None
 
     def make(
         self, scopes: Sequence[Scope], run_id: str | None, lasts: timedelta, note: str, by: str
@@ -235,6 +246,8 @@ def _check(scopes: Sequence[Scope], run_id: str | None, lasts: timedelta, note: 
         raise TokenError("A token needs a scope.")
     if (Scope.AGENT in scopes) != bool(run_id) or (run_id and len(set(scopes)) > 1):
         raise TokenError(f"{Scope.AGENT} stands alone and names one run; the other scopes name none.")
+    if SIGN_IN_AS.keys() & set(scopes) and (len(set(scopes)) > 1 or not note.strip()):
+        raise TokenError("A token to sign in with stands alone, and its note names the person: --note NAME.")
     if len(note) > MOST_NOTE or not note.isprintable():
         raise TokenError(f"A note has at most {MOST_NOTE} printable characters, in UTF-8.")
     if not timedelta(0) < lasts <= timedelta(days=MOST_DAYS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web.actions import require_operator
+from web.actions import require_editor
 from web.launch.load_choice import kept_loads
 from web.markup import markdown_text
 from workloads.saved_loads import SavedLoad
@@ -19,13 +19,13 @@ def keep_load(load: SavedLoad) -> None:
         if known := list(kept_loads().all()):
             gone = st.selectbox("Kept so far", known, index=None, key="kept-loads", placeholder="choose one to forget")
             if gone and st.button("Forget it", key="forget-load"):
-                require_operator()
+                require_editor()
                 kept_loads().delete(gone)
                 st.rerun()
 
 
 def _keep(name: str, load: SavedLoad) -> None:
-    require_operator()
+    require_editor()
     try:
         kept_loads().save(name, load)
     except (ValueError, OSError) as refusal:

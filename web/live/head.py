@@ -8,7 +8,7 @@ import streamlit as st
 
 from domain import Run, RunState
 from web import places
-from web.actions import is_operator, stop_buttons
+from web.actions import is_member, stop_buttons
 from web.live.next_runs import batch_mates, next_of_batch
 from web.load_progress import has_ended
 from web.picker import Picked, pick_runs
@@ -37,7 +37,7 @@ def live_head(runs: Sequence[Run], default: Sequence[str]) -> Picked:
 
 
 def _pick(runs: Sequence[Run], default: Sequence[str]) -> Picked:
-    if len(runs) == 1 and not is_operator():  # nothing to pick
+    if len(runs) == 1 and not is_member():  # nothing to pick
         return pick_runs(runs, default, PROMPT, key=KEY)
     with st.popover("Runs", icon=":material/add:", help="Add runs, or take some out", key="live-more"):
         return pick_runs(runs, default, PROMPT, key=KEY)

@@ -20,7 +20,7 @@ from typing import Self, TypeVar, TypeVarTuple
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from web.access.auth import ROLE_KEY, may_see
+from web.access.roles import ROLE_KEY, may_see
 from web.live.decimation import decimate_part
 from web.live.protocol import LivePart, LiveReader, encode, is_empty
 from web.live.relay import Elsewhere

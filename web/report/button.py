@@ -8,15 +8,15 @@ import streamlit as st
 
 from domain import Run, Study
 from reports.arms.comparison import Asking
-from web.actions import is_operator
-from web.report.made import GUEST, OPERATOR, Wanted
+from web.access.roles import current_name, current_role
+from web.report.made import Wanted, maker
 
 
 def report_button(runs: Sequence[Run], page: str, asking: Asking | None = None, study: Study | None = None) -> None:
     """Of these runs, which are those that whoever looks may see; each file is made when its button is pressed."""
     if not runs:
         return
-    wanted = Wanted(list(runs), OPERATOR if is_operator() else GUEST, asking, study)
+    wanted = Wanted(list(runs), maker(current_role(), current_name()), asking, study)
     kinds: dict[str, tuple[str, str, Callable[[], str | bytes]]] = {
         "One page (HTML)": (".html", "text/html", wanted.page),
         "Markdown": (".md", "text/markdown", wanted.markdown),

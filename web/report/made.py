@@ -11,6 +11,7 @@ from domain import Run, Study
 from reports.arms.comparison import Asking
 from reports.arms.report_data import Made, ReportData, report_data
 from settings import VERSION
+from web.access.roles import MEMBERS, Role, person
 from web.context import services
 from web.live.log_reads import LogReads
 from web.report.markdown import report_markdown
@@ -18,7 +19,14 @@ from web.report.page import report_page
 from web.report.tables import as_zip, data_tables
 
 LOG_LINES = 200
-OPERATOR, GUEST = "the operator", "a guest of a shared link"
+GUEST = "a guest of a shared link"
+
+
+def maker(role: Role | None, name: str) -> str:
+    """Who made a report, as it says so itself."""
+    if role not in MEMBERS:
+        return GUEST
+    return person(role, name) if name else f"the {role}"
 
 
 @dataclass(frozen=True, slots=True)

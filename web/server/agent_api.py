@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from collectors.nodes.wire import MOST_BODY_BYTES, RefusedError
 from service.agents import AgentIntake, BusyError, GoneError, Taken
-from web.access.auth import TOKEN_KEY
+from web.access.roles import TOKEN_KEY
 
 BODY_S = 10.0
 AT_ONCE = 8

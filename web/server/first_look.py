@@ -15,7 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from web import markup
-from web.access.auth import may_see
+from web.access.roles import may_see
 from web.server.assets import STATIC, assets_url
 
 _log = logging.getLogger(__name__)

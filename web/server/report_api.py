@@ -15,12 +15,12 @@ from starlette.types import Scope
 from analysis.comparison.workload import UnknownWorkloadError
 from domain import Share, Study
 from storage.ask.run_queries import runs_of, runs_of_batch
-from web.access.auth import ROLE_KEY, SHARE_KEY, may_see
+from web.access.roles import MEMBERS, NAME_KEY, ROLE_KEY, SHARE_KEY, may_see
 from web.access.signin_page import signin_page
 from web.compare.asking import NAMES, asked_by
 from web.context import services
 from web.places import REPORT
-from web.report.made import GUEST, OPERATOR, Wanted
+from web.report.made import Wanted, maker
 from web.report.page import policy
 
 MOST_RUNS = 100
@@ -29,7 +29,7 @@ NOTHING = "The address names no run that has ended, or what a shared link does n
 
 
 def report_route(base_path: str = "") -> Route:
-    """The route; the gate before it lets the operator pass, and viewers."""
+    """The route; the gate before it lets members pass, and guests."""
     making = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def report(request: Request) -> Response:
@@ -59,19 +59,19 @@ def _answer(request: Request, base_path: str) -> Response:
 
 def _wanted(scope: Scope, run_ids: Sequence[str], study_id: str | None) -> Wanted | None:
     """What is asked for, as far as whoever asks may see it."""
-    maker = OPERATOR if scope[ROLE_KEY] == "operator" else GUEST
+    made_by = maker(scope[ROLE_KEY], scope[NAME_KEY])
     study = _study(scope, study_id) if study_id else None
     if study:
         runs = [run for run in runs_of_batch(services().store, study.id) if run.state == "finished"]
     else:
         may = not study_id and len(run_ids) <= MOST_RUNS and may_see(scope, run_ids)
         runs = runs_of(services().store, run_ids) if may else []
-    return Wanted(runs, maker, study=study) if runs else None
+    return Wanted(runs, made_by, study=study) if runs else None
 
 
 def _study(scope: Scope, study_id: str) -> Study | None:
     share: Share | None = scope[SHARE_KEY]
-    may = scope[ROLE_KEY] == "operator" or (share is not None and share.study_id == study_id)
+    may = scope[ROLE_KEY] in MEMBERS or (share is not None and share.study_id == study_id)
     return next((one for one in services().store.studies() if may and one.id == study_id), None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web import audit
-from web.access.auth import current_session_id
+from web.access.roles import current_session_id, person
 from web.access.sessions import Session
 from web.actions import require_operator
 from web.context import services
@@ -41,4 +41,6 @@ def _end_all() -> None:
 def _described(session: Session, is_ours: bool) -> str:
     here = " (this one)" if is_ours else ""
     times = f"since {moment(session.created_at)}, last used {moment(session.last_used_at)}"
-    return f"{markdown_text(session.browser)}{here}: {times}"
+    who = person(session.role, session.name)
+    until = f", until {moment(session.until)} at the latest" if session.until else ""
+    return f"{markdown_text(who)}, {markdown_text(session.browser)}{here}: {times}{until}"

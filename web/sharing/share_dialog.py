@@ -12,6 +12,7 @@ from domain import Run, Share, Study
 from settings import Settings
 from web import audit, places
 from web.access.access_rules import LOOPBACK_NAMES
+from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
@@ -87,7 +88,7 @@ def give(given: Given, days: int, note: str | None) -> Share:
     """Make the share and write it down; for the operator only."""
     require_operator()
     ids, lasts = [run_id for run_id, _ in given.runs], timedelta(days=days)
-    share = services().shares.make(ids, given.page, lasts, "operator", note, study=given.study, query=given.query)
+    share = services().shares.make(ids, given.page, lasts, current_person(), note, study=given.study, query=given.query)
     study = f" to study {share.study_id}" if share.study_id else ""
     audit.record("share", share.run_ids, f"link {share.id}{study} until {moment(share.expires_at)}")
     return share

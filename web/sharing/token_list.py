@@ -1,4 +1,4 @@
-"""The tokens of programs: what each opens and until when, how one is made, and how it is ended."""
+"""The tokens of programs and people: what each opens and until when, how one is made, and how it is ended."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import streamlit as st
 from domain import RunState, utc_now
 from errors import PitwallError
 from redaction import mask_text
-from web.access.auth import current_session_id
-from web.access.tokens import MOST_DAYS, ApiToken, Scope
+from web.access.roles import current_session_id
+from web.access.tokens import MOST_DAYS, SIGN_IN_AS, ApiToken, Scope
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
@@ -21,12 +21,14 @@ OPENS = {
     Scope.SQL: "read everything by SQL",
     Scope.LIVE: "watch every run live",
     Scope.AGENT: "send GPU and host samples of one run, from another machine of it",
+    Scope.VIEWER: "sign a person in who sees every run and changes nothing",
+    Scope.EDITOR: "sign a person in who also writes notes, tags and views, and puts loads on servers",
 }
 
 
 def token_list() -> None:
     """Each open token with a button that revokes it, and one that makes another."""
-    st.markdown("**Tokens of programs**")
+    st.markdown("**Tokens of programs and people**")
     now = utc_now()
     for token in services().tokens.all():
         if token.why_over(now) is None:
@@ -37,14 +39,16 @@ def token_list() -> None:
         _dialog()
 
 
-@st.dialog("Make a token for a program", width="medium", on_dismiss="rerun")
+@st.dialog("Make a token", width="medium", on_dismiss="rerun")
 def _dialog() -> None:
     scope = st.selectbox("It may", list(OPENS), format_func=OPENS.__getitem__, key="token-scope")
     run_id = _run_picked() if scope is Scope.AGENT else None
     with st.form("token", border=False):
         left, right = st.columns([1, 2])
         days = left.number_input("Days", min_value=1, max_value=MOST_DAYS, value=DAYS)
-        note = right.text_input("What for", max_chars=80, placeholder="a note for the list of tokens")
+        note = right.text_input(
+            "For whom or what", max_chars=80, placeholder="the person's name, or a note for the list"
+        )
         pressed = st.form_submit_button("Make it", type="primary", disabled=scope is Scope.AGENT and not run_id)
     if pressed and scope:
         _show(scope, run_id, int(days), note.strip())
@@ -66,7 +70,8 @@ def _show(scope: Scope, run_id: str | None, days: int, note: str) -> None:
     except (PitwallError, OSError) as refusal:
         st.error(markdown_text(str(refusal)))
         return
-    st.code(text, language=None, wrap_lines=True)
+    is_link = scope in SIGN_IN_AS
+    st.code(f"{services().settings.url}/?token={text}" if is_link else text, language=None, wrap_lines=True)
     st.caption(f"Copy it now: Pitwall keeps its hash alone. Until {moment(token.expires_at)}.")
 
 

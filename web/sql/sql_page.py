@@ -12,8 +12,8 @@ from storage.ask.saved_queries import SavedQueries
 from storage.ask.schema import read_macros, read_views
 from storage.sandbox.job import Answer, SqlRefusedError
 from web import audit, markup
-from web.access.auth import current_session_id
-from web.actions import require_operator
+from web.access.roles import current_session_id
+from web.actions import require_member
 from web.context import services
 from web.kept import address_button
 from web.markup import markdown_text
@@ -68,7 +68,7 @@ def _macros() -> dict[str, list[str]]:
 
 def _run(before: str = "") -> None:
     """Ask what stands in the editor, and have the address say it; how the rows are drawn stays."""
-    require_operator()
+    require_member()
     text = text_now()
     sql = text if text.lstrip().upper().startswith(EXPLAIN) else before + text
     _answer(sql)
@@ -97,7 +97,7 @@ def in_words(found: Answer) -> str:
 
 
 def _save() -> None:
-    require_operator()
+    require_member()
     name, sql = st.session_state[NAME].strip(), text_now()
     try:
         _saved().save(name, sql)
@@ -166,7 +166,7 @@ def saved() -> None:
 
 
 def _delete(name: str) -> None:
-    require_operator()
+    require_member()
     _saved().delete(name)
     audit.record("delete query", detail=name)
     if st.query_params.get("query") == name:

@@ -20,7 +20,8 @@ from websockets.sync.client import connect
 
 from settings import Settings, SettingsError
 from web.access.access_rules import Access, access_for
-from web.access.auth import ROLE_KEY, AuthMiddleware
+from web.access.auth import AuthMiddleware
+from web.access.roles import ROLE_KEY
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.signing_key import load_secret
@@ -128,7 +129,7 @@ def test_sign_ins_outlive_a_restart_but_tokens_do_not(serve, settings: Settings,
 def test_roles_claimed_by_the_client_are_dropped(client: httpx.Client, access: Access) -> None:
     assert client.get("/", headers={"X-Pitwall-Role": "operator"}).status_code == 401
     sign_in(client, access)
-    answer = client.get("/", headers={"X-Pitwall-Role": "viewer"}).json()
+    answer = client.get("/", headers={"X-Pitwall-Role": "guest"}).json()
     assert answer["headers"] == ["operator"]
     assert answer["role"] == "operator"
     assert client.get("/healthz", headers={"cookie": "", "X-Pitwall-Role": "operator"}).json()["headers"] == []

@@ -23,7 +23,8 @@ from websockets.sync.client import connect
 from settings import Settings
 from tests.web.standing_clock import Clock
 from web.access.access_rules import Access, access_for
-from web.access.auth import ROLE_KEY, SESSION_HEADER, AuthMiddleware
+from web.access.auth import AuthMiddleware
+from web.access.roles import ROLE_KEY, SESSION_HEADER
 from web.access.sessions import NOTE_USE_EVERY, UNUSED_FOR, SessionBook, browser_of
 from web.access.shares import ShareBook
 from web.access.tokens import TokenBook

@@ -27,8 +27,9 @@ from storage.store import Store
 from tests.report.test_study_report import study_of_drafts
 from tests.web.standing_clock import Clock
 from web.access.access_rules import access_for
-from web.access.auth import LINK_IS_OVER, ROLE_KEY, SHARE_KEY, AuthMiddleware
+from web.access.auth import LINK_IS_OVER, AuthMiddleware
 from web.access.expiring_socket import SocketUntil
+from web.access.roles import ROLE_KEY, SHARE_KEY
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook, share_url
 from web.access.tokens import TokenBook
@@ -102,9 +103,9 @@ def test_a_link_leads_to_its_runs_as_a_viewer(client: httpx.Client, book: ShareB
     answer = follow(client, book, share)
     assert (answer.status_code, answer.headers["location"]) == (303, "/compare?run=b&run=a")
     assert "httponly" in answer.headers["set-cookie"].lower()
-    assert client.get("/compare").json() == {"role": "viewer", "share": share.id, "headers": [share.id]}
+    assert client.get("/compare").json() == {"role": "guest", "share": share.id, "headers": [share.id]}
     forged = client.get("/compare", headers={"x-pitwall-share": "other", "x-pitwall-role": "operator"}).json()
-    assert forged == {"role": "viewer", "share": share.id, "headers": [share.id]}
+    assert forged == {"role": "guest", "share": share.id, "headers": [share.id]}
 
 
 def test_a_viewer_passes_named_routes_only_and_changes_nothing(client: httpx.Client, book: ShareBook) -> None:

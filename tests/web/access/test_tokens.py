@@ -37,7 +37,8 @@ from tests.web.standing_clock import Clock
 from web.access import tokens as tokens_module
 from web.access.access_rules import Access, access_for
 from web.access.api_routes import is_from_here, why_not_pass
-from web.access.auth import ROLE_KEY, TOKEN_KEY, AuthMiddleware
+from web.access.auth import AuthMiddleware
+from web.access.roles import ROLE_KEY, TOKEN_KEY
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.tokens import OLD_FILE_DAYS, ApiToken, Scope, TokenBook, TokenError
@@ -197,7 +198,7 @@ def test_a_guest_passes_no_programs_route(
     app = Starlette(routes=[Route("/{rest:path}", tell, methods=["GET", "POST"])], middleware=[gate])
     with serve(app) as address, httpx.Client(base_url=f"http://{address}") as guest:
         assert guest.get(f"/share/{shares.token(share)}").status_code == 303
-        assert guest.get("/live").json()["role"] == "viewer"
+        assert guest.get("/live").json()["role"] == "guest"
         assert [guest.get(path).status_code for path in ROUTES] == [403, 403, 403]
     store.close()
 

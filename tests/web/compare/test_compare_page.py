@@ -25,7 +25,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     store = Store.open(Settings(data_dir=tmp_path / "data"))
     monkeypatch.setattr("web.context._provided", [_Services(store, tmp_path)])
     monkeypatch.setattr("web.visible.current_role", lambda: "operator")
-    monkeypatch.setattr("web.access.auth.current_role", lambda: "operator")
+    monkeypatch.setattr("web.access.roles.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *place, **words: None)  # the page stands here without its app
     yield store
     store.close()
@@ -160,8 +160,8 @@ def test_a_persons_verdict_stands_beside_the_numbers(ids: list[str], monkeypatch
     assert rated(page(run=ids)) == "4, 2"
     shared = [store.run(run_id) for run_id in ids[:4]]
     monkeypatch.setattr("web.visible.visible_runs", lambda newest: shared)
-    monkeypatch.setattr("web.access.auth.current_role", lambda: "viewer")
-    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    monkeypatch.setattr("web.access.roles.current_role", lambda: "guest")
+    monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     guest = page(run=ids)
     assert rated(guest) == "4"
     assert f'run={ids[0]}" target="_self">\u201c&lt;i&gt;dull&lt;/i&gt;\u201d</a>' in said(guest)

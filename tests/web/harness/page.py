@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web.access.auth import current_role
+from web.access.roles import current_role
 from web.live.component import live_plot
 
 st.set_page_config(layout="wide", page_title="Live harness")

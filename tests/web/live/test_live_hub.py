@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from domain import Share
-from web.access.auth import ROLE_KEY, SHARE_KEY, TOKEN_KEY
+from web.access.roles import ROLE_KEY, SHARE_KEY, TOKEN_KEY
 from web.live.decimation import decimate
 from web.live.hub import RUNS_PER_BROWSER, WAITING_MESSAGES, LiveHub
 from web.live.protocol import LivePart, Series, is_empty
@@ -61,7 +61,7 @@ class LetIn:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         share = self.room.share
-        found = {ROLE_KEY: "viewer" if share else "operator", SHARE_KEY: share, TOKEN_KEY: None}
+        found = {ROLE_KEY: "guest" if share else "operator", SHARE_KEY: share, TOKEN_KEY: None}
         await self.app({**scope, **found}, receive, send)
 
 

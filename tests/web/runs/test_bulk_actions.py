@@ -39,7 +39,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
             )
         )  # fmt: skip
     monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings)])
-    for room in ("web.actions", "web.audit"):
+    for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     yield opened
     opened.close()

@@ -72,7 +72,7 @@ def test_what_was_deleted_is_listed_and_brought_back(store: Store) -> None:
 
 def test_a_guest_has_no_button_and_no_right(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     delete(["r1"])
-    be(monkeypatch, "viewer")
+    be(monkeypatch, "guest")
     assert page(BUTTON).button == [] and page(WAITING).button == []
     for action in (lambda: delete(["r2"]), lambda: set_rule(1)):
         with pytest.raises(PermissionError):

@@ -56,7 +56,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 
 def be(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
-    for room in ("web.actions", "web.audit"):
+    for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: role)
 
 
@@ -90,7 +90,7 @@ def test_it_is_offered_where_the_same_cause_appears(store: Store) -> None:
 
 def test_a_guest_reads_it_and_cannot_change_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.gotchas.keep(Gotcha(id="g", cause=CAUSE, **FRESH), "operator")
-    be(monkeypatch, "viewer")
+    be(monkeypatch, "guest")
     at = page(CAUSED.format("r1"))
     assert "It does not fit" in shown(at) and not at.button
 

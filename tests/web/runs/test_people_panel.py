@@ -62,7 +62,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: Renames) -> 
 
 
 def be(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
-    for room in ("web.actions", "web.audit"):
+    for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: role)
 
 
@@ -73,7 +73,7 @@ def shown(at: AppTest) -> str:
 def test_a_guest_reads_and_has_no_button(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"text": "**fast** <script>x</script>", "tags": ("fp8",), "coding": 4, "impression": "Good at code"}
     store.notes.change(["r1"], "operator", lambda note: note.model_copy(update=said))
-    be(monkeypatch, "viewer")
+    be(monkeypatch, "guest")
     at = AppTest.from_string(PANEL, default_timeout=60).run()
     assert not at.exception and not at.button
     for words in ("<strong>fast</strong>", "&lt;script&gt;", "#fp8", "Coding <b>4</b>/5", "Good at code"):
@@ -81,7 +81,7 @@ def test_a_guest_reads_and_has_no_button(store: Store, monkeypatch: pytest.Monke
 
 
 def test_a_guest_who_sends_the_form_all_the_same_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    be(monkeypatch, "viewer")
+    be(monkeypatch, "guest")
     at = AppTest.from_string(FORM, default_timeout=60).run()
     at.text_area[0].set_value("mine")
     at.button[0].click().run()

@@ -49,7 +49,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list
 @pytest.fixture
 def store(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept[0], fleet=None)])
-    for room in ("web.actions", "web.audit"):
+    for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     return kept[0]
 
@@ -152,7 +152,7 @@ def test_a_view_is_kept_under_a_name_and_each_version_stays(store: Store) -> Non
 
 
 def test_a_guest_neither_sees_nor_keeps_views(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     assert [one.label for one in page().button if one.label == "Save this view"] == []
 
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import Share
 from tests.web.conftest import Serve
-from web.access.auth import ROLE_KEY, SHARE_KEY, TOKEN_KEY
+from web.access.roles import ROLE_KEY, SHARE_KEY, TOKEN_KEY
 from web.server.first_look import MOST_RUNS, FirstLook
 
 PAGE = "<html><body><div id='root'></div></body></html>"
@@ -57,7 +57,7 @@ class Let:
                 id="s", run_ids=("fast",), page="live", created_at=AT, created_by="x", expires_at=AT + timedelta(1)
             )
             is_viewer = any(name == b"x-viewer" for name, _ in scope["headers"])
-            scope |= {ROLE_KEY: "viewer" if is_viewer else "operator", SHARE_KEY: share if is_viewer else None}
+            scope |= {ROLE_KEY: "guest" if is_viewer else "operator", SHARE_KEY: share if is_viewer else None}
             scope |= {TOKEN_KEY: None}
         await self._app(scope, receive, send)
 

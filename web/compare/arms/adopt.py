@@ -11,7 +11,7 @@ from analysis.comparison.arms import Arm
 from domain import AdoptedPoint, AuditEntry, Run, new_run_id
 from reports.arms.adopted import about, masked, point_words, standing
 from web import places
-from web.access.auth import current_role
+from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
@@ -69,7 +69,7 @@ def adopt(
     """Keep the point and write it down in the audit; for the operator only. `run` is the arm's first."""
     require_operator()
     now, evidence = datetime.now(UTC), tuple(one.run_id for one in arm.runs)
-    role = current_role() or "unknown"
+    role = current_person()
     point = AdoptedPoint(
         id=new_run_id(now),
         name=arm.name,

@@ -12,7 +12,7 @@ from reports.runs.run_report import PEAK_WINDOW_S
 from storage.ask import queries
 from storage.ask.literals import with_values
 from web import places
-from web.actions import is_operator
+from web.actions import is_member
 
 
 class Shown(NamedTuple):
@@ -50,7 +50,7 @@ def statements(run_ids: Sequence[str]) -> list[Shown]:
 
 def show_the_sql(run_ids: Sequence[str]) -> None:
     """A popover with the statements; for the operator, who alone may run them."""
-    if not is_operator():
+    if not is_member():
         return
     with st.popover("Show the SQL", icon=":material/code:"):
         for shown in statements(run_ids):

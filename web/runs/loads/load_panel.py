@@ -9,7 +9,7 @@ from launcher.checks.preflight import LaunchRefusedError
 from redaction import SERVER_API_KEY
 from storage.ask import load_queries
 from web import audit
-from web.actions import is_operator, require_operator
+from web.actions import is_editor, is_operator, require_editor
 from web.context import services
 from web.launch.load_choice import choose_workload
 from web.launch.saved_load_box import keep_load
@@ -25,7 +25,7 @@ OURS, THEIRS = "Pitwall's own load", "Another tool"
 
 def load_panel(run: Run) -> None:
     """For the operator, of a run whose server answers."""
-    if not is_operator() or run.kind == "imported" or run.state not in (RunState.READY, RunState.RUNNING):
+    if not is_editor() or run.kind == "imported" or run.state not in (RunState.READY, RunState.RUNNING):
         return
     with st.expander("Put a load on this server", icon=":material/speed:"):
         if run.state is RunState.RUNNING:
@@ -76,7 +76,10 @@ def too_long(run: Run, load: SavedLoad) -> str | None:
 
 
 def _start(run: Run, load: SavedLoad, api_key: str) -> None:
-    require_operator()
+    require_editor()
+    if load.params.get("file") and not is_operator():
+        st.error("Only the operator may send prompts from a file of this machine.")
+        return
     spec = spec_for(load.workload, load.params)
     try:
         services().supervisor.start_load(run.id, spec, {SERVER_API_KEY: api_key} if api_key else None)

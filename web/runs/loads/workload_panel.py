@@ -14,7 +14,7 @@ import streamlit as st
 from domain import Run, RunState
 from launcher.processes.workload_signals import Order
 from web import audit
-from web.actions import is_operator, require_operator
+from web.actions import is_editor, require_editor
 from web.context import services
 from web.load_progress import IS_PAUSED, load_under_way
 from web.markup import markdown_text
@@ -61,7 +61,7 @@ def _bar(run: Run, progress: Progress) -> None:
     st.progress(
         progress.done / progress.total, f"**{markdown_text(run.name)}**: {describe(progress, datetime.now(UTC))}"
     )
-    if not is_operator():
+    if not is_editor():
         return
     name = markdown_text(run.name)
     word, order = ("Go on with", Order.GO_ON) if progress.state == IS_PAUSED else ("Pause", Order.PAUSE)
@@ -102,6 +102,6 @@ def looping(progress: Progress) -> str:
 
 
 def _steer(run_id: str, order: Order) -> None:
-    require_operator()
+    require_editor()
     services().supervisor.steer_workload(run_id, order)
     audit.record(f"{order} the load", [run_id])

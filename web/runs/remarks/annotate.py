@@ -1,4 +1,4 @@
-"""Writing what a person says of runs: for the operator only, each change in the audit in words."""
+"""Writing what a person says of runs: for the operator and editors, each change in the audit in words."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from analysis.note_changes import changes_between
 from domain import Run
 from notes import RunNote
 from web import audit
-from web.actions import require_operator
+from web.access.roles import current_person
+from web.actions import require_editor
 from web.context import services
 
 
 def annotate(run_ids: Sequence[str], edit: Callable[[RunNote], RunNote]) -> int:
     """Edit the notes of these runs; how many have changed. Raises pydantic.ValidationError for what is too long."""
-    require_operator()
-    changed = services().store.notes.change(run_ids, "operator", edit)
+    require_editor()
+    changed = services().store.notes.change(run_ids, current_person(), edit)
     for before, after in changed:
         for action, detail in changes_between(before, after):
             audit.record(action, [after.run_id], detail)

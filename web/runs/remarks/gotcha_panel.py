@@ -14,7 +14,8 @@ from domain import Run
 from notes import Gotcha
 from storage.ask.note_queries import gotchas
 from web import audit, markup
-from web.actions import is_operator, require_operator
+from web.access.roles import current_person
+from web.actions import is_editor, require_editor
 from web.context import services
 from web.markup import markdown_text
 from web.safe_markdown import is_web_link, safe_html
@@ -33,7 +34,7 @@ def offer(found: Sequence[Gotcha], key: str) -> None:
     for one in found:
         with st.container(key=f"gotcha-{key}-{one.id}"):
             st.html(gotcha_html(one))
-            if is_operator() and st.button("Change", key=f"change-{key}-{one.id}", type="tertiary"):
+            if is_editor() and st.button("Change", key=f"change-{key}-{one.id}", type="tertiary"):
                 _edit(one, [])
 
 
@@ -102,11 +103,11 @@ def _fields(gotcha: Gotcha, flags: Sequence[str], is_new: bool) -> dict[str, str
 
 def keep(gotcha: Gotcha, given: Mapping[str, str | bool | None]) -> str | None:
     """Store it as it is given now; why it was not taken."""
-    require_operator()
+    require_editor()
     if (link := given["link"]) and not is_web_link(str(link)):
         return "A link begins with http:// or https:// and names a host."
     try:
-        kept = services().store.gotchas.keep(Gotcha.model_validate(gotcha.model_dump() | dict(given)), "operator")
+        kept = services().store.gotchas.keep(Gotcha.model_validate(gotcha.model_dump() | dict(given)), current_person())
     except ValidationError as error:
         return refusal(error)
     except ValueError as error:

@@ -13,7 +13,7 @@ from notes import RunNote
 from storage.ask.note_queries import note_versions, notes
 from storage.ask.run_queries import run_choices
 from web import markup
-from web.actions import is_operator
+from web.actions import is_editor
 from web.context import services
 from web.markup import markdown_text
 from web.runs.remarks.annotate import annotate, set_star
@@ -28,7 +28,7 @@ SCALE = (1, 2, 3, 4, 5)
 def people_panel(run: Run) -> None:
     """The note, the tags and the verdict of a person, the newest version; the operator's buttons beside them."""
     note = notes(services().store, [run.id])[run.id]
-    if is_operator() and services().store.run(run.id):  # what is said of a run of another machine is said there
+    if is_editor() and services().store.run(run.id):  # what is said of a run of another machine is said there
         with st.container(horizontal=True, vertical_alignment="center", key="people-buttons"):
             _star(run, note)
             if st.button("Notes, tags and verdict", icon=":material/edit_note:", key="edit-notes"):
@@ -49,7 +49,8 @@ def said(note: RunNote) -> str:
     parts.append(f'<div class="pw-note">{safe_html(note.text)}</div>' if note.text else "")
     if not any(parts):
         return ""
-    who = f'<p class="pw-muted">Written by the {markup.text(note.role)}, {_when(note)}</p>'
+    writer = "the operator" if note.role == "operator" else markup.text(note.role)
+    who = f'<p class="pw-muted">Written by {writer}, {_when(note)}</p>'
     return f'<section class="pw-people" aria-label="What people say of it">{"".join(parts)}{who}</section>'
 
 

@@ -12,6 +12,7 @@ from domain import Run
 from notes import RunNote
 from storage.ask.run_queries import run_choices
 from web import places
+from web.actions import is_editor
 from web.context import services
 from web.markup import markdown_text
 from web.runs.remarks.annotate import annotate
@@ -25,6 +26,8 @@ def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -
         st.switch_page(places.COMPARE, query_params={"run": list(reversed(ids))})
     if st.button("Draw them under the live ones", disabled=not ids, key=f"bulk-live-{key}"):
         st.switch_page(places.LIVE, query_params={"run": ids})
+    if not is_editor():
+        return
     ours = services().store.runs_of(ids)
     notes = [said[run.id] for run in ours]
     _switch("is_starred", ("Star", "Remove stars"), notes, key)

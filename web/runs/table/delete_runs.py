@@ -10,6 +10,7 @@ from domain import Run
 from storage.ask.run_queries import runs_of
 from storage.files.disk_use import disk_use
 from web import markup, places
+from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
@@ -48,7 +49,7 @@ def _confirm(runs: Sequence[tuple[str, str]]) -> None:
 def delete(run_ids: Sequence[str]) -> dict[str, str]:
     """Delete these runs; why some were kept."""
     require_operator()
-    return services().store.bin.delete(run_ids, "operator")
+    return services().store.bin.delete(run_ids, current_person())
 
 
 def deleted_runs() -> None:
@@ -69,7 +70,7 @@ def deleted_runs() -> None:
 
 def _bring_back(run_ids: Sequence[str]) -> None:
     require_operator()
-    services().store.bin.bring_back(run_ids, "operator")
+    services().store.bin.bring_back(run_ids, current_person())
 
 
 def disk_and_rule() -> None:
@@ -122,4 +123,4 @@ def _rule() -> None:
 def set_rule(days: int | None) -> None:
     """Set the retention rule; None: no run is deleted by a rule."""
     require_operator()
-    services().store.bin.set_keep_days(days, "operator")
+    services().store.bin.set_keep_days(days, current_person())
