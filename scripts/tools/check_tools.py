@@ -34,7 +34,7 @@ EXECUTABLES = {  # below the folder of tools
     "aiperf": "aiperf/bin/aiperf",
 }
 BFCL = "bfcl/bin/bfcl"
-PROMPT, OUTPUT, STREAMS, REQUESTS = 128, 100, 4, 12
+PROMPT, OUTPUT, STREAMS, REQUESTS = 128, 100, 4, 24
 BENCHY_RUNS = 3
 WHY = {
     OURS: "the same times",

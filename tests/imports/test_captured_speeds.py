@@ -218,6 +218,19 @@ def test_aiperf_s_profile_and_its_records_tell_the_same() -> None:
     assert [r.sequence for r in requests] == list(range(16)) and requests[0].since_phase_s == 0
 
 
+def test_aiperf_s_warm_up_is_a_phase_and_no_load_of_its_own() -> None:
+    """Its folder holds the sums of each phase once more."""
+    (load,) = loads_of(captured("aiperf/warmed"))
+    rows, requests = results_of(load), requests_of(load)
+    assert [r.phase for r in requests] == ["warmup"] * 4 + ["measure"] * 8
+    assert [(r.phase_index, r.sequence) for r in requests] == [(0, n) for n in range(4)] + [(1, n) for n in range(8)]
+    assert requests[4].since_phase_s == 0
+    measured = [r.ttft_ms for r in requests if r.phase == "measure" and r.ttft_ms]
+    assert value(rows, "ttft_ms", "mean") == pytest.approx(fmean(measured)) and one(rows, "ttft_ms", "mean").n == 8
+    phases = [row for row in load.rows if isinstance(row, LoadPhase)]
+    assert [(p.phase_index, p.kind, p.planned_requests) for p in phases] == [(0, "warmup", 4), (1, "measure", 8)]
+
+
 def test_aiperf_csv_is_the_same_rounded() -> None:
     whole = {(r.metric, r.statistic): r.value for r in results_of(load_of(captured("aiperf/run")))}
     rows = results_of(load_of(captured("aiperf/run/profile_export_aiperf.csv")))

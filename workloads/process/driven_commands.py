@@ -59,12 +59,14 @@ def guidellm(job: DriveJob) -> list[str]:
 
 
 def aiperf(job: DriveJob) -> list[str]:
+    """With requests to warm up: its first ones open its connections, and their TTFT holds that."""
     p = job.params
     return [
         p.executable, "profile", "--model", str(job.model), "--url", job.base_url, "--endpoint-type", "chat",
         "--streaming", *_tokenizer(p), "--synthetic-input-tokens-mean", str(p.prompt_tokens), "--output-tokens-mean",
         str(p.output_tokens), "--extra-inputs", "ignore_eos:true", "--concurrency", str(p.concurrency),
-        "--request-count", str(p.requests), "--random-seed", "7", "--no-server-metrics", "--ui", "simple",
+        "--request-count", str(p.requests),
+        "--warmup-request-count", str(p.concurrency), "--random-seed", "7", "--no-server-metrics", "--ui", "simple",
         "--artifact-dir", str(job.results),
     ]  # fmt: skip
 

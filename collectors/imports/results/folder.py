@@ -19,6 +19,7 @@ MOST_FILES = 5_000
 MOST_DEPTH = 8
 RESULTS = re.compile(r"results?_(?P<stamp>.+)\.json|(?P<fixed>.+)_(?P<when>\d{4}-\d{2}-\d{2}T[\d.-]+)\.json")
 ITEMS = re.compile(r"samples_(?P<task>.+)_(?P<stamp>\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
+PHASES = "phases"
 PROFILE, RECORDS, TABLE = "profile_export_aiperf.json", "profile_export.jsonl", "profile_export_aiperf.csv"
 SUMS = "benchmark_summary.json"
 BENCHY, EVENTS = "result.json", "progress.jsonl"  # as our own command of llama-benchy names them
@@ -90,8 +91,11 @@ def _is_aiperf(path: Path) -> bool:
 
 
 def _read_aiperf(files: Files, ticket: Ticket) -> list[LoadBuilder]:
+    """A load a run; what it says of the phases of one once more, the warm-up among them, is no run."""
+    folders = {path.parent for path in files}
+    runs = [folder for folder in folders if not (folder.parent.name == PHASES and folder.parent.parent in folders)]
     loads = []
-    for number, folder in enumerate(sorted({path.parent for path in files})):
+    for number, folder in enumerate(sorted(runs)):
         mine = {path.name: source for path, source in files.items() if path.parent == folder}
         loads.append(_aiperf_load(mine, _nth(ticket, number)))
     return loads
