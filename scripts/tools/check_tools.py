@@ -37,12 +37,12 @@ BFCL = "bfcl/bin/bfcl"
 PROMPT, OUTPUT, STREAMS, REQUESTS = 128, 100, 4, 24
 BENCHY_RUNS = 3
 WHY = {
-    OURS: "the same times",
+    OURS: "tokens over the phase: the wall tok/s",
     "llama-benchy": "its tok/s leaves out the time to the first token and the first token: decoding alone",
-    "vllm-bench": "its time ends when all of its tasks have been gathered",
-    "sglang-bench": "its time ends when all of its tasks have been gathered",
-    "guidellm": "a mean over time of the rate, a token's moment being that of its piece",
-    "aiperf": "tokens by its own tokenizer, over its own span",
+    "vllm-bench": "tokens over its whole duration: the wall tok/s",
+    "sglang-bench": "tokens over its whole duration, its tasks' making inside",
+    "guidellm": "tokens over its benchmark's duration: the wall tok/s",
+    "aiperf": "over its phase, which begins before the first request is sent",
 }
 
 

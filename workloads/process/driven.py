@@ -24,12 +24,11 @@ class DrivenTool:
 
     name: str
     title: str
-    version: str  # that the command was tried with
+    version: str  # that was driven here to its end
     result: str
     argv: Callable[[DriveJob], list[str]]
     fields: tuple[str, ...]  # of DriveParams that it takes
     executable: str  # what is looked for on this machine
-    was_driven: bool = False  # here, to its end; else its command is shown and can be run
     progress: str = BAR  # how what it says tells its progress: the newest place counts
     is_begun_counted: bool = False  # its progress names what has begun, not what has ended
     needs: str = ""  # that a person would not think of
@@ -81,7 +80,7 @@ TOOLS: Mapping[str, DrivenTool] = {
         ),
         DrivenTool(
             "lm-eval", "lm-eval", "0.4.13", "", commands.lm_eval, ("tasks", "limit", "concurrency"), "lm_eval",
-            was_driven=True, progress=r"Requesting API: .{0,60}? " + BAR,
+            progress=r"Requesting API: .{0,60}? " + BAR,
         ),
         DrivenTool(
             "bfcl", "BFCL", "2026.3.23", "", commands.bfcl, ("tasks", "limit", "concurrency"), "bfcl",

@@ -86,14 +86,18 @@ def lm_eval(job: DriveJob) -> list[str]:
 def bfcl(job: DriveJob) -> list[str]:
     """Through a script of ours that makes the server's model known to it: it takes none that it does not list."""
     p = job.params
-    which = ["--run-ids"] if p.limit else ["--test-category", p.tasks]
+    which = ["--run-ids"] if p.limit else ["--test-category", ",".join(_categories(job))]
     return [*_own_bfcl(job), "generate", "--model", str(job.model), *which, "--num-threads", str(p.concurrency)]
 
 
 def bfcl_scores(job: DriveJob) -> list[str]:
     """What the answers are worth."""
-    words = ["evaluate", "--model", str(job.model), "--test-category", job.params.tasks, "--partial-eval"]
+    words = ["evaluate", "--model", str(job.model), "--test-category", ",".join(_categories(job)), "--partial-eval"]
     return [*_own_bfcl(job), *words]
+
+
+def _categories(job: DriveJob) -> list[str]:
+    return [task.strip() for task in job.params.tasks.split(",")]
 
 
 def _own_bfcl(job: DriveJob) -> list[str]:
@@ -104,14 +108,14 @@ def files_before(job: DriveJob) -> Mapping[str, str]:
     """What a tool reads from its folder of results before it begins: name -> text."""
     if job.tool != "bfcl" or not job.params.limit:
         return {}
-    tasks = [task.strip() for task in job.params.tasks.split(",")]
-    items = {task: [f"{task}_{number}" for number in range(job.params.limit)] for task in tasks}
+    items = {task: [f"{task}_{number}" for number in range(job.params.limit)] for task in _categories(job)}
     return {"test_case_ids_to_generate.json": json.dumps(items)}
 
 
 def environment(job: DriveJob, inherited: Mapping[str, str]) -> dict[str, str]:
     """What a tool's process gets: the server's key where tools look for one, and no model hub where none is needed."""
-    given = dict(inherited) | {"PYTHONUNBUFFERED": "1", "OPENAI_API_KEY": inherited.get(SERVER_API_KEY) or "none"}
+    key = inherited.get(SERVER_API_KEY) or inherited.get("OPENAI_API_KEY") or "none"
+    given = dict(inherited) | {"PYTHONUNBUFFERED": "1", "OPENAI_API_KEY": key}
     if job.tool == "aiperf":  # with these it takes no folder for a tokenizer
         return {name: value for name, value in given.items() if name not in HUB_OFF}
     if job.tool == "bfcl":

