@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 
@@ -113,6 +114,14 @@ def told(on: Driving, load: LoadSeen) -> Told:
     return Told(on.told(load.load_id, "output_tps"), on.told(load.load_id, "ttft_ms"))
 
 
+class OnReal(NamedTuple):
+    """One load on the real engine; `prompt_tokens` are those that it computed a request, by its counter."""
+
+    tps: float
+    ttft_ms: float
+    prompt_tokens: float
+
+
 def against_paced(flags: argparse.Namespace, there: dict[str, Path], folder: Path) -> tuple[str, list[str]]:
     """The table, and the demands that were not met."""
     rows, unmet = [], []
@@ -132,8 +141,8 @@ def against_paced(flags: argparse.Namespace, there: dict[str, Path], folder: Pat
             print(rows[-1], flush=True)
         if (flags.tools / BFCL).exists():
             unmet += functions(on, flags.tools / BFCL)
-    head = ["client", "version", "requests", "tok/s", "truth", "apart", "TTFT ms", "truth", "apart",
-            "wall tok/s", "truth", "says itself: tok/s", "TTFT ms", "since"]  # fmt: skip
+    head = ["client", "version", "requests", "tok/s", "truth", "apart", "TTFT ms, median", "truth", "apart",
+            "mean", "truth", "wall tok/s", "truth", "says itself: tok/s", "TTFT ms", "since"]  # fmt: skip
     return table(head, rows), unmet
 
 
@@ -142,7 +151,8 @@ def row_of(client: str, load: LoadSeen, found: Counted, truth: Counted, own: Tol
     return [
         name, load.version or version, str(found.requests), shown(found.tps), shown(truth.tps),
         share(found.tps, truth.tps), shown(found.ttft_ms), shown(truth.ttft_ms),
-        f"{found.ttft_ms - truth.ttft_ms:+.1f} ms", shown(found.wall_tps), shown(truth.wall_tps), shown(own.tps),
+        f"{found.ttft_ms - truth.ttft_ms:+.1f} ms", shown(found.mean_ttft_ms), shown(truth.mean_ttft_ms),
+        shown(found.wall_tps), shown(truth.wall_tps), shown(own.tps),
         shown(own.ttft_ms), WHY[client],
     ]  # fmt: skip
 
@@ -162,36 +172,38 @@ def interleaved(flags: argparse.Namespace, there: dict[str, Path], folder: Path)
     streams, unmet, rows = 2, [], []
     with paced(folder) as (book, _), real(folder) as (url, config), driving(folder / "real", url, config) as on:
         for tool, executable in there.items():
-            pairs: list[tuple[Counted, Counted]] = []
+            pairs: list[tuple[OnReal, OnReal]] = []
             for _ in range(flags.rounds):
                 ours = _on_real(on, url, OURS, our_params(streams), streams, unmet)
                 params = params_of(tool, executable, flags.tokenizer, f"{book}/book.txt", streams)
                 pairs.append((ours, _on_real(on, url, tool, params, streams, unmet)))
             rows.append(pair_row(tool, pairs))
             print(rows[-1], flush=True)
-    head = ["tool", "turns", "tok/s", "ours", "ratio", "TTFT ms", "ours", "ratio"]
+    head = ["tool", "turns", "tok/s", "ours", "ratio", "prompt tokens", "ours", "TTFT ms, median", "ours", "ratio"]
     return table(head, rows), unmet
 
 
 def _on_real(
     on: Driving, url: str, client: str, params: dict[str, JsonValue], streams: int, unmet: list[str]
-) -> Counted:
-    before = predicted(url)
+) -> OnReal:
+    before, asked_before = predicted(url), predicted(url, "prompt_tokens_total")
     load = put(on, client, params)
     tokens = OUTPUT * len(load.requests)
     made = predicted(url) - before
     if made < tokens or made > 2 * tokens + 4 * OUTPUT:
         unmet.append(f"{client}: llama.cpp counts {made} tokens, of which {tokens} are measured: more than a warm-up")
-    return counted(load.requests, tokens, streams)
+    found = counted(load.requests, tokens, streams)
+    prompt = (predicted(url, "prompt_tokens_total") - asked_before) / (made / OUTPUT)
+    return OnReal(found.tps, found.ttft_ms, prompt)
 
 
-def predicted(url: str) -> int:
-    """Tokens that llama.cpp has made in requests that have ended."""
+def predicted(url: str, counter: str = "tokens_predicted_total") -> int:
+    """Tokens that llama.cpp has made, or computed of prompts, in requests that have ended."""
     lines = httpx.get(f"{url}/metrics").text.splitlines()
-    return int(float(next(line for line in lines if line.startswith("llamacpp:tokens_predicted_total")).split()[1]))
+    return int(float(next(line for line in lines if line.startswith(f"llamacpp:{counter}")).split()[1]))
 
 
-def pair_row(tool: str, pairs: list[tuple[Counted, Counted]]) -> list[str]:
+def pair_row(tool: str, pairs: list[tuple[OnReal, OnReal]]) -> list[str]:
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
 
@@ -201,7 +213,9 @@ def pair_row(tool: str, pairs: list[tuple[Counted, Counted]]) -> list[str]:
     tps, ttft = [t.tps / o.tps for o, t in pairs], [t.ttft_ms / o.ttft_ms for o, t in pairs]
     return [
         TOOLS[tool].title, str(len(pairs)), shown(mean([t.tps for _, t in pairs])),
-        shown(mean([o.tps for o, _ in pairs])), told_ratios(tps), shown(mean([t.ttft_ms for _, t in pairs])),
+        shown(mean([o.tps for o, _ in pairs])), told_ratios(tps),
+        shown(mean([t.prompt_tokens for _, t in pairs]), 0), shown(mean([o.prompt_tokens for o, _ in pairs]), 0),
+        shown(mean([t.ttft_ms for _, t in pairs])),
         shown(mean([o.ttft_ms for o, _ in pairs])), told_ratios(ttft),
     ]  # fmt: skip
 

@@ -106,6 +106,16 @@ def near_all(wanted: list[float]) -> Any:
     return pytest.approx(wanted, **CLOSE)
 
 
+def test_llama_benchy_s_results_and_progress_side_by_side_are_one_load() -> None:
+    (load,) = loads_of(captured("llama-benchy/pair"))
+    raw = json.loads(captured("llama-benchy/pair/result.json").read_text())["benchmarks"][0]
+    rows, requests = results_of(load), requests_of(load)
+    assert value(rows, "ttft_ms", "mean") == near(raw["e2e_ttft"]["mean"])
+    assert len(requests) == len(raw["e2e_ttft"]["values"]) == 6
+    assert {(r.completion_tokens, r.concurrency, r.chunks) for r in requests} == {(8, 2, 8)}
+    assert load.ts == min(r.sent_at for r in requests) and load.base_url == "http://127.0.0.1:8000/v1"
+
+
 # --- vllm bench serve, sglang.bench_serving ---------------------------------------------------------------------------
 def test_vllm_bench_serve_with_every_request() -> None:
     path = captured("vllm_bench/result-detailed.json")
