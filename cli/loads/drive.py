@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING
 from cli.exit_status import REFUSED
 
 if TYPE_CHECKING:
-    from workloads.process.driven import DriveJob
+    from workloads.process.drive_job import DriveJob
+    from workloads.process.tool_process import ToolProcess
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,14 +28,18 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The tool's own exit status; REFUSED where it cannot be started or leaves no results."""
+    """The tool's own exit status; REFUSED where it cannot be started or leaves no results; 0 when it was cancelled."""
     from pydantic import ValidationError
 
     from redaction import SERVER_API_KEY
-    from workloads.process.driven import TOOLS, DriveJob, command_of
+    from workloads.process.drive_job import DriveJob
+    from workloads.process.driven import commands_of
+    from workloads.process.driven_commands import files_before
     from workloads.process.start import first_model
 
     os.umask(0o077)
+    for order in (signal.SIGUSR1, signal.SIGUSR2):  # to pause and to go on: a tool cannot
+        signal.signal(order, signal.SIG_IGN)
     try:
         job = DriveJob.model_validate_json(arguments.job.read_bytes())
     except ValidationError as error:
@@ -43,44 +49,71 @@ def run(arguments: argparse.Namespace) -> int:
         model = asyncio.run(first_model(job.base_url, os.environ.get(SERVER_API_KEY)))
         job = job.model_copy(update={"model": model})
     job.results.mkdir(parents=True, exist_ok=True)
+    for name, text in files_before(job).items():
+        (job.results / name).write_text(text)
     _tell(job, "running")
+    tool = _tool_process(job)
     try:
-        status = asyncio.run(_run(command_of(job), job.folder))
+        status = asyncio.run(tool.run(commands_of(job)))
     except OSError as error:
         print(f"{job.params.executable} cannot be started: {error.strerror}.", file=sys.stderr)
         return REFUSED
+    if tool.is_cancelled:
+        _tell(job, "cancelled")
+        return 0
+    return _ended(job, status)
+
+
+def _tool_process(job: DriveJob) -> ToolProcess:
+    from workloads.process.driven import TOOLS
+    from workloads.process.driven_commands import environment
+    from workloads.process.tool_process import ToolProcess
+
+    told: list[tuple[int, int]] = []
+
+    def said(words: str) -> None:
+        found = TOOLS[job.tool].told_progress(words)
+        now = (found[0], found[1] or job.params.requests) if found else None
+        if now and now[1] > 0 and told[-1:] != [now]:
+            told[:] = [now]
+            _tell(job, "running", *now)
+
+    return ToolProcess(job.folder, environment(job, os.environ), said)
+
+
+def _ended(job: DriveJob, status: int) -> int:
+    """Hand in what it left; its exit status."""
+    from workloads.process.driven import TOOLS
+
     result = job.results / TOOLS[job.tool].result
     if status == 0 and not (result.is_file() or (result.is_dir() and any(result.iterdir()))):
         print(f"{TOOLS[job.tool].title} ended well and left no results at {result}.", file=sys.stderr)
         return REFUSED
     if status == 0:
         _hand_in(job, result)
-    _tell(job, "done")
+    _tell(job, "done", 1)
     return status
-
-
-async def _run(argv: list[str], folder: Path) -> int:
-    """The tool's exit status; what it says goes where ours goes."""
-    process = await asyncio.create_subprocess_exec(*argv, cwd=folder, stdin=asyncio.subprocess.DEVNULL)
-    return await process.wait()
 
 
 def _hand_in(job: DriveJob, result: Path) -> None:
     from datetime import UTC, datetime
 
     from collectors.imports.inbox import Job, drop, new_job_id
+    from workloads.process.driven import command_of
 
-    given = Job(id=new_job_id(datetime.now(UTC)), path=result, shown_name=f"{job.tool} results", run=job.run_id)
+    given = Job(
+        id=new_job_id(datetime.now(UTC)), path=result, shown_name=f"{job.tool} results", run=job.run_id,
+        command=tuple(command_of(job)),
+    )  # fmt: skip
     drop(job.inbox, given)
 
 
-def _tell(job: DriveJob, state: str) -> None:
+def _tell(job: DriveJob, state: str, done: int = 0, total: int = 1) -> None:
     from domain import utc_now
     from workloads.process.job import Progress, write_progress
 
-    done = int(state == "done")
     told = Progress(
-        run_id=job.run_id, workload=f"drive:{job.tool}", state=state, phase="see workload.log", done=done, total=1,
-        updated_at=utc_now().isoformat(),
+        run_id=job.run_id, workload=f"drive:{job.tool}", state=state, phase="see workload.log", done=done,
+        total=max(total, done), updated_at=utc_now().isoformat(),
     )  # fmt: skip
     write_progress(job.progress, told)

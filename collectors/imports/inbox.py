@@ -49,6 +49,7 @@ class Job(BaseModel):
     dated: datetime | None = None
     is_upload: bool = False
     run: str | None = None  # of results: the run that they belong to
+    command: tuple[str, ...] | None = None  # of results: the words that made them, where Pitwall ran a tool
 
 
 class NoteJob(BaseModel):
@@ -178,7 +179,7 @@ class Inbox:
         )  # fmt: skip
 
     def _take(self, job: Job, tell: Tell) -> Outcome:
-        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run)
+        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run, job.command)
         if job.path.is_dir() or self._results.recognises(job.path, job.shown_name):
             return self._results.take(job.path, wish, tell)
         if job.run:

@@ -56,6 +56,7 @@ class Wish(NamedTuple):
     zone: str | None = None
     dated: datetime | None = None  # of the last change, where the file on the disk is only a copy
     run: str | None = None  # the id of the run that results belong to; None: a new one
+    command: tuple[str, ...] | None = None  # that wrote the results, where Pitwall ran it
 
 
 class Outcome(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -80,6 +81,8 @@ class ResultImporter:
         dated = wish.dated or datetime.fromtimestamp(path.stat().st_mtime, UTC)
         ticket = Ticket(run_id, secrets.token_hex(4), mask_text(wish.shown_name), given.sha256, dated)
         loads = given.read(ticket)
+        for load in loads:
+            load.command = shlex.split(mask_text(shlex.join(wish.command))) if wish.command else None
         tell(0.6)
         run = onto or self._new_run(run_id, loads, wish)
         batch = Batch(tuple(self._samples(run, loads, wish)))

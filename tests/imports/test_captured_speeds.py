@@ -106,6 +106,16 @@ def near_all(wanted: list[float]) -> Any:
     return pytest.approx(wanted, **CLOSE)
 
 
+def test_llama_benchy_s_results_and_progress_side_by_side_are_one_load() -> None:
+    (load,) = loads_of(captured("llama-benchy/pair"))
+    raw = json.loads(captured("llama-benchy/pair/result.json").read_text())["benchmarks"][0]
+    rows, requests = results_of(load), requests_of(load)
+    assert value(rows, "ttft_ms", "mean") == near(raw["e2e_ttft"]["mean"])
+    assert len(requests) == len(raw["e2e_ttft"]["values"]) == 6
+    assert {(r.completion_tokens, r.concurrency, r.chunks) for r in requests} == {(8, 2, 8)}
+    assert load.ts == min(r.sent_at for r in requests) and load.base_url == "http://127.0.0.1:8000/v1"
+
+
 # --- vllm bench serve, sglang.bench_serving ---------------------------------------------------------------------------
 def test_vllm_bench_serve_with_every_request() -> None:
     path = captured("vllm_bench/result-detailed.json")
@@ -216,6 +226,19 @@ def test_aiperf_s_profile_and_its_records_tell_the_same() -> None:
     assert sum(r.completion_tokens or 0 for r in requests) == sum(r["usage_completion_tokens"] for r in raw)
     assert sorted(r.total_ms or 0 for r in requests) == near_all(sorted(r["request_latency"] for r in raw))
     assert [r.sequence for r in requests] == list(range(16)) and requests[0].since_phase_s == 0
+
+
+def test_aiperf_s_warm_up_is_a_phase_and_no_load_of_its_own() -> None:
+    """Its folder holds the sums of each phase once more."""
+    (load,) = loads_of(captured("aiperf/warmed"))
+    rows, requests = results_of(load), requests_of(load)
+    assert [r.phase for r in requests] == ["warmup"] * 4 + ["measure"] * 8
+    assert [(r.phase_index, r.sequence) for r in requests] == [(0, n) for n in range(4)] + [(1, n) for n in range(8)]
+    assert requests[4].since_phase_s == 0
+    measured = [r.ttft_ms for r in requests if r.phase == "measure" and r.ttft_ms]
+    assert value(rows, "ttft_ms", "mean") == pytest.approx(fmean(measured)) and one(rows, "ttft_ms", "mean").n == 8
+    phases = [row for row in load.rows if isinstance(row, LoadPhase)]
+    assert [(p.phase_index, p.kind, p.planned_requests) for p in phases] == [(0, "warmup", 4), (1, "measure", 8)]
 
 
 def test_aiperf_csv_is_the_same_rounded() -> None:

@@ -38,8 +38,8 @@ def importer(store: Store) -> ResultImporter:
     return ResultImporter(store, lambda: NOW)
 
 
-def take(importer: ResultImporter, path: Path, **wish: str) -> Outcome:
-    return importer.take(path, Wish(path.name, **wish), lambda share: None)
+def take(importer: ResultImporter, path: Path, command: tuple[str, ...] | None = None, **wish: str) -> Outcome:
+    return importer.take(path, Wish(path.name, command=command, **wish), lambda share: None)
 
 
 def count(store: Store, table: str, run_id: str) -> int:
@@ -50,6 +50,15 @@ def launched(store: Store, run_id: str = "20261122-110000-000-aaaa") -> Run:
     run = Run(id=run_id, name="own", color=0, config=Config(), machine_id="m", created_at=NOW, state=RunState.READY)
     store.save_run(run)
     return run
+
+
+def test_the_command_that_made_results_is_kept_without_its_secrets(store: Store, importer: ResultImporter) -> None:
+    command = ("aiperf", "profile", "--api-key", SECRET, "--url", "http://127.0.0.1:8000")
+    (run_id,) = take(importer, captured("aiperf/run"), command=command).run_ids
+    (told,) = store.query("SELECT command FROM loads WHERE run_id = ?", [run_id])["command"].to_pylist()
+    kept = json.loads(told)
+    assert [word for word in kept if word != kept[3]] == [word for word in command if word != SECRET]
+    assert SECRET not in told
 
 
 def test_a_file_becomes_a_run_of_its_own(store: Store, importer: ResultImporter) -> None:

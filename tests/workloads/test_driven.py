@@ -11,7 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests.demo_engine import ROOT
-from workloads.process.driven import TOOLS, DriveJob, DriveParams, command_of, drive_params, tool_of
+from workloads.process.drive_job import DriveJob, DriveParams
+from workloads.process.driven import TOOLS, command_of, drive_params, tool_of
 from workloads.process.prepare import COMMAND_LINE
 
 WRITES = "import pathlib, sys; out = sys.argv[sys.argv.index('--save-result') + 1]; pathlib.Path(out).write_text('{}')"
@@ -29,7 +30,7 @@ def job_of(folder: Path, tool: str = "llama-benchy", **params: object) -> DriveJ
 @pytest.mark.parametrize("tool", TOOLS)
 def test_each_command_names_the_tool_the_server_and_ends_with_the_persons_words(tool: str, tmp_path: Path) -> None:
     words = command_of(job_of(tmp_path, tool, tasks="gsm8k", more=("--seed", "3")))
-    assert words[0] == "/opt/tool"
+    assert words[0] == ("/opt/python" if tool == "bfcl" else "/opt/tool")
     assert words[-2:] == ["--seed", "3"]
     assert tool == "bfcl" or any("127.0.0.1:9" in word for word in words)
     assert tool == "bfcl" or any(str(tmp_path / "results") in word for word in words)
@@ -55,9 +56,10 @@ def test_results_are_handed_in_where_there_are_any(tmp_path: Path, kind: str, st
     done = subprocess.run(
         [sys.executable, str(COMMAND_LINE), "drive", str(spec)], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, said in done.stderr) == (status, True)
+    assert (done.returncode, said in done.stdout + done.stderr) == (status, True)
     handed = [json.loads(path.read_text()) for path in (tmp_path / "inbox").glob("*.job.json")]
-    assert [(one["run"], Path(one["path"]).name) for one in handed] == ([("r-1", "result.json")] if not status else [])
+    assert all(one["command"][0] == str(tool) and "--exact-tg" in one["command"] for one in handed)
+    assert [(one["run"], Path(one["path"]).name) for one in handed] == ([("r-1", "results")] if not status else [])
 
 
 def test_a_tool_that_is_not_there_is_said_so(tmp_path: Path) -> None:

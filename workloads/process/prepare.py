@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from domain import Run, WorkloadSpec
-from workloads.process.driven import DriveJob, drive_params, tool_of
+from workloads.process.drive_job import DriveJob
+from workloads.process.driven import drive_params, tool_of
 from workloads.process.job import Job, Progress
 
 COMMAND_LINE = Path(__file__).resolve().parents[2] / "pitwall"

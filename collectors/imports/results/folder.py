@@ -11,7 +11,7 @@ from typing import NamedTuple
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.source import Source
-from collectors.imports.results.tools import aiperf, bfcl, evalscope, lm_eval
+from collectors.imports.results.tools import aiperf, benchy, benchy_progress, bfcl, evalscope, lm_eval
 from collectors.imports.results.values import digest
 from load_records import Result
 
@@ -19,9 +19,11 @@ MOST_FILES = 5_000
 MOST_DEPTH = 8
 RESULTS = re.compile(r"results?_(?P<stamp>.+)\.json|(?P<fixed>.+)_(?P<when>\d{4}-\d{2}-\d{2}T[\d.-]+)\.json")
 ITEMS = re.compile(r"samples_(?P<task>.+)_(?P<stamp>\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
+PHASES = "phases"
 PROFILE, RECORDS, TABLE = "profile_export_aiperf.json", "profile_export.jsonl", "profile_export_aiperf.csv"
 SUMS = "benchmark_summary.json"
-KNOWN = "lm-eval, BFCL, EvalScope and AIPerf"
+BENCHY, EVENTS = "result.json", "progress.jsonl"  # as our own command of llama-benchy names them
+KNOWN = "lm-eval, BFCL, EvalScope, AIPerf and llama-benchy"
 
 Files = Mapping[Path, Source]  # by their paths below the folder
 
@@ -42,6 +44,8 @@ class Folder(NamedTuple):
 def look_into(path: Path) -> Folder:
     """What a folder holds; raises ImportRefusedError where it is no tool's."""
     files = {found.relative_to(path): Source(found, found.name) for found in _walk(path)}
+    if _is_benchy(files):
+        return Folder(path.name, files, _read_benchy)
     for wanted, read in ((_is_aiperf, _read_aiperf), (_is_evalscope, _read_evalscope), (_is_bfcl, _read_bfcl),
                          (_is_lm_eval, _read_lm_eval)):  # fmt: skip
         taken = {place: source for place, source in files.items() if wanted(place)}
@@ -67,14 +71,31 @@ def _walk(top: Path) -> list[Path]:
     return found
 
 
+# --- llama-benchy -----------------------------------------------------------------------------------------------------
+def _is_benchy(files: Files) -> bool:
+    """Its result and what each request did, and nothing else."""
+    is_pair = {path.as_posix() for path in files} == {BENCHY, EVENTS}
+    return is_pair and benchy_progress.recognise(files[Path(EVENTS)].head)
+
+
+def _read_benchy(files: Files, ticket: Ticket) -> list[LoadBuilder]:
+    loads = benchy.read(files[Path(BENCHY)], ticket)
+    for load in loads:
+        benchy_progress.add_requests(load, files[Path(EVENTS)])
+    return loads
+
+
 # --- AIPerf -----------------------------------------------------------------------------------------------------------
 def _is_aiperf(path: Path) -> bool:
     return path.name in (PROFILE, RECORDS, TABLE)
 
 
 def _read_aiperf(files: Files, ticket: Ticket) -> list[LoadBuilder]:
+    """A load a run; what it says of the phases of one once more, the warm-up among them, is no run."""
+    folders = {path.parent for path in files}
+    runs = [folder for folder in folders if not (folder.parent.name == PHASES and folder.parent.parent in folders)]
     loads = []
-    for number, folder in enumerate(sorted({path.parent for path in files})):
+    for number, folder in enumerate(sorted(runs)):
         mine = {path.name: source for path, source in files.items() if path.parent == folder}
         loads.append(_aiperf_load(mine, _nth(ticket, number)))
     return loads

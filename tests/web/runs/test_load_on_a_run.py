@@ -37,7 +37,7 @@ class Supervisor:
     def __init__(self) -> None:
         self.started: list[tuple[str, WorkloadSpec]] = []
 
-    def start_load(self, run_id: str, spec: WorkloadSpec, secrets: Any) -> None:
+    def start_load(self, run_id: str, spec: WorkloadSpec, secrets: Any = None) -> None:
         self.started.append((run_id, spec))
 
 

@@ -16,7 +16,8 @@ from web.actions import require_operator
 from web.context import services
 from web.launch.load_params import field_input, sentence_of
 from web.markup import markdown_text
-from workloads.process.driven import TOOLS, DriveJob, DriveParams, command_of
+from workloads.process.drive_job import DriveJob, DriveParams
+from workloads.process.driven import TOOLS, commands_of
 
 NOWHERE = Path("/LOAD")
 
@@ -25,7 +26,7 @@ def drive_panel(run: Run) -> None:
     """A tool, its settings, its exact command, and the button."""
     name = st.selectbox("Tool", list(TOOLS), format_func=lambda one: TOOLS[one].title, key=f"tool-{run.id}")
     tool = TOOLS[name]
-    found = shutil.which(name) or ""
+    found = (shutil.which(tool.executable) if tool.executable else None) or ""
     executable = st.text_input(
         "Its executable on this machine", found, key=f"executable-{name}", placeholder="/path/to/it"
     )
@@ -46,11 +47,10 @@ def drive_panel(run: Run) -> None:
         run_id=run.id, base_url=run.base_url or "", model=run.config.served_model_name or "MODEL", tool=name,
         params=params, folder=NOWHERE, progress=NOWHERE, inbox=NOWHERE,
     )  # fmt: skip
-    st.code(shlex.join(command_of(job)), language="bash", wrap_lines=True)
-    st.caption(
-        f"Tried with {tool.title} {tool.version}." if tool.was_driven else
-        f"Written for {tool.title} {tool.version}; it was not driven to its end where Pitwall was built."
-    )  # fmt: skip
+    st.code("\n".join(map(shlex.join, commands_of(job))), language="bash", wrap_lines=True)
+    st.caption(f"{tool.title} {tool.version} was driven to its end where Pitwall was built.")
+    if tool.needs:
+        st.caption(markdown_text(tool.needs))
     if st.button("Run it", key=f"drive-{run.id}", disabled=run.state is not RunState.READY):
         _drive(run, WorkloadSpec(name=tool.workload, params=params.model_dump(mode="json")))
 

@@ -66,7 +66,8 @@ def _bar(run: Run, progress: Progress) -> None:
     name = markdown_text(run.name)
     word, order = ("Go on with", Order.GO_ON) if progress.state == IS_PAUSED else ("Pause", Order.PAUSE)
     with st.container(horizontal=True):
-        st.button(f"{word} the load of {name}", key=f"load-{run.id}", on_click=_steer, args=(run.id, order))
+        if not tool_of(progress.workload):  # which cannot be held up
+            st.button(f"{word} the load of {name}", key=f"load-{run.id}", on_click=_steer, args=(run.id, order))
         st.button(
             f"Cancel the load of {name}",
             key=f"load-cancel-{run.id}",
@@ -79,7 +80,8 @@ def _bar(run: Run, progress: Progress) -> None:
 def describe(progress: Progress, now: datetime) -> str:
     """'Five prompts, Run 1/2: 6 of 15 requests, 1 failed, about 2:14 to go'."""
     if tool := tool_of(progress.workload):
-        return f"{tool.title} is at work: what it says is in workload.log"
+        far = f", {progress.done} of {progress.total}" if progress.total > 1 else ""
+        return f"{tool.title} is at work{far}: what it says is in workload.log"
     workload = REGISTRY[progress.workload].title
     words = [f"{progress.done} of {progress.total} requests"]
     words += [f"{progress.errors} failed"] if progress.errors else []

@@ -63,6 +63,7 @@ LATENCIES = {"request_latency", "time_to_first_token", "inter_token_latency", "i
 TOTALS = {"request_count", "error_request_count", "benchmark_duration"}
 STATISTICS = {"median": "p50", "min": "min", "max": "max", "p90": "p90", "p95": "p95", "p99": "p99"}
 WARMUP = re.compile("warm", re.IGNORECASE)
+WARM, MEASURED = "warmup", "measure"
 
 
 def recognise(head: str) -> bool:
@@ -183,9 +184,18 @@ def add_requests(load: LoadBuilder, source: Source, at_once: int | None) -> None
         load.notes.append(
             f"The records do not say what was asked for; at most {at_once} requests were in flight at once."
         )
-    for place, told in enumerate(rows):
-        _add_request(load, told, place, began, at_once)
-    _add_phase(load, rows, began, at_once)
+    warm, measured = [told for told in rows if _is_warmup(told)], [told for told in rows if not _is_warmup(told)]
+    for place, (kind, of_phase) in enumerate(
+        (kind, some) for kind, some in ((WARM, warm), (MEASURED, measured)) if some
+    ):
+        since = moment((_sent_ns(of_phase[0]) or 0.0) / 1e9) or began
+        for sequence, told in enumerate(of_phase):
+            _add_request(load, told, (place, sequence), since, at_once)
+        _add_phase(load, of_phase, (place, kind), since, at_once)
+
+
+def _is_warmup(told: Mapping[str, Any]) -> bool:
+    return WARMUP.search(str(dict_of(told.get("metadata")).get("benchmark_phase"))) is not None
 
 
 def _most_in_flight(rows: Iterable[Mapping[str, Any]]) -> int:
@@ -210,7 +220,10 @@ def _value(told: Mapping[str, Any], name: str) -> Any:
     return dict_of(dict_of(told.get("metrics")).get(name)).get("value")
 
 
-def _add_request(load: LoadBuilder, told: Mapping[str, Any], place: int, began: datetime, at_once: int) -> None:
+def _add_request(
+    load: LoadBuilder, told: Mapping[str, Any], place: tuple[int, int], began: datetime, at_once: int
+) -> None:
+    """`place` is the number of its phase and its own within that; `began` is when that phase did."""
     about, error = dict_of(told.get("metadata")), dict_of(told.get("error"))
     sent = moment((_sent_ns(told) or 0.0) / 1e9) or began
     said = text(error.get("message")) or text(error.get("type"))
@@ -218,8 +231,9 @@ def _add_request(load: LoadBuilder, told: Mapping[str, Any], place: int, began: 
     asked, own_asked = count(_value(told, "usage_prompt_tokens")), count(_value(told, "input_sequence_length"))
     cached = count(_value(told, "usage_prompt_cache_read_tokens"))
     load.request(
-        phase="warmup" if WARMUP.search(str(about.get("benchmark_phase"))) else "measure", prompt_class="-", stream=0,
-        concurrency=at_once, sent_at=sent, since_phase_s=(sent - began).total_seconds(), phase_index=0, sequence=place,
+        phase=WARM if _is_warmup(told) else MEASURED, prompt_class="-", stream=0,
+        concurrency=at_once, sent_at=sent, since_phase_s=(sent - began).total_seconds(), phase_index=place[0],
+        sequence=place[1],
         ttft_ms=number(_value(told, "time_to_first_token")), total_ms=number(_value(told, "request_latency")),
         decode_ms=number(_value(told, "decode_duration")), prompt_tokens=own_asked if asked is None else asked,
         completion_tokens=own if used is None else used,
@@ -236,10 +250,13 @@ def _kind(about: Mapping[str, Any], error: Mapping[str, Any], said: str | None) 
     return error_kind(f"{error.get('code') or ''} {error.get('type') or ''} {said or ''}") if error else None
 
 
-def _add_phase(load: LoadBuilder, rows: list[Mapping[str, Any]], began: datetime, at_once: int) -> None:
+def _add_phase(
+    load: LoadBuilder, rows: list[Mapping[str, Any]], which: tuple[int, str], began: datetime, at_once: int
+) -> None:
     ends = [number_of_time(dict_of(told.get("metadata")).get("request_end_ns")) for told in rows]
     ended = moment(max(filter(None, ends), default=0.0) / 1e9) or began
+    title = "warm-up" if which[1] == WARM else "profiling"
     load.phase(
-        ts=ended, phase_index=0, title="profiling", kind="measure", concurrency=at_once, began_at=began,
+        ts=ended, phase_index=which[0], title=title, kind=which[1], concurrency=at_once, began_at=began,
         duration_s=(ended - began) / timedelta(seconds=1), planned_requests=len(rows), is_complete=True,
     )  # fmt: skip

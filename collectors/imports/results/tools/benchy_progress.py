@@ -40,24 +40,41 @@ def recognise(head: str) -> bool:
 
 def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
     """The load of a file; one that was broken off has the requests up to there. Raises ImportRefusedError."""
-    heads: dict[str, Mapping[str, Any]] = {}
-    requests: dict[int, Told] = {}
-    for line, value in source.json_lines():
-        _take(source, line, dict_of(value), heads, requests)
-    if not requests:
-        raise ImportRefusedError(f"{source.name} tells of no request.")
-    rows = sorted(requests.values(), key=lambda one: one.sent_s)
+    heads, rows = _told(source)
     version = text(heads.get("header", {}).get("llama_benchy_version"))
     load = LoadBuilder(
         ticket, TOOL, version, f"{TOOL} progress", moment(rows[0].sent_s) or ticket.dated,
         params={"latency": dict(heads.get("latency_measured", {}))}, planned_requests=len(rows),
         model=text(rows[0].start.get("model")), base_url=text(rows[0].start.get("base_url")),
     )  # fmt: skip
+    _add_rows(load, heads, rows)
+    return [load]
+
+
+def add_requests(load: LoadBuilder, source: Source) -> None:
+    """The requests of a progress file that was written beside the load's results; raises ImportRefusedError."""
+    heads, rows = _told(source)
+    load.ts = min(load.ts, moment(rows[0].sent_s) or load.ts)
+    load.base_url = text(rows[0].start.get("base_url"))
+    _add_rows(load, heads, rows)
+
+
+def _told(source: Source) -> tuple[dict[str, Mapping[str, Any]], list[Told]]:
+    """What it says of the whole, and the requests in the order in which they were sent."""
+    heads: dict[str, Mapping[str, Any]] = {}
+    requests: dict[int, Told] = {}
+    for line, value in source.json_lines():
+        _take(source, line, dict_of(value), heads, requests)
+    if not requests:
+        raise ImportRefusedError(f"{source.name} tells of no request.")
+    return heads, sorted(requests.values(), key=lambda one: one.sent_s)
+
+
+def _add_rows(load: LoadBuilder, heads: Mapping[str, Mapping[str, Any]], rows: list[Told]) -> None:
     if heads.get("bench_complete", {}).get("status") != "ok":
         load.notes.append("It does not say that it ended well.")
     for place, (_, group) in enumerate(groupby(rows, key=_level)):
         _add_level(load, place, list(group))
-    return [load]
 
 
 def _take(

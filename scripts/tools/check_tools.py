@@ -1,0 +1,247 @@
+"""`make test-tools`: drive other benchmark tools and our own client against a server that is paced exactly.
+
+Each load is started as the Run page starts it, under its shim, and its files are taken in by the importer. Output tok/s
+and TTFT are counted anew of each client's records of its requests, by one definition, in the server's tokens. Then the
+same on a real llama.cpp server, tool and client in turn. Prints tables; exits 1 where a demand is not met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+
+from demo.model import DEMO, model_files
+from demo.presets import demo_config, free_ports
+from domain import Config, JsonValue
+from scripts.tools import paced_server
+from scripts.tools.driving import Driving, LoadSeen, drive_name, driving, wait_until
+from scripts.tools.tool_demands import Counted, Told, answers_of, counted, missed, share, shown, table, truth_of
+from workloads.process.driven import TOOLS
+
+OURS = "pitwall"
+EXECUTABLES = {  # below the folder of tools
+    "llama-benchy": "llama-benchy/bin/llama-benchy",
+    "vllm-bench": "vllm/bin/vllm",
+    "sglang-bench": "sglang/bin/python",
+    "guidellm": "guidellm/bin/guidellm",
+    "aiperf": "aiperf/bin/aiperf",
+}
+BFCL = "bfcl/bin/bfcl"
+PROMPT, OUTPUT, STREAMS, REQUESTS = 128, 100, 4, 24
+BENCHY_RUNS = 3
+WHY = {
+    OURS: "tokens over the phase: the wall tok/s",
+    "llama-benchy": "its tok/s leaves out the time to the first token and the first token: decoding alone",
+    "vllm-bench": "tokens over its whole duration: the wall tok/s",
+    "sglang-bench": "tokens over its whole duration, its tasks' making inside",
+    "guidellm": "tokens over its benchmark's duration: the wall tok/s",
+    "aiperf": "over its phase, which begins before the first request is sent",
+}
+
+
+@contextmanager
+def paced(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The stand-in in a process of its own: its URL, and what it writes down."""
+    port, record = free_ports(1)[0], folder / "record.jsonl"
+    server = subprocess.Popen([sys.executable, "-m", "scripts.tools.paced_server", str(port), str(record)])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: answers(f"{url}/v1/models"), "the stand-in did not answer", 30.0)
+        yield url, record
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@contextmanager
+def real(folder: Path) -> Iterator[tuple[str, Config]]:
+    """The demo's llama.cpp server without speculation: its URL and its configuration."""
+    target, _ = model_files(folder / "demo", DEMO)
+    port = free_ports(1)[0]
+    served = demo_config("plain", target, port, [], None)
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(served.argv, stdout=log, stderr=log)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: answers(f"{url}/health"), "llama.cpp was not ready", 120.0)
+        yield url, served.config
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(url).status_code == httpx.codes.OK
+    except httpx.TransportError:
+        return False
+
+
+def found_tools(tools: Path) -> tuple[dict[str, Path], list[str]]:
+    """Those that are installed, and a sentence for each that is not."""
+    there = {name: tools / path for name, path in EXECUTABLES.items() if (tools / path).exists()}
+    missing = [f"{TOOLS[name].title}: not at {tools / path}" for name, path in EXECUTABLES.items() if name not in there]
+    return there, missing
+
+
+def params_of(tool: str, executable: Path, tokenizer: Path, book: str, streams: int) -> dict[str, JsonValue]:
+    lengths: dict[str, JsonValue] = {"prompt_tokens": PROMPT, "output_tokens": OUTPUT, "concurrency": streams}
+    of_benchy: list[JsonValue] = ["--book-url", book, "--skip-coherence"]
+    more: dict[str, JsonValue] = {"more": of_benchy if tool == "llama-benchy" else []}
+    asked = BENCHY_RUNS * streams if tool == "llama-benchy" else REQUESTS
+    return {**lengths, "executable": str(executable), "tokenizer": str(tokenizer), "requests": asked, **more}
+
+
+def our_params(streams: int) -> dict[str, JsonValue]:
+    """Without a warm-up: the load's requests are all that it sends."""
+    lengths: dict[str, JsonValue] = {"prompt_tokens": PROMPT, "output_tokens": OUTPUT, "concurrency": streams}
+    return {**lengths, "requests": REQUESTS, "warmup_requests": 1}
+
+
+def put(on: Driving, client: str, params: dict[str, JsonValue]) -> LoadSeen:
+    return on.put("traffic" if client == OURS else drive_name(client), params)
+
+
+def told(on: Driving, load: LoadSeen) -> Told:
+    return Told(on.told(load.load_id, "output_tps"), on.told(load.load_id, "ttft_ms"))
+
+
+class OnReal(NamedTuple):
+    """One load on the real engine; `prompt_tokens` are those that it computed a request, by its counter."""
+
+    tps: float
+    ttft_ms: float
+    prompt_tokens: float
+
+
+def against_paced(flags: argparse.Namespace, there: dict[str, Path], folder: Path) -> tuple[str, list[str]]:
+    """The table, and the demands that were not met."""
+    rows, unmet = [], []
+    with paced(folder) as (url, record), driving(folder / "paced", url, Config(engine="other", model="paced")) as on:
+        for client in [OURS, *there]:
+            before = len(record.read_text().splitlines())
+            params = our_params(STREAMS) if client == OURS else params_of(
+                client, there[client], flags.tokenizer, f"{url}/book.txt", STREAMS)  # fmt: skip
+            load = put(on, client, params)
+            answered = [one for one in answers_of(record, before) if one["tokens"] == OUTPUT][-len(load.requests) :]
+            truth = truth_of(answered, STREAMS)
+            found = counted(load.requests, sum(one["tokens"] for one in answered), STREAMS)
+            failed = [f"{client}: {one['error_kind']}" for one in load.requests if one["error_kind"]]
+            late = [] if load.steps > 2 or client == OURS else [f"{client}: no progress was read"]
+            unmet += missed(client, found, truth) + failed + late
+            rows.append(row_of(client, load, found, truth, told(on, load)))
+            print(rows[-1], flush=True)
+        if (flags.tools / BFCL).exists():
+            unmet += functions(on, flags.tools / BFCL)
+    head = ["client", "version", "requests", "tok/s", "truth", "apart", "TTFT ms, median", "truth", "apart",
+            "mean", "truth", "wall tok/s", "truth", "says itself: tok/s", "TTFT ms", "since"]  # fmt: skip
+    return table(head, rows), unmet
+
+
+def row_of(client: str, load: LoadSeen, found: Counted, truth: Counted, own: Told) -> list[str]:
+    name, version = (OURS, "this one") if client == OURS else (TOOLS[client].title, TOOLS[client].version)
+    return [
+        name, load.version or version, str(found.requests), shown(found.tps), shown(truth.tps),
+        share(found.tps, truth.tps), shown(found.ttft_ms), shown(truth.ttft_ms),
+        f"{found.ttft_ms - truth.ttft_ms:+.1f} ms", shown(found.mean_ttft_ms), shown(truth.mean_ttft_ms),
+        shown(found.wall_tps), shown(truth.wall_tps), shown(own.tps),
+        shown(own.ttft_ms), WHY[client],
+    ]  # fmt: skip
+
+
+def functions(on: Driving, executable: Path) -> list[str]:
+    """BFCL: the stand-in answers in words, so every call is missing and every item where none is due is right."""
+    params: dict[str, JsonValue] = {"executable": str(executable), "tasks": "simple_python,irrelevance", "limit": 3}
+    load = on.put(drive_name("bfcl"), {**params, "concurrency": 2})
+    found = {row["task"]: (row["correct"], row["n"]) for row in on.rows(
+        "SELECT task, correct, n FROM accuracy WHERE load_id = ?", load.load_id)}  # fmt: skip
+    print(f"BFCL: {found}")
+    return [] if found == {"simple_python": (0, 3), "irrelevance": (3, 3)} else [f"BFCL: {found}"]
+
+
+def interleaved(flags: argparse.Namespace, there: dict[str, Path], folder: Path) -> tuple[str, list[str]]:
+    """Each tool beside our own client in turn, on the real engine."""
+    streams, unmet, rows = 2, [], []
+    with paced(folder) as (book, _), real(folder) as (url, config), driving(folder / "real", url, config) as on:
+        for tool, executable in there.items():
+            pairs: list[tuple[OnReal, OnReal]] = []
+            for _ in range(flags.rounds):
+                ours = _on_real(on, url, OURS, our_params(streams), streams, unmet)
+                params = params_of(tool, executable, flags.tokenizer, f"{book}/book.txt", streams)
+                pairs.append((ours, _on_real(on, url, tool, params, streams, unmet)))
+            rows.append(pair_row(tool, pairs))
+            print(rows[-1], flush=True)
+    head = ["tool", "turns", "tok/s", "ours", "ratio", "prompt tokens", "ours", "TTFT ms, median", "ours", "ratio"]
+    return table(head, rows), unmet
+
+
+def _on_real(
+    on: Driving, url: str, client: str, params: dict[str, JsonValue], streams: int, unmet: list[str]
+) -> OnReal:
+    before, asked_before = predicted(url), predicted(url, "prompt_tokens_total")
+    load = put(on, client, params)
+    tokens = OUTPUT * len(load.requests)
+    made = predicted(url) - before
+    if made < tokens or made > 2 * tokens + 4 * OUTPUT:
+        unmet.append(f"{client}: llama.cpp counts {made} tokens, of which {tokens} are measured: more than a warm-up")
+    found = counted(load.requests, tokens, streams)
+    prompt = (predicted(url, "prompt_tokens_total") - asked_before) / (made / OUTPUT)
+    return OnReal(found.tps, found.ttft_ms, prompt)
+
+
+def predicted(url: str, counter: str = "tokens_predicted_total") -> int:
+    """Tokens that llama.cpp has made, or computed of prompts, in requests that have ended."""
+    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    return int(float(next(line for line in lines if line.startswith(f"llamacpp:{counter}")).split()[1]))
+
+
+def pair_row(tool: str, pairs: list[tuple[OnReal, OnReal]]) -> list[str]:
+    def mean(values: list[float]) -> float:
+        return sum(values) / len(values)
+
+    def told_ratios(values: list[float]) -> str:
+        return f"{mean(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+
+    tps, ttft = [t.tps / o.tps for o, t in pairs], [t.ttft_ms / o.ttft_ms for o, t in pairs]
+    return [
+        TOOLS[tool].title, str(len(pairs)), shown(mean([t.tps for _, t in pairs])),
+        shown(mean([o.tps for o, _ in pairs])), told_ratios(tps),
+        shown(mean([t.prompt_tokens for _, t in pairs]), 0), shown(mean([o.prompt_tokens for o, _ in pairs]), 0),
+        shown(mean([t.ttft_ms for _, t in pairs])),
+        shown(mean([o.ttft_ms for o, _ in pairs])), told_ratios(ttft),
+    ]  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tools", type=Path, help="a folder with an environment for each tool: llama-benchy, vllm, ...")
+    parser.add_argument("tokenizer", type=Path, help="a folder with a tokenizer; no model hub is asked")
+    parser.add_argument("--rounds", type=int, default=2, help="of each tool beside ours on the real engine")
+    parser.add_argument("--only", nargs="*", help="these tools")
+    flags = parser.parse_args()
+    flags.tools, flags.tokenizer = flags.tools.absolute(), flags.tokenizer.absolute()
+    there, missing = found_tools(flags.tools)
+    there = {name: path for name, path in there.items() if not flags.only or name in flags.only}
+    with tempfile.TemporaryDirectory() as scratch:
+        first, unmet = against_paced(flags, there, Path(scratch))
+        print(
+            f"\nPaced: TTFT {paced_server.TTFT_MS:g} ms, {paced_server.STEP_MS:g} ms a token\n\n{first}\n", flush=True
+        )
+        if flags.rounds:
+            second, more = interleaved(flags, there, Path(scratch))
+            print(f"\nllama.cpp, in turn with our own client\n\n{second}\n")
+            unmet += more
+    print("\n".join([*missing, *(f"NOT MET {one}" for one in unmet)]) or "all demands met")
+    return int(bool(unmet))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""What a driven tool is run with, what is read of its output, and how it is ended. The tools here are stand-ins."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redaction import SERVER_API_KEY
+from tests.demo_engine import ROOT
+from tests.e2e.pitwall_process import wait_until
+from tests.workloads.test_driven import job_of
+from workloads.process.driven import TOOLS, commands_of
+from workloads.process.driven_commands import OWN_BFCL, environment, files_before
+from workloads.process.prepare import COMMAND_LINE
+
+BAR = "\r 12%|█▎        | 1/8 [00:01<00:08,  1.15s/it]\r 62%|██████▎   | 5/8 [00:02<00:01,  2.41it/s]"
+SAID = {  # as the tools of these versions wrote it
+    "llama-benchy": "  Warmup (batch size 4)...\n  Run 1/3 (batch size 4)...\n  Run 2/3 (batch size 4)...\n",
+    "vllm-bench": BAR,
+    "sglang-bench": BAR,
+    "guidellm": "Benchmark 1 (concurrent@4): compile | elapsed=7.8s | successful=5 errored=0 incomplete=0",
+    "aiperf": "Warmup: 4/4 |\rProfiling: 4/8 |\x1b[32m█████     \x1b[0m|  50% [00:01<00:01]\rProcessing Records: 0/8 |",
+    "lm-eval": "100%|████| 20/20 [00:00<00:00, 9k/s]\rRequesting API:  35%|███▌      | 7/20 [00:02<00:04]",
+    "bfcl": "Generating results for m:  33%|███▎      | 1/3 [00:01<00:02,  1.16s/it]",
+}
+TOLD = {
+    "llama-benchy": (1, 3), "vllm-bench": (5, 8), "sglang-bench": (5, 8), "guidellm": (5, None), "aiperf": (4, 8),
+    "lm-eval": (7, 20), "bfcl": (1, 3),
+}  # fmt: skip
+WAITS = "import pathlib, sys, time; pathlib.Path('is-up').touch(); print('Run 2/3 (batch', flush=True); time.sleep(600)"
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_progress_is_read_of_what_the_tool_says(tool: str) -> None:
+    assert TOOLS[tool].told_progress(SAID[tool]) == TOLD[tool]
+    assert TOOLS[tool].told_progress("Loading the tokenizer ...") is None
+
+
+def test_a_tool_asks_no_hub_for_a_folder_and_aiperf_is_not_told_so(tmp_path: Path) -> None:
+    def of(tool: str, tokenizer: str) -> dict[str, str]:
+        told = environment(job_of(tmp_path, tool, tokenizer=tokenizer), {SERVER_API_KEY: "k", "HF_HUB_OFFLINE": "0"})
+        return {name: told[name] for name in ("HF_HUB_OFFLINE", "OPENAI_API_KEY") if name in told}
+
+    assert of("guidellm", "/opt/tok") == {"HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "k"}
+    assert of("guidellm", "org/name") == {"HF_HUB_OFFLINE": "0", "OPENAI_API_KEY": "k"}
+    assert of("aiperf", "/opt/tok") == {"OPENAI_API_KEY": "k"}
+
+
+def test_bfcl_runs_and_is_scored_with_the_servers_model_and_the_first_items(tmp_path: Path) -> None:
+    job = job_of(tmp_path, "bfcl", tasks="multiple, irrelevance", limit=2)
+    generate, evaluate = commands_of(job)
+    assert generate[:3] == ["/opt/python", str(OWN_BFCL), "generate"] and "--run-ids" in generate
+    assert evaluate[2] == "evaluate" and evaluate[evaluate.index("--test-category") + 1] == "multiple,irrelevance"
+    (ids,) = files_before(job).values()
+    assert json.loads(ids) == {
+        "multiple": ["multiple_0", "multiple_1"],
+        "irrelevance": ["irrelevance_0", "irrelevance_1"],
+    }
+    whole = job_of(tmp_path, "bfcl", tasks="multiple")
+    assert files_before(whole) == {} and "--run-ids" not in commands_of(whole)[0]
+    assert environment(job, {})["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
+
+
+def test_bfcl_is_told_of_a_model_that_it_does_not_list(tmp_path: Path) -> None:
+    """FAKE: a package that has what is used of bfcl_eval."""
+    files = {
+        "constants/model_config.py": "MODEL_CONFIG_MAPPING = {}\nModelConfig = dict",
+        "model_handler/api_inference/openai_completion.py": "OpenAICompletionsHandler = 'chat'",
+        "__main__.py": "from bfcl_eval.constants.model_config import MODEL_CONFIG_MAPPING as known\n"
+        "def cli(): print({name: one['model_handler'] for name, one in known.items()})",
+    }
+    for name, text in files.items():
+        path = tmp_path / "bfcl_eval" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    argv = [sys.executable, str(OWN_BFCL), "generate", "--model", "own/model"]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    said = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "{'own/model': 'chat'}"
+
+
+def test_a_cancelled_tool_is_ended_and_a_paused_one_goes_on(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text(f"#!{sys.executable}\n{WAITS}\n")
+    tool.chmod(0o700)
+    spec = tmp_path / "job.json"
+    spec.write_text(job_of(tmp_path, executable=str(tool)).model_dump_json())
+    driver = subprocess.Popen([sys.executable, str(COMMAND_LINE), "drive", str(spec)], cwd=ROOT)
+    try:
+        wait_until(lambda: progress_of(tmp_path).get("done") == 1, 60)
+        driver.send_signal(signal.SIGUSR1)
+        assert progress_of(tmp_path)["total"] == 3
+        driver.terminate()
+        assert driver.wait(60) == 0
+    finally:
+        driver.kill()
+    assert progress_of(tmp_path)["state"] == "cancelled"
+    assert not list((tmp_path / "inbox").glob("*")) and (tmp_path / "is-up").exists()
+
+
+def progress_of(folder: Path) -> dict[str, Any]:
+    path = folder / "progress.json"
+    told: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return told

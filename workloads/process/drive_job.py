@@ -1,0 +1,42 @@
+"""What a person sets of a tool that Pitwall drives, and the file that `./pitwall drive` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+RESULTS = "results"  # the folder within the load's that the tool writes into
+
+
+class DriveParams(BaseModel):
+    """What a person sets; the rest follows from the server."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    executable: str = Field(min_length=1, max_length=4096)  # the tool, by its path
+    concurrency: int = Field(default=1, ge=1, le=1024)
+    prompt_tokens: int = Field(default=1000, ge=1, le=1_000_000)
+    output_tokens: int = Field(default=200, ge=1, le=1_000_000)
+    requests: int = Field(default=16, ge=1, le=100_000)
+    tasks: str = Field(default="", max_length=500)  # of lm-eval, with commas between
+    limit: int | None = Field(default=None, ge=1)  # items a task
+    tokenizer: str = Field(default="", max_length=4096)  # a name or a folder, for tools that need one
+    more: tuple[str, ...] = ()  # words put behind the command as they stand
+
+
+class DriveJob(BaseModel):
+    """One run of a tool against one server, as Pitwall writes it and `./pitwall drive` reads it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    run_id: str
+    base_url: str
+    model: str | None = None  # None: the first that /v1/models names
+    tool: str
+    params: DriveParams
+    folder: Path  # of the load
+    progress: Path
+    inbox: Path
+
+    @property
+    def results(self) -> Path:
+        return self.folder / RESULTS

@@ -1,0 +1,129 @@
+"""The command of each tool that Pitwall drives, and the environment that it runs in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from redaction import SERVER_API_KEY
+from workloads.process.drive_job import DriveJob, DriveParams
+
+BENCHY_RUNS = 3
+HUB_OFF = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+OWN_BFCL = Path(__file__).resolve().with_name("own_bfcl.py")
+
+
+def benchy(job: DriveJob) -> list[str]:
+    p = job.params
+    return [
+        p.executable, "--base-url", f"{job.base_url}/v1", "--model", str(job.model), *_tokenizer(p),
+        "--pp", str(p.prompt_tokens), "--tg", str(p.output_tokens), "--exact-tg", "--concurrency", str(p.concurrency),
+        "--runs", str(BENCHY_RUNS), "--latency-mode", "none", "--save-result", str(job.results / "result.json"),
+        "--format", "json", "--emit-progress", str(job.results / "progress.jsonl"),
+    ]  # fmt: skip
+
+
+def vllm_bench(job: DriveJob) -> list[str]:
+    p = job.params
+    return [
+        p.executable, "bench", "serve", "--base-url", job.base_url, "--model", str(job.model), *_tokenizer(p),
+        "--dataset-name", "random", "--random-input-len", str(p.prompt_tokens), "--random-output-len",
+        str(p.output_tokens), "--ignore-eos", "--request-rate", "inf", "--max-concurrency", str(p.concurrency),
+        "--num-prompts", str(p.requests), "--save-result", "--save-detailed", "--result-dir", str(job.results),
+        "--result-filename", "result.json",
+    ]  # fmt: skip
+
+
+def sglang_bench(job: DriveJob) -> list[str]:
+    p = job.params
+    return [
+        p.executable, "-m", "sglang.benchmark.serving", "--backend", "sglang-oai", "--base-url", job.base_url,
+        "--model", str(job.model), *_tokenizer(p), "--dataset-name", "random-ids", "--random-range-ratio", "1.0",
+        "--random-input-len", str(p.prompt_tokens), "--random-output-len", str(p.output_tokens), "--num-prompts",
+        str(p.requests), "--max-concurrency", str(p.concurrency), "--output-file", str(job.results / "result.jsonl"),
+        "--output-details",
+    ]  # fmt: skip
+
+
+def guidellm(job: DriveJob) -> list[str]:
+    p = job.params
+    target = f"kind=openai_http,target={job.base_url},model={job.model},request_format=/v1/chat/completions"
+    return [
+        p.executable, "run", "--backend", target, "--profile", f"kind=concurrent,streams={p.concurrency}",
+        "--constraint", f"kind=max_requests,count={p.requests}", "--data",
+        f"kind=synthetic_text,prompt_tokens={p.prompt_tokens},output_tokens={p.output_tokens}",
+        *(["--tokenizer", f"kind=huggingface_auto,model={p.tokenizer}"] if p.tokenizer else []),
+        "--output", f"kind=json,path={job.results / 'benchmarks.json'}", "--disable-console",
+    ]  # fmt: skip
+
+
+def aiperf(job: DriveJob) -> list[str]:
+    """With requests to warm up: its first ones open its connections, and their TTFT holds that."""
+    p = job.params
+    return [
+        p.executable, "profile", "--model", str(job.model), "--url", job.base_url, "--endpoint-type", "chat",
+        "--streaming", *_tokenizer(p), "--synthetic-input-tokens-mean", str(p.prompt_tokens), "--output-tokens-mean",
+        str(p.output_tokens), "--extra-inputs", "ignore_eos:true", "--concurrency", str(p.concurrency),
+        "--request-count", str(p.requests),
+        "--warmup-request-count", str(p.concurrency), "--random-seed", "7", "--no-server-metrics", "--ui", "simple",
+        "--artifact-dir", str(job.results),
+    ]  # fmt: skip
+
+
+def lm_eval(job: DriveJob) -> list[str]:
+    p = job.params
+    asked = (
+        f"model={job.model},base_url={job.base_url}/v1/chat/completions,num_concurrent={p.concurrency},max_retries=5"
+    )
+    return [
+        p.executable, "run", "--model", "local-chat-completions", "--model_args", asked, "--tasks", p.tasks,
+        "--apply_chat_template", "--log_samples", "--output_path", str(job.results),
+        *(["--limit", str(p.limit)] if p.limit else []),
+    ]  # fmt: skip
+
+
+def bfcl(job: DriveJob) -> list[str]:
+    """Through a script of ours that makes the server's model known to it: it takes none that it does not list."""
+    p = job.params
+    which = ["--run-ids"] if p.limit else ["--test-category", ",".join(_categories(job))]
+    return [*_own_bfcl(job), "generate", "--model", str(job.model), *which, "--num-threads", str(p.concurrency)]
+
+
+def bfcl_scores(job: DriveJob) -> list[str]:
+    """What the answers are worth."""
+    words = ["evaluate", "--model", str(job.model), "--test-category", ",".join(_categories(job)), "--partial-eval"]
+    return [*_own_bfcl(job), *words]
+
+
+def _categories(job: DriveJob) -> list[str]:
+    return [task.strip() for task in job.params.tasks.split(",")]
+
+
+def _own_bfcl(job: DriveJob) -> list[str]:
+    return [str(Path(job.params.executable).with_name("python")), str(OWN_BFCL)]
+
+
+def files_before(job: DriveJob) -> Mapping[str, str]:
+    """What a tool reads from its folder of results before it begins: name -> text."""
+    if job.tool != "bfcl" or not job.params.limit:
+        return {}
+    items = {task: [f"{task}_{number}" for number in range(job.params.limit)] for task in _categories(job)}
+    return {"test_case_ids_to_generate.json": json.dumps(items)}
+
+
+def environment(job: DriveJob, inherited: Mapping[str, str]) -> dict[str, str]:
+    """What a tool's process gets: the server's key where tools look for one, and no model hub where none is needed."""
+    key = inherited.get(SERVER_API_KEY) or inherited.get("OPENAI_API_KEY") or "none"
+    given = dict(inherited) | {"PYTHONUNBUFFERED": "1", "OPENAI_API_KEY": key}
+    if job.tool == "aiperf":  # with these it takes no folder for a tokenizer
+        return {name: value for name, value in given.items() if name not in HUB_OFF}
+    if job.tool == "bfcl":
+        given |= {"OPENAI_BASE_URL": f"{job.base_url}/v1", "BFCL_PROJECT_ROOT": str(job.results)}
+    if Path(job.params.tokenizer).is_absolute():
+        given |= dict.fromkeys(HUB_OFF, "1")
+    return given
+
+
+def _tokenizer(params: DriveParams) -> list[str]:
+    return ["--tokenizer", params.tokenizer] if params.tokenizer else []
