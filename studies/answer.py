@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import fmean
 
@@ -9,7 +10,7 @@ from analysis.guard import RowCode
 from analysis.study import ArmState, End
 from commands.study_file import StudyPlan
 from domain import JsonValue
-from reports.studies.study import StudyStanding
+from reports.studies.study import StudyStanding, next_arms, starts_by_arm
 from studies.several import together
 
 OF_THE_MACHINE = (RowCode.STARVATION, RowCode.CLIENT, RowCode.NEIGHBOURS)
@@ -39,9 +40,18 @@ def _whole(
     if len(told) == 1:
         whole = told[0] if is_over else told[0] | {"answer": None, "winner": None}
         return whole | {"reasons": [*reasons, *told[0]["reasons"]]}
-    whole = together([part.workload for part in parts], told, reasons, is_over)
-    spare = max(0, plan.budget.runs - whole["runs"])
-    return whole | {"starts_left": whole["starts_left"] and [min(count, spare) for count in whole["starts_left"]]}
+    whole = together([part.workload for part in parts], told, starts_by_arm(standings), reasons, is_over)
+    return whole | {"starts_left": None if is_over else _starts_left(plan, standings, whole["runs"])}
+
+
+def _starts_left(plan: StudyPlan, standings: Sequence[StudyStanding], done: int) -> list[int] | None:
+    """Of all workloads together, which share each start: as many rounds as the slowest of them takes."""
+    going = [one for one in standings if one.race.end is None and one.left is not None and one.race.next_arms]
+    if not going:
+        return None
+    spare, arms = max(0, plan.budget.runs - done), len(next_arms(standings))
+    rounds = max(math.ceil(one.left.high / len(one.race.next_arms)) for one in going if one.left)
+    return [min(spare, max(one.left.low for one in going if one.left)), min(spare, rounds * arms)]
 
 
 def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[str, JsonValue]:

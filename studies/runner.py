@@ -23,7 +23,7 @@ from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
-from reports.studies.study import StudyStanding, standings_of
+from reports.studies.study import StudyStanding, next_arms, standings_of, starts_by_arm
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
@@ -182,7 +182,7 @@ class StudyRunner:
         """Why the budget lets no further round begin; None while it does."""
         budget, going = plan.budget, [one for one in standings if one.race.end is None]
         most = max(seat.starts for one in going for seat in one.race.seats)
-        if sum(one.starts for one in standings) + sum(len(one.race.next_arms) for one in going) > budget.runs:
+        if sum(starts_by_arm(standings).values()) + len(next_arms(standings)) > budget.runs:
             return f"The budget of {budget.runs} runs is spent."
         if most >= budget.rounds:
             return f"The budget of {budget.rounds} rounds is spent."
@@ -190,34 +190,40 @@ class StudyRunner:
         return f"The budget of {budget.hours:g} hours is spent." if budget.hours and age_h >= budget.hours else None
 
     def _launch(self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding]) -> None:
-        """A round of each workload that is not decided."""
+        """A round: each arm starts once, and is put under every workload that is not decided."""
         self._save(study.model_copy(update={"answer": answer_of(plan, standings)}))
         try:
             parts = zip(plan.under_each(), standings, strict=True)
-            requests = [one for part, told in parts if told.race.end is None for one in self._round(part, told)]
-            self._supervisor.launch_round(requests, study.id)
+            specs = [self._spec(part) for part, told in parts if told.race.end is None]
+            self._supervisor.launch_round(self._round(plan, standings, specs), study.id)
         except (LaunchRefusedError, UnknownLoadError) as refusal:
             self._conclude(study, plan, standings, [str(refusal)], End.FAILED)
 
-    def _round(self, plan: StudyPlan, standing: StudyStanding) -> list[LaunchRequest]:
+    def _round(
+        self, plan: StudyPlan, standings: Sequence[StudyStanding], specs: Sequence[WorkloadSpec]
+    ) -> list[LaunchRequest]:
         """One start of each arm that goes on, in an order that rotates by the study's seed."""
-        number = 1 + max(len(runs) for runs in standing.runs.values())
+        starts, due = starts_by_arm(standings), next_arms(standings)
+        number = 1 + max(starts.values())
         order = rounds(len(plan.arms), number, plan.seed)[number - 1]
-        arms = [plan.arms[index] for index in order if plan.arms[index].name in standing.race.next_arms]
+        arms = [plan.arms[index] for index in order if plan.arms[index].name in due]
+        return [self._request(plan, arm, specs, starts[arm.name] + 1) for arm in arms]
+
+    def _spec(self, plan: StudyPlan) -> WorkloadSpec:
         try:
-            spec = self._spec_for(plan.workload, plan.params)
+            return self._spec_for(plan.workload, plan.params)
         except KeyError:
             raise UnknownLoadError(f"There is no workload {plan.workload!r}.") from None
         except ValidationError as error:
             raise UnknownLoadError(f"The workload {plan.workload} cannot be: {error.errors()[0]['msg']}.") from error
-        return [self._request(plan, arm, spec, len(standing.runs[arm.name]) + 1) for arm in arms]
 
     @staticmethod
-    def _request(plan: StudyPlan, arm: StudyArm, spec: WorkloadSpec, number: int) -> LaunchRequest:
+    def _request(plan: StudyPlan, arm: StudyArm, specs: Sequence[WorkloadSpec], number: int) -> LaunchRequest:
         return LaunchRequest(
             arm.config,
             f"{arm.name} #{number}",
-            spec,
+            specs[0],
+            tuple(specs[1:]),
             base_url=arm.base_url,
             ready_timeout_s=plan.ready_timeout_s,
             arm=arm.name,

@@ -13,19 +13,17 @@ STATES = (*IN, ArmState.OUT, ArmState.PREDICTED, ArmState.FAILED)  # the first t
 
 
 def together(
-    workloads: Sequence[str], told: Sequence[Answer], reasons: Sequence[str], is_over: bool
+    workloads: Sequence[str], told: Sequence[Answer], starts: Mapping[str, int], reasons: Sequence[str], is_over: bool
 ) -> dict[str, JsonValue]:
-    """The answer of the study; `workloads` in it holds that of each."""
+    """The answer of the study; `workloads` in it holds that of each. starts: of each arm, whatever it was put under."""
     end, winner, why = _end(workloads, told)
-    left = [one["starts_left"] for one in told if one["starts_left"]]
     return {
         "answer": end.value if is_over else None,
         "winner": winner if is_over else None,
         "leader": winner,
         "objective": ", ".join(f"{one['objective']} under {name}" for name, one in zip(workloads, told, strict=True)),
-        "arms": [_arm([one["arms"][place] for one in told]) for place in range(len(told[0]["arms"]))],
-        "runs": sum(one["runs"] for one in told),
-        "starts_left": [sum(side) for side in zip(*left, strict=True)] if left and not is_over else None,
+        "arms": [_arm([one["arms"][place] for one in told], starts) for place in range(len(told[0]["arms"]))],
+        "runs": sum(starts.values()),
         "reasons": [
             *reasons,
             *([why] if why and is_over else []),
@@ -67,13 +65,13 @@ def _is_in(told: Answer, name: str) -> bool:
     return any(arm["name"] == name and arm["state"] in IN for arm in told["arms"])
 
 
-def _arm(each: Sequence[Answer]) -> dict[str, JsonValue]:
-    """One arm over all workloads: its runs, and how far it is in; ratios stand with each workload."""
+def _arm(each: Sequence[Answer], starts: Mapping[str, int]) -> dict[str, JsonValue]:
+    """One arm over all workloads: its server starts, and how far it is in; ratios stand with each workload."""
     states = [ArmState(one["state"]) for one in each]
     causes = [str(one["cause"]) for one in each if one["cause"]]
     return {
         "name": each[0]["name"],
-        "runs": sum(one["runs"] for one in each),
+        "runs": starts[str(each[0]["name"])],
         "state": next(state for state in STATES if state in states).value,
         "ratio": None,
         "interval": None,

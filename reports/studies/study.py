@@ -11,6 +11,8 @@ from analysis.comparison.arms import Arm
 from analysis.comparison.compare import pair_of, propose
 from analysis.comparison.facts import RunFacts
 from analysis.comparison.replicates import replicate
+from analysis.comparison.workload import under_name
+from analysis.evidence.loads import LoadRecord
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, parse_objective
 from analysis.guard import Row, guard, refusals
@@ -46,26 +48,58 @@ class StudyStanding:
         return sum(map(len, self.runs.values()))
 
 
+def starts_by_arm(standings: Sequence[StudyStanding]) -> dict[str, int]:
+    """Server starts of each arm; one that several workloads share counts once."""
+    return {name: len({run.id for one in standings for run in one.runs[name]}) for name in standings[0].runs}
+
+
+def next_arms(standings: Sequence[StudyStanding]) -> tuple[str, ...]:
+    """The arms that start in the next round: those that are in under any workload that is not decided."""
+    going = [one.race.next_arms for one in standings if one.race.end is None]
+    return tuple(name for name in standings[0].runs if any(name in arms for arms in going))
+
+
 def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[StudyStanding]:
-    """How a study stands under each of its workloads."""
-    parts = plan.under_each()
+    """How a study stands under each of its workloads; a server start tells of each that it was put under."""
+    parts, ended = plan.under_each(), [run for run in runs if run.state.is_final]
     if len(parts) == 1:
-        return [standing_of(store, plan, runs)]
-    mine = {part.workload: [r for r in runs if r.workload and r.workload.name == part.workload] for part in parts}
-    return [standing_of(store, part, mine[part.workload]) for part in parts]
-
-
-def standing_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> StudyStanding:
-    """What the runs of a study tell so far; those that have not ended tell nothing yet."""
-    by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
-    ended = [run for run in runs if run.state is RunState.FINISHED]
-    found: dict[str, list[RunFacts]] = {}
+        finished = [run for run in ended if run.state is RunState.FINISHED]
+        return [_standing(store, plan, runs, _by_id(facts_of(store, finished)))]
     facts = facts_of(store, ended)
-    for run, one in zip(ended, facts, strict=True):
-        found.setdefault(str(run.arm), []).append(one)
-    arms = {name: Arm(name, tuple(found[name])) for name in by_arm if name in found}
+    return [_standing(store, part, _carrying(runs, part.workload), _told_under(part.workload, facts)) for part in parts]
+
+
+def _by_id(facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
+    return {one.run_id: one for one in facts}
+
+
+def _carrying(runs: Sequence[Run], workload: str) -> list[Run]:
+    return [run for run in runs if any(one.name == workload for one in run.workloads)]
+
+
+def _told_under(workload: str, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
+    """Of each run its loads of this workload; of one that failed where they went through before that."""
+    told = [under_name(one, workload) for one in facts]
+    return _by_id([one for one in told if one.state == RunState.FINISHED or _went_through(one.loads)])
+
+
+def _went_through(loads: Sequence[LoadRecord]) -> bool:
+    """Surely: all that was planned was sent, and that is known."""
+    return bool(loads) and all(one.unsent == 0 and one.is_complete for one in loads)
+
+
+def _standing(store: Asked, plan: StudyPlan, runs: Sequence[Run], told_of: Mapping[str, RunFacts]) -> StudyStanding:
+    """What the runs of a study tell so far under one workload; those that have not ended tell nothing yet."""
+    by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
+    found = {name: [told_of[run.id] for run in its if run.id in told_of] for name, its in by_arm.items()}
+    arms = {name: Arm(name, tuple(its)) for name, its in found.items() if its}
     objective, values = _values(store, plan, arms)
-    causes = {name: cause for name, its in by_arm.items() if (cause := _cause(its, values.get(name, ())))}
+    counts = {name: len(its) for name, its in found.items()}
+    causes = {
+        name: cause
+        for name, its in by_arm.items()
+        if (cause := _cause([run for run in its if run.id not in told_of], counts[name], values.get(name, ())))
+    }
     refused = _refused(arms, objective, values, plan.margin) if isinstance(objective, Objective) else {}
     higher = not isinstance(objective, Objective) or objective.terms.higher_is_better
     logs = {
@@ -103,13 +137,12 @@ def _users_held(store: Asked, arm: Arm) -> list[float]:
     return [one.value if one.value else 0.5 for one in found if one.metric == USERS_HELD]
 
 
-def _cause(runs: Sequence[Run], values: Sequence[float]) -> str | None:
+def _cause(untold: Sequence[Run], told: int, values: Sequence[float]) -> str | None:
     """Why an arm is out for good: its servers fail, or what they did gives no value."""
-    failed = [run for run in runs if run.state is RunState.FAILED]
+    failed = [run for run in untold if run.state is RunState.FAILED]
     if len(failed) >= MOST_FAILURES:
         return failed[-1].cause or "its server failed"
-    silent = sum(run.state is RunState.FINISHED for run in runs) - len(values)
-    return "its load gave no value of the objective" if silent >= MOST_FAILURES else None
+    return "its load gave no value of the objective" if told - len(values) >= MOST_FAILURES else None
 
 
 def _refused(

@@ -61,7 +61,8 @@ def _words(plan: StudyPlan) -> str:
         for part in parts
     )
     arms = ", ".join(arm.name for arm in plan.arms)
-    return f"{len(plan.arms)} arms ({arms}) under {loads}, at most {plan.budget.runs} starts."
+    shared = ", each of which serves all workloads" if len(parts) > 1 else ""
+    return f"{len(plan.arms)} arms ({arms}) under {loads}, at most {plan.budget.runs} starts{shared}."
 
 
 def _begin(plan: StudyPlan) -> None:
