@@ -34,6 +34,8 @@ def arms_more(plan: StudyPlan, given: Sequence[ArmText]) -> Addition:
     """These arms, read for this plan; raises StudyFileError."""
     if plan.question == "upgrade":
         raise StudyFileError("'upgrade' has two arms, before and after: a third one is another question.")
+    if plan.question == "measure":
+        raise StudyFileError("'measure' is about one arm: two are held against each other by 'which'.")
     if plan.vary:
         raise StudyFileError("The arms of 'value' are values of a setting: give a value.")
     return Addition(arms=tuple(map(arm_of, given)))

@@ -19,11 +19,12 @@ from domain import Config, JsonValue
 from errors import PitwallError
 
 MOST_BYTES = 1 << 20
+ACCURACY = "accuracy"  # the objective of a tool that counts right answers; of 'measure' alone
 USERS_HELD = "users_held"  # the objective of 'load': a result of the workload 'knee', not of single requests
 MOST_ARMS = 32
 MOST_WORKLOADS = 4
 _PORT = re.compile(r"(?:^|\s)(?:--port|-p)[=\s]+(\d{1,5})(?:\s|$)")
-Question = Literal["which", "value", "load", "upgrade"]
+Question = Literal["which", "value", "load", "upgrade", "measure"]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
@@ -99,6 +100,8 @@ class StudyFile(BaseModel):
             raise ValueError("'load' takes one workload, 'knee'")
         if self.question == "upgrade" and len(self.arm) != 2:
             raise ValueError("'upgrade' takes two arms: before and after")
+        if self.question == "measure" and len(self.arm) != 1:
+            raise ValueError("'measure' takes one arm")
         if self.question in ("which", "load") and len(self.arm) < 2:
             raise ValueError(f"{self.question!r} takes two arms or more")
         return self
@@ -129,6 +132,7 @@ class StudyPlan(BaseModel):
     params: dict[str, JsonValue]
     vary: tuple[Vary, ...] = ()  # of the question 'value': what its arms differ in
     more_workloads: tuple[WorkloadText, ...] = ()
+    notes: tuple[str, ...] = ()  # of a recipe: what is done otherwise than it says
 
     def under_each(self) -> list[StudyPlan]:
         """A plan for each workload."""
@@ -150,18 +154,19 @@ class ArmsFile(BaseModel):
 
 def read_study(path: Path) -> StudyPlan:
     """Read and check a file; raises StudyFileError, or OSError."""
-    return study_of_text(_text(path), path.stem)
+    return study_of_text(text_of_file(path), path.stem)
 
 
 def read_arms(path: Path) -> list[ArmText]:
     """The arms of a file that has nothing else; raises StudyFileError, or OSError."""
     try:
-        return ArmsFile.model_validate(_toml(_text(path), path.stem)).arm
+        return ArmsFile.model_validate(_toml(text_of_file(path), path.stem)).arm
     except ValidationError as error:
         raise _refusal(error, path.stem) from error
 
 
-def _text(path: Path) -> str:
+def text_of_file(path: Path) -> str:
+    """Bounded; raises StudyFileError, or OSError."""
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -217,7 +222,8 @@ def plan_of(given: StudyFile, name: str) -> StudyPlan:
 
 
 def _check_objective(name: str | None, question: Question) -> None:
-    if name is not None and not (name == USERS_HELD and question == "load"):
+    of_results = {USERS_HELD: "load", ACCURACY: "measure"}
+    if name is not None and of_results.get(name) != question:
         try:
             parse_objective(name)
         except UnknownObjectiveError as error:

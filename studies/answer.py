@@ -8,6 +8,7 @@ from statistics import fmean
 
 from analysis.guard import RowCode
 from analysis.study import ArmState, End
+from analysis.verdict.mean import interval_of_mean, mean_of
 from commands.study_file import StudyPlan
 from domain import JsonValue
 from reports.studies.study import StudyStanding, next_arms, starts_by_arm
@@ -32,7 +33,7 @@ def _whole(
     plan: StudyPlan, standings: Sequence[StudyStanding], reasons: Sequence[str], end: End | None, is_over: bool
 ) -> dict[str, JsonValue]:
     """Of the one workload, or of several what they agree on, with the answer of each beside it."""
-    parts = plan.under_each()
+    parts, reasons = plan.under_each(), [*plan.notes, *reasons]
     told = [
         _answer(part, one, end or one.race.end or End.UNKNOWN if is_over else one.race.end)
         for part, one in zip(parts, standings, strict=True)
@@ -63,6 +64,7 @@ def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[s
             "ratio": seat.ratio,
             "interval": None if seat.interval is None else list(seat.interval),
             "values": list(standing.values.get(seat.name, ())),
+            **_means(plan, standing.values.get(seat.name, ())),
             "cause": standing.causes.get(seat.name),
             "predicted": _predicted(standing, seat.name),
         }
@@ -78,6 +80,14 @@ def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[s
         "starts_left": None if end or standing.left is None else list(standing.left),
         "reasons": _reasons(plan, standing, end),
     }
+
+
+def _means(plan: StudyPlan, values: Sequence[float]) -> dict[str, JsonValue]:
+    """Where nothing is held against anything: the mean of the starts and its 95 % interval."""
+    if plan.question != "measure":
+        return {}
+    told = interval_of_mean(values)
+    return {"mean": mean_of(values), "mean_interval": None if told is None else list(told)}
 
 
 def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[JsonValue]:

@@ -27,7 +27,15 @@ from reports.studies.study import StudyStanding, next_arms, standings_of, starts
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
-from studies.hand_in import ADDITION, STUDY, HandedAddition, HandedIn, addition_entry, handed
+from studies.hand_in import (
+    ADDITION,
+    STUDY,
+    HandedAddition,
+    HandedIn,
+    addition_entry,
+    awaits_results,
+    handed,
+)
 
 LOG = logging.getLogger(__name__)
 LOOK_EVERY_S = 0.5
@@ -168,7 +176,7 @@ class StudyRunner:
     def _step(self, study: Study) -> None:
         """Nothing while its runs go on; else the next round, or the end."""
         runs = self._runs(study)
-        if any(not run.state.is_final for run in runs):
+        if any(not run.state.is_final for run in runs) or awaits_results(self._folder, {run.id for run in runs}):
             return None
         plan = StudyPlan.model_validate(study.plan)
         standings = standings_of(self._store, plan, runs)

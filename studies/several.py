@@ -42,6 +42,8 @@ def _end(workloads: Sequence[str], told: Sequence[Answer]) -> tuple[End, str | N
     if len(winners) > 1:
         words = ", ".join(f"{winner} wins under {name}" for winner, name in winners.items())
         return End.UNKNOWN, None, f"No arm is best under all workloads: {words}."
+    if all(one == End.MEASURED for one in ends):
+        return End.MEASURED, None, None
     if End.UNKNOWN in ends or None in ends:
         return End.UNKNOWN, None, None
     if not winners:

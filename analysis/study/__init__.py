@@ -1,6 +1,7 @@
 """The statistics of a study: which arm is best, looked at after every round. docs/studies.md explains them."""
 
 from analysis.study.choice import FEWEST_ARMS, Choice, choose_k
+from analysis.study.measured import measured
 from analysis.study.outlook import Left, starts_left
 from analysis.study.prediction import MeasuredK, Prediction
 from analysis.study.race import ArmState, End, Race, Seat, race, sd_of_starts
@@ -16,6 +17,7 @@ __all__ = [
     "Race",
     "Seat",
     "choose_k",
+    "measured",
     "race",
     "sd_of_starts",
     "starts_left",

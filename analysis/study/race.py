@@ -35,6 +35,7 @@ class End(StrEnum):
     SAME = "same"
     UNKNOWN = "unknown"
     FAILED = "failed"
+    MEASURED = "measured"  # one arm alone, as often as asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from statistics import fmean
 
 from analysis.comparison.arms import Arm
 from analysis.comparison.compare import pair_of, propose
@@ -18,13 +19,14 @@ from analysis.evidence.objectives import Objective, parse_objective
 from analysis.guard import Row, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.loads.knee import FINENESS
-from analysis.study import Left, Race, race, starts_left
-from commands.study_file import USERS_HELD, StudyPlan
+from analysis.study import Left, Race, measured, race, starts_left
+from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
 from reports.studies.study_values import Measured, Predicted, predict_values
-from storage.ask.load_queries import outcomes
+from storage.ask.load_queries import asked_loads, outcomes
 from storage.ask.queries import Asked
+from workloads.process.driven import PREFIX
 
 STEP_SD = FINENESS / math.sqrt(12)  # of users held, which are known to within a step of the search
 MOST_FAILURES = 2  # of one arm; then it is out
@@ -69,6 +71,11 @@ def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[Stu
     return [_standing(store, part, _carrying(runs, part.workload), _told_under(part.workload, facts)) for part in parts]
 
 
+def _starts_to_go(told: Race, plan: StudyPlan) -> Left:
+    count = 0 if told.end else plan.budget.rounds - told.seats[0].starts
+    return Left(count, count)
+
+
 def _by_id(facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
     return {one.run_id: one for one in facts}
 
@@ -102,6 +109,10 @@ def _standing(store: Asked, plan: StudyPlan, runs: Sequence[Run], told_of: Mappi
     }
     refused = _refused(arms, objective, values, plan.margin) if isinstance(objective, Objective) else {}
     higher = not isinstance(objective, Objective) or objective.terms.higher_is_better
+    if plan.question == "measure":
+        told = measured({name: values.get(name, ()) for name in by_arm}, plan.budget.rounds, tuple(causes))
+        words = objective.name if isinstance(objective, Objective) else objective
+        return StudyStanding(told, values, words, by_arm, causes, left=_starts_to_go(told, plan))
     logs = {
         name: [math.log(value) if higher else -math.log(value) for value in values.get(name, ())] for name in by_arm
     }
@@ -120,6 +131,8 @@ def _standing(store: Asked, plan: StudyPlan, runs: Sequence[Run], told_of: Mappi
 def _values(
     store: Asked, plan: StudyPlan, arms: Mapping[str, Arm]
 ) -> tuple[Objective | str, dict[str, tuple[float, ...]]]:
+    if plan.objective == ACCURACY:
+        return ACCURACY, {name: tuple(_shares_right(store, plan, arm)) for name, arm in arms.items()}
     if plan.objective == USERS_HELD:
         return USERS_HELD, {name: tuple(_users_held(store, arm)) for name, arm in arms.items()}
     if not arms:
@@ -135,6 +148,22 @@ def _users_held(store: Asked, arm: Arm) -> list[float]:
     told = outcomes(store, [run.run_id for run in arm.runs])
     found = [one for loads in told.values() for outcome in loads.values() for one in outcome.results]
     return [one.value if one.value else 0.5 for one in found if one.metric == USERS_HELD]
+
+
+def _shares_right(store: Asked, plan: StudyPlan, arm: Arm) -> list[float]:
+    """Of each start the mean over the tasks of the plan's tool; of a task with several filters the lowest counts."""
+    ids, tool = [run.run_id for run in arm.runs], plan.workload.removeprefix(PREFIX)
+    asked, told = asked_loads(store, ids), outcomes(store, ids)
+    values = []
+    for run_id in ids:
+        mine = {load.load_id for load in asked[run_id] if load.tool == tool}
+        rows = [row for load_id in mine & told[run_id].keys() for row in told[run_id][load_id].accuracy]
+        tasks: dict[str, float] = {}
+        for row in rows:
+            if row.value is not None:
+                tasks[row.task] = min(row.value, tasks.get(row.task, 1.0))
+        values += [fmean(tasks.values())] if tasks else []
+    return values
 
 
 def _cause(untold: Sequence[Run], told: int, values: Sequence[float]) -> str | None:

@@ -52,7 +52,7 @@ def study(data: ReportData, colors: Colors) -> str:
     answer, plan = data.study.answer or {}, StudyPlan.model_validate(data.study.plan)
     reasons = "".join(f"<li>{markup.text(reason)}</li>" for reason in answer.get("reasons") or [])
     table = "".join(
-        f"<p>{markup.text(words)}</p>{markup.stacked_table(race_words.HEADERS, race_words.rows(plan, arms))}"
+        f"<p>{markup.text(words)}</p>{markup.stacked_table(race_words.headers(plan), race_words.rows(plan, arms))}"
         for words, arms in race_words.parts(answer)
         if arms
     )

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from domain import JsonValue
 
+BFCL_ONCE = Path(__file__).with_name("bfcl_once.py")
 PREFIX = "drive:"  # of the name of a workload that is another tool's
 RESULTS = "results"  # the folder within the load's that the tool writes into
 
@@ -30,6 +32,10 @@ class DriveParams(BaseModel):
     tasks: str = Field(default="", max_length=500)  # of lm-eval, with commas between
     limit: int | None = Field(default=None, ge=1)  # items a task
     tokenizer: str = Field(default="", max_length=4096)  # a name or a folder, for tools that need one
+    endpoint: Literal["chat", "completions"] = "chat"  # of lm-eval
+    model_args: str = Field(default="", max_length=2000)  # of lm-eval, behind those that follow from the server
+    temperature: float = Field(default=0.001, ge=0.0, le=2.0)  # of BFCL
+    most_steps: int = Field(default=20, ge=1, le=1000)  # of BFCL: of a turn
     more: tuple[str, ...] = ()  # words put behind the command as they stand
 
 
@@ -122,20 +128,22 @@ def _aiperf(job: DriveJob) -> list[str]:
 
 def _lm_eval(job: DriveJob) -> list[str]:
     p = job.params
-    asked = (
-        f"model={job.model},base_url={job.base_url}/v1/chat/completions,num_concurrent={p.concurrency},max_retries=5"
-    )
+    is_chat = p.endpoint == "chat"
+    path = "chat/completions" if is_chat else "completions"
+    asked = f"model={job.model},base_url={job.base_url}/v1/{path},num_concurrent={p.concurrency},max_retries=5"
     return [
-        p.executable, "run", "--model", "local-chat-completions", "--model_args", asked, "--tasks", p.tasks,
-        "--apply_chat_template", "--log_samples", "--output_path", str(job.results),
+        p.executable, "run", "--model", "local-chat-completions" if is_chat else "local-completions",
+        "--model_args", ",".join(filter(None, [asked, p.model_args])), "--tasks", p.tasks,
+        *(["--apply_chat_template"] if is_chat else []), "--log_samples", "--output_path", str(job.results),
         *(["--limit", str(p.limit)] if p.limit else []),
     ]  # fmt: skip
 
 
 def _bfcl(job: DriveJob) -> list[str]:
+    """Its executable is a Python that has bfcl-eval: the model's name must be made known to it first."""
     p = job.params
-    return [p.executable, "generate", "--model", str(job.model), "--test-category", p.tasks, "--num-threads",
-            str(p.concurrency)]  # fmt: skip
+    told = [job.base_url, str(job.model), str(job.results), p.tasks, str(p.concurrency), str(p.temperature)]
+    return [p.executable, str(BFCL_ONCE), *told, str(p.most_steps)]
 
 
 def _tokenizer(params: DriveParams) -> list[str]:
@@ -155,7 +163,7 @@ TOOLS: Mapping[str, DrivenTool] = {
         DrivenTool("guidellm", "GuideLLM", "0.8.1", "benchmarks.json", _guidellm, COUNTED),
         DrivenTool("aiperf", "AIPerf", "0.13", "", _aiperf, COUNTED),
         DrivenTool("lm-eval", "lm-eval", "0.4.13", "", _lm_eval, ("tasks", "limit", "concurrency"), was_driven=True),
-        DrivenTool("bfcl", "BFCL", "2026.3", "", _bfcl, ("tasks", "concurrency")),
+        DrivenTool("bfcl", "BFCL", "2026.3", "", _bfcl, ("tasks", "concurrency", "temperature", "most_steps")),
     )
 }
 
