@@ -55,6 +55,15 @@ def values_more(plan: StudyPlan, text: str) -> Addition:
     return Addition(arms=arms, values=tuple(values))
 
 
+def with_choice(plan: StudyPlan, choice: tuple[int, ...]) -> StudyPlan:
+    """The plan with one more of its combinations; raises CommandError for one that no command says."""
+    first = plan.arms[0]
+    axes = [Axis(one.field, (one.values[place],)) for one, place in zip(plan.vary, choice, strict=True)]
+    (made,) = sweep_configs(first.config, axes)
+    arm = StudyArm(name=made.name, config=made.config, base_url=first.base_url, choice=choice)
+    return plan.model_copy(update={"arms": (*plan.arms, arm)})
+
+
 def with_addition(plan: StudyPlan, more: Addition) -> StudyPlan:
     """The plan with these arms more; raises StudyFileError."""
     known = {arm.name for arm in plan.arms}

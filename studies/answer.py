@@ -97,6 +97,7 @@ def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[
     said: list[JsonValue] = []
     if end is End.WINNER:
         others = "Every other arm that started" if away else "Every other arm"
+        others = "Every other arm that raced" if plan.is_proposed else others
         said.append(f"{others} is slower than {standing.race.leader}, by intervals that hold for every look.")
     left = [seat.name for seat in standing.race.seats if seat.state in (ArmState.RACING, ArmState.RESTING)]
     if end is End.SAME:
@@ -105,6 +106,12 @@ def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[
         said.append(f"Only {left[0]} runs: there is nothing to hold it against.")
     elif end is End.UNKNOWN and not standing.refused:
         said.append(_unknown(standing))
+    if plan.is_proposed:
+        tried = sum(bool(its) for its in standing.runs.values())
+        said.append(
+            f"{tried} of {plan.combinations} combinations started, by what Optuna proposed; the best of them, and the "
+            "first, raced by further starts. Of the others nothing is proven."
+        )
     said += [f"{name} was not started. {predicted_words(name, standing)}" for name in away]
     said += [f"{name} is out: {cause}" for name, cause in standing.causes.items()]
     for (one, other), rows in standing.refused.items():

@@ -16,9 +16,11 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from analysis.study import End
-from commands.study_change import with_addition
+from analysis.study.proposal import OptunaMissingError, Setting, Trial, propose
+from commands.study_change import with_addition, with_choice
 from commands.study_file import StudyArm, StudyFileError, StudyPlan
-from domain import AuditEntry, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
+from commands.write import CommandError
+from domain import AuditEntry, JsonValue, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
 from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import rounds
@@ -184,7 +186,23 @@ class StudyRunner:
             return self._conclude(study, plan, standings, [])
         if reason := self._spent(study, plan, standings):
             return self._conclude(study, plan, standings, [reason])
+        if standings[0].trials is not None:
+            return self._propose(study, plan, standings, standings[0].trials)
         return self._launch(study, plan, standings)
+
+    def _propose(
+        self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding], trials: Sequence[Trial]
+    ) -> None:
+        """One combination more is kept as an arm; the next look starts it."""
+        settings = [Setting(len(one.values), _is_ordered(one.values)) for one in plan.vary]
+        try:
+            choice = propose(settings, trials, plan.seed)
+            assert choice, "as many trials as combinations are the most"
+            longer = with_choice(plan, choice)
+        except (OptunaMissingError, CommandError) as refusal:
+            return self._conclude(study, plan, standings, [str(refusal)], End.FAILED)
+        self._save(study.model_copy(update={"plan": longer.model_dump(mode="json")}))
+        return None
 
     def _spent(self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding]) -> str | None:
         """Why the budget lets no further round begin; None while it does."""
@@ -249,3 +267,9 @@ class StudyRunner:
     ) -> None:
         answer = ended_answer(plan, standings, reasons, end)
         self._save(study.model_copy(update={"state": "ended", "answer": answer}))
+
+
+def _is_ordered(values: Sequence[JsonValue]) -> bool:
+    """Numbers that rise: neighbours are alike."""
+    told = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(told) == len(values) and sorted(told) == told

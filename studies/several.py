@@ -9,7 +9,13 @@ from domain import JsonValue
 
 Answer = Mapping[str, JsonValue]
 IN = (ArmState.RACING, ArmState.RESTING)
-STATES = (*IN, ArmState.OUT, ArmState.PREDICTED, ArmState.FAILED)  # the first that an arm has under any workload
+STATES = (
+    *IN,
+    ArmState.OUT,
+    ArmState.TRIED,
+    ArmState.PREDICTED,
+    ArmState.FAILED,
+)  # the first that an arm has under any workload
 
 
 def together(

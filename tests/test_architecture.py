@@ -36,6 +36,7 @@ HOMES = {
     "plotly": {"web"},
     "streamlit": {"app", "web", "pages"},
     "markdown_it": {"web"},
+    "optuna": {"analysis"},
 }
 NOT_FOR = {  # what would make a room more than it is
     "commands": {"asyncio", "multiprocessing", "psutil", "signal", "socket", "subprocess", "threading", "machine"},

@@ -19,7 +19,10 @@ from analysis.evidence.objectives import Objective, parse_objective
 from analysis.guard import Row, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.loads.knee import FINENESS
-from analysis.study import Left, Race, measured, race, starts_left
+from analysis.study import ArmState, End, Left, Race, Seat, explore, measured, race, starts_left
+from analysis.study.explore import FINALISTS
+from analysis.study.proposal import Trial
+from analysis.study.race import FEWEST
 from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
@@ -44,6 +47,7 @@ class StudyStanding:
     refused: Mapping[tuple[str, str], tuple[Row, ...]] = field(default_factory=dict)  # pairs that may not be ranked
     left: Left | None = None  # server starts that it probably takes yet
     predicted: Mapping[str, Predicted] = field(default_factory=dict)  # arm -> what the other arms' runs tell of it
+    trials: tuple[Trial, ...] | None = None  # what was tried, where the next combination has to be proposed
 
     @property
     def starts(self) -> int:
@@ -74,6 +78,45 @@ def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[Stu
 def _starts_to_go(told: Race, plan: StudyPlan) -> Left:
     count = 0 if told.end else plan.budget.rounds - told.seats[0].starts
     return Left(count, count)
+
+
+def _proposed(
+    plan: StudyPlan,
+    logs: Mapping[str, Sequence[float]],
+    by_arm: Mapping[str, Sequence[Run]],
+    causes: Mapping[str, str],
+    refused: Sequence[tuple[str, str]],
+) -> tuple[Race, tuple[Trial, ...] | None]:
+    """One start of each combination, then a race of the best; with what was tried where one is to be proposed."""
+    went = {
+        name: next(iter(logs[name]), None) for name, its in by_arm.items() if any(run.state.is_final for run in its)
+    }
+    told = explore(list(by_arm), went, plan.trials)
+    if not told.racers:
+        states = {name: ArmState.FAILED if name in causes else ArmState.TRIED for name in went}
+        seats = tuple(Seat(name, len(logs[name]), states.get(name, ArmState.RACING)) for name in by_arm)
+        trials = tuple(Trial(arm.choice, went.get(arm.name)) for arm in plan.arms) if told.wants_more else None
+        nobody = not told.probe and not told.wants_more
+        return Race(seats, (told.probe,) if told.probe else (), end=End.FAILED if nobody else None), trials
+    values = {name: its[1:] if name in told.racers else its for name, its in logs.items()}
+    left = [name for name in by_arm if name not in told.racers]
+    return race(values, plan.margin, tuple(causes), refused, tried=left), None
+
+
+def _of_one_start(by_arm: Mapping[str, Sequence[Run]], values: Mapping[str, Sequence[float]]) -> dict[str, str]:
+    """Of a combination one start that failed is enough."""
+    failed = {name: its[0] for name, its in by_arm.items() if its and its[0].state.is_final and not values.get(name)}
+    return {name: run.cause or "its load gave no value of the objective" for name, run in failed.items()}
+
+
+def _trials_to_go(plan: StudyPlan, told: Race, by_arm: Mapping[str, Sequence[Run]]) -> Left:
+    """What is left of the trials, and two rounds of the race; at most what is left of the budget."""
+    started = sum(map(len, by_arm.values()))
+    spare = max(0, plan.budget.runs - started)
+    if told.end:
+        return Left(0, 0)
+    trying = max(0, plan.trials - sum(bool(its) for its in by_arm.values()))
+    return Left(min(spare, trying + FEWEST * (FINALISTS if trying else 1)), spare)
 
 
 def _by_id(facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
@@ -116,6 +159,13 @@ def _standing(store: Asked, plan: StudyPlan, runs: Sequence[Run], told_of: Mappi
     logs = {
         name: [math.log(value) if higher else -math.log(value) for value in values.get(name, ())] for name in by_arm
     }
+    if plan.is_proposed:
+        causes = _of_one_start(by_arm, values) | causes
+        told, trials = _proposed(plan, logs, by_arm, causes, tuple(refused))
+        words = objective.name if isinstance(objective, Objective) else objective
+        return StudyStanding(
+            told, values, words, by_arm, causes, refused, _trials_to_go(plan, told, by_arm), {}, trials
+        )
     least_sd = STEP_SD if objective == USERS_HELD else 0.0
     chosen = predict_values(store, plan, Measured(arms, by_arm, objective, logs, tuple(causes)))
     told = race(logs, plan.margin, tuple(causes), tuple(refused), least_sd, chosen.away)

@@ -77,8 +77,14 @@ def _words(plan: StudyPlan) -> str:
         raise ValueError(f"There is no workload {unknown[0]!r}: it is one of {', '.join(REGISTRY)}.")
     loads = " and ".join(map(_load, parts))
     arms = ", ".join(arm.name for arm in plan.arms)
+    if plan.is_proposed:
+        return (
+            f"{plan.trials} of {plan.combinations} combinations under {loads}, one start each as Optuna proposes them; "
+            f"then the best race. At most {plan.budget.runs} starts."
+        )
     shared = ", each of which serves all workloads" if len(parts) > 1 else ""
-    return f"{len(plan.arms)} arms ({arms}) under {loads}, at most {plan.budget.runs} starts{shared}."
+    count = f"{len(plan.arms)} arm{'s' * (len(plan.arms) > 1)}"
+    return f"{count} ({arms}) under {loads}, at most {plan.budget.runs} starts{shared}."
 
 
 def _load(part: StudyPlan) -> str:

@@ -33,6 +33,10 @@ STATES = {
     ArmState.RESTING: ("rests", "it cannot beat the leader by the margin any more, and is not proven slower"),
     ArmState.OUT: ("out", "it is slower than the leader"),
     ArmState.PREDICTED: ("predicted", "it does not start: other arms' runs tell that it cannot be best"),
+    ArmState.TRIED: (
+        "tried",
+        "it started once, and was not among the best combinations; that it is slower is not proven",
+    ),
     ArmState.FAILED: ("failed", "its server does not start, or gives no value"),
 }
 HEADERS = ["Arm", "State", "Starts", "To the first", "Interval", "Its starts"]
