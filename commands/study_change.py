@@ -64,6 +64,14 @@ def with_choice(plan: StudyPlan, choice: tuple[int, ...]) -> StudyPlan:
     return plan.model_copy(update={"arms": (*plan.arms, arm)})
 
 
+def is_grown_from(plan: StudyPlan, first: StudyPlan) -> bool:
+    """Whether a plan is another one, or that one with arms or values more: added, or proposed."""
+    values = [len(one.values) for one in first.vary]
+    vary = zip(plan.vary, values, strict=False)
+    cut = tuple(one.model_copy(update={"values": list(one.values)[:count]}) for one, count in vary)
+    return plan.model_copy(update={"arms": plan.arms[: len(first.arms)], "vary": cut}) == first
+
+
 def with_addition(plan: StudyPlan, more: Addition) -> StudyPlan:
     """The plan with these arms more; raises StudyFileError."""
     known = {arm.name for arm in plan.arms}

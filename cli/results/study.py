@@ -160,9 +160,12 @@ def _studies(settings: Settings, store: Any) -> list[Study]:
 
 
 def _known(settings: Settings, store: Any, plan: StudyPlan) -> str | None:
-    """The study of this very plan that has not ended."""
+    """The study of this very plan that has not ended, whatever arms it was given or has proposed since."""
+    from commands.study_change import is_grown_from
+    from commands.study_file import StudyPlan
+
     going = [one for one in _studies(settings, store) if one.state != "ended"]
-    alike = [one for one in going if type(plan).model_validate(one.plan) == plan]
+    alike = [one for one in going if is_grown_from(StudyPlan.model_validate(one.plan), plan)]
     return alike[0].id if alike else None
 
 
