@@ -147,6 +147,7 @@ class Run(BaseModel):
     phase: str | None = None  # what it is doing while STARTING: 'loading weights 34 %'
     config: Config
     workload: WorkloadSpec | None = None
+    later_workloads: tuple[WorkloadSpec, ...] = ()  # that follow it on the same server, one after the other
     batch_id: str | None = None  # runs launched together
     arm: str | None = None  # of a study: whose repeat it is, whatever its configuration
     round: int | None = None  # which repeat of its configuration within the batch it is, from 1
@@ -175,6 +176,16 @@ class Run(BaseModel):
     note: str | None = None
     provenance: dict[str, JsonValue] | None = None  # what it ran on, frozen at its start; see launcher.runs.provenance
     told: dict[str, JsonValue] | None = None  # what its log says of its start, by the names in TOLD_FACTS
+
+    @property
+    def workloads(self) -> tuple[WorkloadSpec, ...]:
+        """All that it was launched with, in the order in which they run."""
+        return (*((self.workload,) if self.workload else ()), *self.later_workloads)
+
+    @property
+    def workload_names(self) -> str | None:
+        """'five-prompts, ladder'; None of one that was launched with none."""
+        return ", ".join(one.name for one in self.workloads) or None
 
     @property
     def on_host(self) -> str | None:

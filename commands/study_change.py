@@ -34,6 +34,8 @@ def arms_more(plan: StudyPlan, given: Sequence[ArmText]) -> Addition:
     """These arms, read for this plan; raises StudyFileError."""
     if plan.question == "upgrade":
         raise StudyFileError("'upgrade' has two arms, before and after: a third one is another question.")
+    if plan.question == "measure":
+        raise StudyFileError("'measure' is about one arm: two are held against each other by 'which'.")
     if plan.vary:
         raise StudyFileError("The arms of 'value' are values of a setting: give a value.")
     return Addition(arms=tuple(map(arm_of, given)))
@@ -51,6 +53,23 @@ def values_more(plan: StudyPlan, text: str) -> Addition:
         raise StudyFileError(f"The values cannot be tried: {error}") from error
     arms = tuple(StudyArm(name=one.name, config=one.config, base_url=first.base_url) for one in variants)
     return Addition(arms=arms, values=tuple(values))
+
+
+def with_choice(plan: StudyPlan, choice: tuple[int, ...]) -> StudyPlan:
+    """The plan with one more of its combinations; raises CommandError for one that no command says."""
+    first = plan.arms[0]
+    axes = [Axis(one.field, (one.values[place],)) for one, place in zip(plan.vary, choice, strict=True)]
+    (made,) = sweep_configs(first.config, axes)
+    arm = StudyArm(name=made.name, config=made.config, base_url=first.base_url, choice=choice)
+    return plan.model_copy(update={"arms": (*plan.arms, arm)})
+
+
+def is_grown_from(plan: StudyPlan, first: StudyPlan) -> bool:
+    """Whether a plan is another one, or that one with arms or values more: added, or proposed."""
+    values = [len(one.values) for one in first.vary]
+    vary = zip(plan.vary, values, strict=False)
+    cut = tuple(one.model_copy(update={"values": list(one.values)[:count]}) for one, count in vary)
+    return plan.model_copy(update={"arms": plan.arms[: len(first.arms)], "vary": cut}) == first
 
 
 def with_addition(plan: StudyPlan, more: Addition) -> StudyPlan:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import shlex
+import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
+from analysis.study.proposal import OptunaMissingError, check_installed
+from commands.any_program import as_it_is
 from commands.explain import explain
 from commands.sweep import Axis, checked_values, field_named, read_values, sweep_configs
 from commands.write import CommandError
@@ -19,11 +20,12 @@ from domain import Config, JsonValue
 from errors import PitwallError
 
 MOST_BYTES = 1 << 20
+ACCURACY = "accuracy"  # the objective of a tool that counts right answers; of 'measure' alone
 USERS_HELD = "users_held"  # the objective of 'load': a result of the workload 'knee', not of single requests
 MOST_ARMS = 32
 MOST_WORKLOADS = 4
-_PORT = re.compile(r"(?:^|\s)(?:--port|-p)[=\s]+(\d{1,5})(?:\s|$)")
-Question = Literal["which", "value", "load", "upgrade"]
+MOST_SETTINGS, MOST_IN_GRID = 6, 2  # more than the latter are proposed, not all combined
+Question = Literal["which", "value", "load", "upgrade", "measure"]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
@@ -37,6 +39,7 @@ class Budget(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     runs: int = Field(default=40, ge=2, le=1000)  # server starts
     rounds: int = Field(default=10, ge=2, le=10)  # more looks would not hold what the level promises
+    trials: int | None = Field(default=None, ge=4, le=500)  # of combinations that are proposed; None: half of the runs
     hours: float | None = Field(default=None, gt=0.0, le=24 * 30)
 
 
@@ -82,7 +85,7 @@ class StudyFile(BaseModel):
     budget: Budget = Budget()
     arm: list[ArmText] = Field(min_length=1, max_length=MOST_ARMS)
     workload: list[WorkloadText] = Field(min_length=1, max_length=MOST_WORKLOADS)
-    vary: list[Vary] = Field(default_factory=list, max_length=2)
+    vary: list[Vary] = Field(default_factory=list, max_length=MOST_SETTINGS)
 
     @model_validator(mode="after")
     def fits_its_question(self) -> StudyFile:
@@ -93,12 +96,16 @@ class StudyFile(BaseModel):
             raise ValueError("'value' takes one arm, and [[vary]] with a field and its values")
         if self.question != "value" and self.vary:
             raise ValueError("[[vary]] belongs to the question 'value'")
+        if len(self.vary) > MOST_IN_GRID and len(self.workload) > 1:
+            raise ValueError("more than two [[vary]] take one workload")
         if len({one.name for one in self.workload}) < len(self.workload):
             raise ValueError("two workloads have one name")
         if self.question == "load" and len(self.workload) > 1:
             raise ValueError("'load' takes one workload, 'knee'")
         if self.question == "upgrade" and len(self.arm) != 2:
             raise ValueError("'upgrade' takes two arms: before and after")
+        if self.question == "measure" and len(self.arm) != 1:
+            raise ValueError("'measure' takes one arm")
         if self.question in ("which", "load") and len(self.arm) < 2:
             raise ValueError(f"{self.question!r} takes two arms or more")
         return self
@@ -111,6 +118,7 @@ class StudyArm(BaseModel):
     name: str
     config: Config
     base_url: str | None = None
+    choice: tuple[int, ...] = ()  # of a proposed combination: which value of each setting, from 0
 
 
 class StudyPlan(BaseModel):
@@ -129,12 +137,27 @@ class StudyPlan(BaseModel):
     params: dict[str, JsonValue]
     vary: tuple[Vary, ...] = ()  # of the question 'value': what its arms differ in
     more_workloads: tuple[WorkloadText, ...] = ()
+    notes: tuple[str, ...] = ()  # of a recipe: what is done otherwise than it says
 
     def under_each(self) -> list[StudyPlan]:
         """A plan for each workload."""
         first = self.model_copy(update={"more_workloads": ()})
         told = [{"workload": m.name, "params": m.params, "objective": m.objective} for m in self.more_workloads]
         return [first, *(first.model_copy(update=one) for one in told)]
+
+    @property
+    def is_proposed(self) -> bool:
+        """Whether its combinations are proposed one by one."""
+        return len(self.vary) > MOST_IN_GRID
+
+    @property
+    def trials(self) -> int:
+        """Combinations that start, where they are proposed."""
+        return min(self.budget.trials or max(4, self.budget.runs // 2), self.combinations)
+
+    @property
+    def combinations(self) -> int:
+        return math.prod(len(one.values) for one in self.vary)
 
     @property
     def workload_names(self) -> str:
@@ -150,18 +173,19 @@ class ArmsFile(BaseModel):
 
 def read_study(path: Path) -> StudyPlan:
     """Read and check a file; raises StudyFileError, or OSError."""
-    return study_of_text(_text(path), path.stem)
+    return study_of_text(text_of_file(path), path.stem)
 
 
 def read_arms(path: Path) -> list[ArmText]:
     """The arms of a file that has nothing else; raises StudyFileError, or OSError."""
     try:
-        return ArmsFile.model_validate(_toml(_text(path), path.stem)).arm
+        return ArmsFile.model_validate(_toml(text_of_file(path), path.stem)).arm
     except ValidationError as error:
         raise _refusal(error, path.stem) from error
 
 
-def _text(path: Path) -> str:
+def text_of_file(path: Path) -> str:
+    """Bounded; raises StudyFileError, or OSError."""
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -217,7 +241,8 @@ def plan_of(given: StudyFile, name: str) -> StudyPlan:
 
 
 def _check_objective(name: str | None, question: Question) -> None:
-    if name is not None and not (name == USERS_HELD and question == "load"):
+    of_results = {USERS_HELD: "load", ACCURACY: "measure"}
+    if name is not None and of_results.get(name) != question:
         try:
             parse_objective(name)
         except UnknownObjectiveError as error:
@@ -227,7 +252,7 @@ def _check_objective(name: str | None, question: Question) -> None:
 def arm_of(given: ArmText) -> StudyArm:
     """The arm of its text; raises StudyFileError for a command that cannot be read."""
     read = explain(given.command)
-    config = read.config or (_as_it_is(given) if given.engine else None)
+    config = read.config or (as_it_is(given.command, given.engine) if given.engine else None)
     if config is None or (read.refused and not given.engine):
         raise StudyFileError(f"The command of arm {given.name!r} cannot be read: {read.refused or 'no server in it'}")
     update: Mapping[str, object] = {
@@ -237,31 +262,34 @@ def arm_of(given: ArmText) -> StudyArm:
     return StudyArm(name=given.name, config=config.model_copy(update=update), base_url=given.base_url)
 
 
-def _as_it_is(given: ArmText) -> Config | None:
-    """Any program at all, its words split as a shell would and never given to one."""
-    try:
-        words = shlex.split(given.command.replace("\\\n", " "))
-    except ValueError:
-        return None
-    if not words:
-        return None
-    port = _PORT.search(given.command)
-    return Config(
-        engine=given.engine or "other", executable=words[0], argv=tuple(words), port=int(port[1]) if port else None
-    )
-
-
 def _varied(base: StudyArm, vary: list[Vary]) -> tuple[list[StudyArm], list[Vary]]:
     """An arm for each value, or combination of two fields' values; and what is varied, by our names and in full."""
     try:
         told = [_in_full(one, base.config) for one in vary]
+        if len(told) > MOST_IN_GRID:
+            return [_first_choice(base, told)], told
         variants = sweep_configs(base.config, [Axis(one.field, tuple(one.values)) for one in told])
     except CommandError as error:
         raise StudyFileError(f"The values cannot be tried: {error}") from error
+    except OptunaMissingError as error:
+        raise StudyFileError(str(error)) from error
     names = [one.name for one in variants]
     if not 2 <= len(set(names)) == len(names) <= MOST_ARMS:
         raise StudyFileError(f"[[vary]] takes 2 to {MOST_ARMS} values that differ, not {', '.join(names)[:200]}.")
     return [StudyArm(name=one.name, config=one.config, base_url=base.base_url) for one in variants], told
+
+
+def _first_choice(base: StudyArm, told: list[Vary]) -> StudyArm:
+    """The first value of each setting; every other one is said once, so that what cannot be is refused now."""
+    check_installed()
+    for place, varied in enumerate(told):
+        if len(varied.values) < 2:
+            raise StudyFileError(f"[[vary]] of {varied.field} has one value.")
+        axes = [Axis(one.field, tuple(one.values if one is varied else one.values[:1])) for one in told]
+        first, *_ = sweep_configs(base.config, axes)
+        if place == 0:
+            arm = StudyArm(name=first.name, config=first.config, base_url=base.base_url, choice=(0,) * len(told))
+    return arm
 
 
 def _in_full(vary: Vary, config: Config) -> Vary:

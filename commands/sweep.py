@@ -161,7 +161,7 @@ def value_at(config: Config, field: str) -> JsonValue:
 
 def estimate(count: int, workload: str, earlier: Sequence[Run], config: Config) -> Estimate:
     """The time for `count` runs of a workload: the median of those like them that went through, else of any."""
-    ended = [r for r in earlier if r.state is RunState.FINISHED and r.workload and r.workload.name == workload]
+    ended = [r for r in earlier if r.state is RunState.FINISHED and r.workload_names == workload]
     alike = [r for r in ended if (r.config.engine, r.config.model) == (config.engine, config.model)]
     for known, words in ((alike, "of this engine and model"), (ended, "of any model")):
         seconds = [(r.ended_at - r.started_at).total_seconds() for r in known if r.started_at and r.ended_at]

@@ -122,6 +122,7 @@ def _run_schema() -> pa.Schema:
 
 
 RUN_SCHEMA = _run_schema()
+JSON_OF_RUN = ("config", "workload", "later_workloads", "provenance", "told")
 
 
 def run_table(run: Run) -> pa.Table:
@@ -129,6 +130,7 @@ def run_table(run: Run) -> pa.Table:
     record = run.model_dump() | {
         "config": run.config.model_dump(mode="json"),
         "workload": run.workload and run.workload.model_dump(mode="json"),
+        "later_workloads": [one.model_dump(mode="json") for one in run.later_workloads] or None,
         "state": run.state.value,
         "fingerprint": run.config.fingerprint,
     }
@@ -139,7 +141,5 @@ def run_table(run: Run) -> pa.Table:
 def run_of(record: Mapping[str, Any]) -> Run:
     """The run that a row of raw.runs holds."""
     given = {name: record[name] for name in Run.model_fields}
-    decoded = {
-        key: json.loads(given[key]) for key in ("config", "workload", "provenance", "told") if given[key] is not None
-    }
-    return Run.model_validate(given | decoded)
+    decoded = {key: json.loads(given[key]) for key in JSON_OF_RUN if given[key] is not None}
+    return Run.model_validate(given | {"later_workloads": ()} | decoded)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import fmean
 
 from analysis.guard import RowCode
 from analysis.study import ArmState, End
+from analysis.verdict.mean import interval_of_mean, mean_of
 from commands.study_file import StudyPlan
 from domain import JsonValue
-from reports.studies.study import StudyStanding
+from reports.studies.study import StudyStanding, next_arms, starts_by_arm
 from studies.several import together
 
 OF_THE_MACHINE = (RowCode.STARVATION, RowCode.CLIENT, RowCode.NEIGHBOURS)
@@ -31,7 +33,7 @@ def _whole(
     plan: StudyPlan, standings: Sequence[StudyStanding], reasons: Sequence[str], end: End | None, is_over: bool
 ) -> dict[str, JsonValue]:
     """Of the one workload, or of several what they agree on, with the answer of each beside it."""
-    parts = plan.under_each()
+    parts, reasons = plan.under_each(), [*plan.notes, *reasons]
     told = [
         _answer(part, one, end or one.race.end or End.UNKNOWN if is_over else one.race.end)
         for part, one in zip(parts, standings, strict=True)
@@ -39,9 +41,18 @@ def _whole(
     if len(told) == 1:
         whole = told[0] if is_over else told[0] | {"answer": None, "winner": None}
         return whole | {"reasons": [*reasons, *told[0]["reasons"]]}
-    whole = together([part.workload for part in parts], told, reasons, is_over)
-    spare = max(0, plan.budget.runs - whole["runs"])
-    return whole | {"starts_left": whole["starts_left"] and [min(count, spare) for count in whole["starts_left"]]}
+    whole = together([part.workload for part in parts], told, starts_by_arm(standings), reasons, is_over)
+    return whole | {"starts_left": None if is_over else _starts_left(plan, standings, whole["runs"])}
+
+
+def _starts_left(plan: StudyPlan, standings: Sequence[StudyStanding], done: int) -> list[int] | None:
+    """Of all workloads together, which share each start: as many rounds as the slowest of them takes."""
+    going = [one for one in standings if one.race.end is None and one.left is not None and one.race.next_arms]
+    if not going:
+        return None
+    spare, arms = max(0, plan.budget.runs - done), len(next_arms(standings))
+    rounds = max(math.ceil(one.left.high / len(one.race.next_arms)) for one in going if one.left)
+    return [min(spare, max(one.left.low for one in going if one.left)), min(spare, rounds * arms)]
 
 
 def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[str, JsonValue]:
@@ -53,6 +64,7 @@ def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[s
             "ratio": seat.ratio,
             "interval": None if seat.interval is None else list(seat.interval),
             "values": list(standing.values.get(seat.name, ())),
+            **_means(plan, standing.values.get(seat.name, ())),
             "cause": standing.causes.get(seat.name),
             "predicted": _predicted(standing, seat.name),
         }
@@ -70,6 +82,14 @@ def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[s
     }
 
 
+def _means(plan: StudyPlan, values: Sequence[float]) -> dict[str, JsonValue]:
+    """Where nothing is held against anything: the mean of the starts and its 95 % interval."""
+    if plan.question != "measure":
+        return {}
+    told = interval_of_mean(values)
+    return {"mean": mean_of(values), "mean_interval": None if told is None else list(told)}
+
+
 def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[JsonValue]:
     """What stands behind the answer, in sentences."""
     margin = f"{plan.margin:.3g}"
@@ -77,6 +97,7 @@ def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[
     said: list[JsonValue] = []
     if end is End.WINNER:
         others = "Every other arm that started" if away else "Every other arm"
+        others = "Every other arm that raced" if plan.is_proposed else others
         said.append(f"{others} is slower than {standing.race.leader}, by intervals that hold for every look.")
     left = [seat.name for seat in standing.race.seats if seat.state in (ArmState.RACING, ArmState.RESTING)]
     if end is End.SAME:
@@ -85,6 +106,12 @@ def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[
         said.append(f"Only {left[0]} runs: there is nothing to hold it against.")
     elif end is End.UNKNOWN and not standing.refused:
         said.append(_unknown(standing))
+    if plan.is_proposed:
+        tried = sum(bool(its) for its in standing.runs.values())
+        said.append(
+            f"{tried} of {plan.combinations} combinations started, by what Optuna proposed; the best of them, and the "
+            "first, raced by further starts. Of the others nothing is proven."
+        )
     said += [f"{name} was not started. {predicted_words(name, standing)}" for name in away]
     said += [f"{name} is out: {cause}" for name, cause in standing.causes.items()]
     for (one, other), rows in standing.refused.items():

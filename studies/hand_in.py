@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -12,10 +13,12 @@ from pydantic import BaseModel, ValidationError
 from commands.study_change import Addition
 from commands.study_file import StudyPlan
 from domain import AuditEntry, new_run_id
+from machine.json_object import read_object
 from machine.private_files import private_folder, write_private
 
 LOG = logging.getLogger(__name__)
 Kind = TypeVar("Kind", bound=BaseModel)
+MOST_BYTES = 1 << 20
 STUDY, ADDITION = ".study.json", ".addition.json"
 
 
@@ -51,6 +54,17 @@ def hand_in_addition(folder: Path, study_id: str, more: Addition, by: str, now: 
     path = folder / f"{new_run_id(now)}{ADDITION}"
     _leave(path, HandedAddition(study_id=study_id, more=more, by=by))
     return path
+
+
+def awaits_results(folder: Path, run_ids: Collection[str]) -> bool:
+    """Whether results of these runs lie there that have not been taken in yet."""
+    for path in folder.glob("*.job.json"):
+        try:
+            if read_object(path, MOST_BYTES).get("run") in run_ids:
+                return True
+        except (OSError, ValueError):  # it was taken in meanwhile, or is no job
+            continue
+    return False
 
 
 def handed(folder: Path, suffix: str, kind: type[Kind]) -> list[tuple[Path, Kind]]:

@@ -16,18 +16,28 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from analysis.study import End
-from commands.study_change import with_addition
+from analysis.study.proposal import OptunaMissingError, Setting, Trial, propose
+from commands.study_change import with_addition, with_choice
 from commands.study_file import StudyArm, StudyFileError, StudyPlan
-from domain import AuditEntry, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
+from commands.write import CommandError
+from domain import AuditEntry, JsonValue, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
 from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
-from reports.studies.study import StudyStanding, standings_of
+from reports.studies.study import StudyStanding, next_arms, standings_of, starts_by_arm
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
-from studies.hand_in import ADDITION, STUDY, HandedAddition, HandedIn, addition_entry, handed
+from studies.hand_in import (
+    ADDITION,
+    STUDY,
+    HandedAddition,
+    HandedIn,
+    addition_entry,
+    awaits_results,
+    handed,
+)
 
 LOG = logging.getLogger(__name__)
 LOOK_EVERY_S = 0.5
@@ -168,7 +178,7 @@ class StudyRunner:
     def _step(self, study: Study) -> None:
         """Nothing while its runs go on; else the next round, or the end."""
         runs = self._runs(study)
-        if any(not run.state.is_final for run in runs):
+        if any(not run.state.is_final for run in runs) or awaits_results(self._folder, {run.id for run in runs}):
             return None
         plan = StudyPlan.model_validate(study.plan)
         standings = standings_of(self._store, plan, runs)
@@ -176,13 +186,29 @@ class StudyRunner:
             return self._conclude(study, plan, standings, [])
         if reason := self._spent(study, plan, standings):
             return self._conclude(study, plan, standings, [reason])
+        if standings[0].trials is not None:
+            return self._propose(study, plan, standings, standings[0].trials)
         return self._launch(study, plan, standings)
+
+    def _propose(
+        self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding], trials: Sequence[Trial]
+    ) -> None:
+        """One combination more is kept as an arm; the next look starts it."""
+        settings = [Setting(len(one.values), _is_ordered(one.values)) for one in plan.vary]
+        try:
+            choice = propose(settings, trials, plan.seed)
+            assert choice, "as many trials as combinations are the most"
+            longer = with_choice(plan, choice)
+        except (OptunaMissingError, CommandError) as refusal:
+            return self._conclude(study, plan, standings, [str(refusal)], End.FAILED)
+        self._save(study.model_copy(update={"plan": longer.model_dump(mode="json")}))
+        return None
 
     def _spent(self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding]) -> str | None:
         """Why the budget lets no further round begin; None while it does."""
         budget, going = plan.budget, [one for one in standings if one.race.end is None]
         most = max(seat.starts for one in going for seat in one.race.seats)
-        if sum(one.starts for one in standings) + sum(len(one.race.next_arms) for one in going) > budget.runs:
+        if sum(starts_by_arm(standings).values()) + len(next_arms(standings)) > budget.runs:
             return f"The budget of {budget.runs} runs is spent."
         if most >= budget.rounds:
             return f"The budget of {budget.rounds} rounds is spent."
@@ -190,34 +216,40 @@ class StudyRunner:
         return f"The budget of {budget.hours:g} hours is spent." if budget.hours and age_h >= budget.hours else None
 
     def _launch(self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding]) -> None:
-        """A round of each workload that is not decided."""
+        """A round: each arm starts once, and is put under every workload that is not decided."""
         self._save(study.model_copy(update={"answer": answer_of(plan, standings)}))
         try:
             parts = zip(plan.under_each(), standings, strict=True)
-            requests = [one for part, told in parts if told.race.end is None for one in self._round(part, told)]
-            self._supervisor.launch_round(requests, study.id)
+            specs = [self._spec(part) for part, told in parts if told.race.end is None]
+            self._supervisor.launch_round(self._round(plan, standings, specs), study.id)
         except (LaunchRefusedError, UnknownLoadError) as refusal:
             self._conclude(study, plan, standings, [str(refusal)], End.FAILED)
 
-    def _round(self, plan: StudyPlan, standing: StudyStanding) -> list[LaunchRequest]:
+    def _round(
+        self, plan: StudyPlan, standings: Sequence[StudyStanding], specs: Sequence[WorkloadSpec]
+    ) -> list[LaunchRequest]:
         """One start of each arm that goes on, in an order that rotates by the study's seed."""
-        number = 1 + max(len(runs) for runs in standing.runs.values())
+        starts, due = starts_by_arm(standings), next_arms(standings)
+        number = 1 + max(starts.values())
         order = rounds(len(plan.arms), number, plan.seed)[number - 1]
-        arms = [plan.arms[index] for index in order if plan.arms[index].name in standing.race.next_arms]
+        arms = [plan.arms[index] for index in order if plan.arms[index].name in due]
+        return [self._request(plan, arm, specs, starts[arm.name] + 1) for arm in arms]
+
+    def _spec(self, plan: StudyPlan) -> WorkloadSpec:
         try:
-            spec = self._spec_for(plan.workload, plan.params)
+            return self._spec_for(plan.workload, plan.params)
         except KeyError:
             raise UnknownLoadError(f"There is no workload {plan.workload!r}.") from None
         except ValidationError as error:
             raise UnknownLoadError(f"The workload {plan.workload} cannot be: {error.errors()[0]['msg']}.") from error
-        return [self._request(plan, arm, spec, len(standing.runs[arm.name]) + 1) for arm in arms]
 
     @staticmethod
-    def _request(plan: StudyPlan, arm: StudyArm, spec: WorkloadSpec, number: int) -> LaunchRequest:
+    def _request(plan: StudyPlan, arm: StudyArm, specs: Sequence[WorkloadSpec], number: int) -> LaunchRequest:
         return LaunchRequest(
             arm.config,
             f"{arm.name} #{number}",
-            spec,
+            specs[0],
+            tuple(specs[1:]),
             base_url=arm.base_url,
             ready_timeout_s=plan.ready_timeout_s,
             arm=arm.name,
@@ -235,3 +267,9 @@ class StudyRunner:
     ) -> None:
         answer = ended_answer(plan, standings, reasons, end)
         self._save(study.model_copy(update={"state": "ended", "answer": answer}))
+
+
+def _is_ordered(values: Sequence[JsonValue]) -> bool:
+    """Numbers that rise: neighbours are alike."""
+    told = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(told) == len(values) and sorted(told) == told

@@ -9,23 +9,27 @@ from domain import JsonValue
 
 Answer = Mapping[str, JsonValue]
 IN = (ArmState.RACING, ArmState.RESTING)
-STATES = (*IN, ArmState.OUT, ArmState.PREDICTED, ArmState.FAILED)  # the first that an arm has under any workload
+STATES = (
+    *IN,
+    ArmState.OUT,
+    ArmState.TRIED,
+    ArmState.PREDICTED,
+    ArmState.FAILED,
+)  # the first that an arm has under any workload
 
 
 def together(
-    workloads: Sequence[str], told: Sequence[Answer], reasons: Sequence[str], is_over: bool
+    workloads: Sequence[str], told: Sequence[Answer], starts: Mapping[str, int], reasons: Sequence[str], is_over: bool
 ) -> dict[str, JsonValue]:
-    """The answer of the study; `workloads` in it holds that of each."""
+    """The answer of the study; `workloads` in it holds that of each. starts: of each arm, whatever it was put under."""
     end, winner, why = _end(workloads, told)
-    left = [one["starts_left"] for one in told if one["starts_left"]]
     return {
         "answer": end.value if is_over else None,
         "winner": winner if is_over else None,
         "leader": winner,
         "objective": ", ".join(f"{one['objective']} under {name}" for name, one in zip(workloads, told, strict=True)),
-        "arms": [_arm([one["arms"][place] for one in told]) for place in range(len(told[0]["arms"]))],
-        "runs": sum(one["runs"] for one in told),
-        "starts_left": [sum(side) for side in zip(*left, strict=True)] if left and not is_over else None,
+        "arms": [_arm([one["arms"][place] for one in told], starts) for place in range(len(told[0]["arms"]))],
+        "runs": sum(starts.values()),
         "reasons": [
             *reasons,
             *([why] if why and is_over else []),
@@ -44,6 +48,8 @@ def _end(workloads: Sequence[str], told: Sequence[Answer]) -> tuple[End, str | N
     if len(winners) > 1:
         words = ", ".join(f"{winner} wins under {name}" for winner, name in winners.items())
         return End.UNKNOWN, None, f"No arm is best under all workloads: {words}."
+    if all(one == End.MEASURED for one in ends):
+        return End.MEASURED, None, None
     if End.UNKNOWN in ends or None in ends:
         return End.UNKNOWN, None, None
     if not winners:
@@ -67,13 +73,13 @@ def _is_in(told: Answer, name: str) -> bool:
     return any(arm["name"] == name and arm["state"] in IN for arm in told["arms"])
 
 
-def _arm(each: Sequence[Answer]) -> dict[str, JsonValue]:
-    """One arm over all workloads: its runs, and how far it is in; ratios stand with each workload."""
+def _arm(each: Sequence[Answer], starts: Mapping[str, int]) -> dict[str, JsonValue]:
+    """One arm over all workloads: its server starts, and how far it is in; ratios stand with each workload."""
     states = [ArmState(one["state"]) for one in each]
     causes = [str(one["cause"]) for one in each if one["cause"]]
     return {
         "name": each[0]["name"],
-        "runs": sum(one["runs"] for one in each),
+        "runs": starts[str(each[0]["name"])],
         "state": next(state for state in STATES if state in states).value,
         "ratio": None,
         "interval": None,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from domain import WATCH, JsonValue, WorkloadSpec
 from workloads.plan import Workload
+from workloads.process.driven import drive_params, tool_of
 from workloads.shapes.five_prompts import FIVE_PROMPTS
 from workloads.shapes.grid import GRID
 from workloads.shapes.knee import KNEE
@@ -26,4 +27,6 @@ def spec_for(name: str, params: Mapping[str, JsonValue] | None = None) -> Worklo
 
     Raises KeyError for an unknown name and pydantic's ValidationError for a wrong parameter.
     """
+    if tool_of(name):  # another tool's
+        return WorkloadSpec(name=name, params=drive_params(params or {}).model_dump(mode="json"))
     return WATCH if name == WATCH.name else REGISTRY[name].spec(params or {})

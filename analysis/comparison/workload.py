@@ -81,7 +81,17 @@ def under(run: RunFacts, workload: Workload | None) -> RunFacts:
     """
     mine = [load for load in run.loads if workload_of_load(load, run) == workload]
     kept = [load for load in mine if load.is_complete] or mine
-    if not kept or len(kept) == len(run.loads):
+    return with_loads(run, kept) if kept else run
+
+
+def under_name(run: RunFacts, name: str) -> RunFacts:
+    """The run with the loads of the workload of this name alone, maybe none."""
+    return with_loads(run, [load for load in run.loads if workload_of_load(load, run).name == name])
+
+
+def with_loads(run: RunFacts, kept: Sequence[LoadRecord]) -> RunFacts:
+    """The run with these of its loads alone, and what was met under them."""
+    if len(kept) == len(run.loads):
         return run
     ids = {load.load_id for load in kept}
     return replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +30,31 @@ class Place:
     def outcome(self) -> Outcome:
         """As the view `compatibility` has it."""
         return Outcome.WORKS if self.came_up == self.starts else Outcome.MIXED if self.came_up else Outcome.FAILS
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a document says of one configuration on one kind of GPU; nobody started it here."""
+
+    configuration: str
+    gpu: str
+    works: bool | None  # None: it says that it was not tried
+    memory: str
+    most_context: str
+    words: str
+    source: str  # the document's title
+    line: int
+
+
+def column_of(stated: str, gpus: Iterable[str | None]) -> str:
+    """The one GPU of our runs that is the stated one, or the stated name: 'RTX 5090' is 'NVIDIA GeForce RTX 5090'.
+
+    Words behind the name make it another GPU ('RTX 5090 D'), unless they tell its memory or its edition.
+    """
+    name = re.compile(
+        rf"(NVIDIA )?(GeForce )?{re.escape(stated)}( Blackwell)?( \d+ ?GB)?( \w+ Edition)*", re.IGNORECASE
+    )
+    return next((gpu for gpu in gpus if gpu and name.fullmatch(gpu)), stated)
 
 
 def as_one(found: Iterable[Place]) -> list[Place]:

@@ -27,6 +27,7 @@ class ArmState(StrEnum):
     RESTING = "resting"  # it cannot beat the leader by the margin any more, and is not proven slower
     OUT = "out"  # slower than the leader
     PREDICTED = "predicted"  # it does not start: other arms' runs tell that it cannot be best, or does not fit
+    TRIED = "tried"  # of many combinations, it started once and was not among the best
     FAILED = "failed"  # its server does not start, or gives no value
 
 
@@ -35,6 +36,7 @@ class End(StrEnum):
     SAME = "same"
     UNKNOWN = "unknown"
     FAILED = "failed"
+    MEASURED = "measured"  # one arm alone, as often as asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +102,20 @@ def race(
     refused: Sequence[tuple[str, str]] = (),
     least_sd: float = 0.0,
     away: Collection[str] = (),
+    tried: Collection[str] = (),
 ) -> Race:
     """Judge the rounds so far.
 
     values: arm -> logarithms of its replicates, higher is better, in the order of the study. margin: the smallest
     difference that matters, as a share. failed: arms that cannot run. refused: pairs that may not be ranked against
     each other, which therefore neither puts an arm out nor shows that two are the same. least_sd: of one value, where
-    it is only known in steps. away: arms that are predicted and do not start.
+    it is only known in steps. away: arms that are predicted and do not start. tried: those that do not race.
     """
-    outside = dict.fromkeys(away, ArmState.PREDICTED) | dict.fromkeys(failed, ArmState.FAILED)
+    outside = (
+        dict.fromkeys(tried, ArmState.TRIED)
+        | dict.fromkeys(away, ArmState.PREDICTED)
+        | dict.fromkeys(failed, ArmState.FAILED)
+    )
     racing = {name: list(its) for name, its in values.items() if name not in outside}
     if len(racing) == 1 and failed and all(racing.values()):  # no further start has anything to be held against
         seats = (Seat(n, len(v), outside.get(n, ArmState.RACING)) for n, v in values.items())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 0.5
 OWN_EVERY_S = 2.0
-STATUS = {"winner": DONE, "same": DONE, "unknown": NOT_KNOWN, "failed": REFUSED}
+STATUS = {"winner": DONE, "same": DONE, "measured": DONE, "unknown": NOT_KNOWN, "failed": REFUSED}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,7 +32,17 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     study = commands.add_parser("study", help=words, description=words)
     actions = study.add_subparsers(dest="action", required=True, metavar="ACTION")
     run_it = actions.add_parser("run", help="carry the study of a file to its answer")
-    run_it.add_argument("file", type=Path, metavar="FILE", help="TOML: question, arms, workload, budget")
+    run_it.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="TOML: question, arms, workload, budget; or a YAML recipe of vLLM's perf-eval",
+    )
+    run_it.add_argument(
+        "--without", action="append", default=[], metavar="PART", help="of a recipe: leave out a block, or BLOCK.NAME"
+    )
+    run_it.add_argument("--lm-eval", metavar="PROGRAM", help="of a recipe: lm-eval on this machine; else the PATH's")
+    run_it.add_argument("--bfcl", metavar="PYTHON", help="of a recipe: a Python that has bfcl-eval")
     run_it.add_argument("--json", action="store_true", help="print one JSON object at the end")
     run_it.add_argument("--again", action="store_true", help="begin anew, though this study has begun or ended already")
     run_it.set_defaults(run=run)
@@ -44,15 +54,30 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """DONE with a winner or a tie, NOT_KNOWN where the starts do not tell; raises StudyFileError, StoreError."""
-    from commands.study_file import read_study
     from settings import load_settings
 
-    plan, settings = read_study(arguments.file), load_settings()
+    plan, settings = _read(arguments), load_settings()
+    for note in plan.notes if not arguments.json else ():
+        print(note, file=sys.stderr)
     with ExitStack() as opened:
         study = _carry(settings, plan, arguments.again, opened, is_quiet=arguments.json)
     answer = study.answer or {}
     print(json.dumps(answer) if arguments.json else as_text(study))
     return STATUS.get(str(answer.get("answer")), REFUSED)
+
+
+def _read(arguments: argparse.Namespace) -> StudyPlan:
+    """Of a study's file, or a recipe; raises StudyFileError."""
+    from commands.recipe.quality import Tools
+    from commands.recipe.reading import is_recipe, study_of_recipe
+    from commands.study_file import StudyFileError, study_of_text, text_of_file
+
+    text, name = text_of_file(arguments.file), arguments.file.stem
+    if is_recipe(text):
+        return study_of_recipe(text, name, Tools(arguments.lm_eval or "lm_eval", arguments.bfcl), arguments.without)
+    if arguments.without or arguments.lm_eval or arguments.bfcl:
+        raise StudyFileError(f"{name} is no recipe: --without, --lm-eval and --bfcl are for one.")
+    return study_of_text(text, name)
 
 
 def list_studies(arguments: argparse.Namespace) -> int:
@@ -135,9 +160,12 @@ def _studies(settings: Settings, store: Any) -> list[Study]:
 
 
 def _known(settings: Settings, store: Any, plan: StudyPlan) -> str | None:
-    """The study of this very plan that has not ended."""
-    said = plan.model_dump(mode="json")
-    alike = [one for one in _studies(settings, store) if one.plan == said and one.state != "ended"]
+    """The study of this very plan that has not ended, whatever arms it was given or has proposed since."""
+    from commands.study_change import is_grown_from
+    from commands.study_file import StudyPlan
+
+    going = [one for one in _studies(settings, store) if one.state != "ended"]
+    alike = [one for one in going if is_grown_from(StudyPlan.model_validate(one.plan), plan)]
     return alike[0].id if alike else None
 
 
@@ -160,10 +188,13 @@ def as_text(study: Study) -> str:
         "same": "They are the same.",
         "unknown": "Not known yet.",
         "failed": "The study failed.",
+        "measured": "It is measured.",
     }
     lines = [heads[str(answer.get("answer"))] + f" {answer.get('runs')} server starts, by {answer.get('objective')}."]
     for part in answer.get("workloads") or [answer]:
-        lines += [f"Under {part['workload']}: {part['answer']} {part['winner'] or ''}".rstrip()] * ("workload" in part)
+        by = f", {part['objective']}" if part["answer"] == "measured" else ""
+        head = f"Under {part.get('workload')}{by}: {part['answer']} {part['winner'] or ''}".rstrip()
+        lines += [head] * ("workload" in part)
         lines += [f"  {arm['name']:<24} {_told(arm)}" for arm in part.get("arms", [])]
     return "\n".join([*lines, *map(str, answer.get("reasons", []))])
 
@@ -172,6 +203,17 @@ def _told(arm: dict[str, Any]) -> str:
     """'1.31x (1.28x to 1.34x) racing, 3 runs'; of a predicted arm that it was not started."""
     if arm["state"] == "predicted":
         return "predicted, not started"
+    if "mean" in arm:
+        return _mean(arm)
     low, high = arm["interval"] or (1.0, 1.0)
     between = f"({low:.3g}x to {high:.3g}x) " if low != high else ""
     return f"{_ratio(arm)}{between}{arm['state']}, {arm['runs']} runs"
+
+
+def _mean(arm: dict[str, Any]) -> str:
+    """'812 (801 to 823), 3 runs'."""
+    if arm["mean"] is None:
+        return f"no value, {arm['runs']} runs"
+    low, high = arm["mean_interval"] or (arm["mean"], arm["mean"])
+    between = f" ({low:.4g} to {high:.4g})" if low != high else ""
+    return f"{arm['mean']:.4g}{between}, {arm['runs']} runs"

@@ -34,6 +34,7 @@ class LaunchRequest:
     config: Config
     name: str | None = None
     workload: WorkloadSpec | None = None
+    later_workloads: tuple[WorkloadSpec, ...] = ()  # put on the same server, one after the other
     secrets: Mapping[str, str] = field(default_factory=dict)
     base_url: str | None = None  # default: the config's host and port
     ready_path: str | None = None  # default: the engine's

@@ -72,6 +72,7 @@ def repeats_of(run: Run, times: int, known: Sequence[Run]) -> list[LaunchRequest
         config=run.config,
         name=NUMBERED.sub("", run.name),
         workload=run.workload,
+        later_workloads=run.later_workloads,
         ready_path=run.ready_path,
         ready_timeout_s=run.ready_timeout_s,
         **_place_of(run),
@@ -100,7 +101,7 @@ def _numbered(request: LaunchRequest, number: int, seed: int | None) -> LaunchRe
 
 
 def _is_repeat_of(one: Run, run: Run) -> bool:
-    is_alike = (one.config, one.workload) == (run.config, run.workload)
+    is_alike = (one.config, one.workloads) == (run.config, run.workloads)
     return one.id == run.id or (is_alike and one.batch_id == batch_of(run))
 
 

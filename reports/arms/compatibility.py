@@ -7,7 +7,9 @@ from typing import Any
 
 from analysis.comparison.config_diff import chips
 from analysis.comparison.model_names import base_name
-from analysis.decide.compatibility import Place, as_one
+from analysis.decide.compatibility import Place, Stated, as_one
+from reference.published import load_published
+from reference.statements import read_table
 from reports.runs.run_report import engine_title_of
 from storage.ask import run_queries
 from storage.ask.queries import Asked
@@ -18,6 +20,19 @@ NO_GPU = "no GPU"
 def compatibility(store: Asked, run_ids: Sequence[str] | None) -> list[Place]:
     """By these runs, or all, as far as Pitwall launched them and they came up or failed."""
     return as_one(map(_place, run_queries.compatibility(store, run_ids)))
+
+
+def published_places() -> list[Stated]:
+    """What the documents say works where, in their order: each about the first configuration of its document."""
+    found = [row for row in read_table("validations") if row["kind"] == "compatibility"]
+    return [_stated(row) for row in found]
+
+
+def _stated(row: Mapping[str, str]) -> Stated:
+    about = next(one for one in load_published().values() if one.source.id == row["source"])
+    works = {"true": True, "false": False, "": None}[row["is_pass"]]
+    told = (row["memory"], row["max_context"], row["result"])
+    return Stated(about.label, row["subject"], works, *told, about.source.title, int(row["line"]))
 
 
 def _place(row: Mapping[str, Any]) -> Place:

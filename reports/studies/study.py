@@ -6,23 +6,30 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from statistics import fmean
 
 from analysis.comparison.arms import Arm
 from analysis.comparison.compare import pair_of, propose
 from analysis.comparison.facts import RunFacts
 from analysis.comparison.replicates import replicate
+from analysis.comparison.workload import under_name
+from analysis.evidence.loads import LoadRecord
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, parse_objective
 from analysis.guard import Row, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.loads.knee import FINENESS
-from analysis.study import Left, Race, race, starts_left
-from commands.study_file import USERS_HELD, StudyPlan
+from analysis.study import ArmState, End, Left, Race, Seat, explore, measured, race, starts_left
+from analysis.study.explore import FINALISTS
+from analysis.study.proposal import Trial
+from analysis.study.race import FEWEST
+from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
 from reports.studies.study_values import Measured, Predicted, predict_values
-from storage.ask.load_queries import outcomes
+from storage.ask.load_queries import asked_loads, outcomes
 from storage.ask.queries import Asked
+from workloads.process.driven import PREFIX
 
 STEP_SD = FINENESS / math.sqrt(12)  # of users held, which are known to within a step of the search
 MOST_FAILURES = 2  # of one arm; then it is out
@@ -40,37 +47,125 @@ class StudyStanding:
     refused: Mapping[tuple[str, str], tuple[Row, ...]] = field(default_factory=dict)  # pairs that may not be ranked
     left: Left | None = None  # server starts that it probably takes yet
     predicted: Mapping[str, Predicted] = field(default_factory=dict)  # arm -> what the other arms' runs tell of it
+    trials: tuple[Trial, ...] | None = None  # what was tried, where the next combination has to be proposed
 
     @property
     def starts(self) -> int:
         return sum(map(len, self.runs.values()))
 
 
+def starts_by_arm(standings: Sequence[StudyStanding]) -> dict[str, int]:
+    """Server starts of each arm; one that several workloads share counts once."""
+    return {name: len({run.id for one in standings for run in one.runs[name]}) for name in standings[0].runs}
+
+
+def next_arms(standings: Sequence[StudyStanding]) -> tuple[str, ...]:
+    """The arms that start in the next round: those that are in under any workload that is not decided."""
+    going = [one.race.next_arms for one in standings if one.race.end is None]
+    return tuple(name for name in standings[0].runs if any(name in arms for arms in going))
+
+
 def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[StudyStanding]:
-    """How a study stands under each of its workloads."""
-    parts = plan.under_each()
+    """How a study stands under each of its workloads; a server start tells of each that it was put under."""
+    parts, ended = plan.under_each(), [run for run in runs if run.state.is_final]
     if len(parts) == 1:
-        return [standing_of(store, plan, runs)]
-    mine = {part.workload: [r for r in runs if r.workload and r.workload.name == part.workload] for part in parts}
-    return [standing_of(store, part, mine[part.workload]) for part in parts]
-
-
-def standing_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> StudyStanding:
-    """What the runs of a study tell so far; those that have not ended tell nothing yet."""
-    by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
-    ended = [run for run in runs if run.state is RunState.FINISHED]
-    found: dict[str, list[RunFacts]] = {}
+        finished = [run for run in ended if run.state is RunState.FINISHED]
+        return [_standing(store, plan, runs, _by_id(facts_of(store, finished)))]
     facts = facts_of(store, ended)
-    for run, one in zip(ended, facts, strict=True):
-        found.setdefault(str(run.arm), []).append(one)
-    arms = {name: Arm(name, tuple(found[name])) for name in by_arm if name in found}
+    return [_standing(store, part, _carrying(runs, part.workload), _told_under(part.workload, facts)) for part in parts]
+
+
+def _starts_to_go(told: Race, plan: StudyPlan) -> Left:
+    count = 0 if told.end else plan.budget.rounds - told.seats[0].starts
+    return Left(count, count)
+
+
+def _proposed(
+    plan: StudyPlan,
+    logs: Mapping[str, Sequence[float]],
+    by_arm: Mapping[str, Sequence[Run]],
+    causes: Mapping[str, str],
+    refused: Sequence[tuple[str, str]],
+) -> tuple[Race, tuple[Trial, ...] | None]:
+    """One start of each combination, then a race of the best; with what was tried where one is to be proposed."""
+    went = {
+        name: next(iter(logs[name]), None) for name, its in by_arm.items() if any(run.state.is_final for run in its)
+    }
+    told = explore(list(by_arm), went, plan.trials)
+    if not told.racers:
+        states = {name: ArmState.FAILED if name in causes else ArmState.TRIED for name in went}
+        seats = tuple(Seat(name, len(logs[name]), states.get(name, ArmState.RACING)) for name in by_arm)
+        trials = tuple(Trial(arm.choice, went.get(arm.name)) for arm in plan.arms) if told.wants_more else None
+        nobody = not told.probe and not told.wants_more
+        return Race(seats, (told.probe,) if told.probe else (), end=End.FAILED if nobody else None), trials
+    values = {name: its[1:] if name in told.racers else its for name, its in logs.items()}
+    left = [name for name in by_arm if name not in told.racers]
+    return race(values, plan.margin, tuple(causes), refused, tried=left), None
+
+
+def _of_one_start(by_arm: Mapping[str, Sequence[Run]], values: Mapping[str, Sequence[float]]) -> dict[str, str]:
+    """Of a combination one start that failed is enough."""
+    failed = {name: its[0] for name, its in by_arm.items() if its and its[0].state.is_final and not values.get(name)}
+    return {name: run.cause or "its load gave no value of the objective" for name, run in failed.items()}
+
+
+def _trials_to_go(plan: StudyPlan, told: Race, by_arm: Mapping[str, Sequence[Run]]) -> Left:
+    """What is left of the trials, and two rounds of the race; at most what is left of the budget."""
+    started = sum(map(len, by_arm.values()))
+    spare = max(0, plan.budget.runs - started)
+    if told.end:
+        return Left(0, 0)
+    trying = max(0, plan.trials - sum(bool(its) for its in by_arm.values()))
+    return Left(min(spare, trying + FEWEST * (FINALISTS if trying else 1)), spare)
+
+
+def _by_id(facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
+    return {one.run_id: one for one in facts}
+
+
+def _carrying(runs: Sequence[Run], workload: str) -> list[Run]:
+    return [run for run in runs if any(one.name == workload for one in run.workloads)]
+
+
+def _told_under(workload: str, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
+    """Of each run its loads of this workload; of one that failed where they went through before that."""
+    told = [under_name(one, workload) for one in facts]
+    return _by_id([one for one in told if one.state == RunState.FINISHED or _went_through(one.loads)])
+
+
+def _went_through(loads: Sequence[LoadRecord]) -> bool:
+    """Surely: all that was planned was sent, and that is known."""
+    return bool(loads) and all(one.unsent == 0 and one.is_complete for one in loads)
+
+
+def _standing(store: Asked, plan: StudyPlan, runs: Sequence[Run], told_of: Mapping[str, RunFacts]) -> StudyStanding:
+    """What the runs of a study tell so far under one workload; those that have not ended tell nothing yet."""
+    by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
+    found = {name: [told_of[run.id] for run in its if run.id in told_of] for name, its in by_arm.items()}
+    arms = {name: Arm(name, tuple(its)) for name, its in found.items() if its}
     objective, values = _values(store, plan, arms)
-    causes = {name: cause for name, its in by_arm.items() if (cause := _cause(its, values.get(name, ())))}
+    counts = {name: len(its) for name, its in found.items()}
+    causes = {
+        name: cause
+        for name, its in by_arm.items()
+        if (cause := _cause([run for run in its if run.id not in told_of], counts[name], values.get(name, ())))
+    }
     refused = _refused(arms, objective, values, plan.margin) if isinstance(objective, Objective) else {}
     higher = not isinstance(objective, Objective) or objective.terms.higher_is_better
+    if plan.question == "measure":
+        told = measured({name: values.get(name, ()) for name in by_arm}, plan.budget.rounds, tuple(causes))
+        words = objective.name if isinstance(objective, Objective) else objective
+        return StudyStanding(told, values, words, by_arm, causes, left=_starts_to_go(told, plan))
     logs = {
         name: [math.log(value) if higher else -math.log(value) for value in values.get(name, ())] for name in by_arm
     }
+    if plan.is_proposed:
+        causes = _of_one_start(by_arm, values) | causes
+        told, trials = _proposed(plan, logs, by_arm, causes, tuple(refused))
+        words = objective.name if isinstance(objective, Objective) else objective
+        return StudyStanding(
+            told, values, words, by_arm, causes, refused, _trials_to_go(plan, told, by_arm), {}, trials
+        )
     least_sd = STEP_SD if objective == USERS_HELD else 0.0
     chosen = predict_values(store, plan, Measured(arms, by_arm, objective, logs, tuple(causes)))
     told = race(logs, plan.margin, tuple(causes), tuple(refused), least_sd, chosen.away)
@@ -86,6 +181,8 @@ def standing_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> StudyStan
 def _values(
     store: Asked, plan: StudyPlan, arms: Mapping[str, Arm]
 ) -> tuple[Objective | str, dict[str, tuple[float, ...]]]:
+    if plan.objective == ACCURACY:
+        return ACCURACY, {name: tuple(_shares_right(store, plan, arm)) for name, arm in arms.items()}
     if plan.objective == USERS_HELD:
         return USERS_HELD, {name: tuple(_users_held(store, arm)) for name, arm in arms.items()}
     if not arms:
@@ -103,13 +200,28 @@ def _users_held(store: Asked, arm: Arm) -> list[float]:
     return [one.value if one.value else 0.5 for one in found if one.metric == USERS_HELD]
 
 
-def _cause(runs: Sequence[Run], values: Sequence[float]) -> str | None:
+def _shares_right(store: Asked, plan: StudyPlan, arm: Arm) -> list[float]:
+    """Of each start the mean over the tasks of the plan's tool; of a task with several filters the lowest counts."""
+    ids, tool = [run.run_id for run in arm.runs], plan.workload.removeprefix(PREFIX)
+    asked, told = asked_loads(store, ids), outcomes(store, ids)
+    values = []
+    for run_id in ids:
+        mine = {load.load_id for load in asked[run_id] if load.tool == tool}
+        rows = [row for load_id in mine & told[run_id].keys() for row in told[run_id][load_id].accuracy]
+        tasks: dict[str, float] = {}
+        for row in rows:
+            if row.value is not None:
+                tasks[row.task] = min(row.value, tasks.get(row.task, 1.0))
+        values += [fmean(tasks.values())] if tasks else []
+    return values
+
+
+def _cause(untold: Sequence[Run], told: int, values: Sequence[float]) -> str | None:
     """Why an arm is out for good: its servers fail, or what they did gives no value."""
-    failed = [run for run in runs if run.state is RunState.FAILED]
+    failed = [run for run in untold if run.state is RunState.FAILED]
     if len(failed) >= MOST_FAILURES:
         return failed[-1].cause or "its server failed"
-    silent = sum(run.state is RunState.FINISHED for run in runs) - len(values)
-    return "its load gave no value of the objective" if silent >= MOST_FAILURES else None
+    return "its load gave no value of the objective" if told - len(values) >= MOST_FAILURES else None
 
 
 def _refused(

@@ -23,6 +23,7 @@ COMMENT ON COLUMN runs.speculative_method_reason IS 'why speculative_method is n
 COMMENT ON COLUMN runs.speculative_num_tokens IS 'the engine''s own meaning of its draft length';
 COMMENT ON COLUMN runs.fingerprint IS 'equal when two configs would serve alike';
 COMMENT ON COLUMN runs.workload IS 'the load it was put under; watch: none of ours';
+COMMENT ON COLUMN runs.later_workloads IS 'the loads that followed on the same server start, in their order; a study of several workloads has them';
 COMMENT ON COLUMN runs.prompt_set_hash IS 'equal when the prompts were the same';
 COMMENT ON COLUMN runs.batch_id IS 'runs launched together';
 COMMENT ON COLUMN runs.arm IS 'of a study: the arm that it repeats';

@@ -31,6 +31,7 @@ SELECT
     coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::BIGINT AS speculative_num_tokens,
     fingerprint,
     workload->>'$.name' AS workload,
+    coalesce(later_workloads->>'$[*].name', []) AS later_workloads,
     workload->>'$.prompt_set_hash' AS prompt_set_hash,
     batch_id, arm, round, round_seed, machine_id,
     created_at, started_at, ready_at, ended_at,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analysis.decide.compatibility import Outcome
+from analysis.decide.compatibility import Outcome, column_of
 from domain import Config, Run, RunState, utc_now
-from reports.arms.compatibility import compatibility
+from reports.arms.compatibility import compatibility, published_places
 from storage.store import Store
 from web.compare.compatibility_table import compatibility_table, place_words
 
@@ -99,3 +99,39 @@ def test_a_model_in_two_folders_is_one_and_a_guest_is_told_of_their_runs_alone(s
     (hers,) = compatibility(store, ["a"])
     assert (hers.outcome, hers.starts, hers.cause) == (Outcome.FAILS, 1, "the first")
     assert compatibility(store, []) == []
+
+
+def test_what_the_documents_say_stands_beside_our_runs_with_source_and_line(store: Store) -> None:
+    """Source 004's table: five GPUs, two of them untested, one too small."""
+    keep(store, run("a", "org/small", {"gpus": [{"name": "NVIDIA GeForce RTX 5090"}]}), run("b", "org/small", H100))
+    stated = published_places()
+    assert [(one.gpu, one.works, one.line) for one in stated] == [
+        ("RTX 5090", True, 100), ("RTX PRO 6000", True, 101), ("B200", None, 102), ("B100", None, 103),
+        ("RTX 5080 and lower", False, 104),
+    ]  # fmt: skip
+    assert {(one.configuration, one.source) for one in stated} == {
+        ("LilaRest NVFP4 Turbo", "Gemma 4 31B IT NVFP4 Turbo (LilaRest)")
+    }
+    shown = compatibility_table(compatibility(store, None), stated)
+    head, own, published = shown.split("<tr")[1:4]
+    assert head.count("<th") == 1 + 6 and head.count("5090") == 1, "the 5090 of our run and of the document are one"
+    assert "works, 1 start" in own and "published" not in own
+    assert "as published: Gemma 4 31B IT NVFP4 Turbo (LilaRest)" in published
+    assert "works, up to ~25k tokens: Primary target (32 GB; line 100)" in published
+    assert "not tried, up to 262k (full) tokens: Datacenter, untested (192 GB; line 102)" in published
+    assert "does not work: Not enough VRAM (≤16 GB; line 104)" in published
+    alone = compatibility_table([], stated)
+    assert "as published" in alone and "start" not in alone
+
+
+@pytest.mark.parametrize(
+    ("gpu", "is_it"),
+    [
+        ("NVIDIA GeForce RTX 5090", True), ("NVIDIA RTX 5090", True), ("2 x NVIDIA GeForce RTX 5090", False),
+        ("NVIDIA GeForce RTX 5090 D", False), ("NVIDIA GeForce RTX 5090 Laptop GPU", False), (None, False),
+    ],
+)  # fmt: skip
+def test_a_gpu_is_the_stated_one_where_its_name_says_so(gpu: str | None, is_it: bool) -> None:
+    assert (column_of("RTX 5090", [gpu]) == gpu) is is_it
+    assert column_of("RTX PRO 6000", ["NVIDIA RTX PRO 6000 Blackwell Workstation Edition"]).startswith("NVIDIA")
+    assert column_of("RTX PRO 6000", ["NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"]) == "RTX PRO 6000"

@@ -13,6 +13,7 @@ from studies.several import together
 from tests.study.test_study_file import WHICH
 
 NAMES = ["short", "long"]
+STARTS = {"a": 3, "b": 4}  # server starts, which the workloads share
 
 
 def told(answer: str | None, winner: str | None = None, **states: str) -> dict[str, Any]:
@@ -42,17 +43,17 @@ def told(answer: str | None, winner: str | None = None, **states: str) -> dict[s
 def test_what_they_say_together(
     short: dict[str, Any], long: dict[str, Any], answer: str, winner: str | None, why: str | None
 ) -> None:
-    whole = together(NAMES, [short, long], ["Before."], is_over=True)
-    assert (whole["answer"], whole["winner"], whole["runs"], whole["starts_left"]) == (answer, winner, 12, None)
+    whole = together(NAMES, [short, long], STARTS, ["Before."], is_over=True)
+    assert (whole["answer"], whole["winner"], whole["runs"]) == (answer, winner, 7)
     assert whole["reasons"][0] == "Before." and whole["reasons"][-2:] == ["short: Why.", "long: Why."]
     assert [why in reason for reason in whole["reasons"][1:2]] == [True] if why else len(whole["reasons"]) == 3
     assert [one["workload"] for one in whole["workloads"]] == NAMES
-    assert [arm["runs"] for arm in whole["arms"]] == [6, 6] and whole["arms"][0]["ratio"] is None
+    assert [arm["runs"] for arm in whole["arms"]] == [3, 4] and whole["arms"][0]["ratio"] is None
 
 
 def test_while_it_goes_on_nothing_is_claimed() -> None:
-    whole = together(NAMES, [told("winner", "a", b="out"), told(None)], [], is_over=False)
-    assert (whole["answer"], whole["winner"], whole["starts_left"]) == (None, None, [2, 4])
+    whole = together(NAMES, [told("winner", "a", b="out"), told(None)], STARTS, [], is_over=False)
+    assert (whole["answer"], whole["winner"]) == (None, None)
     assert whole["arms"][1]["state"] == "racing"  # under one of them
 
 
@@ -73,10 +74,10 @@ def test_the_command_line_tells_each_workload_and_what_was_predicted() -> None:
     plan = study_of_text(WHICH, "two")
     study = Study(
         id="s", title="t", question="which", state="ended", created_at=utc_now(), updated_at=utc_now(),
-        plan=plan.model_dump(mode="json"), answer=together(NAMES, parts, [], is_over=True),
+        plan=plan.model_dump(mode="json"), answer=together(NAMES, parts, STARTS, [], is_over=True),
     )  # fmt: skip
     lines = as_text(study).splitlines()
-    assert lines[0] == "Not known yet. 12 server starts, by decode_tps under short, decode_tps under long."
+    assert lines[0] == "Not known yet. 7 server starts, by decode_tps under short, decode_tps under long."
     assert lines[1:4] == [
         "Under short: winner a",
         f"  {'a':<24} 1x racing, 3 runs",

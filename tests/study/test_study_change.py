@@ -7,7 +7,7 @@ import math
 import pytest
 
 from analysis.study import Left, race, starts_left
-from commands.study_change import with_arm, with_values
+from commands.study_change import is_grown_from, with_arm, with_choice, with_values
 from commands.study_file import ArmText, StudyFileError, StudyPlan, study_of_text
 from tests.study.test_study_file import ONE_ARM, WHICH
 
@@ -70,3 +70,16 @@ def test_means_and_spread_say_how_many_starts_are_left() -> None:
     assert left_of(apart).low == left_of(close).low == 2
     assert left_of(apart).high < left_of(close).high == 16
     assert left_of({"a": [100.0, 100.1], "b": [130.0, 130.1]}) == (0, 0)  # it has ended
+
+
+def test_a_plan_that_was_given_more_is_still_the_one_of_its_file() -> None:
+    """So that the same command, after a kill, goes on with it and begins no second study."""
+    which, value, other = study_of_text(WHICH, "w"), values_of(), values_of(values="[1, 3]")
+    assert is_grown_from(which, which) and is_grown_from(with_arm(which, THIRD), which)
+    assert is_grown_from(with_values(value, "4"), value)
+    assert not is_grown_from(value, with_values(value, "4")) and not is_grown_from(other, value)
+    assert not is_grown_from(which.model_copy(update={"margin": 0.5}), which)
+    more = "".join(f'[[vary]]\nfield = "{field}"\nvalues = [512, 1024]\n' for field in
+                   ("max_num_batched_tokens", "max_model_len"))  # fmt: skip
+    several = study_of_text(f'{ONE_ARM}[[vary]]\nfield = "max_num_seqs"\nvalues = [1, 2]\n{more}', "s")
+    assert is_grown_from(with_choice(several, (1, 0, 1)), several)

@@ -20,6 +20,7 @@ from workloads.process.prepare import COMMAND_LINE
 
 pytestmark = pytest.mark.timeout(600)
 LOAD = '[[workload]]\nname = "demo-stream"\n[workload.params]\nrequests = 2\ntokens = 40\nwarmup_tokens = 2\n'
+LADDER = '[[workload]]\nname = "ladder"\n[workload.params]\nrungs = [1]\nrepeats = 2\ntokens = 40\n'
 # A machine that is full starves one stand-in more than the other, and then nothing may be claimed.
 BUSY = {"starvation", "client"}
 
@@ -155,19 +156,46 @@ def test_a_value_that_cannot_be_best_is_predicted_and_never_started(tmp_path: Pa
 
 @pytest.mark.long
 def test_a_winner_is_one_under_every_workload(tmp_path: Path) -> None:
-    """A start a workload: the 10 ms of b are best under both."""
+    """A start carries both: the 10 ms of b are best under both."""
     file = study(tmp_path, 14.0, 10.0, runs=16)
-    ladder = '[[workload]]\nname = "ladder"\n[workload.params]\nrungs = [1]\nrepeats = 2\ntokens = 40\n'
-    file.write_text(file.read_text() + ladder)
+    file.write_text(file.read_text() + LADDER)
     data = tmp_path / "data"
     status, told = answer(start(file, data))
     assert [one["workload"] for one in told["workloads"]] == ["demo-stream", "ladder"]
-    assert told["runs"] == len(rows(data, "SELECT 1 FROM runs")) == sum(one["runs"] for one in told["workloads"])
+    assert told["runs"] == len(rows(data, "SELECT 1 FROM runs"))
+    both = rows(data, "SELECT arm, workload, later_workloads FROM runs WHERE round <= 2")
+    assert sorted(both) == [(arm, "demo-stream", ["ladder"]) for arm in "aabb"]
+    served = "SELECT run_id, string_agg(workload, ' then ' ORDER BY ts) FROM loads GROUP BY run_id"
+    carried = [words for _, words in rows(data, served)]
+    assert carried.count("demo-stream then ladder") >= 4 and len(carried) == told["runs"]
+    assert sum(one["runs"] for one in told["workloads"]) > told["runs"]
     if not why_unranked(told):
         assert (status, told["answer"], told["winner"]) == (0, "winner", "b")
         assert all(one["arms"][1]["ratio"] > 1 for one in told["workloads"])
     else:
         assert why_unranked(told) <= BUSY
+
+
+@pytest.mark.long
+def test_killed_between_two_workloads_the_start_goes_on_with_the_second(tmp_path: Path) -> None:
+    """The first load has ended and nobody was there to begin the second: nothing is done twice, nothing is left out."""
+    data, file = tmp_path / "data", study(tmp_path, 13.0, 10.0, runs=4)
+    file.write_text(file.read_text() + LADDER)
+    first = start(file, data)
+    deadline = time.monotonic() + 200
+    while not (ended := list(data.glob("runs/*/workload/exit.json"))):
+        assert first.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    served = ended[0].parents[1]
+    _, told = answer(start(file, data))
+    assert told["runs"] == len(rows(data, "SELECT 1 FROM runs WHERE state = 'finished'")) == 4
+    loads = rows(data, "SELECT run_id, list(workload ORDER BY ts) FROM loads GROUP BY run_id")
+    assert [names for _, names in loads] == [["demo-stream", "ladder"]] * 4
+    assert served.name in {run_id for run_id, _ in loads}
+    asked = "SELECT count(*) = count(DISTINCT request_id) FROM requests"
+    assert rows(data, asked) == [(True,)]
 
 
 def test_a_workload_that_there_is_not_ends_the_study_in_a_sentence(tmp_path: Path) -> None:

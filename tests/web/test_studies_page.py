@@ -16,6 +16,8 @@ from domain import Run, RunState, Study, utc_now
 from settings import Settings
 from storage.store import Store
 from studies.runner import StudyRunner
+from tests.study.test_proposal import COMMAND, FILE
+from tests.study.test_recipe import RECIPE
 from tests.study.test_study_file import ONE_ARM
 from workloads import spec_for
 
@@ -127,3 +129,32 @@ def test_workloads_that_disagree_are_said_to(store: Store) -> None:
     words = told(page()).replace("\\", "")
     assert "It depends: a is best under ladder, b is best under knee." in words
     assert "Under ladder: a is best." in words and words.count("predicted 1.2x to 1.4x") == 2
+
+
+FORM = "from web.studies.begin import new_study\nnew_study(True)\n"
+
+
+def form(text: str) -> AppTest:
+    at = AppTest.from_string(FORM, default_timeout=60).run()
+    at.text_area[0].set_value(text).run()
+    assert not at.exception
+    return at
+
+
+def test_a_recipe_is_begun_once_nothing_of_it_is_left_unsaid(store: Store) -> None:
+    at = form(RECIPE)
+    assert "bfcl (line 27): which Python has bfcl-eval is not told" in at.error[0].value.replace("\\", "")
+    assert not at.button
+    at.text_input(key="recipe-without").set_value("bfcl").run()
+    assert not at.error
+    words = told(at).replace("\\", "")
+    assert "1 arms" not in words and "lm-eval (gsm8k)" in words and "each of which serves all workloads" in words
+    assert "gpu (line 3): " in words and "bfcl (line 27): it is left out, as asked for." in words
+    at.button(key="begin-study").click().run()
+    (study,) = store.studies()
+    assert (study.question, study.title) == ("measure", "tiny-h200")
+
+
+def test_a_study_of_three_settings_says_how_many_of_all_combinations_start(store: Store) -> None:
+    at = form(FILE.replace("COMMAND", COMMAND))
+    assert "8 of 27 combinations under" in told(at) and "At most 18 starts" in told(at)

@@ -56,7 +56,7 @@ def test_a_tool_asks_no_hub_for_a_folder_and_aiperf_is_not_told_so(tmp_path: Pat
 def test_bfcl_runs_and_is_scored_with_the_servers_model_and_the_first_items(tmp_path: Path) -> None:
     job = job_of(tmp_path, "bfcl", tasks="multiple, irrelevance", limit=2)
     generate, evaluate = commands_of(job)
-    assert generate[:3] == ["/opt/python", str(OWN_BFCL), "generate"] and "--run-ids" in generate
+    assert generate[:4] == ["/opt/python", str(OWN_BFCL), "20", "generate"] and "--run-ids" in generate
     assert evaluate[2] == "evaluate" and evaluate[evaluate.index("--test-category") + 1] == "multiple,irrelevance"
     (ids,) = files_before(job).values()
     assert json.loads(ids) == {
@@ -80,7 +80,7 @@ def test_bfcl_is_told_of_a_model_that_it_does_not_list(tmp_path: Path) -> None:
         path = tmp_path / "bfcl_eval" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    argv = [sys.executable, str(OWN_BFCL), "generate", "--model", "own/model"]
+    argv = [sys.executable, str(OWN_BFCL), "20", "generate", "--model", "own/model"]
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     said = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
     assert said.strip() == "{'own/model': 'chat'}"

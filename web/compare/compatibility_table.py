@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from analysis.decide.compatibility import Outcome, Place
-from reports.arms.compatibility import compatibility
+from analysis.decide.compatibility import Outcome, Place, Stated, column_of
+from reports.arms.compatibility import compatibility, published_places
 from web import markup
 from web.context import services
 from web.theme import DASH
 from web.visible import visible_ids
 
 UNKNOWN = "GPU not known"
+STATED = {True: "pass", False: "fail", None: "not-tried"}
 CHECKS = {Outcome.WORKS: "pass", Outcome.FAILS: "fail", Outcome.MIXED: "not-tried"}
 
 
@@ -24,20 +25,44 @@ def compatibility_section() -> None:
         return
     found = compatibility(services().store, visible_ids())
     with section:
-        if found:
-            st.html(compatibility_table(found))
-        else:
+        if not found:
             st.caption("No server that Pitwall launched has come up or failed yet.")
+        st.html(compatibility_table(found, published_places()))
+        st.caption("Rows 'as published' are what a document says, with its line: nothing of them was started here.")
 
 
-def compatibility_table(found: Sequence[Place]) -> str:
-    gpus = list(dict.fromkeys(one.gpu for one in found))
+def compatibility_table(found: Sequence[Place], stated: Sequence[Stated] = ()) -> str:
+    """Own runs first; below them what documents say, in the column of our GPU where it is the same."""
+    own = list(dict.fromkeys(one.gpu for one in found))
+    said = {(one.configuration, column_of(one.gpu, own)): one for one in stated}
+    gpus = list(dict.fromkeys([*own, *(gpu for _, gpu in said)]))
     by_place = {(one.configuration, one.gpu): one for one in found}
     rows = [
         [markup.text(name), *(_cell(by_place.get((name, gpu))) for gpu in gpus)]
         for name in dict.fromkeys(one.configuration for one in found)
     ]
+    for name in dict.fromkeys(one.configuration for one in stated):
+        source = next(one.source for one in stated if one.configuration == name)
+        rows.append([_published_name(name, source), *(_stated_cell(said.get((name, str(gpu)))) for gpu in gpus)])
     return markup.table(["", *(markup.text(gpu or UNKNOWN) for gpu in gpus)], rows, wraps=True)
+
+
+def _published_name(name: str, source: str) -> str:
+    return f'{markup.text(name)} <span class="pw-muted">as published: {markup.text(source)}</span>'
+
+
+def _stated_cell(one: Stated | None) -> str:
+    if one is None:
+        return markup.number(DASH, why="the document says nothing of it")
+    return f'<span class="pw-check-{STATED[one.works]}">{markup.text(stated_words(one))}</span>'
+
+
+def stated_words(one: Stated) -> str:
+    """'works, up to ~25k tokens: Primary target (32 GB; line 100)'."""
+    word = {True: "works", False: "does not work", None: "not tried"}[one.works]
+    context = f", up to {one.most_context} tokens" if one.most_context else ""
+    about = "; ".join(filter(None, [one.memory, f"line {one.line}"]))
+    return f"{word}{context}: {one.words.rstrip('.')} ({about})"
 
 
 def place_words(one: Place) -> str:

@@ -49,7 +49,7 @@ def _study(data: ReportData) -> list[str]:
     tables: list[str] = []
     for words, arms in race_words.parts(answer):
         rows = [[plain(cell) for cell in race_words.plain_row(one)] for one in arms]
-        tables += [*([plain(words)] if words else []), *([table(race_words.HEADERS[:5], rows)] if rows else [])]
+        tables += [*([plain(words)] if words else []), *([table(race_words.headers(plan)[:5], rows)] if rows else [])]
     reasons = "\n".join(f"- {plain(reason)}" for reason in answer.get("reasons") or [])
     return [*head, *tables, *([reasons] if reasons else [])]
 

@@ -52,7 +52,7 @@ def study(data: ReportData, colors: Colors) -> str:
     answer, plan = data.study.answer or {}, StudyPlan.model_validate(data.study.plan)
     reasons = "".join(f"<li>{markup.text(reason)}</li>" for reason in answer.get("reasons") or [])
     table = "".join(
-        f"<p>{markup.text(words)}</p>{markup.stacked_table(race_words.HEADERS, race_words.rows(plan, arms))}"
+        f"<p>{markup.text(words)}</p>{markup.stacked_table(race_words.headers(plan), race_words.rows(plan, arms))}"
         for words, arms in race_words.parts(answer)
         if arms
     )
@@ -212,5 +212,5 @@ def _run(run: Run, colors: Colors, left_out: str | None) -> list[str]:
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
     state = f"{run.state.value}, left out: {left_out}" if left_out else run.state.value
     told = [run.id, run.kind, state, f"{run.started_at or run.created_at:%d %b %Y %H:%M:%S} UTC", duration(lasted)]
-    told.append(run.workload.name if run.workload else "none")
+    told.append(run.workload_names or "none")
     return [markup.named(run.name, colors.get(run.id, run.color)), *map(markup.text, told)]

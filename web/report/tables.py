@@ -147,7 +147,7 @@ def _runs(data: ReportData) -> Iterator[Row]:
             "state": run.state.value,
         }
         told |= {"engine": one.engine_title, "model": run.config.model, "cause": run.cause}
-        told |= {"workload": run.workload.name if run.workload else None, "started_at": run.started_at}
+        told |= {"workload": run.workload_names, "started_at": run.started_at}
         yield told | {"ended_at": run.ended_at, "left_out": data.asking.left_out.get(run.id)}
 
 

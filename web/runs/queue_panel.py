@@ -48,7 +48,7 @@ def _summary(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool)
 def _time_to_go(waiting: Sequence[Run]) -> str:
     """How long the runs are likely to take; not known as soon as one of them is not."""
     earlier = services().store.runs(limit=KNOWN_RUNS)
-    each = [estimate(1, (run.workload or WATCH).name, earlier, run.config) for run in waiting]
+    each = [estimate(1, run.workload_names or WATCH.name, earlier, run.config) for run in waiting]
     unknown = next((one.basis for one in each if one.seconds is None), None)
     if unknown:
         return f"time to go not known: {unknown}"
@@ -70,7 +70,7 @@ def _controls(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool
 def _row(waiting: Sequence[Run], at: int, run: Run) -> None:
     ids = [one.id for one in waiting]
     rest = [run_id for run_id in ids if run_id != run.id]
-    load = f"under {markdown_text(run.workload.name)}" if run.workload not in (None, WATCH) else "without a load"
+    load = f"under {markdown_text(run.workload_names or '')}" if run.workload not in (None, WATCH) else "without a load"
     with st.container(horizontal=True, vertical_alignment="center", key=f"queued-{run.id}"):
         st.markdown(f"{at + 1}. **{markdown_text(run.name)}** {load}, {_place(run)}")
         if not is_operator():

@@ -21,7 +21,7 @@ Change = Callable[[StudyPlan], StudyPlan]
 
 def add_arm(study: Study, plan: StudyPlan) -> None:
     """Nothing for a question whose arms are given by it."""
-    if plan.question == "upgrade" or len(plan.vary) > 1:
+    if plan.question in ("upgrade", "measure") or len(plan.vary) > 1:
         return
     with st.popover("Add values" if plan.vary else "Add an arm", icon=":material/add:"):
         told = _values(study, plan) if plan.vary else _command(study)

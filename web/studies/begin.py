@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 import streamlit as st
 
+from commands.recipe.quality import Tools
+from commands.recipe.reading import is_recipe, study_of_recipe
 from commands.study_file import StudyFileError, StudyPlan, study_of_text
 from web import audit
 from web.actions import require_operator
@@ -11,9 +15,10 @@ from web.context import services
 from web.markup import markdown_text
 from workloads import REGISTRY
 from workloads.forecast import forecast
+from workloads.process.driven import tool_of
 from workloads.texts.prompt_file import PlanError
 
-EXAMPLE = """question = "which"                 # which | value | load | upgrade
+EXAMPLE = """question = "which"                 # which | value | load | upgrade | measure
 smallest_difference = 0.02
 [budget]
 runs = 12
@@ -37,31 +42,56 @@ def new_study(is_open: bool) -> None:
             "Arms start in rounds, one server start each, in an order that rotates. After each round an arm that is "
             "proven slower leaves; it ends with a winner, with 'the same', or with the budget."
         )
-        text = st.text_area("Its file (TOML)", key="study-text", height=260, placeholder=EXAMPLE)
+        label = "Its file (TOML), or a recipe of vLLM's perf-eval (YAML)"
+        text = st.text_area(label, key="study-text", height=260, placeholder=EXAMPLE)
         if not text.strip():
             return
         try:
-            plan = study_of_text(text, "study")
+            plan = _recipe(text) if is_recipe(text) else study_of_text(text, "study")
             words = _words(plan)
         except (StudyFileError, PlanError, ValueError) as refusal:
             st.error(markdown_text(str(refusal)))
             return
         st.caption(markdown_text(words))
+        for note in plan.notes:
+            st.caption(markdown_text(note))
         if st.button("Begin", type="primary", key="begin-study"):
             _begin(plan)
+
+
+def _recipe(text: str) -> StudyPlan:
+    """With what its other tools are here, and what is left out of it."""
+    with st.container(horizontal=True):
+        lm_eval = st.text_input("lm-eval on this machine", shutil.which("lm_eval") or "lm_eval", key="recipe-lm-eval")
+        bfcl = st.text_input("A Python that has bfcl-eval", key="recipe-bfcl", placeholder="/path/to/python")
+        help_words = "A block or one part of it: bfcl, bfcl.multi_turn, vllm_bench.8k-in-1k-out"
+        without = st.text_input("Leave out", key="recipe-without", help=help_words, placeholder="bfcl, lm_eval.gsm8k")
+    left_out = [word.strip() for word in without.split(",") if word.strip()]
+    return study_of_recipe(text, "recipe", Tools(lm_eval.strip() or "lm_eval", bfcl.strip() or None), left_out)
 
 
 def _words(plan: StudyPlan) -> str:
     """'3 arms under Five prompts, at most 12 starts.' Raises ValueError for a workload that there is not."""
     parts = plan.under_each()
-    if unknown := [part.workload for part in parts if part.workload not in REGISTRY]:
+    if unknown := [part.workload for part in parts if not (part.workload in REGISTRY or tool_of(part.workload))]:
         raise ValueError(f"There is no workload {unknown[0]!r}: it is one of {', '.join(REGISTRY)}.")
-    loads = " and ".join(
-        f"{REGISTRY[part.workload].title} ({forecast(part.workload, part.params, 50.0).requests} requests a start)"
-        for part in parts
-    )
+    loads = " and ".join(map(_load, parts))
     arms = ", ".join(arm.name for arm in plan.arms)
-    return f"{len(plan.arms)} arms ({arms}) under {loads}, at most {plan.budget.runs} starts."
+    if plan.is_proposed:
+        return (
+            f"{plan.trials} of {plan.combinations} combinations under {loads}, one start each as Optuna proposes them; "
+            f"then the best race. At most {plan.budget.runs} starts."
+        )
+    shared = ", each of which serves all workloads" if len(parts) > 1 else ""
+    count = f"{len(plan.arms)} arm{'s' * (len(plan.arms) > 1)}"
+    return f"{count} ({arms}) under {loads}, at most {plan.budget.runs} starts{shared}."
+
+
+def _load(part: StudyPlan) -> str:
+    """'Five prompts (18 requests a start)', 'lm-eval (gsm8k)'."""
+    if tool := tool_of(part.workload):
+        return f"{tool.title} ({part.params.get('tasks', '')})"
+    return f"{REGISTRY[part.workload].title} ({forecast(part.workload, part.params, 50.0).requests} requests a start)"
 
 
 def _begin(plan: StudyPlan) -> None:

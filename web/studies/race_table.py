@@ -16,7 +16,7 @@ from web.markup import markdown_text
 from web.report.button import report_button
 from web.sharing.share_dialog import is_sharing, share_study_button
 from web.studies.add_arm import add_arm
-from web.studies.race_words import HEADERS, about, head, outlook, parts, rows
+from web.studies.race_words import about, head, headers, outlook, parts, rows
 
 LOOK_S = 2.0
 
@@ -55,7 +55,7 @@ def _card(study: Study) -> None:
         if words:
             st.markdown(markdown_text(words))
         if arms:
-            st.html(markup.stacked_table(HEADERS, rows(plan, arms)))
+            st.html(markup.stacked_table(headers(plan), rows(plan, arms)))
     for reason in answer.get("reasons", []):
         st.caption(markdown_text(str(reason)))
     if study.state == "running":

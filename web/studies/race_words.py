@@ -19,21 +19,32 @@ QUESTIONS = {
     "value": "Which value of this setting is best?",
     "load": "How many users does each hold?",
     "upgrade": "Did this upgrade change anything?",
+    "measure": "What does it do?",
 }
 HEADS = {
     "winner": "{winner} is best.",
     "same": "They are the same: what is left of a difference does not matter.",
     "unknown": "Not known yet.",
     "failed": "It failed.",
+    "measured": "It is measured.",
 }
 STATES = {
     ArmState.RACING: ("racing", "it starts in the next round"),
     ArmState.RESTING: ("rests", "it cannot beat the leader by the margin any more, and is not proven slower"),
     ArmState.OUT: ("out", "it is slower than the leader"),
     ArmState.PREDICTED: ("predicted", "it does not start: other arms' runs tell that it cannot be best"),
+    ArmState.TRIED: (
+        "tried",
+        "it started once, and was not among the best combinations; that it is slower is not proven",
+    ),
     ArmState.FAILED: ("failed", "its server does not start, or gives no value"),
 }
 HEADERS = ["Arm", "State", "Starts", "To the first", "Interval", "Its starts"]
+ALONE = ["Arm", "State", "Starts", "Mean", "Interval", "Its starts"]  # of the question 'measure'
+
+
+def headers(plan: StudyPlan) -> list[str]:
+    return ALONE if plan.question == "measure" else HEADERS
 
 
 def head(study: Study) -> str:
@@ -56,10 +67,9 @@ def about(study: Study, plan: StudyPlan, starts: int) -> str:
     under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
-    return (
-        f"{QUESTIONS[study.question]} By {objective}{under}; differences below {plan.margin:.1%} do "
-        f"not matter. {budget}, {lasted} so far."
-    )
+    by = f"{QUESTIONS[study.question]} By {objective}{under}"
+    matters = "" if study.question == "measure" else f"; differences below {plan.margin:.1%} do not matter"
+    return f"{by}{matters}. {budget}, {lasted} so far."
 
 
 def outlook(study: Study, runs: Sequence[Run]) -> str:
@@ -91,6 +101,8 @@ def parts(answer: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str, An
 
 
 def _part_head(one: Mapping[str, Any]) -> str:
+    if one["answer"] == "measured":
+        return f"by {one['objective']}."
     if one["answer"] is None:
         return "not known yet."
     told: str = HEADS[one["answer"]].format(winner=one["winner"])
@@ -108,9 +120,19 @@ def plain_row(arm: Mapping[str, Any]) -> list[str]:
     low, high = arm["interval"] or (1.0, 1.0)
     between = f"{low:.3g}x to {high:.3g}x" if low != high else DASH
     ratio = f"{arm['ratio']:.3g}x" if arm["ratio"] is not None else DASH
+    if "mean" in arm:  # nobody runs against it
+        word = "failed" if arm["state"] == ArmState.FAILED else "measured"
+        return [arm["name"], word, str(arm["runs"]), *_mean(arm)]
     if arm["state"] == ArmState.PREDICTED:
         ratio, between = predicted_ratio(arm["predicted"] or {}), "not measured"
     return [arm["name"], STATES[ArmState(arm["state"])][0], str(arm["runs"]), ratio, between]
+
+
+def _mean(arm: Mapping[str, Any]) -> tuple[str, str]:
+    """Of one arm alone, in the objective's unit."""
+    low, high = arm["mean_interval"] or (None, None)
+    between = DASH if low is None else f"{low:.4g} to {high:.4g}"
+    return DASH if arm["mean"] is None else f"{arm['mean']:.4g}", between
 
 
 def predicted_ratio(told: Mapping[str, Any]) -> str:

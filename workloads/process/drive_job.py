@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,6 +22,10 @@ class DriveParams(BaseModel):
     tasks: str = Field(default="", max_length=500)  # of lm-eval, with commas between
     limit: int | None = Field(default=None, ge=1)  # items a task
     tokenizer: str = Field(default="", max_length=4096)  # a name or a folder, for tools that need one
+    endpoint: Literal["chat", "completions"] = "chat"  # of lm-eval
+    model_args: str = Field(default="", max_length=2000)  # of lm-eval, behind those that follow from the server
+    temperature: float = Field(default=0.001, ge=0.0, le=2.0)  # of BFCL
+    most_steps: int = Field(default=20, ge=1, le=1000)  # of BFCL: of a turn
     more: tuple[str, ...] = ()  # words put behind the command as they stand
 
 

@@ -73,12 +73,13 @@ def aiperf(job: DriveJob) -> list[str]:
 
 def lm_eval(job: DriveJob) -> list[str]:
     p = job.params
-    asked = (
-        f"model={job.model},base_url={job.base_url}/v1/chat/completions,num_concurrent={p.concurrency},max_retries=5"
-    )
+    is_chat = p.endpoint == "chat"
+    path = "chat/completions" if is_chat else "completions"
+    asked = f"model={job.model},base_url={job.base_url}/v1/{path},num_concurrent={p.concurrency},max_retries=5"
     return [
-        p.executable, "run", "--model", "local-chat-completions", "--model_args", asked, "--tasks", p.tasks,
-        "--apply_chat_template", "--log_samples", "--output_path", str(job.results),
+        p.executable, "run", "--model", "local-chat-completions" if is_chat else "local-completions",
+        "--model_args", ",".join(filter(None, [asked, p.model_args])), "--tasks", p.tasks,
+        *(["--apply_chat_template"] if is_chat else []), "--log_samples", "--output_path", str(job.results),
         *(["--limit", str(p.limit)] if p.limit else []),
     ]  # fmt: skip
 
@@ -87,7 +88,8 @@ def bfcl(job: DriveJob) -> list[str]:
     """Through a script of ours that makes the server's model known to it: it takes none that it does not list."""
     p = job.params
     which = ["--run-ids"] if p.limit else ["--test-category", ",".join(_categories(job))]
-    return [*_own_bfcl(job), "generate", "--model", str(job.model), *which, "--num-threads", str(p.concurrency)]
+    return [*_own_bfcl(job), "generate", "--model", str(job.model), *which, "--num-threads", str(p.concurrency),
+        "--temperature", str(p.temperature)]
 
 
 def bfcl_scores(job: DriveJob) -> list[str]:
@@ -101,7 +103,9 @@ def _categories(job: DriveJob) -> list[str]:
 
 
 def _own_bfcl(job: DriveJob) -> list[str]:
-    return [str(Path(job.params.executable).with_name("python")), str(OWN_BFCL)]
+    named = Path(job.params.executable)  # the tool, or the Python that has it
+    python = named if named.name.startswith("python") else named.with_name("python")
+    return [str(python), str(OWN_BFCL), str(job.params.most_steps)]
 
 
 def files_before(job: DriveJob) -> Mapping[str, str]:

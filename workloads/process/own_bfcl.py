@@ -1,4 +1,7 @@
-"""Run by BFCL's Python: makes the model that --model names known to it as one of OpenAI's chat API, then is `bfcl`."""
+"""Run by BFCL's Python: makes the model that --model names known to it as one of OpenAI's chat API, then is `bfcl`.
+
+The first argument is the most steps of a turn; the rest is BFCL's own command.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from importlib import import_module
 
 def main() -> None:
     """BFCL's own command line, with one more model."""
+    import_module("bfcl_eval.constants.default_prompts").MAXIMUM_STEP_LIMIT = int(sys.argv.pop(1))
     models = import_module("bfcl_eval.constants.model_config")
     handler = import_module("bfcl_eval.model_handler.api_inference.openai_completion").OpenAICompletionsHandler
     name = sys.argv[sys.argv.index("--model") + 1]

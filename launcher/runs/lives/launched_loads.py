@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from domain import WATCH, RunState, WorkloadSpec
@@ -39,22 +39,26 @@ class LaunchedLoads(Life, ABC):
         return self.run.workload is not None and self.run.workload.name != WATCH.name
 
     @property
+    def _launched_with(self) -> tuple[WorkloadSpec, ...]:
+        return self.run.workloads if self.has_workload else ()
+
+    @property
     def _is_launched_with(self) -> bool:
-        """Whether the newest load is the one that the run was launched with."""
-        return self.has_workload and self.loads.is_first
+        """Whether the newest load is one of those that the run was launched with."""
+        return self.loads.place < len(self._launched_with)
 
     def _begin_workload(self) -> None:
         """The load that the run was launched with, or what is to be said of one that left no trace."""
         if not self.loads.could_not_start():
-            return self._start_workload() if self._is_launched_with else None
+            return self._start_workload(self.loads.place) if self._is_launched_with else None
         if self._is_launched_with:
             return self.end(NO_SHIM)
         return self._change(NO_SHIM, state=RunState.READY) if self.run.state is RunState.RUNNING else None
 
-    def _start_workload(self) -> None:
-        assert self.run.workload
+    def _start_workload(self, place: int) -> None:
+        """The one at this place of those that the run was launched with."""
         try:
-            self.loads.begin(self.run, self.run.workload, self.secrets)
+            self.loads.begin(self.run, self._launched_with[place], self.secrets)
         except (OSError, PitwallError) as error:
             return self.end(f"The workload could not be started: {told_of(error)}")
         return self._change(LOAD_RUNS, state=RunState.RUNNING)
@@ -65,6 +69,11 @@ class LaunchedLoads(Life, ABC):
 
     def _workload_ended(self, status: ProcessStatus) -> None:
         words, is_well = self.loads.note_end(self.run, status)
+        place, count = self.loads.place, len(self._launched_with)
+        if place + 1 < count:  # one that broke leaves a server that the next one can be put on
+            return self._start_workload(place + 1)
+        if place < count > 1:
+            words, is_well = _of_several(self.loads.ends(count))
         if self._is_launched_with and (is_well is False or self.run.stop_when_done):
             return self.end(words if is_well is False else None, words if is_well is None else None)
         return self._change(
@@ -72,3 +81,11 @@ class LaunchedLoads(Life, ABC):
             state=RunState.READY,
             note=self.run.note if is_well else words,
         )
+
+
+def _of_several(ends: Sequence[tuple[str, bool | None]]) -> tuple[str, bool | None]:
+    """The first that broke, else the first of which nobody knows how it ended, else the last."""
+    for wanted in (False, None):
+        if found := [end for end in ends if end[1] is wanted]:
+            return found[0]
+    return ends[-1]

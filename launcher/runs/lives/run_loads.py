@@ -13,6 +13,7 @@ from launcher.processes.exit_messages import describe_exit, log_tail
 from launcher.processes.process import (
     ROOT,
     WORKLOAD,
+    ProcessExit,
     ProcessSpec,
     ProcessStatus,
     load_directories,
@@ -62,8 +63,9 @@ class RunLoads:
         return newest_load(self.directory)
 
     @property
-    def is_first(self) -> bool:
-        return self.newest.name == WORKLOAD
+    def place(self) -> int:
+        """How many loads came before the newest one, or before the first one that will be."""
+        return max(0, len(load_directories(self.directory)) - 1)
 
     @property
     def _next(self) -> Path:
@@ -96,16 +98,25 @@ class RunLoads:
     def note_end(self, run: Run, status: ProcessStatus) -> tuple[str, bool | None]:
         """Tell how the newest load ended: in words, and whether it ended well; None where nobody can know."""
         assert status.exit
-        end = status.exit
-        is_broken = bool(end.exit_code) or end.signal is not None or status.started_at is None
-        last_line = next(reversed(log_tail(self.newest / LOG)), "") if end.exit_code else ""
-        words = f"{describe_exit(end, 'The workload')} {last_line}".strip()
-        self.deps.recorder.tell(run.id, "workload", words, exit_code=end.exit_code)
-        return words, False if is_broken else None if end.exit_code is None else True
+        words, is_well = _told_end(self.newest, status.exit, status.started_at is not None)
+        self.deps.recorder.tell(run.id, "workload", words, exit_code=status.exit.exit_code)
+        return words, is_well
+
+    def ends(self, most: int) -> list[tuple[str, bool | None]]:
+        """How the first loads ended, as `note_end` has it; those that have not are left out."""
+        found = [(path, look_at(path)) for path in load_directories(self.directory)[:most]]
+        return [_told_end(path, one.exit, one.started_at is not None) for path, one in found if one.exit]
 
     def stop(self) -> StopReport:
         """End the newest load, its requests recorded as cancelled; may take its time."""
         return stop_newest_load(self.directory)
+
+
+def _told_end(directory: Path, end: ProcessExit, was_started: bool) -> tuple[str, bool | None]:
+    is_broken = bool(end.exit_code) or end.signal is not None or not was_started
+    last_line = next(reversed(log_tail(directory / LOG)), "") if end.exit_code else ""
+    words = f"{describe_exit(end, 'The workload')} {last_line}".strip()
+    return words, False if is_broken else None if end.exit_code is None else True
 
 
 def newest_load(directory: Path) -> Path:

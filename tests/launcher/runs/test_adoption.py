@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from domain import Run, RunState, WorkloadSpec
+from launcher.processes.process import load_directories
 from launcher.runs.supervisor import Supervisor
 from samples import Batch
 from tests.launcher.servers import marked, request_for, wait_for, wait_for_state
@@ -34,10 +35,11 @@ supervisor.start()
 print("up", flush=True)
 requests = [
     LaunchRequest(Config(argv=server_argv(port), host="127.0.0.1", port=port), name="r",
-                  ready_path="/h", workload=WorkloadSpec(name="load"))
+                  ready_path="/h", workload=WorkloadSpec(name="load"),
+                  later_workloads=tuple(WorkloadSpec(name=name) for name in sys.argv[4:]))
     for port in ports
 ]
-supervisor.launch_batch(requests, one_after_the_other=len(sys.argv) > 3)
+supervisor.launch_batch(requests, one_after_the_other=len(sys.argv) > 3 and sys.argv[3] == "queued")
 print("launched", flush=True)
 time.sleep(600)
 """
@@ -64,7 +66,9 @@ class FileStore:
 
 
 def load_argv(run: Run, directory: Path) -> list[str]:
-    script = f"import time; time.sleep(0.8); open({str(directory / 'done')!r}, 'a').write('done\\n')"
+    assert run.workload
+    told = f"open({str(directory / 'done')!r}, 'a').write('{run.workload.name}\\n')"
+    script = f"import time; time.sleep(0.8); {told}"
     return [sys.executable, "-c", script]
 
 
@@ -97,12 +101,16 @@ def hold(place: Path, ports: list[int], *more: str) -> subprocess.Popen[bytes]:
     return holder
 
 
-@pytest.mark.parametrize("queued", [False, True], ids=["at-once", "queued"])
+@pytest.mark.parametrize(
+    ("order", "later"),
+    [("at-once", ()), ("queued", ()), ("queued", ("second", "third"))],
+    ids=["once", "queued", "later"],
+)
 def test_kill_9_at_random_moments_loses_nothing(
-    tmp_path: Path, holders: list[subprocess.Popen[bytes]], queued: bool
+    tmp_path: Path, holders: list[subprocess.Popen[bytes]], order: str, later: tuple[str, ...]
 ) -> None:
-    chance = random.Random(f"pitwall {queued}")
-    holder = hold(tmp_path, free_ports(2), *(["queued"] if queued else []))
+    chance = random.Random(f"pitwall {order}")
+    holder = hold(tmp_path, free_ports(2), order, *later)
     holders.append(holder)
     assert holder.stdout and holder.stdout.readline() == b"launched\n"
     ids = [run.id for run in FileStore(tmp_path / "store").runs()]
@@ -126,7 +134,9 @@ def test_kill_9_at_random_moments_loses_nothing(
     for run in ended:
         assert run.state is RunState.FINISHED, run.cause
         assert run.exit_signal == signal.SIGTERM or run.exit_code is not None
-        assert run.run_dir and (Path(run.run_dir) / "workload" / "done").read_text() == "done\n", "once, and wholly"
+        done = [(path.name, (path / "done").read_text()) for path in load_directories(Path(run.run_dir or ""))]
+        names = [f"workload-{place + 1}" if place else "workload" for place in range(1 + len(later))]
+        assert done == [(name, f"{spec}\n") for name, spec in zip(names, ("load", *later), strict=True)], "once, wholly"
         assert marked(run.id) == []
 
 
@@ -157,4 +167,4 @@ def test_a_load_that_was_cut_off_before_it_began_is_still_the_first(tmp_path: Pa
     ended = wait_for_state(FileStore(tmp_path / "store"), run.id, *FINAL)
     supervisor.close()
     assert ended.state is RunState.FINISHED
-    assert (folder / "done").read_text() == "done\n" and not folder.with_name("workload-2").exists()
+    assert (folder / "done").read_text() == "load\n" and not folder.with_name("workload-2").exists()

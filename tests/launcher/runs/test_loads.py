@@ -132,3 +132,28 @@ def test_a_load_outlives_pitwall_and_is_taken_back(
     wait_for(lambda: store.states(run.id)[-1] is RunState.READY)
     second.start_load(run.id, SHORT)
     wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
+
+
+def said(run: Run) -> list[str]:
+    return [(path / "workload.log").read_text().strip() for path in load_directories(Path(run.run_dir or ""))]
+
+
+def test_a_start_takes_all_the_loads_that_it_was_launched_with(loading: Supervisor, store: DictStore) -> None:
+    """One that breaks leaves a server that the next one is put on; at the end the run has failed by it."""
+    run = loading.launch(request_for(workload=SHORT, later_workloads=(SHORT, SHORT)))
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert (ended.state, said(ended)) == (RunState.FINISHED, ["went through"] * 3)
+    states = store.states(run.id)
+    assert RunState.READY not in states[states.index(RunState.RUNNING) :], "nobody finds it idle in between"
+    run = loading.launch(request_for(workload=SHORT, later_workloads=(BROKEN, SHORT)))
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert (ended.state, said(ended)) == (RunState.FAILED, ["went through", "no memory", "went through"])
+    assert "exited with code 1" in (ended.cause or "") and "no memory" in (ended.cause or "")
+
+
+def test_a_server_that_stays_takes_them_and_then_further_ones(loading: Supervisor, store: DictStore) -> None:
+    run = loading.launch(request_for(workload=SHORT, later_workloads=(SHORT,), stop_when_done=False))
+    wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
+    assert said(run) == ["went through"] * 2
+    loading.start_load(run.id, SHORT)
+    wait_for(lambda: len(ended_loads(loading, run)) == 3 and is_ready(loading, run))

@@ -135,7 +135,7 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
         "peak": line.peak_tps,
         "tokens_per_step": line.tokens_per_step,
         "acceptance": line.acceptance_length,
-        "workload": run.workload.name if run.workload else "",
+        "workload": run.workload_names or "",
         "config": " · ".join(chips(as_started(run.config.model_dump(), run.told), engine_title(run))),
         "machine": machines.get(run.machine_id, ""),
         "when": (run.started_at or run.created_at).astimezone(UTC),

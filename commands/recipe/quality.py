@@ -1,0 +1,118 @@
+"""The blocks `lm_eval` and `bfcl` of a recipe: what another tool measures, which Pitwall drives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from commands.recipe.lines import Remarks, Told, items, mapping, text_of, whole
+from commands.study_file import ACCURACY, WorkloadText
+from domain import JsonValue
+
+TASK_FIELDS = ("name", "num_fewshot", "model_args")
+BFCL_FIELDS = ("test_categories", "num_threads", "temperature", "maximum_step_limit", "max_test_cases")
+THREADS, TEMPERATURE, STEPS = 8, 0.001, 10  # perf-eval's own defaults
+
+
+class Tools(NamedTuple):
+    """Which programs measure quality here; None: not told."""
+
+    lm_eval: str = "lm_eval"
+    bfcl: str | None = None  # a Python that has bfcl-eval
+
+
+class Task(NamedTuple):
+    """One call of lm-eval: its tasks share all of these."""
+
+    num_fewshot: int
+    model_args: tuple[tuple[str, Any], ...]
+
+
+def accuracy_loads(
+    block: Told | None, name: str, tools: Tools, left_out: frozenset[str], remarks: Remarks
+) -> list[WorkloadText]:
+    """Tasks that ask alike are one call; those that do not cannot stand in one study."""
+    given = mapping(block, name)
+    _only(given, ("model_args", "tasks"), name, remarks)
+    base = mapping(given.get("model_args"), f"{name}.model_args")
+    calls: dict[Task, list[tuple[str, int]]] = {}
+    for told in items(given.get("tasks"), f"{name}.tasks"):
+        task = mapping(told, f"{name}.tasks")
+        title = text_of(task.get("name"), f"{name}.tasks.name", told.line)
+        if f"{name}.{title}" in left_out:
+            remarks.note(f"{name}.{title}", told.line, "it is left out, as asked for.")
+            continue
+        _only(task, TASK_FIELDS, f"{name}.{title}", remarks)
+        own = mapping(task.get("model_args"), f"{name}.{title}.model_args")
+        shots = whole(task["num_fewshot"], f"{name}.{title}.num_fewshot", 0) if "num_fewshot" in task else 0
+        _check_args({**base, **own}, f"{name}.{title}", remarks)
+        args = {key: one.value for key, one in {**base, **own}.items()}
+        calls.setdefault(Task(shots, tuple(args.items())), []).append((title, told.line))
+    if len(calls) > 1:
+        _, other, *_ = calls.values()
+        for title, line in other:
+            remarks.refuse(f"{name}.{title}", line, "it asks otherwise than the task before it: one call is one study.")
+        return []
+    return [_lm_eval(call, [title for title, _ in its], tools.lm_eval) for call, its in calls.items()]
+
+
+def _check_args(args: Mapping[str, Told], name: str, remarks: Remarks) -> None:
+    for key, told in args.items():
+        if isinstance(told.value, dict | list) or "," in str(told.value):
+            remarks.refuse(f"{name}.model_args.{key}", told.line, "lm-eval takes one word of a value there.")
+
+
+def _lm_eval(call: Task, tasks: list[str], executable: str) -> WorkloadText:
+    """perf-eval asks /v1/completions; all else of its model_args is passed on."""
+    args = dict(call.model_args)
+    at_once = args.pop("num_concurrent", 1)
+    params: dict[str, JsonValue] = {
+        "executable": executable, "tasks": ",".join(tasks), "concurrency": at_once, "endpoint": "completions",
+        "model_args": ",".join(f"{key}={value}" for key, value in args.items()),
+        "more": ["--num_fewshot", str(call.num_fewshot)],
+    }  # fmt: skip
+    return WorkloadText(name="drive:lm-eval", params=params, objective=ACCURACY)
+
+
+def tool_call_loads(
+    block: Told | None, name: str, tools: Tools, left_out: frozenset[str], remarks: Remarks
+) -> list[WorkloadText]:
+    """The categories in one call, each scored by itself."""
+    given = mapping(block, name)
+    if not given or block is None:
+        return []
+    _only(given, BFCL_FIELDS, name, remarks)
+    told = [(text_of(one, f"{name}.test_categories", one.line), one.line) for one in items(
+        given.get("test_categories"), f"{name}.test_categories"
+    )]  # fmt: skip
+    for title, line in told:
+        if f"{name}.{title}" in left_out:
+            remarks.note(f"{name}.{title}", line, "it is left out, as asked for.")
+    wanted = [title for title, _ in told if f"{name}.{title}" not in left_out]
+    if "max_test_cases" in given and _limits(given["max_test_cases"], wanted):
+        words = "a part of a category cannot be asked for; `--without` leaves out a whole one."
+        remarks.refuse(f"{name}.max_test_cases", given["max_test_cases"].line, words)
+    if tools.bfcl is None:
+        remarks.refuse(name, block.line, "which Python has bfcl-eval is not told: `--bfcl PYTHON`.")
+    if not wanted:
+        remarks.refuse(f"{name}.test_categories", block.line, "no category is left.")
+        return []
+    threads = whole(given["num_threads"], f"{name}.num_threads") if "num_threads" in given else THREADS
+    steps = given.get("maximum_step_limit")
+    params: dict[str, JsonValue] = {
+        "executable": tools.bfcl or "", "tasks": ",".join(wanted), "concurrency": threads,
+        "temperature": given["temperature"].value if "temperature" in given else TEMPERATURE,
+        "most_steps": STEPS if steps is None else whole(steps, f"{name}.maximum_step_limit"),
+    }  # fmt: skip
+    return [WorkloadText(name="drive:bfcl", params=params, objective=ACCURACY)]
+
+
+def _limits(told: Told, wanted: list[str]) -> bool:
+    """Whether it says anything of the categories that are asked for."""
+    return not isinstance(told.value, dict) or any(one in told.value for one in wanted)
+
+
+def _only(given: Mapping[str, Told], fields: tuple[str, ...], name: str, remarks: Remarks) -> None:
+    for key, told in given.items():
+        if key not in fields:
+            remarks.refuse(f"{name}.{key}", told.line, "perf-eval knows no such field.")

@@ -1,0 +1,300 @@
+"""Recipes of vLLM's perf-eval as studies: what is taken, and what is refused by its name and line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commands.recipe.quality import Tools
+from commands.recipe.reading import is_recipe, study_of_recipe
+from commands.study_file import StudyFileError, StudyPlan
+from tests.demo_engine import ROOT
+from tests.study.test_study_file import WHICH
+from workloads import spec_for
+from workloads.process.driven import DriveJob, command_of, drive_params
+
+# Of the form of workloads/gemma_4_31b_it_h200.yaml and qwen3_5_mi355x.yaml of github.com/vllm-project/perf-eval.
+RECIPE = """# a comment
+name: tiny-h200
+gpu: H200
+num_gpus: 8
+nightly: true
+timeout_in_minutes: 90
+
+vllm:
+  model: org/tiny
+  env:
+    VLLM_ROCM_USE_AITER: 1
+  serve_args: >-
+    --tensor-parallel-size 2
+    --kv-cache-dtype fp8
+
+lm_eval:
+  model_args:
+    tokenized_requests: false
+    tokenizer_backend: null
+  tasks:
+    - name: gsm8k
+      num_fewshot: 5
+      model_args:
+        num_concurrent: 64
+        max_length: 32768
+
+bfcl:
+  test_categories:
+    - simple_python
+    - multi_turn
+  num_threads: 16
+
+vllm_bench:
+  configs:
+    - name: 8k-in-1k-out
+      backend: openai
+      dataset: random
+      input_len: 8192
+      output_len: 1024
+      num_prompts: 512
+      max_concurrency: 128
+      repetitions: 3
+      args:
+        num_warmups: 128
+"""
+TOOLS = Tools("/opt/lm_eval", "/opt/python")
+
+
+def read(text: str = RECIPE, *without: str, tools: Tools = TOOLS) -> StudyPlan:
+    return study_of_recipe(text, "tiny", tools, without)
+
+
+def line_of(text: str, word: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), start=1) if word in line)
+
+
+def test_the_server_is_the_arm_and_one_start_of_it_serves_all_blocks() -> None:
+    plan = read()
+    (arm,) = plan.arms
+    assert arm.config.argv == ("vllm", "serve", "org/tiny", "--tensor-parallel-size", "2", "--kv-cache-dtype", "fp8")
+    assert (arm.config.engine, arm.config.tensor_parallel, arm.config.env) == ("vllm", 2, {"VLLM_ROCM_USE_AITER": "1"})
+    assert (plan.question, plan.title, plan.budget.rounds, plan.budget.runs) == ("measure", "tiny-h200", 3, 3)
+    assert plan.budget.hours == 1.5
+    told = [(part.workload, part.objective) for part in plan.under_each()]
+    assert told == [("grid", "output_tps@128"), ("drive:lm-eval", "accuracy"), ("drive:bfcl", "accuracy")]
+    speed, accuracy, calls = (part.params for part in plan.under_each())
+    assert speed == {
+        "endpoint": "completions", "prompt_tokens": [8192], "output_tokens": [1024], "concurrency": [128], "repeats": 4,
+    }  # fmt: skip
+    assert accuracy["model_args"] == "tokenized_requests=False,tokenizer_backend=None,max_length=32768"
+    assert (accuracy["concurrency"], accuracy["more"]) == (64, ["--num_fewshot", "5"])
+    assert (calls["tasks"], calls["concurrency"], calls["most_steps"]) == ("simple_python,multi_turn", 16, 10)
+    for part in plan.under_each():
+        spec_for(part.workload, part.params)  # each is a load that can be
+
+
+def test_lm_eval_is_asked_as_perf_eval_asks_it(tmp_path: Path) -> None:
+    params = drive_params(read().under_each()[1].params)
+    job = DriveJob(run_id="r", base_url="http://h:1", model="m", tool="lm-eval", params=params, folder=tmp_path,
+                   progress=tmp_path, inbox=tmp_path)  # fmt: skip
+    words = command_of(job)
+    assert words[0] == "/opt/lm_eval" and "--apply_chat_template" not in words
+    assert words[words.index("--model") + 1] == "local-completions"
+    assert words[words.index("--model_args") + 1] == (
+        "model=m,base_url=http://h:1/v1/completions,num_concurrent=64,max_retries=5,"
+        "tokenized_requests=False,tokenizer_backend=None,max_length=32768"
+    )
+    assert words[-2:] == ["--num_fewshot", "5"]
+
+
+def test_what_is_done_otherwise_is_told_with_its_line() -> None:
+    notes = "\n".join(read().notes)
+    for name, word in (
+        ("gpu", "gpu: H200"), ("num_gpus", "num_gpus"), ("nightly", "nightly"),
+        ("vllm_bench.8k-in-1k-out.dataset", "dataset"), ("vllm_bench.8k-in-1k-out.repetitions", "repetitions"),
+    ):  # fmt: skip
+        assert f"{name} (line {line_of(RECIPE, word)}): " in notes
+
+
+def test_an_image_is_a_container() -> None:
+    plan = read(RECIPE.replace("  model: org/tiny", "  model: org/tiny\n  image: vllm/vllm-openai:nightly"))
+    assert plan.arms[0].config.argv[:2] == ("docker", "run") or plan.arms[0].config.launcher == "docker"
+    assert plan.arms[0].config.image == "vllm/vllm-openai:nightly"
+
+
+SWEEP = RECIPE.replace("num_prompts: 512", "num_prompts: [10, 512]").replace("max_concurrency: 128", "max_concurrency: [1, 128]")  # fmt: skip  # noqa: E501
+
+
+def test_a_sweep_is_a_grid_and_one_load_beside_it() -> None:
+    speed = [(part.workload, part.params["concurrency"], part.objective) for part in read(SWEEP).under_each()[:2]]
+    assert speed == [("grid", [128], "output_tps@128"), ("traffic", 1, "decode_tps")]
+    alike = SWEEP.replace("[10, 512]", "[4, 512]")
+    assert read(alike).under_each()[0].params["concurrency"] == [1, 128]
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "name"),
+    [
+        ("dataset: random", "dataset: speed_bench", "vllm_bench.8k-in-1k-out.dataset"),
+        ("backend: openai", "backend: vllm", "vllm_bench.8k-in-1k-out.backend"),
+        ("num_warmups: 128", "request_rate: 4", "vllm_bench.8k-in-1k-out.args.request-rate"),
+        ("input_len: 8192", "in_len: 8192", "vllm_bench.8k-in-1k-out.in_len"),
+        ("num_threads: 16", "max_test_cases: 240", "bfcl.max_test_cases"),
+        ("max_length: 32768", "gen_kwargs: 'a=1,b=2'", "lm_eval.gsm8k.model_args.gen_kwargs"),
+        ("nightly: true", "colour: red", "colour"),
+        ("  model: org/tiny", "  model: org/tiny\n  tag: x", "vllm.tag"),
+    ],
+)
+def test_what_cannot_be_expressed_is_named_with_its_line_and_nothing_begins(
+    there: str, instead: str, name: str
+) -> None:
+    text = RECIPE.replace(there, instead)
+    line = line_of(text, instead.splitlines()[-1].strip())
+    with pytest.raises(StudyFileError) as refusal:
+        read(text)
+    assert f"{name} (line {line}): " in str(refusal.value)
+
+
+def test_all_that_cannot_be_is_told_at_once() -> None:
+    text = RECIPE.replace("dataset: random", "dataset: sharegpt").replace("num_threads: 16", "max_test_cases: 9")
+    with pytest.raises(StudyFileError) as refusal:
+        read(text, tools=Tools())
+    for word in ("dataset (line", "bfcl.max_test_cases (line", "`--bfcl PYTHON`"):
+        assert word in str(refusal.value)
+
+
+def test_two_kinds_of_calls_are_two_studies() -> None:
+    second = "\n    - name: aime25\n      num_fewshot: 0\n"
+    text = RECIPE.replace("        max_length: 32768\n", f"        max_length: 32768{second}")
+    with pytest.raises(StudyFileError, match=rf"lm_eval.aime25 \(line {line_of(text, 'aime25')}\)"):
+        read(text)
+    plan = read(text, "lm_eval.aime25")
+    assert plan.under_each()[1].params["tasks"] == "gsm8k"
+    assert any(note.startswith("lm_eval.aime25 (line") for note in plan.notes)
+
+
+def test_whoever_asks_leaves_out_a_block_or_a_part_of_it() -> None:
+    limited = RECIPE.replace("num_threads: 16", "max_test_cases:\n    multi_turn: 240")
+    plan = read(limited, "bfcl.multi_turn")
+    assert plan.under_each()[2].params["tasks"] == "simple_python"
+    assert len(read(limited, "bfcl", tools=Tools()).under_each()) == 2
+    with pytest.raises(StudyFileError, match="'smoke' cannot be left out: the recipe has vllm_bench, lm_eval, bfcl"):
+        read(RECIPE, "smoke")
+    with pytest.raises(StudyFileError, match="has no load"):
+        read(RECIPE, "bfcl", "lm_eval", "vllm_bench")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("vllm:\n  model: [", "is no YAML, line"),
+        ("vllm: &a\n  model: m\nbfcl: *a\n", "has an alias"),
+        ("name: a\nname: b\nvllm:\n", "line 2: name is there twice"),
+        ("vllm:\n  model: m\nlm_eval: 3\n", "lm_eval, line 3: a mapping is expected"),
+        ("name: x\nvllm:\n  env: {}\n", "vllm.model, line 2: a text is missing"),
+        ("- vllm:\n", "is no recipe"),
+        (RECIPE.replace("input_len: 8192", "input_len: many"), "whole number from 1 on is expected"),
+    ],
+)
+def test_what_is_no_recipe_is_said_so(text: str, said: str) -> None:
+    with pytest.raises(StudyFileError, match=said):
+        read(text)
+
+
+def test_a_study_of_ours_is_none() -> None:
+    assert is_recipe(RECIPE) and is_recipe("vllm:  # the server\n") and not is_recipe(WHICH)
+
+
+FAKE_BFCL = """
+import os, pathlib, shutil, sys
+def cli():
+    told = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+    from bfcl_eval.constants import default_prompts, model_config
+    assert told["--model"] in model_config.MODEL_CONFIG_MAPPING and default_prompts.MAXIMUM_STEP_LIMIT == 10
+    root = pathlib.Path(os.environ["BFCL_PROJECT_ROOT"])
+    kind = {"generate": "result", "evaluate": "score"}[sys.argv[1]]
+    with open(root.parent / "calls", "a") as said:
+        print(sys.argv[1], told["--test-category"], os.environ["OPENAI_BASE_URL"], file=said)
+    shutil.copytree(pathlib.Path(os.environ["CAPTURED"]) / kind, root / kind)
+    sys.exit(0)
+"""
+
+
+def test_bfcl_is_carried_to_its_scores(tmp_path: Path) -> None:
+    """By a stand-in for the package bfcl_eval, which leaves the files that the real one left in a captured run."""
+    package = tmp_path / "bfcl_eval"
+    for folder in (package, package / "constants", package / "model_handler", package / "model_handler/api_inference"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    (package / "constants/default_prompts.py").write_text("MAXIMUM_STEP_LIMIT = 20\n")
+    (package / "constants/model_config.py").write_text("MODEL_CONFIG_MAPPING = {}\nModelConfig = dict\n")
+    (package / "model_handler/api_inference/openai_completion.py").write_text("OpenAICompletionsHandler = object\n")
+    (package / "__main__.py").write_text(FAKE_BFCL)
+    params = drive_params(read().under_each()[2].params | {"executable": sys.executable})
+    results = tmp_path / "load" / "results"
+    job = DriveJob(run_id="r", base_url="http://h:1", model="m", tool="bfcl", params=params, folder=results.parent,
+                   progress=tmp_path, inbox=tmp_path)  # fmt: skip
+    captured = ROOT / "tests/captures/bfcl/oracle"
+    subprocess.run(
+        command_of(job), env={"PYTHONPATH": str(tmp_path), "CAPTURED": str(captured)}, check=True, capture_output=True
+    )
+    said = (results.parent / "calls").read_text().splitlines()
+    assert said == [f"{word} simple_python,multi_turn http://h:1/v1" for word in ("generate", "evaluate")]
+    assert len(list(results.rglob("*_score.json"))) == len(list(results.rglob("*_result.json"))) == 3
+
+
+STAND_IN = """#!{python}
+import sys
+sys.path.insert(0, {root!r})
+from demo import paced
+words = dict(zip(sys.argv[3::2], sys.argv[4::2]))
+sys.exit(paced.main(["--port", words["--port"], "--step-ms", "5"]))
+"""
+LM_EVAL = """#!{python}
+import json, pathlib, shutil, sys, time
+out = pathlib.Path(sys.argv[sys.argv.index("--output_path") + 1]) / "m"
+shutil.copytree({captured!r}, out)
+for path in out.glob("results_*.json"):  # as each run of the real one differs from the last
+    path.write_text(json.dumps(json.loads(path.read_text()) | {{"date": time.time()}}))
+"""
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_a_recipe_is_run_to_its_numbers(tmp_path: Path) -> None:
+    """Stand-ins: a server of 5 ms a token, and an lm-eval that leaves a captured run's files: 16 and 5 of 20 right."""
+    from tests.ports import free_ports
+    from tests.study.test_study_run import COMMAND_LINE
+
+    captured = str(ROOT / "tests/captures/lm-eval/oracle-chat")
+    program(tmp_path, "vllm", STAND_IN.format(python=sys.executable, root=str(ROOT)))
+    lm_eval = program(tmp_path, "lm_eval", LM_EVAL.format(python=sys.executable, captured=captured))
+    small = RECIPE.replace("8192", "20").replace("1024", "40").replace("num_prompts: 512", "num_prompts: 8")
+    small = small.replace("max_concurrency: 128", "max_concurrency: 2").replace("num_warmups: 128", "num_warmups: 2")
+    small = small.replace("repetitions: 3", "repetitions: 1").replace(
+        "--kv-cache-dtype fp8", f"--kv-cache-dtype fp8 --port {free_ports(1)[0]}"
+    )
+    file = tmp_path / "recipe.yaml"
+    file.write_text(small)
+    words = ["study", "run", str(file), "--json", "--without", "bfcl", "--lm-eval", str(lm_eval)]
+    env = {"PITWALL_DATA": str(tmp_path / "data"), "PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, str(COMMAND_LINE), *words], env=env, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout, done.stderr
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["answer"], told["runs"]) == (0, "measured", 2), told
+    speed, accuracy = told["workloads"]
+    assert speed["arms"][0]["mean"] == pytest.approx(2 / 0.005, rel=0.5)  # two streams of 5 ms a token, on a busy box
+    assert accuracy["arms"][0]["values"] == [pytest.approx((0.8 + 0.25) / 2)] * 2
+    assert any(reason.startswith("bfcl (line") for reason in told["reasons"])
+    assert shutil.which("vllm", path=str(tmp_path))

@@ -1,0 +1,115 @@
+"""One server start under all workloads of a study: who starts, what it counts, and what each workload is told of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.workload import under_name
+from analysis.evidence.loads import LoadRecord
+from analysis.study import Left, race
+from commands.study_file import StudyPlan, study_of_text
+from domain import Config, Run, RunState, WorkloadSpec, utc_now
+from reports.studies.study import StudyStanding, _cause, _told_under, next_arms, starts_by_arm
+from studies.answer import answer_of
+from studies.runner import StudyRunner
+from tests.comparison.hand_made import load, run, streams
+from tests.study.test_study_file import WHICH
+from workloads import spec_for
+
+TWO = WHICH + '[[workload]]\nname = "ladder"\nobjective = "output_tps@4"\n'
+CLEAR = {"a": [100.0, 100.5], "b": [50.0, 50.2]}
+CLOSE = {"a": [100.0, 104.0], "b": [99.0, 103.0]}
+
+
+def plan() -> StudyPlan:
+    return study_of_text(TWO, "two")
+
+
+def start(arm: str, number: int, *workloads: str, **fields: Any) -> Run:
+    first, *later = (WorkloadSpec(name=name) for name in workloads)
+    return Run(
+        id=f"{arm}{number}", name=f"{arm} #{number}", color=0, machine_id="m", created_at=utc_now(), config=Config(),
+        arm=arm, workload=first, later_workloads=tuple(later), **fields,
+    )  # fmt: skip
+
+
+def standing(values: dict[str, list[float]], runs: list[Run], left: Left | None = None) -> StudyStanding:
+    logs = {name: [math.log(one) for one in its] for name, its in values.items()}
+    by_arm = {name: tuple(one for one in runs if one.arm == name) for name in values}
+    told = {name: tuple(its) for name, its in values.items()}
+    return StudyStanding(race(logs, 0.02), told, "decode_tps", by_arm, left=left)
+
+
+def both_rounds() -> list[Run]:
+    return [start(arm, number, "five-prompts", "ladder") for number in (1, 2) for arm in "ab"]
+
+
+def test_a_start_counts_once_and_goes_on_where_any_workload_wants_it() -> None:
+    standings = [standing(CLEAR, both_rounds()), standing(CLOSE, both_rounds())]
+    assert starts_by_arm(standings) == {"a": 2, "b": 2}
+    assert standings[0].race.end is not None and next_arms(standings) == ("a", "b")
+    told = answer_of(plan(), standings)
+    assert (told["runs"], [arm["runs"] for arm in told["arms"]]) == (4, [2, 2])
+    assert [one["runs"] for one in told["workloads"]] == [4, 4]
+
+
+def test_what_is_left_is_that_of_the_slowest_workload() -> None:
+    standings = [standing(CLOSE, both_rounds(), Left(2, 4)), standing(CLOSE, both_rounds(), Left(3, 6))]
+    assert answer_of(plan(), standings)["starts_left"] == [3, 6]  # shared: not 5 to 10
+    tight = plan().model_copy(update={"budget": plan().budget.model_copy(update={"runs": 7})})
+    assert answer_of(tight, standings)["starts_left"] == [3, 3]
+
+
+def test_a_round_puts_every_undecided_workload_on_each_start(tmp_path: Path) -> None:
+    nothing: Any = None
+    runner = StudyRunner(nothing, nothing, tmp_path, spec_for)
+    standings = [standing(CLOSE, both_rounds()), standing(CLOSE, both_rounds())]
+    specs = [runner._spec(part) for part in plan().under_each()]
+    requests = runner._round(plan(), standings, specs)
+    assert sorted(one.name or "" for one in requests) == ["a #3", "b #3"]
+    for one in requests:
+        assert one.workload and (one.workload.name, [w.name for w in one.later_workloads]) == (
+            "five-prompts", ["ladder"],
+        )  # fmt: skip
+        assert one.workload.params["token_scale"] == 0.25
+
+
+def named(name: str, load_id: str, **asked: Any) -> LoadRecord:
+    made = load(streams(3), workload=name, **asked)
+    assert made.asked
+    return replace(made, load_id=load_id, asked=replace(made.asked, load_id=load_id))
+
+
+def two_loads(state: str = "finished", **second: Any) -> RunFacts:
+    return run("r1", named("five-prompts", "l1"), named("ladder", "l2", **second), state=state)
+
+
+def test_each_workload_is_told_its_own_loads_alone() -> None:
+    facts = two_loads()
+    assert [one.load_id for one in under_name(facts, "ladder").loads] == ["l2"]
+    assert under_name(facts, "grid").loads == ()
+    told = _told_under("five-prompts", [facts])
+    assert [one.load_id for one in told["r1"].loads] == ["l1"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "counts"), [("five-prompts", True), ("ladder", False)], ids=["went through before", "broke"]
+)
+def test_a_start_that_failed_under_one_workload_still_tells_of_the_one_before(workload: str, counts: bool) -> None:
+    failed = two_loads("failed", planned_requests=9)  # three of nine were sent when its server died
+    assert bool(_told_under(workload, [failed])) is counts
+    unplanned = two_loads("failed", planned_requests=None)  # nobody knows whether it was all
+    assert not _told_under("ladder", [unplanned])
+
+
+def test_starts_that_fail_under_one_workload_put_an_arm_out_under_that_one_alone() -> None:
+    failed = [start("a", n, "five-prompts", "ladder", state=RunState.FAILED, cause="out of memory") for n in (1, 2)]
+    assert _cause(failed, 0, ()) == "out of memory"
+    assert _cause([], 2, (1.0, 1.1)) is None
+    assert _cause([], 2, ()) == "its load gave no value of the objective"
