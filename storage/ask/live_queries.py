@@ -14,19 +14,19 @@ Row = dict[str, Any]
 Since = Mapping[str, datetime | None]  # run id -> the time after which rows are wanted, None for all
 
 
-def engine_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+def engine_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
     """What the engines showed, oldest first, ranks summed; `t` in epoch seconds."""
-    return _points(store, "engine_points", since)
+    return _points(store, "engine_points", since, until)
 
 
-def host_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+def host_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
     """CPU and memory of the servers' process trees and of the host."""
-    return _points(store, "host_points", since)
+    return _points(store, "host_points", since, until)
 
 
-def gpu_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+def gpu_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
     """Power and clock of the runs' GPUs: watts summed, the slowest clock."""
-    return _points(store, "gpu_points", since)
+    return _points(store, "gpu_points", since, until)
 
 
 def collector_errors(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -45,9 +45,10 @@ def marks(store: Asked, run_ids: Sequence[str], most: int = 200) -> dict[str, li
     return found
 
 
-def _points(store: Asked, question: str, since: Since) -> dict[str, list[Row]]:
+def _points(store: Asked, question: str, since: Since, until: datetime | None) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = defaultdict(list)
-    for row in store.query(statement(question), {"run_ids": list(since), "since": _earliest(since)}).to_pylist():
+    wanted = {"run_ids": list(since), "since": _earliest(since), "until": until}
+    for row in store.query(statement(question), wanted).to_pylist():
         after = since[row["run_id"]]
         if after is None or row["ts"] > after:
             rows[row["run_id"]].append(row)

@@ -48,7 +48,7 @@ LINK_IS_OVER = "This link is over."
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 # What a viewer may ask for, by the first part of the path.
 VIEWER_PAGES = {"live", "compare", "replay", "run", "studies", "report"}
-VIEWER_ROUTES = VIEWER_PAGES | {"static", "assets", "media", "component", "favicon.png"}
+VIEWER_ROUTES = VIEWER_PAGES | {"series", "static", "assets", "media", "component", "favicon.png"}
 VIEWER_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # of Streamlit's own
 VIEWER_COMPONENTS = "/_stcore/bidi-components/"
 VIEWER_SOCKETS = {"/_stcore/stream", "/ws/live"}
