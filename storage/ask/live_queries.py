@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from analysis.runs.conditions import HARDWARE
 from storage.ask.queries import Asked
 from storage.ask.statements import statement
 
 Row = dict[str, Any]
+TROUBLE_APART_S = 60.0  # one that comes again within is the same
 Since = Mapping[str, datetime | None]  # run id -> the time after which rows are wanted, None for all
 
 
@@ -37,10 +39,11 @@ def collector_errors(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str
     return found
 
 
-def marks(store: Asked, run_ids: Sequence[str], most: int = 200) -> dict[str, list[Row]]:
-    """Per run: its loads, phases and outages as `t` (epoch seconds), `kind` and `text`, the newest so many."""
+def marks(store: Asked, run_ids: Sequence[str], most: int = 100) -> dict[str, list[Row]]:
+    """Per run: its loads, phases and troubles as `t` (epoch seconds), `kind` and `text`, of each kind the newest."""
     found: dict[str, list[Row]] = {run_id: [] for run_id in run_ids}
-    for row in store.query(statement("live_marks"), {"run_ids": list(run_ids), "most": most}).to_pylist():
+    wanted = {"run_ids": list(run_ids), "most": most, "hardware": HARDWARE, "apart_s": TROUBLE_APART_S}
+    for row in store.query(statement("live_marks"), wanted).to_pylist():
         found[row.pop("run_id")].append(row)
     return found
 

@@ -1,4 +1,4 @@
-"""What is marked on the charts of watched runs: loads, phases, outages; asked for seldom, for they come seldom."""
+"""What is marked on the charts of watched runs: loads, phases, troubles; asked for seldom, for they come seldom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
--- What a chart over time marks of the runs: loads as they begin, phases, the end of a load, outages; oldest first.
+-- What a chart over time marks of the runs: loads as they begin, phases, the end of a load, outages, and what went wrong:
+-- restarts, and the beginnings of preemptions, of clocks held down by the hardware and of answers that loop. Of a trouble that
+-- goes on, or comes again within $apart_s, its beginning alone. The oldest first.
 WITH phases AS (
     SELECT run_id, load_id, began_at, ts AS ended_at, title, phase_index FROM load_phases_of($run_ids)
 ), begun AS (
@@ -8,11 +10,28 @@ WITH phases AS (
     SELECT begun.run_id, max(ended_at) AS ts, any_value(workload) AS workload
     FROM begun JOIN phases USING (run_id, load_id)
     GROUP BY begun.run_id, load_id HAVING count(*) >= any_value(planned_phases)
+), looks AS (
+    SELECT
+        run_id, ts, grown(preemptions_total, lag(preemptions_total) OVER before) > 0 AS is_preempted,
+        coalesce(process_start_s <> lag(process_start_s) OVER before, false)
+            OR coalesce(grown(generation_tokens_total, lag(generation_tokens_total) OVER before) < 0, false) AS is_restarted
+    FROM counter_samples_of($run_ids)
+    WINDOW before AS (PARTITION BY run_id, definition, engine_index ORDER BY mono_s)
+), troubles AS (
+    SELECT run_id, ts, 'restart' AS kind FROM looks WHERE is_restarted
+    UNION ALL SELECT run_id, ts, 'preemption' FROM looks WHERE is_preempted
+    UNION ALL SELECT run_id, ts, 'throttle' FROM gpu_samples_of($run_ids) WHERE throttle_reasons & $hardware <> 0
+    UNION ALL SELECT run_id, sent_at + to_milliseconds(total_ms::BIGINT), 'collapse' FROM requests_of($run_ids)
+    WHERE extra->>'$.collapse.verdict' = 'collapsed' AND total_ms IS NOT NULL
+), begins AS (
+    SELECT run_id, ts, kind FROM troubles
+    QUALIFY coalesce(epoch(ts) - epoch(lag(ts) OVER (PARTITION BY run_id, kind ORDER BY ts)) > $apart_s, true)
 ), marks AS (
     SELECT run_id, ts, 'load' AS kind, workload AS text FROM begun
     UNION ALL SELECT run_id, began_at, 'phase', title FROM phases JOIN begun USING (run_id, load_id)
     UNION ALL SELECT run_id, ts, 'load_end', workload FROM ended
     UNION ALL SELECT run_id, ts, kind, text FROM events_of($run_ids) WHERE kind = 'outage'
+    UNION ALL SELECT run_id, ts, kind, '' FROM begins
 )
 SELECT run_id, epoch(ts) AS t, kind, text FROM marks
-QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY ts DESC) <= $most ORDER BY run_id, ts, kind
+QUALIFY row_number() OVER (PARTITION BY run_id, kind ORDER BY ts DESC) <= $most ORDER BY run_id, ts, kind

@@ -107,6 +107,14 @@ def test_one_moment_is_marked_on_all_charts(page: Page, pitwall: Pitwall, ids: l
     expect(page.locator(".lv-wide .lv-readout")).to_have_text(re.compile(rf"{SLOW} \d+"))
 
 
+def test_what_happened_is_marked_and_said(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    open_run(page, pitwall, ids[0], "&from=880&to=900")
+    marked = page.evaluate(f"{DECODE}.layout.shapes.map((shape) => shape.x0)")
+    assert sorted(marked) == [0, SECONDS / 4 - 10, SECONDS * 5 / 8 - 9, SECONDS - 10]
+    page.locator(".lv-wide .nsewdrag").hover()  # its middle
+    expect(page.locator(".lv-at")).to_have_text(f"at 14:50: {SLOW}: the GPU's clocks are held down by the hardware")
+
+
 def test_a_chart_of_a_run_is_saved_with_its_samples(
     page: Page, pitwall: Pitwall, ids: list[str], tmp_path: Path
 ) -> None:

@@ -107,6 +107,11 @@ export class RunModel {
     return this.meta?.state === "finished" || this.meta?.state === "failed";
   }
 
+  /** Infinity before any point. */
+  get firstPointTime() {
+    return Math.min(...Object.values(this.series).map((one) => one?.t[0] ?? Infinity));
+  }
+
   get holdsTooMuch() {
     return Object.values(this.series).some((one) => one && one.t.length > POINTS_HELD);
   }
