@@ -1,6 +1,7 @@
 -- What a chart over time marks of the runs: loads as they begin, phases, the end of a load, outages, and what went wrong:
--- restarts (where an engine tells when its process began), and the beginnings of preemptions, of clocks held down by the hardware and of answers that loop. Of a trouble that
--- goes on, or comes again within $apart_s, its beginning alone. The oldest first.
+-- restarts (where an engine tells when its process began), and the beginnings of preemptions, of clocks held down by
+-- the hardware and of answers that loop. Of a trouble that goes on, or comes again within $apart_s, its beginning alone.
+-- The oldest first.
 WITH phases AS (
     SELECT run_id, load_id, began_at, ts AS ended_at, title, phase_index FROM load_phases_of($run_ids)
 ), begun AS (
