@@ -6,6 +6,7 @@
 import { isKnown } from "./model.js";
 
 const NEAR = 0.01; // of the stretch shown: a mark so near to the moment is told
+const LOOK_SECONDS = 1; // a first look within it is the one that found it ready
 const MOST_LINES = 120; // in a chart, each run its share
 /** @type {[kind: string, words: (text: string) => string][]} */
 const SAID = [
@@ -29,7 +30,7 @@ const TROUBLES = new Set(["outage", "restart", "preemption", "throttle", "collap
  */
 function marksOf(model, onWallClock, most) {
   const { ready_t: ready, ended_t: ended, state } = model.meta;
-  const own = [ready === null || !(onWallClock || model.firstPointTime < ready) ? [] : [{ t: ready, kind: "ready", text: "ready" }], ended === null ? [] : [{ t: ended, kind: "ended", text: state }]];
+  const own = [ready === null || !(onWallClock || model.firstPointTime < ready - LOOK_SECONDS) ? [] : [{ t: ready, kind: "ready", text: "ready" }], ended === null ? [] : [{ t: ended, kind: "ended", text: state }]];
   return [...own.flat(), ...model.marks.slice(own.flat().length - most)];
 }
 
