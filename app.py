@@ -45,6 +45,7 @@ from web.server.first_look import FirstLook
 from web.server.live_api import live_routes
 from web.server.report_api import report_route
 from web.server.routes import build_routes
+from web.server.series_api import series_route
 from web.server.sign_in import sign_in_routes
 from web.server.sql_api import sql_route
 from web.server.warm_up import import_and_freeze
@@ -176,6 +177,7 @@ app = st.App(
     routes=[
         *build_routes(hub, count_live_runs, VERSION, base_path, is_well, health),
         report_route(base_path),
+        series_route(base_path),
         sql_route(sandbox.ask, base_path),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
         *agent_routes(lambda: services().intake, base_path),

@@ -6,7 +6,6 @@ import streamlit as st
 
 from reports.runs.evidence import evidence_of
 from reports.runs.run_report import report_on
-from web import charts
 from web.actions import is_member
 from web.compare.answer.report_notes import report_notes
 from web.compare.arms.adopt import adopt_form, adopted_notes
@@ -29,6 +28,7 @@ from web.compare.sources.published import published_group
 from web.compare.sources.shown_sql import show_the_sql
 from web.compare.viewpoints.viewpoint_section import viewpoint_section
 from web.fleet import OF_ANOTHER, asked_about, away_ids, away_runs, newest_of_all
+from web.live.component import course_plot
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
 from web.picker import nothing_yet, tell_unknown
@@ -39,6 +39,7 @@ from web.sharing.share_dialog import share_button
 from web.visible import visible_runs
 
 NEWEST = 200
+SPEED_CHARTS = ("decode", "tokens", "steps")
 MOST = 24  # runs: eight arms of three starts each
 
 runs = visible_runs(NEWEST)
@@ -106,6 +107,6 @@ st.html(config_table(report.arms, colors))
 with st.expander("What the numbers rest on, run by run"):
     st.html(evidence_table(reports, evidence_of(asked, picked.runs), machine_titles(asked)))
 st.subheader("Over time since ready")
-charts.over_time(reports)
+course_plot(picked.runs, {one.run.id: one.run.color for one in reports}, SPEED_CHARTS)
 compatibility_section()
 published_group()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from domain import RunState
 from reports.arms.facts import facts_of
 from reports.runs.run_report import report_on
-from web import charts, places
+from web import places
 from web.actions import is_member
 from web.fleet import asked_about, away_ids
+from web.live.component import course_plot
 from web.markup import markdown_text
 from web.runs.loads.declare_load import declare_load
 from web.runs.loads.load_panel import load_panel
@@ -49,8 +51,9 @@ if not away_ids([run]):
 run_page.numbers(report, facts)
 load_results(run)
 server_latency_table(asked, run)
-if report.windows:
-    charts.over_time([report])
+if run.state is not RunState.QUEUED:
+    st.subheader("Over time since ready")
+    course_plot([run], {run.id: run.color})
 node_panel(run)
 physics_panel(report, facts)
 left, right = st.columns([1, 1])

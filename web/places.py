@@ -5,6 +5,7 @@ from __future__ import annotations
 # The paths of the browser's address, the first page's apart.
 PATHS = ("live", "launch", "compare", "replay", "studies", "explore", "sql", "run", "shared")
 REPORT = "report"  # a route of its own: no script of Streamlit runs there
+SERIES = "series"  # likewise
 RUNS = "../pages/runs.py"
 LIVE = "../pages/live.py"
 LAUNCH = "../pages/launch.py"

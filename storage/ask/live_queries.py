@@ -7,26 +7,28 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from analysis.runs.conditions import HARDWARE
 from storage.ask.queries import Asked
 from storage.ask.statements import statement
 
 Row = dict[str, Any]
+TROUBLE_APART_S = 60.0  # one that comes again within is the same
 Since = Mapping[str, datetime | None]  # run id -> the time after which rows are wanted, None for all
 
 
-def engine_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+def engine_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
     """What the engines showed, oldest first, ranks summed; `t` in epoch seconds."""
-    return _points(store, "engine_points", since)
+    return _points(store, "engine_points", since, until)
 
 
-def host_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+def host_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
     """CPU and memory of the servers' process trees and of the host."""
-    return _points(store, "host_points", since)
+    return _points(store, "host_points", since, until)
 
 
-def gpu_points(store: Asked, since: Since) -> dict[str, list[Row]]:
+def gpu_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
     """Power and clock of the runs' GPUs: watts summed, the slowest clock."""
-    return _points(store, "gpu_points", since)
+    return _points(store, "gpu_points", since, until)
 
 
 def collector_errors(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -37,17 +39,19 @@ def collector_errors(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str
     return found
 
 
-def marks(store: Asked, run_ids: Sequence[str], most: int = 200) -> dict[str, list[Row]]:
-    """Per run: its loads, phases and outages as `t` (epoch seconds), `kind` and `text`, the newest so many."""
+def marks(store: Asked, run_ids: Sequence[str], most: int = 100) -> dict[str, list[Row]]:
+    """Per run: its loads, phases and troubles as `t` (epoch seconds), `kind` and `text`, of each kind the newest."""
     found: dict[str, list[Row]] = {run_id: [] for run_id in run_ids}
-    for row in store.query(statement("live_marks"), {"run_ids": list(run_ids), "most": most}).to_pylist():
+    wanted = {"run_ids": list(run_ids), "most": most, "hardware": HARDWARE, "apart_s": TROUBLE_APART_S}
+    for row in store.query(statement("live_marks"), wanted).to_pylist():
         found[row.pop("run_id")].append(row)
     return found
 
 
-def _points(store: Asked, question: str, since: Since) -> dict[str, list[Row]]:
+def _points(store: Asked, question: str, since: Since, until: datetime | None) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = defaultdict(list)
-    for row in store.query(statement(question), {"run_ids": list(since), "since": _earliest(since)}).to_pylist():
+    wanted = {"run_ids": list(since), "since": _earliest(since), "until": until}
+    for row in store.query(statement(question), wanted).to_pylist():
         after = since[row["run_id"]]
         if after is None or row["ts"] > after:
             rows[row["run_id"]].append(row)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 from domain import Config, Run, RunState
 from load_records import RequestRecord
 from machine.identity import machine_id
-from samples import Batch, Event
+from samples import Batch, CounterSample, Event, GpuSample
 from settings import Settings
 from storage.store import Store
 
@@ -46,3 +48,43 @@ def seed_finished(data: Path, text: str = "An old run", log: str = "listening\n"
     store.write(Batch((Event(run_id, BEGAN, "warning", text), request))).result()
     store.close()
     return run_id
+
+
+def seed_courses(data: Path, seconds: int, names: dict[str, float]) -> list[str]:
+    """Ended runs of so many seconds by name and tok/s, a look a second; one look in the middle is five times as fast.
+
+    Their GPU is throttled in the second quarter, and their server preempts a request in the third; their ids.
+    """
+    data.mkdir(parents=True, exist_ok=True)
+    store = Store.open(Settings(data_dir=data))
+    ids = []
+    for number, (name, tps) in enumerate(names.items()):
+        began = BEGAN + timedelta(days=number)
+        run_id = f"{began:%Y%m%d-%H%M%S}-000-c{number:03d}"
+        ids.append(run_id)
+        config = Config(engine="vllm", model="m", argv=("vllm", "serve", "m", "--max-num-seqs", str(number + 1)))
+        ended = began + timedelta(seconds=seconds)
+        store.save_run(
+            Run(id=run_id, name=name, color=number, state=RunState.FINISHED, machine_id=machine_id(), config=config,
+                created_at=began, started_at=began, ready_at=began + timedelta(seconds=10), ended_at=ended)
+        )  # fmt: skip
+        store.write(Batch(tuple(_looks(run_id, began, seconds, tps)))).result()
+    store.close()
+    return ids
+
+
+def _looks(run_id: str, began: datetime, seconds: int, tps: float) -> Iterator[CounterSample | GpuSample]:
+    made = 0.0
+    for second in range(seconds):
+        at, mono = began + timedelta(seconds=second), float(second)
+        made += tps * (5 if second == seconds // 2 else 1 + 0.1 * math.sin(second / 40)) if second > 10 else 0
+        yield CounterSample(
+            run_id, at, mono, "vllm.counter", generation_tokens_total=made, first_tokens_total=0.0,
+            inter_token_count_total=made, prompt_tokens_total=0.0, requests_running=float(second > 10),
+            requests_waiting=0.0, preemptions_total=float(second > seconds * 5 // 8),
+        )  # fmt: skip
+        is_throttled = seconds // 4 <= second < seconds // 2
+        yield GpuSample(
+            run_id, at, mono, "m", 0, power_w=300 + 40 * math.sin(second / 60), sm_clock_mhz=1200.0 if is_throttled
+            else 1900.0, throttle_reasons=0x08 if is_throttled else 0,
+        )  # fmt: skip

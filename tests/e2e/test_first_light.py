@@ -54,8 +54,8 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
 
 
 def courses(page: Page) -> Locator:
-    """Compare's charts over time; a quick machine is through with the demo before a window holds decoding alone."""
-    return page.locator(".js-plotly-plot .main-svg").or_(page.get_by_text("No window holds decoding alone"))
+    """Compare's charts over time, with their runs; each is drawn when it comes into sight."""
+    return page.locator(".lv-charts:not(.lv-waiting)")
 
 
 def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwall: Pitwall) -> None:

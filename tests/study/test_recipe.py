@@ -16,7 +16,9 @@ from commands.study_file import StudyFileError, StudyPlan
 from tests.demo_engine import ROOT
 from tests.study.test_study_file import WHICH
 from workloads import spec_for
-from workloads.process.driven import DriveJob, command_of, drive_params
+from workloads.process.drive_job import DriveJob
+from workloads.process.driven import command_of, commands_of, drive_params
+from workloads.process.driven_commands import environment
 
 # Of the form of workloads/gemma_4_31b_it_h200.yaml and qwen3_5_mi355x.yaml of github.com/vllm-project/perf-eval.
 RECIPE = """# a comment
@@ -237,9 +239,10 @@ def test_bfcl_is_carried_to_its_scores(tmp_path: Path) -> None:
     job = DriveJob(run_id="r", base_url="http://h:1", model="m", tool="bfcl", params=params, folder=results.parent,
                    progress=tmp_path, inbox=tmp_path)  # fmt: skip
     captured = ROOT / "tests/captures/bfcl/oracle"
-    subprocess.run(
-        command_of(job), env={"PYTHONPATH": str(tmp_path), "CAPTURED": str(captured)}, check=True, capture_output=True
-    )
+    results.mkdir(parents=True)
+    env = environment(job, {"PYTHONPATH": str(tmp_path), "CAPTURED": str(captured)})
+    for command in commands_of(job):
+        subprocess.run(command, env=env, check=True, capture_output=True)
     said = (results.parent / "calls").read_text().splitlines()
     assert said == [f"{word} simple_python,multi_turn http://h:1/v1" for word in ("generate", "evaluate")]
     assert len(list(results.rglob("*_score.json"))) == len(list(results.rglob("*_result.json"))) == 3

@@ -71,6 +71,7 @@ def test_bfcl_runs_and_is_scored_with_the_servers_model_and_the_first_items(tmp_
 def test_bfcl_is_told_of_a_model_that_it_does_not_list(tmp_path: Path) -> None:
     """FAKE: a package that has what is used of bfcl_eval."""
     files = {
+        "constants/default_prompts.py": "MAXIMUM_STEP_LIMIT = 20",
         "constants/model_config.py": "MODEL_CONFIG_MAPPING = {}\nModelConfig = dict",
         "model_handler/api_inference/openai_completion.py": "OpenAICompletionsHandler = 'chat'",
         "__main__.py": "from bfcl_eval.constants.model_config import MODEL_CONFIG_MAPPING as known\n"

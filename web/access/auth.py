@@ -38,7 +38,7 @@ LINK_IS_OVER = "This link is over."
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 # What a guest may ask for, by the first part of the path.
 GUEST_PAGES = {"live", "compare", "replay", "run", "studies", "report"}
-GUEST_ROUTES = GUEST_PAGES | {"static", "assets", "media", "component", "favicon.png"}
+GUEST_ROUTES = GUEST_PAGES | {"series", "static", "assets", "media", "component", "favicon.png"}
 GUEST_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # of Streamlit's own
 GUEST_COMPONENTS = "/_stcore/bidi-components/"
 OPERATORS_PAGES = {"launch"}

@@ -1,11 +1,13 @@
-"""The body of the Live page, a Streamlit component: drawn by web/static/live, fed by the push hub, never by reruns."""
+"""The charts over time, a Streamlit component of web/static/live: Live's are pushed, still pages ask `/series`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from analysis.comparison.arms import NUMBERED
+from domain import Run
 from web.server.assets import STATIC, assets_url
 from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT
 
@@ -42,21 +44,45 @@ def live_plot(
     """
     if not colors:
         return
-    base = st.get_option("server.baseUrlPath").strip("/")
-    base_path = f"/{base}" if base else ""
+    told = _board("live/main.js", colors)
     _component(
         key=key,
         data={
-            "runs": list(colors),
-            "colors": dict(colors),
+            **told,
             "names": dict(names or {}),
             "baseline": next(iter(colors)),
             "not_comparable": dict(not_comparable or {}),
-            "base": base_path,
-            "assets": assets_url(base_path),
-            "module": "live/main.js",
             "links": dict(links or {}),
-            "run_url": f"{base_path}/run?run=",
-            "palette": _PALETTE,
+            "run_url": f"{told['base']}/run?run=",
         },
     )
+
+
+def course_plot(runs: Sequence[Run], colors: Mapping[str, int], charts: Sequence[str] = ()) -> None:
+    """Show these runs over time since each was ready; `charts` are the ids of web/static/live/charts.js, none: all.
+
+    Runs of one colour are one entry of the legend.
+    """
+    of_color: dict[int, list[Run]] = {}
+    for run in runs:
+        of_color.setdefault(colors[run.id], []).append(run)
+    legend = [
+        {"name": NUMBERED.sub("", same[0].name), "color": color, "runs": [run.id for run in same]}
+        for color, same in of_color.items()
+    ]
+    told = _board("live/courses.js", {run.id: colors[run.id] for run in runs})
+    _component(key="courses", data={**told, "legend": legend, "charts": list(charts)})
+
+
+def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:
+    """What every board of charts is told."""
+    base = st.get_option("server.baseUrlPath").strip("/")
+    base_path = f"/{base}" if base else ""
+    return {
+        "runs": list(colors),
+        "colors": {run_id: color % len(RUN_COLORS["light"]) for run_id, color in colors.items()},
+        "base": base_path,
+        "assets": assets_url(base_path),
+        "module": module,
+        "palette": _PALETTE,
+    }

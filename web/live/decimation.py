@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from web.live.protocol import LivePart, Series
+
+Indices = npt.NDArray[np.intp]
 
 
 def decimate(series: Series, most: int) -> Series:
@@ -13,9 +18,8 @@ def decimate(series: Series, most: int) -> Series:
     count = len(series["t"])
     if count <= most:
         return series
-    size = -(-count * 2 // most)
-    inner = (index for start in range(0, count, size) for index in _extremes(series, start, min(start + size, count)))
-    kept = sorted({0, count - 1, *inner})
+    inner = _extremes(np.array(series["v"], dtype=np.float64), -(-count * 2 // most))
+    kept = np.unique(np.concatenate(([0, count - 1], inner))).tolist()
     short = Series(t=[series["t"][i] for i in kept], v=[series["v"][i] for i in kept])
     if "excluded" in series:
         short["excluded"] = [series["excluded"][i] for i in kept]
@@ -29,8 +33,16 @@ def decimate_part(part: LivePart, most: int) -> LivePart:
     return {**part, "series": {name: decimate(series, most) for name, series in part["series"].items()}}
 
 
-def _extremes(series: Series, start: int, stop: int) -> set[int]:
-    known = {index: value for index in range(start, stop) if (value := series["v"][index]) is not None}
-    gaps = [index for index in range(start, stop) if index not in known]
-    extremes = {min(known, key=known.__getitem__), max(known, key=known.__getitem__)} if known else set()
-    return extremes.union(gaps[:1])
+def _extremes(values: npt.NDArray[np.float64], size: int) -> Indices:
+    """Where each bucket of `size` values is lowest, highest and first unknown, as far as it is any of these."""
+    count = len(values)
+    starts = np.arange(0, count, size)
+    buckets = np.full((len(starts), size), np.nan)
+    buckets.ravel()[:count] = values
+    unknown = np.isnan(buckets)
+    is_gap = unknown & (np.arange(buckets.size).reshape(buckets.shape) < count)
+    is_known = ~unknown.all(axis=1)
+    lowest = starts + np.where(unknown, np.inf, buckets).argmin(axis=1)
+    highest = starts + np.where(unknown, -np.inf, buckets).argmax(axis=1)
+    gaps = starts + is_gap.argmax(axis=1)
+    return np.concatenate((lowest[is_known], highest[is_known], gaps[is_gap.any(axis=1)]))

@@ -1,4 +1,4 @@
-"""What is marked on the charts of watched runs: loads, phases, outages; asked for seldom, for they come seldom."""
+"""What is marked on the charts of watched runs: loads, phases, troubles; asked for seldom, for they come seldom."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class LiveMarks:
             self._known, old = {}, list(run_ids)
         if old:
             found = live_queries.marks(store, old)
-            self._known |= {run_id: (now, [_mark(row) for row in found[run_id]]) for run_id in old}
+            self._known |= {run_id: (now, [mark_of(row) for row in found[run_id]]) for run_id in old}
         return {run_id: self._known[run_id][1] for run_id in run_ids}
 
 
-def _mark(row: Mapping[str, Any]) -> LiveMark:
+def mark_of(row: Mapping[str, Any]) -> LiveMark:
+    """As the protocol has it."""
     return LiveMark(t=row["t"], kind=row["kind"], text=row["text"])

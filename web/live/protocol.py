@@ -34,7 +34,8 @@ A LivePart in JSON:
     nodes       [{"title", "t", "gpu_count", "gpu_power_w", "gpu_sm_clock_mhz", "cpu_cores", "cores",
                   "memory_used_bytes"}]   the run's other machines, all of them; absent: none
     marks       [{"t": 1795210000.0, "kind": "load", "text": "five-prompts"}, ...]   all of the run's, oldest first,
-                 when one was added; kinds: load and load_end (text: the workload), phase (its title), outage
+                 when one was added; kinds: load and load_end (text: the workload), phase (its title), outage;
+                 restart, preemption, throttle and collapse have no text and tell when such a trouble began
     log         [{"at": 7012, "t": 1795210000.0 or null, "text": "...", "mark": null or a Mark kind,
                   "why": null or one sentence}]   the newest lines last;
                  `at` is the byte where a line begins: a later line has the higher one

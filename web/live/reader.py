@@ -16,13 +16,14 @@ from collectors.logs.log_view import ViewLine
 from domain import JsonValue, Run
 from reports.runs.run_report import engine_title, report_on
 from storage.ask import live_queries
-from storage.store import Store
-from web.live.live_marks import LiveMarks
+from storage.ask.queries import Asked
+from storage.ask.run_queries import runs_of
+from web.live.live_marks import LiveMarks, mark_of
 from web.live.live_nodes import live_nodes
 from web.live.live_series import GPU_SERIES, HOST_SERIES, Points, series_of
 from web.live.live_tiles import load_tile, per_position, tell_whole, tiles_of
 from web.live.log_reads import LogEnd, LogReads
-from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine
+from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, Series
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def _newest_times(points: Points, cursor: Cursor) -> dict[str, str | None]:
 class StoreReader:
     """A web.live.protocol.LiveReader over the store."""
 
-    def __init__(self, store: Callable[[], Store], logs: LogReads | None = None) -> None:
+    def __init__(self, store: Callable[[], Asked], logs: LogReads | None = None) -> None:
         self._store = store
         self._logs = logs or LogReads()
         self._marks = LiveMarks()
@@ -73,7 +74,7 @@ class StoreReader:
 
     def _read(self, cursors: Mapping[str, Cursor]) -> dict[str, LivePart]:
         store = self._store()
-        runs = store.runs_of(list(cursors))
+        runs = runs_of(store, list(cursors))
         new = self._points(cursors)
         # The numbers of a run that has ended are of all of it, never of what came last.
         ended = [run for run in runs if run.state.is_final]
@@ -98,11 +99,33 @@ class StoreReader:
                 tell_whole(parts[run.id], report)
         return parts
 
-    def _points(self, cursors: Mapping[str, Cursor]) -> dict[str, Points]:
+    def courses(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
+        """What is drawn over time of each of these runs that exists: no tiles, no log."""
         store = self._store()
-        engine = live_queries.engine_points(store, {run_id: _time(one.engine) for run_id, one in cursors.items()})
-        host = live_queries.host_points(store, {run_id: _time(one.host) for run_id, one in cursors.items()})
-        gpu = live_queries.gpu_points(store, {run_id: _time(one.gpu) for run_id, one in cursors.items()})
+        points = self._points(dict.fromkeys(run_ids, Cursor()))
+        errors, marks = live_queries.collector_errors(store, run_ids), live_queries.marks(store, run_ids)
+        return {
+            run.id: LivePart(
+                cursor="",
+                meta=_meta(run, _absent(run, errors[run.id], None)),
+                series=series_of(points[run.id]),
+                marks=[mark_of(row) for row in marks[run.id]],
+            )
+            for run in runs_of(store, run_ids)
+        }
+
+    def stretch(self, run_id: str, began_at: datetime, ended_at: datetime) -> dict[str, Series]:
+        """The series of a run between two moments."""
+        began = began_at.isoformat()
+        points = self._points({run_id: Cursor(engine=began, host=began, gpu=began)}, ended_at)
+        return series_of(points[run_id])
+
+    def _points(self, cursors: Mapping[str, Cursor], until: datetime | None = None) -> dict[str, Points]:
+        store = self._store()
+        ask = live_queries
+        engine = ask.engine_points(store, {run_id: _time(one.engine) for run_id, one in cursors.items()}, until)
+        host = ask.host_points(store, {run_id: _time(one.host) for run_id, one in cursors.items()}, until)
+        gpu = ask.gpu_points(store, {run_id: _time(one.gpu) for run_id, one in cursors.items()}, until)
         return {
             run_id: Points(self._without_doubles(run_id, engine[run_id]), host[run_id], gpu[run_id])
             for run_id in cursors

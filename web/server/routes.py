@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from web.access.signin_page import signin_page
 from web.live.hub import LiveHub
-from web.places import PATHS, REPORT
+from web.places import PATHS, REPORT, SERIES
 from web.server.assets import assets_route
 
 STREAMLITS_OWN = ("static", "media", "component", "app", "auth", "oauth2callback")
@@ -21,7 +21,10 @@ STREAMLITS_OWN = ("static", "media", "component", "app", "auth", "oauth2callback
 class NoPage(Convertor[str]):
     """A path at which Streamlit would show its first page: its own files have dots, and its routes begin with '_'."""
 
-    regex = rf"(?!(?:{'|'.join((*PATHS, *STREAMLITS_OWN, REPORT, 'api'))})(?:/|$))[^/._][^/.]*(?:/[^/._][^/.]*)*/?"
+    regex = (
+        rf"(?!(?:{'|'.join((*PATHS, *STREAMLITS_OWN, REPORT, SERIES, 'api'))})(?:/|$))"
+        r"[^/._][^/.]*(?:/[^/._][^/.]*)*/?"
+    )
 
     def convert(self, value: str) -> str:
         return value

@@ -51,7 +51,7 @@ declare namespace Plotly {
     data?: Trace[];
     layout: Layout;
     _fullLayout?: { xaxis: DrawnAxis };
-    on(event: "plotly_relayout", listener: (change: Record<string, number | undefined>) => void): void;
+    on(event: "plotly_relayout" | "plotly_doubleclick", listener: (change: Record<string, number | undefined>) => void): void;
   }
 
   const Plots: { resize(plot: Plot): void };

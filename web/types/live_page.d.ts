@@ -3,7 +3,7 @@
 import type { RunModel } from "../static/live/model.js";
 import type { Theme } from "../static/live/theme.js";
 import type { View } from "../static/live/view.js";
-import type { ByName, LiveMeta, LogLine } from "./live_protocol.js";
+import type { ByName, LiveMeta, LogLine, Series } from "./live_protocol.js";
 
 /** A run of which a snapshot has come. */
 export type KnownModel = RunModel & { meta: LiveMeta };
@@ -18,7 +18,12 @@ export interface Changes {
   log: LogLine[];
 }
 
-export type Status = "connecting" | "live" | "stuck" | "reconnecting" | "refused";
+/** A stretch of a run as the server has it, finer than the whole. */
+export interface Detail {
+  series: Record<string, Series>;
+}
+
+export type Status = "connecting" | "live" | "stuck" | "reconnecting" | "refused" | "loaded";
 
 /** What a chart, a log or the toolbar needs of the page it is on. */
 export interface Page {
@@ -57,17 +62,41 @@ export interface Palette {
   failure: OnGrounds<string>;
 }
 
-/** What web/live/component.py says. */
-export interface LiveData {
+/** What web/live/component.py says of every board of charts. */
+export interface BoardData {
   runs: string[];
   colors: Record<string, number>;
-  names: Record<string, string>;
-  baseline: string;
-  not_comparable: Record<string, string>;
   base: string;
   assets: string;
   module: string;
+  palette: Palette;
+}
+
+/** And of the Live page. */
+export interface LiveData extends BoardData {
+  names: Record<string, string>;
+  baseline: string;
+  not_comparable: Record<string, string>;
   links: ByName<string>; // of runs of other Pitwalls
   run_url: string;
-  palette: Palette;
+}
+
+/** Runs that are drawn in one colour under one name. */
+export interface LegendEntry {
+  name: string;
+  color: number;
+  runs: string[];
+}
+
+/** And of a page that stands still. */
+export interface CourseData extends BoardData {
+  legend: LegendEntry[];
+  charts: string[]; // ids of those that are drawn; none: all
+}
+
+/** What the page around a board does. */
+export interface BoardHooks {
+  isLive: boolean;
+  refresh(): void; // before each drawing
+  point(moment: number | null): void; // the marked x
 }

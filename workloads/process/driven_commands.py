@@ -88,8 +88,17 @@ def bfcl(job: DriveJob) -> list[str]:
     """Through a script of ours that makes the server's model known to it: it takes none that it does not list."""
     p = job.params
     which = ["--run-ids"] if p.limit else ["--test-category", ",".join(_categories(job))]
-    return [*_own_bfcl(job), "generate", "--model", str(job.model), *which, "--num-threads", str(p.concurrency),
-        "--temperature", str(p.temperature)]
+    return [
+        *_own_bfcl(job),
+        "generate",
+        "--model",
+        str(job.model),
+        *which,
+        "--num-threads",
+        str(p.concurrency),
+        "--temperature",
+        str(p.temperature),
+    ]
 
 
 def bfcl_scores(job: DriveJob) -> list[str]:

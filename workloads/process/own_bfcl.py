@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Any
 
 
 def main() -> None:
     """BFCL's own command line, with one more model."""
-    import_module("bfcl_eval.constants.default_prompts").MAXIMUM_STEP_LIMIT = int(sys.argv.pop(1))
+    prompts: Any = import_module("bfcl_eval.constants.default_prompts")
+    prompts.MAXIMUM_STEP_LIMIT = int(sys.argv.pop(1))  # before whoever reads it is imported
     models = import_module("bfcl_eval.constants.model_config")
     handler = import_module("bfcl_eval.model_handler.api_inference.openai_completion").OpenAICompletionsHandler
     name = sys.argv[sys.argv.index("--model") + 1]

@@ -3,4 +3,5 @@ SELECT run_id, ts, epoch(ts) AS t, CASE WHEN count(power_w) = count(*) THEN sum(
     min(sm_clock_mhz) AS sm_clock_mhz
 FROM gpu_samples_of($run_ids)
 WHERE clock_offset_s IS NULL AND ($since::TIMESTAMPTZ IS NULL OR ts > $since)
+    AND ($until::TIMESTAMPTZ IS NULL OR ts <= $until)
 GROUP BY run_id, ts ORDER BY ts

@@ -1,12 +1,12 @@
-"""What is marked on the charts of a watched run: its loads, phases and outages, told once and asked for seldom."""
+"""What is marked on the charts of a run: its loads, phases, outages and troubles, told once and asked for seldom."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 from domain import Config, Run, RunState
-from load_records import Load, LoadPhase
-from samples import Batch, Event, Sample
+from load_records import Load, LoadPhase, RequestRecord
+from samples import Batch, CounterSample, Event, GpuSample, Sample
 from storage.store import Store
 from web.live.live_marks import ASKED_EVERY_S, LiveMarks
 from web.live.reader import StoreReader
@@ -47,6 +47,53 @@ def test_a_load_has_ended_with_the_last_of_its_phases(store: Store) -> None:
 def test_an_outage_is_marked_and_other_events_are_not(store: Store) -> None:
     write(store, Event("r1", at(7), "outage", "no answer for 3 s"), Event("r1", at(8), "warning", "slow"))
     assert told(store) == [(7, "outage", "no answer for 3 s")]
+
+
+def look(second: int, **counted: float) -> CounterSample:
+    return CounterSample("r1", at(second), float(second), "vllm.counter", **counted)  # type: ignore[arg-type]
+
+
+def test_a_server_that_began_anew_is_marked(store: Store) -> None:
+    write(store, *(look(n, process_start_s=5.0 if n < 100 else 99.0, preemptions_total=0.0) for n in range(90, 110)))
+    assert told(store) == [(100, "restart", "")]
+
+
+def test_of_preemptions_that_go_on_the_beginning_is_marked(store: Store) -> None:
+    counted = {10: 0, 11: 0, 12: 3, 13: 3, 14: 4, 60: 5, 130: 5, 131: 6}
+    write(store, *(look(second, preemptions_total=float(count)) for second, count in counted.items()))
+    assert told(store) == [(12, "preemption", ""), (131, "preemption", "")]
+
+
+def test_clocks_that_the_hardware_holds_down_are_marked_and_a_power_limit_is_not(store: Store) -> None:
+    bits = {10: 0x04, 20: 0x04 | 0x40, 21: 0x40, 22: 0, 200: 0x08}
+    write(store, *(GpuSample("r1", at(n), float(n), "m", gpu, throttle_reasons=found * gpu)
+                   for n, found in bits.items() for gpu in (0, 1)))  # fmt: skip
+    assert told(store) == [(20, "throttle", ""), (200, "throttle", "")]
+
+
+def test_an_answer_that_loops_is_marked_at_its_end(store: Store) -> None:
+    def answer(name: str, second: float, verdict: str) -> RequestRecord:
+        return RequestRecord(
+            "r1",
+            name,
+            "w",
+            "measure",
+            "code",
+            0,
+            1,
+            at(second),
+            total_ms=2500.0,
+            extra={"collapse": {"verdict": verdict}},
+        )
+
+    write(store, answer("a", 5, "none"), answer("b", 20, "collapsed"), answer("c", 30, "collapsed"))
+    assert told(store) == [(22.5, "collapse", "")]
+
+
+def test_many_troubles_crowd_out_no_load(store: Store) -> None:
+    write(store, begun(), *(look(100 * n, preemptions_total=float(n)) for n in range(300)))
+    kinds = [kind for _, kind, _ in told(store)]
+    assert (kinds[0], kinds.count("preemption")) == ("load", 100)
 
 
 def test_what_was_measured_elsewhere_has_no_place_on_this_clock(store: Store) -> None:

@@ -72,7 +72,7 @@ export function csvOf(spec, page) {
   const rows = [["run_id", "name", "time", "since_ready_s", "series", "value", "excluded"]];
   for (const model of view.shown(page.models()).filter(isKnown)) {
     for (const series of spec.lines) {
-      const { t, v, excluded } = model.series[series] ?? { t: [], v: [], excluded: [] };
+      const { t, v, excluded } = model.drawn(series) ?? { t: [], v: [], excluded: [] };
       t.forEach((time, index) => {
         const x = view.toX(model, time);
         if (x < from || x > to) return;

@@ -65,7 +65,7 @@ export class TimeChart {
     this.#drawn = linesOf(this.spec, view.shown(this.page.models()), view.smoothSeconds > 0);
     const traces = this.#drawn.map((one) => traceOf(one, this.spec, this.page));
     Plotly.react(this.frame.plot, traces, this.#layout(traces), CONFIG);
-    if (isFirst) this.frame.plot.on("plotly_relayout", (change) => this.#takeZoom(change));
+    if (isFirst) this.#listenToPlotly();
     this.refreshReadout();
   }
 
@@ -131,7 +131,8 @@ export class TimeChart {
     models.forEach((model, index) => {
       const node = this.#readoutNode(index);
       node.style.color = this.page.theme().color(model);
-      setText(node, [isNamed ? model.meta.name : "", this.#valueText(model)].filter(Boolean).join(" "));
+      const value = this.#valueText(model);
+      setText(node, isNamed && value ? `${model.meta.name} ${value}` : value);
       node.title = model.meta.name;
     });
     this.frame.tellEmpty(this.#emptiness());
@@ -229,6 +230,12 @@ export class TimeChart {
     if (from !== undefined && to !== undefined) this.page.onZoom([from, to]);
   }
 
+  /** Plotly keeps the browser's own dblclick for itself. */
+  #listenToPlotly() {
+    this.frame.plot.on("plotly_relayout", (change) => this.#takeZoom(change));
+    this.frame.plot.on("plotly_doubleclick", () => this.page.onZoom(null));
+  }
+
   #listen() {
     const { plot } = this.frame;
     plot.addEventListener("pointermove", (event) => {
@@ -238,7 +245,6 @@ export class TimeChart {
       if (pixel >= 0 && pixel <= axis._length) this.page.onMoment(axis.p2l(pixel));
     });
     plot.addEventListener("pointerleave", () => this.page.onMoment(null));
-    plot.addEventListener("dblclick", () => this.page.onZoom(null));
     plot.addEventListener("keydown", (event) => this.#takeKey(event));
   }
 

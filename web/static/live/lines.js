@@ -10,7 +10,7 @@ import { trailingMeans } from "./smoothing.js";
 
 /** @param {Pick<Line, "model" | "series">} line */
 export function held({ model, series }) {
-  return model.series[series]?.t.length ?? 0;
+  return model.drawn(series)?.t.length ?? 0;
 }
 
 /**
@@ -34,7 +34,7 @@ export function linesOf(spec, models, isSmooth) {
  * @param {number} start the first of its points
  */
 export function xOf({ model, series }, page, start) {
-  return (model.series[series]?.t ?? []).slice(start).map((time) => page.view.toX(model, time));
+  return (model.drawn(series)?.t ?? []).slice(start).map((time) => page.view.toX(model, time));
 }
 
 /**
@@ -45,7 +45,7 @@ export function xOf({ model, series }, page, start) {
  * @param {number} start the first of its points
  */
 export function yOf({ model, series, kind }, spec, page, start) {
-  const one = model.series[series] ?? { t: [], v: [], excluded: [] };
+  const one = model.drawn(series) ?? { t: [], v: [], excluded: [] };
   const { smoothSeconds } = page.view;
   const hides = spec.showsExcluded && kind !== "excluded";
   const scale = spec.scale ?? 1;

@@ -1,4 +1,4 @@
-// What happened to the runs, on the charts: thin lines in their colours, and in words beside the marked moment.
+// What happened to the runs, on the charts: thin lines in their colours, of troubles in amber, and in words beside the moment.
 
 /** @import { KnownModel, Page } from "../../types/live_page.js" */
 /** @import { LiveMark } from "../../types/live_protocol.js" */
@@ -6,16 +6,23 @@
 import { isKnown } from "./model.js";
 
 const NEAR = 0.01; // of the stretch shown: a mark so near to the moment is told
+const LOOK_SECONDS = 1; // a first look within it is the one that found it ready
 const MOST_LINES = 120; // in a chart, each run its share
-/** @type {Map<string, (text: string) => string>} */
-const WORDS = new Map([
+/** @type {[kind: string, words: (text: string) => string][]} */
+const SAID = [
   ["load", (text) => `load ${text} begins`],
   ["load_end", (text) => `load ${text} has ended`],
   ["phase", (text) => `phase ${text}`],
-]);
+  ["restart", () => "the server began anew"],
+  ["preemption", () => "requests are preempted: the KV cache is full"],
+  ["throttle", () => "the GPU's clocks are held down by the hardware"],
+  ["collapse", () => "an answer ends in a loop"],
+];
+const WORDS = new Map(SAID);
+const TROUBLES = new Set(["outage", "restart", "preemption", "throttle", "collapse"]);
 
 /**
- * Marks of a run: when it ended, and the newest that it was told of; on the wall clock also when it was ready, elsewhere all begin there.
+ * Marks of a run: when it was ready, where something was drawn before or on the wall clock; when it ended; the newest that it was told of.
  * @param {KnownModel} model
  * @param {boolean} onWallClock
  * @param {number} most
@@ -23,7 +30,7 @@ const WORDS = new Map([
  */
 function marksOf(model, onWallClock, most) {
   const { ready_t: ready, ended_t: ended, state } = model.meta;
-  const own = [ready === null || !onWallClock ? [] : [{ t: ready, kind: "ready", text: "ready" }], ended === null ? [] : [{ t: ended, kind: "ended", text: state }]];
+  const own = [ready === null || !(onWallClock || model.firstPointTime < ready - LOOK_SECONDS) ? [] : [{ t: ready, kind: "ready", text: "ready" }], ended === null ? [] : [{ t: ended, kind: "ended", text: state }]];
   return [...own.flat(), ...model.marks.slice(own.flat().length - most)];
 }
 
@@ -43,8 +50,14 @@ function placed(page, most) {
  * @param {Page} page
  */
 export function markLines(page) {
-  const line = (/** @type {KnownModel} */ model, /** @type {string} */ kind) => ({ color: page.theme().color(model), width: 1, dash: kind === "phase" ? "dot" : "solid" });
-  return placed(page, MOST_LINES).map(({ x, model, mark }) => ({ type: "line", yref: "paper", y0: 0, y1: 1, x0: x, x1: x, opacity: 0.35, layer: "below", line: line(model, mark.kind) }));
+  const theme = page.theme();
+  const line = (/** @type {KnownModel} */ model, /** @type {string} */ kind) => ({
+    color: TROUBLES.has(kind) ? theme.doubt : theme.color(model),
+    width: 1,
+    dash: kind === "phase" ? "dot" : TROUBLES.has(kind) ? "dash" : "solid",
+  });
+  const seen = (/** @type {string} */ kind) => (TROUBLES.has(kind) ? 0.8 : 0.35);
+  return placed(page, MOST_LINES).map(({ x, model, mark }) => ({ type: "line", yref: "paper", y0: 0, y1: 1, x0: x, x1: x, opacity: seen(mark.kind), layer: "below", line: line(model, mark.kind) }));
 }
 
 /**

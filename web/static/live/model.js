@@ -1,6 +1,6 @@
 // What the browser knows of one run, built from the messages of web/live/protocol.py.
 
-/** @import { Changes, KnownModel } from "../../types/live_page.js" */
+/** @import { Changes, Detail, KnownModel } from "../../types/live_page.js" */
 /** @import { ByName, LiveMark, LiveMeta, LiveNode, LogLine, PerPosition, RunMessage, Series, Tile } from "../../types/live_protocol.js" */
 
 const LOG_LINES = 300;
@@ -26,6 +26,8 @@ export class RunModel {
   ahead = 0; // of the clock of the Pitwall that has the run, of the one that serves this page; seconds
   /** @type {ByName<Required<Series>>} */
   series = {};
+  /** @type {Detail | null} */
+  detail = null; // of the stretch that the reader looks at closely
   /** @type {ByName<Tile>} */
   now = {};
   /** @type {PerPosition | null} */
@@ -105,8 +107,27 @@ export class RunModel {
     return this.meta?.state === "finished" || this.meta?.state === "failed";
   }
 
+  /** Infinity before any point. */
+  get firstPointTime() {
+    return Math.min(...Object.values(this.series).map((one) => one?.t[0] ?? Infinity));
+  }
+
   get holdsTooMuch() {
     return Object.values(this.series).some((one) => one && one.t.length > POINTS_HELD);
+  }
+
+  /**
+   * A series as it is drawn: as it came, and in the stretch that is looked at closely in its detail.
+   * @param {string} name
+   */
+  drawn(name) {
+    const [held, close] = [this.series[name], this.detail?.series[name]];
+    if (!held || !close?.t.length) return held;
+    const before = held.t.filter((time) => time < close.t[0]).length;
+    const after = held.t.findIndex((time) => time > /** @type {number} */ (close.t.at(-1)));
+    const joined = (/** @type {any[]} */ mine, /** @type {any[]} */ closer) => [...mine.slice(0, before), ...closer, ...(after < 0 ? [] : mine.slice(after))];
+    const excluded = close.excluded ?? close.t.map(() => 0);
+    return { t: joined(held.t, close.t), v: joined(held.v, close.v), excluded: joined(held.excluded, excluded) };
   }
 
   /**
@@ -115,7 +136,7 @@ export class RunModel {
    * @param {number} time
    */
   valueAt(name, time) {
-    const one = this.series[name];
+    const one = this.drawn(name);
     if (!one?.t.length) return null;
     const spacing = (one.t[one.t.length - 1] - one.t[0]) / one.t.length;
     const reach = Math.max(15, 3 * spacing); // a long run comes in wide steps

@@ -5,6 +5,7 @@
 
 import { clock, element, setText, threeDigits } from "./format.js";
 import { isKnown } from "./model.js";
+import { Picks } from "./picks.js";
 import { plain, writeValue } from "./tile_value.js";
 
 const SILENT_SECONDS = 10; // a live run without samples for longer is said to be silent
@@ -24,9 +25,8 @@ export class Chip {
     this.name.href = runUrl;
     this.name.title = name;
     this.state = element("span", "lv-state", "starting");
-    this.hide = element("button", "lv-pick", "Hide");
-    this.only = element("button", "lv-pick", "Only");
-    head.append(this.name, this.hide, this.only);
+    this.picks = new Picks();
+    head.append(this.name, this.picks.hide, this.picks.only);
     const line = element("p", "lv-headline");
     this.speed = element("span", "lv-speed");
     this.speedNote = element("span", "lv-speed-note");
@@ -37,25 +37,9 @@ export class Chip {
     this.root.append(head, line, this.progress);
   }
 
-  /**
-   * Lets the reader take the run off the charts, or all others.
-   * @param {string} runId
-   * @param {Page} page
-   */
-  offer(runId, page) {
-    const ids = page.models().map((model) => model.id);
-    this.hide.type = this.only.type = "button";
-    this.hide.onclick = () => page.onHide(page.view.hidden.has(runId) ? [...page.view.hidden].filter((id) => id !== runId) : [...page.view.hidden, runId]);
-    this.only.onclick = () => page.onHide(ids.filter((id) => id !== runId));
-    this.hide.hidden = this.only.hidden = ids.length < 2;
-  }
-
-  /** @param {boolean} isHidden */
-  tellHidden(isHidden) {
-    this.root.classList.toggle("lv-off", isHidden);
-    setText(this.hide, isHidden ? "Show" : "Hide");
-    this.hide.setAttribute("aria-label", `${isHidden ? "Show" : "Hide"} ${this.name.textContent} in the charts`);
-    this.only.setAttribute("aria-label", `Show ${this.name.textContent} alone in the charts`);
+  /** @param {Page} page */
+  tellHidden(page) {
+    this.root.classList.toggle("lv-off", this.picks.tell(this.name.textContent ?? "", page));
   }
 
   /**

@@ -19,6 +19,7 @@ export class Theme {
     this.font = style.fontFamily;
     this.muted = palette.muted[ground];
     this.grid = palette.grid[ground];
+    this.doubt = palette.doubt[ground];
     this.excluded = palette.excluded[ground];
     for (const name of NAMES) root.style.setProperty(`--lv-${name}`, palette[name][ground]);
   }

@@ -17,6 +17,7 @@ const STATUS = {
   stuck: "Pitwall cannot store anything now; what is missed will be filled in",
   reconnecting: "Reconnecting\u2026 what is missed will be filled in",
   refused: "The server refused without saying why",
+  loaded: "",
 };
 let made = 0;
 
@@ -24,17 +25,20 @@ export class Toolbar {
   /** @type {((view: View) => void)[]} */
   #choices = []; // each shows what is chosen, for Back changes it too
 
-  /** @param {Page} page */
-  constructor(page) {
+  /**
+   * @param {Page} page
+   * @param {boolean} isLive whether there is something to follow
+   */
+  constructor(page, isLive = true) {
     this.page = page;
     this.root = element("div", "lv-toolbar");
     this.status = element("span", "lv-status", STATUS.connecting);
     this.status.setAttribute("role", "status");
     this.moment = element("span", "lv-at");
-    this.follow = element("button", "lv-follow", "Follow again");
+    this.follow = element("button", "lv-follow", isLive ? "Follow again" : "Show all");
     this.follow.type = "button";
     this.follow.onclick = () => page.onZoom(null);
-    this.root.append(this.#windows(), this.#clockChoice(), this.#scaleChoice(), this.#meanChoice(), this.follow, this.moment, this.status);
+    this.root.append(...(isLive ? [this.#windows()] : []), this.#clockChoice(), this.#scaleChoice(), this.#meanChoice(), this.follow, this.moment, this.status);
     this.refresh();
   }
 
@@ -44,6 +48,7 @@ export class Toolbar {
    */
   setStatus(status, reason) {
     setText(this.status, reason || STATUS[status]);
+    this.status.hidden = !this.status.textContent;
     this.status.dataset.status = status;
   }
 

@@ -72,7 +72,7 @@ export class View {
     const shown = this.shown(models).flatMap((model) => (model.lastPointTime === null ? [] : [{ model, lastTime: model.lastPointTime }]));
     if (!shown.length) return [0, SHORTEST_SECONDS];
     const live = shown.filter(({ model }) => !model.isFinal);
-    const first = Math.min(...shown.map(({ model }) => this.toX(model, firstTime(model))));
+    const first = Math.min(...shown.map(({ model }) => this.toX(model, model.firstPointTime)));
     const edge = this.windowSeconds && live.length ? live : shown;
     const last = Math.max(...edge.map(({ model, lastTime }) => this.toX(model, lastTime)));
     const span = this.windowSeconds || (live.length ? SHORTEST_SECONDS : 1);
@@ -103,9 +103,4 @@ export class View {
     const ticks = Array.from({ length: most }, (_, index) => first + index * step).filter((x) => x <= to);
     return { range: [from, to], tickvals: ticks, ticktext: ticks.map((x) => (step >= DAY && isDated ? date(x) : this.label(x, isDated))) };
   }
-}
-
-/** @param {RunModel} model */
-function firstTime(model) {
-  return Math.min(...Object.values(model.series).map((one) => one?.t[0] ?? Infinity));
 }

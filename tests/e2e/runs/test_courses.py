@@ -1,0 +1,187 @@
+"""The charts over time of Run and Compare in a real Chromium: the ones of Live, of runs that have ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.accessibility import broken_rules
+from tests.e2e.conftest import signed_in
+from tests.e2e.page_at_rest import press
+from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.seeds import BEGAN, seed_courses
+from tests.ports import free_ports
+
+pytestmark = pytest.mark.browser
+SECONDS = 3600
+PEAK_S = SECONDS / 2 - 10  # since ready
+FAST, SLOW = "Quick one", "Slow one"
+PLOTS = "[...document.querySelectorAll('.lv-plot')].filter((plot) => plot.data)"
+DECODE = "document.querySelector('.lv-wide .lv-plot')"
+AXES = f"{PLOTS}.map((plot) => plot._fullLayout.xaxis.range)"
+DRAWN = f"() => {DECODE}?.data?.[0]?.x.length > 0"
+STEPS = f"""() => {{
+  const {{ x }} = {DECODE}.data[0];
+  const [from, to] = {DECODE}._fullLayout.xaxis.range;
+  const shown = x.filter((at) => at >= from && at <= to);
+  return Math.max(...shown.slice(1).map((at, index) => at - shown[index]));
+}}"""
+
+
+@pytest.fixture(scope="module")
+def ids() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterator[Pitwall]:
+    """Up, with two runs of an hour that were looked at every second."""
+    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
+    ids += seed_courses(pitwall.data, SECONDS, {SLOW: 100.0, FAST: 160.0})
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+def open_run(page: Page, pitwall: Pitwall, run_id: str, more: str = "") -> None:
+    page.goto(f"{pitwall.url}/run?run={run_id}{more}")
+    show_charts(page)
+
+
+def show_charts(page: Page) -> None:
+    """A chart is drawn when it comes into sight."""
+    page.locator(".lv-toolbar").scroll_into_view_if_needed()
+    page.wait_for_function(DRAWN)
+
+
+def drag(page: Page, *, over: tuple[float, float]) -> None:
+    """Over a part of the decode chart's width."""
+    page.locator(".lv-wide .nsewdrag").scroll_into_view_if_needed()
+    box = page.locator(".lv-wide .nsewdrag").bounding_box()
+    assert box is not None
+    at = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + over[0] * box["width"], at)
+    page.mouse.down()
+    page.mouse.move(box["x"] + over[1] * box["width"], at, steps=8)
+    page.mouse.up()
+
+
+def test_a_brush_zooms_all_charts_and_brings_each_second(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    """Of the hour a thousandth at most is left out of sight, the one fast second never."""
+    open_run(page, pitwall, ids[0])
+    whole = page.evaluate(AXES)[0]
+    thinned = page.evaluate(f"{DECODE}.data[1].y")
+    assert len(thinned) < SECONDS / 3 and max(filter(None, thinned)) == pytest.approx(500)
+    assert page.evaluate(STEPS) > 1
+    drag(page, over=(0.1, 0.2))
+    page.wait_for_function(f"() => ({STEPS})() === 1")
+    zoomed = page.evaluate(AXES)
+    assert len(zoomed) >= 3 and all(one == zoomed[0] for one in zoomed) and zoomed[0] != whole
+    assert page.evaluate(f"{DECODE}._fullLayout.yaxis.range[1]") < 200, "the height is that of the stretch"
+    expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
+    page.locator(".lv-wide .nsewdrag").dblclick()
+    page.wait_for_function(f"() => {DECODE}._fullLayout.xaxis.range[1] === {whole[1]}")
+    page.wait_for_function(f"() => ({STEPS})() > 1")
+
+
+def test_an_address_opens_at_its_stretch_in_detail(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    open_run(page, pitwall, ids[0], f"&from={PEAK_S - 20:.0f}&to={PEAK_S + 20:.0f}&scale=log")
+    page.wait_for_function(f"() => ({STEPS})() === 1")
+    assert page.evaluate(AXES)[0] == [PEAK_S - 20, PEAK_S + 20]
+    assert page.evaluate(f"{DECODE}.layout.yaxis.type") == "log"
+
+
+def test_one_moment_is_marked_on_all_charts(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    open_run(page, pitwall, ids[0])
+    page.locator(".lv-wide .nsewdrag").hover()
+    page.wait_for_function(f"() => {PLOTS}.length >= 3")
+    page.wait_for_function(
+        f"() => document.querySelectorAll('.lv-moment:not([hidden])').length === {PLOTS}.filter((one) => "
+        "!one.closest('.lv-chart').hidden).length"
+    )
+    expect(page.locator(".lv-wide .lv-readout")).to_have_text(re.compile(rf"{SLOW} \d+"))
+
+
+def test_what_happened_is_marked_and_said(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    open_run(page, pitwall, ids[0], "&from=880&to=900")
+    marked = page.evaluate(f"{DECODE}.layout.shapes.map((shape) => shape.x0)")
+    assert sorted(marked) == [0, SECONDS / 4 - 10, SECONDS * 5 / 8 - 9, SECONDS - 10]
+    page.locator(".lv-wide .nsewdrag").hover()  # its middle
+    expect(page.locator(".lv-at")).to_have_text(f"at 14:50: {SLOW}: the GPU's clocks are held down by the hardware")
+
+
+def test_a_chart_of_a_run_is_saved_with_its_samples(
+    page: Page, pitwall: Pitwall, ids: list[str], tmp_path: Path
+) -> None:
+    open_run(page, pitwall, ids[0])
+    saved = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        page.get_by_label("Save the chart Decode speed").click()
+        with page.expect_download() as caught:
+            page.locator(".lv-wide").get_by_role("button", name=kind).click()
+        caught.value.save_as(tmp_path / kind)
+        saved[kind] = (tmp_path / kind).read_bytes()
+    assert saved["PNG"].startswith(b"\x89PNG") and b"Decode speed" in saved["SVG"]
+    assert saved["CSV"].decode().splitlines()[1].startswith(f"{ids[0]},{SLOW},2026-11-20T12:")
+
+
+def test_the_legend_of_compare_hides_an_arm_and_shows_one_alone(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    page.goto(f"{pitwall.url}/compare?run={ids[0]}&run={ids[1]}")
+    show_charts(page)
+    names = f"[...new Set({DECODE}.data.map((trace) => trace.name))]"
+    assert page.evaluate(names) == [SLOW, FAST]
+    press(page.get_by_role("button", name=f"Hide {SLOW} in the charts"))
+    page.wait_for_function(f"() => {names}.join() === '{FAST}'")
+    press(page.get_by_role("button", name=f"Show {SLOW} alone in the charts"))
+    page.wait_for_function(f"() => {names}.join() === '{SLOW}'")
+    expect(page).to_have_url(re.compile(f"hide={ids[1]}$"))
+    page.reload()
+    show_charts(page)
+    assert page.evaluate(names) == [SLOW]
+    expect(page.locator(".stPlotlyChart").get_by_text("Decode speed")).to_have_count(0)
+
+
+def test_a_guest_of_a_link_sees_the_charts_of_its_run_and_no_other(
+    browser: Browser, page: Page, pitwall: Pitwall, ids: list[str]
+) -> None:
+    page.goto(f"{pitwall.url}/run?run={ids[0]}")
+    press(page.get_by_role("button", name="Share", exact=True))
+    press(page.get_by_role("button", name="Make a link"))
+    link = page.get_by_role("dialog").locator("code", has_text="/share/").first.inner_text()
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    guest = context.new_page()
+    guest.goto(link)
+    show_charts(guest)
+    assert context.request.get(f"{pitwall.url}/series?run={ids[0]}").ok
+    assert context.request.get(f"{pitwall.url}/series?run={ids[1]}").status == 404
+    context.close()
+    assert httpx.get(f"{pitwall.url}/series?run={ids[0]}").status_code in (401, 403)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
+def test_no_rule_of_wcag_aa_is_broken(
+    browser: Browser, pitwall: Pitwall, ids: list[str], width: int, height: int, scheme: str
+) -> None:
+    context = signed_in(browser, pitwall, color_scheme=scheme, viewport={"width": width, "height": height})
+    page = context.new_page()
+    for path in (f"run?run={ids[0]}", f"compare?run={ids[0]}&run={ids[1]}"):
+        page.goto(f"{pitwall.url}/{path}")
+        show_charts(page)
+        assert broken_rules(page, within=".lv-live") == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
+
+
+def test_what_is_no_stretch_is_refused_in_words(browser: Browser, pitwall: Pitwall, ids: list[str]) -> None:
+    context = signed_in(browser, pitwall)
+    began = BEGAN.timestamp()
+    for stretch in ("from=1", f"from={began}&to=x", f"from={began}&to=1e400", "from=nan&to=nan", "from=1&from=2&to=3"):
+        answer = context.request.get(f"{pitwall.url}/series?run={ids[0]}&{stretch}")
+        assert (answer.status, "two moments" in answer.text()) == (400, True), stretch
+    context.close()

@@ -1,0 +1,93 @@
+"""`GET /series`: runs over time as the charts draw them, all of it or a stretch, thinned to what a chart can show."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Scope
+
+from errors import PitwallError
+from storage.ask.queries import Asked
+from web.access.roles import MEMBERS, ROLE_KEY, may_see
+from web.context import services
+from web.live.decimation import decimate, decimate_part
+from web.live.protocol import encode
+from web.live.reader import StoreReader
+from web.places import SERIES
+
+MOST_RUNS = 100
+MOST_AT_ONCE = 2  # each takes a core while it is read
+POINTS = 1000  # of a series: what a chart as wide as the page can tell apart
+NOT_SHOWN = "This link does not show all of these runs."
+NO_STRETCH = "A stretch has two moments, from and to, in seconds since the epoch, for each run."
+
+Stretch = tuple[datetime, datetime]
+
+
+def series_route(base_path: str = "") -> Route:
+    """The route: `?run=` each, and of a stretch `from=` and `to=` for each run, in their order.
+
+    It answers {"runs": [snapshot, ...]}, messages as web.live.protocol has them; of a stretch they hold series alone.
+    """
+    reading = asyncio.Semaphore(MOST_AT_ONCE)
+
+    async def series(request: Request) -> Response:
+        run_ids = list(dict.fromkeys(request.query_params.getlist("run")))[:MOST_RUNS]
+        if not may_see(request.scope, run_ids):
+            return PlainTextResponse(NOT_SHOWN, 404)
+        try:
+            stretches = _stretches(run_ids, request.query_params.getlist("from"), request.query_params.getlist("to"))
+        except (ValueError, OverflowError, OSError):
+            return PlainTextResponse(NO_STRETCH, 400)
+        async with reading:
+            return await run_in_threadpool(_answer, request.scope, run_ids, stretches)
+
+    return Route(f"{base_path}/{SERIES}", series)
+
+
+def _stretches(run_ids: Sequence[str], began: Sequence[str], ended: Sequence[str]) -> dict[str, Stretch]:
+    """Of each run, none where all of it is wanted; raises ValueError, OverflowError, OSError for what is no time."""
+    if not began and not ended:
+        return {}
+    moments = [[datetime.fromtimestamp(float(one), UTC) for one in said] for said in (began, ended)]
+    return dict(zip(run_ids, zip(*moments, strict=True), strict=True))
+
+
+def _answer(scope: Scope, run_ids: Sequence[str], stretches: Mapping[str, Stretch]) -> Response:
+    try:
+        reader = StoreReader(lambda: asked)
+        asked = _asked(scope, run_ids)
+        parts = _stretched(reader, stretches) if stretches else _whole(reader, run_ids)
+    except PitwallError as error:
+        return PlainTextResponse(str(error), 503)
+    now = time.time()
+    told = ",".join(encode("snapshot", now, run=run_id, seq=0, **part) for run_id, part in parts.items())
+    return Response(f'{{"runs":[{told}]}}', media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def _asked(scope: Scope, run_ids: Sequence[str]) -> Asked:
+    """What answers: for the operator also about runs of other machines."""
+    fleet = services().fleet
+    if scope[ROLE_KEY] not in MEMBERS or fleet is None:
+        return services().store
+    return fleet.asked_about(run_ids)
+
+
+def _whole(reader: StoreReader, run_ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    return {run_id: decimate_part(part, POINTS) for run_id, part in reader.courses(run_ids).items()}
+
+
+def _stretched(reader: StoreReader, stretches: Mapping[str, Stretch]) -> dict[str, Mapping[str, Any]]:
+    found = {run_id: reader.stretch(run_id, *stretch) for run_id, stretch in stretches.items()}
+    return {
+        run_id: {"cursor": "", "series": {name: decimate(one, POINTS) for name, one in series.items()}}
+        for run_id, series in found.items()
+    }

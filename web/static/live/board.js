@@ -1,0 +1,241 @@
+// Charts on one time axis and what a reader chooses about them: of Live, and of the pages that show runs which have ended.
+
+/** @import { BoardData, BoardHooks, ChartSpec, Page, Range } from "../../types/live_page.js" */
+/** @import { RunModel } from "./model.js" */
+
+import { addressOf, readAddress } from "./address.js";
+import { TimeChart } from "./charts.js";
+import { Closer } from "./closer.js";
+import { element, setText } from "./format.js";
+import { PositionChart } from "./position_chart.js";
+import { Theme } from "./theme.js";
+import { Toolbar } from "./toolbar.js";
+import { View } from "./view.js";
+
+const DRAW_MS = 200;
+
+/** @param {string} assets the URL they are below */
+function loadPlotly(assets) {
+  window.pitwallPlotly ??= new Promise((resolve, reject) => {
+    const script = element("script");
+    script.src = `${assets}/plotly/plotly-basic.min.js`;
+    script.onload = resolve;
+    script.onerror = () => reject(new Error("plotly-basic.min.js did not load"));
+    document.head.append(script);
+  });
+  return window.pitwallPlotly;
+}
+
+function afterPaint() {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
+/** @implements {Page} */
+export class Board {
+  view = new View();
+  #mustReact = true;
+  #mustDrawPositions = true;
+  #isReady = false; // plotly.js is there
+  /** @type {Map<string, RunModel>} */
+  #models = new Map();
+  /** @type {Theme} */
+  #theme;
+  #drawnAt = 0;
+  /** @type {number | null} */
+  #drawing = null;
+  /** @type {number | null} */
+  #pointing = null;
+  /** @type {Promise<void> | null} */
+  #loading = null;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {BoardData} data
+   * @param {ChartSpec[]} specs
+   * @param {BoardHooks} hooks
+   */
+  constructor(root, data, specs, hooks) {
+    this.data = data;
+    this.root = root;
+    this.hooks = hooks;
+    readAddress(this.view, location.search);
+    this.toolbar = new Toolbar(this, hooks.isLive);
+    this.chartGrid = element("div", "lv-charts lv-waiting");
+    this.absences = element("p", "lv-absences");
+    this.#theme = new Theme(root, data.palette, data.colors);
+    this.closer = new Closer(data.base, this, () => this.onStyle());
+    this.charts = specs.map((spec) => new TimeChart(spec, this));
+    this.positions = hooks.isLive ? [new PositionChart(this)] : [];
+    this.allCharts = [...this.charts.slice(0, 2), ...this.positions, ...this.charts.slice(2)];
+    this.chartGrid.append(...this.allCharts.map((chart) => chart.frame.root));
+    this.seeing = new IntersectionObserver((entries) => entries.forEach((entry) => this.#see(entry)), { rootMargin: "200px" });
+    this.allCharts.forEach((chart) => this.seeing.observe(chart.frame.plot));
+    this.resizing = new ResizeObserver(() => this.allCharts.forEach((chart) => chart.resize()));
+    this.resizing.observe(root);
+    this.path = location.pathname;
+    this.returning = () => this.#takeAddress();
+    addEventListener("popstate", this.returning);
+  }
+
+  models() {
+    return [...this.#models.values()];
+  }
+
+  theme() {
+    return this.#theme;
+  }
+
+  /**
+   * Takes what the script says.
+   * @param {BoardData} data
+   */
+  update(data) {
+    this.data = data;
+    this.#theme = new Theme(this.root, data.palette, data.colors);
+    this.#mustReact = true;
+    this.#schedule();
+  }
+
+  /**
+   * Draws these runs from now on.
+   * @param {Map<string, RunModel>} models
+   */
+  watch(models) {
+    this.#models = models;
+    this.view.hide([...this.view.hidden], this.models());
+    this.root.classList.toggle("lv-many", models.size > 4);
+    this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
+  }
+
+  /**
+   * Something came.
+   * @param {{ whole: boolean, positions: boolean }} changes
+   */
+  take(changes) {
+    if (!this.#loading) this.hooks.refresh();
+    this.#loadCharts();
+    this.#mustReact ||= changes.whole;
+    this.#mustDrawPositions ||= changes.positions;
+    this.#schedule();
+  }
+
+  close() {
+    this.closer.close();
+    removeEventListener("popstate", this.returning);
+    clearTimeout(this.#drawing ?? undefined);
+    cancelAnimationFrame(this.#pointing ?? 0);
+    this.resizing.disconnect();
+    this.seeing.disconnect();
+    if (this.#isReady) this.allCharts.forEach((chart) => Plotly.purge(chart.frame.plot));
+    this.root.remove();
+  }
+
+  /** @param {Range | null} range */
+  onZoom(range) {
+    this.view.zoom = range;
+    this.remember();
+    this.toolbar.refresh();
+    this.closer.look(range);
+    if (range) this.charts.forEach((chart) => chart.moveAxis());
+    else this.onStyle(); // without the details
+    this.onMoment(this.view.moment);
+  }
+
+  /** The reader chose another window or another kind of time. */
+  onView() {
+    this.view.zoom = null;
+    this.view.moment = null;
+    this.closer.look(null);
+    this.onStyle();
+  }
+
+  /** The reader chose how lines are drawn. */
+  onStyle() {
+    this.remember();
+    this.#mustReact = this.#mustDrawPositions = true;
+    this.toolbar.refresh();
+    this.#schedule();
+  }
+
+  /** @param {string[]} runIds which are not drawn */
+  onHide(runIds) {
+    this.view.hide(runIds, this.models());
+    this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
+    this.closer.look(this.view.zoom);
+    this.onStyle();
+  }
+
+  /** The address says what is chosen, without an entry of its own in the history. */
+  remember() {
+    const wanted = addressOf(this.view, location.search);
+    if (location.pathname !== this.path || wanted === location.search) return;
+    history.replaceState(history.state, "", `${location.pathname}${wanted}${location.hash}`);
+  }
+
+  /** Back or Forward: the entry's own choice counts. */
+  #takeAddress() {
+    if (location.pathname !== this.path) return;
+    readAddress(this.view, location.search);
+    this.onHide([...this.view.hidden]);
+  }
+
+  /** @param {number | null} moment */
+  onMoment(moment) {
+    this.view.moment = moment;
+    if (this.#pointing !== null) return;
+    this.#pointing = requestAnimationFrame(() => {
+      this.#pointing = null;
+      this.toolbar.refresh();
+      this.charts.forEach((chart) => chart.refreshReadout());
+      this.hooks.point(this.view.moment);
+    });
+  }
+
+  /** @param {IntersectionObserverEntry} entry */
+  #see({ target, isIntersecting }) {
+    const chart = this.allCharts.find((one) => one.frame.plot === target);
+    if (!chart) return;
+    chart.isInSight = isIntersecting;
+    if (isIntersecting && this.#isReady) chart.react();
+  }
+
+  /** The numbers are on the page before the charts' library is even asked for. */
+  #loadCharts() {
+    this.#loading ??= afterPaint()
+      .then(() => loadPlotly(this.data.assets))
+      .then(() => {
+        this.#isReady = true;
+        if (this.view.zoom) this.closer.look(this.view.zoom); // an address says so
+        this.#schedule();
+      });
+  }
+
+  #schedule() {
+    this.#drawing ??= setTimeout(() => requestAnimationFrame(() => this.#draw()), Math.max(0, this.#drawnAt + DRAW_MS - performance.now()));
+  }
+
+  #draw() {
+    this.#drawing = null;
+    this.#drawnAt = performance.now();
+    this.hooks.refresh();
+    if (!this.#isReady || !this.models().some((model) => model.meta)) return;
+    if (this.#mustReact) this.#arrange();
+    if (this.#mustReact) this.charts.forEach((chart) => chart.react());
+    else this.charts.forEach((chart) => chart.extend());
+    if (this.#mustReact || this.#mustDrawPositions) this.positions.forEach((chart) => chart.react());
+    this.#mustReact = this.#mustDrawPositions = false;
+  }
+
+  /** Takes charts that can have nothing off the page, and says which and why instead. */
+  #arrange() {
+    this.chartGrid.classList.remove("lv-waiting");
+    const missing = [];
+    for (const chart of this.allCharts) {
+      const reason = chart.absence();
+      chart.frame.root.hidden = reason !== null;
+      chart.isInSight &&= reason === null; // the observer tells it only later
+      if (reason !== null) missing.push(`${chart.frame.title} (${reason})`);
+    }
+    setText(this.absences, missing.length ? `Not known here: ${missing.join(", ")}.` : "");
+  }
+}
