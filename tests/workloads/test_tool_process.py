@@ -57,7 +57,7 @@ def test_bfcl_runs_and_is_scored_with_the_servers_model_and_the_first_items(tmp_
     job = job_of(tmp_path, "bfcl", tasks="multiple, irrelevance", limit=2)
     generate, evaluate = commands_of(job)
     assert generate[:4] == ["/opt/python", str(OWN_BFCL), "20", "generate"] and "--run-ids" in generate
-    assert evaluate[2] == "evaluate" and evaluate[evaluate.index("--test-category") + 1] == "multiple,irrelevance"
+    assert evaluate[3] == "evaluate" and evaluate[evaluate.index("--test-category") + 1] == "multiple,irrelevance"
     (ids,) = files_before(job).values()
     assert json.loads(ids) == {
         "multiple": ["multiple_0", "multiple_1"],
