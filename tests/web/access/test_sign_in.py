@@ -1,0 +1,207 @@
+"""Signing in through an OpenID provider, a real one on this machine, and what each role may ask the gate for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from domain import AuditEntry
+from settings import Settings
+from tests.web.standing_clock import Clock
+from web.access.access_rules import Access, access_for
+from web.access.auth import AuthMiddleware
+from web.access.roles import NAME_HEADER, ROLE_KEY
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook
+from web.access.sign_in_config import SignInConfig, SignInError, read_sign_in
+from web.access.tokens import Scope, TokenBook, TokenError
+from web.server.sign_in import own_path, sign_in_routes
+
+provider_mock = pytest.importorskip("oidc_provider_mock")
+SECRET = b"a secret of more than enough length"
+Serve = Callable[[Any], AbstractContextManager[str]]
+PAGE = {"accept": "text/html"}
+LASTS = timedelta(minutes=30)
+PEOPLE = {
+    "ann": {"email": "ann@example.test", "email_verified": True, "groups": ["llm"]},
+    "bob": {"email": "bob@example.test", "email_verified": True},
+    "eve": {"email": "eve@example.test"},  # she says so; nobody has verified it
+}
+ROLES = {"operator": {"sub": ("olga",)}, "editor": {"groups": ("llm*",)}, "viewer": {"email": ("*@example.test",)}}
+
+
+async def tell(request: Request) -> JSONResponse:
+    name = unquote(request.headers.get(NAME_HEADER, ""))
+    return JSONResponse({"role": request.scope[ROLE_KEY], "name": name})
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    people = [provider_mock.User(sub=sub, claims=claims) for sub, claims in PEOPLE.items()]
+    with provider_mock.run_server_in_thread(access_token_max_age=LASTS, user_claims=people) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.fixture
+def access(tmp_path: Path) -> Access:
+    return access_for(Settings(data_dir=tmp_path), SECRET)
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> TokenBook:
+    return TokenBook(tmp_path / "tokens.json")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def told() -> list[AuditEntry]:
+    return []
+
+
+@pytest.fixture
+def client(
+    serve: Serve, access: Access, tokens: TokenBook, clock: Clock, told: list[AuditEntry], issuer: str, tmp_path: Path
+) -> Iterator[httpx.Client]:
+    sessions = SessionBook(tmp_path / "sessions.json", clock, tokens.is_open)
+    config = SignInConfig(issuer=issuer, client_id="pitwall", client_secret="s", roles=ROLES)  # type: ignore[arg-type]
+    routes = sign_in_routes(config, access, sessions, told.extend)
+    gate = Middleware(
+        AuthMiddleware,
+        access=access,
+        shares=ShareBook(SECRET, ""),
+        sessions=sessions,
+        tokens=tokens,
+        provider=config.name,
+    )
+    app = Starlette(routes=[*routes, Route("/{rest:path}", tell, methods=["GET", "POST"])], middleware=[gate])
+    with serve(app) as address, httpx.Client(base_url=f"http://{address}", headers=PAGE) as client:
+        yield client
+
+
+def there_and_back(client: httpx.Client, sub: str, begin: str = "/sign-in/begin") -> httpx.Response:
+    """As a browser does it; the answer with which it comes back."""
+    there = client.get(begin)
+    assert there.status_code == 302, there.text
+    back = httpx.post(there.headers["location"], data={"sub": sub})
+    assert back.status_code in (302, 303), back.text
+    url = urlsplit(back.headers["location"])
+    return client.get(f"{url.path}?{url.query}")
+
+
+def test_a_person_comes_back_to_the_address_in_the_role_of_the_claims(
+    client: httpx.Client, told: list[AuditEntry]
+) -> None:
+    wanted = "/compare?run=a&run=b"
+    page = client.get(wanted)
+    assert page.status_code == 401 and f'href="/sign-in/begin?next={quote(wanted, safe="")}"' in page.text
+    back = there_and_back(client, "ann", f"/sign-in/begin?next={quote(wanted, safe='')}")
+    assert (back.status_code, back.headers["location"]) == (303, wanted)
+    assert client.get("/").json() == {"role": "editor", "name": "ann@example.test"}
+    assert [(one.role, one.action) for one in told] == [("ann@example.test (editor)", "sign in")]
+
+
+def test_a_session_ends_with_the_providers_token(client: httpx.Client, clock: Clock) -> None:
+    assert there_and_back(client, "bob").status_code == 303
+    assert client.get("/").json()["role"] == "viewer"
+    clock.now = datetime.now(UTC) + LASTS + timedelta(minutes=1)
+    assert client.get("/").status_code == 401
+
+
+def test_an_unverified_address_gives_no_role(client: httpx.Client) -> None:
+    back = there_and_back(client, "eve")
+    assert back.status_code == 403 and "no role here" in back.text
+    assert client.get("/").status_code == 401
+
+
+@pytest.mark.parametrize("query", ["", "code=x&state=made-up", "error=access_denied&state=x"])
+def test_a_way_back_that_was_not_begun_here_signs_nobody_in(client: httpx.Client, query: str) -> None:
+    answer = client.get(f"/sign-in/back?{query}")
+    assert answer.status_code == 400 and "not completed" in answer.text
+    assert client.get("/").status_code == 401
+
+
+def test_what_one_browser_began_no_other_ends(client: httpx.Client) -> None:
+    there = client.get("/sign-in/begin")
+    back = urlsplit(httpx.post(there.headers["location"], data={"sub": "ann"}).headers["location"])
+    with httpx.Client(base_url=client.base_url, headers=PAGE) as other:
+        assert other.get(f"{back.path}?{back.query}").status_code == 400
+        assert other.get("/").status_code == 401
+
+
+def test_a_provider_that_does_not_answer_is_a_sentence(serve: Serve, access: Access, tmp_path: Path) -> None:
+    config = SignInConfig(issuer="http://127.0.0.1:9", client_id="p", client_secret="s", roles={})
+    routes = sign_in_routes(config, access, SessionBook(tmp_path / "s.json"), lambda entries: None)
+    with serve(Starlette(routes=routes)) as address:
+        answer = httpx.get(f"http://{address}/sign-in/begin")
+    assert answer.status_code == 502 and "did not answer" in answer.text
+
+
+@pytest.mark.parametrize(
+    "said", ["//evil.test/x", "https://evil.test", "/\\evil.test", "\\/evil.test", "evil", "", "/a\nb", "/\tx"]
+)
+def test_nobody_is_led_elsewhere(said: str) -> None:
+    assert own_path(said, "") == "/" and own_path("/pit/" + said, "/other") == "/other/"
+
+
+@pytest.mark.parametrize(("scope", "role"), [(Scope.EDITOR, "editor"), (Scope.VIEWER, "viewer")])
+def test_a_token_signs_a_person_in_until_it_is_revoked(
+    client: httpx.Client, tokens: TokenBook, scope: Scope, role: str
+) -> None:
+    token, text = tokens.make([scope], None, timedelta(days=3), "Zoë", "a test")
+    assert client.get(f"/run?run=a&token={text}").headers["location"] == "/run?run=a"
+    assert client.get("/").json() == {"role": role, "name": "Zoë"}
+    tokens.revoke(token.id, "a test")
+    assert client.get("/").status_code == 401
+    assert client.get(f"/?token={text}").status_code == 401
+
+
+def test_a_member_looks_at_everything_and_reaches_no_launch_no_api_and_no_change(
+    client: httpx.Client, tokens: TokenBook
+) -> None:
+    _, text = tokens.make([Scope.EDITOR], None, timedelta(days=3), "Ann", "a test")
+    client.get(f"/?token={text}")
+    for path in ("/", "/runs", "/sql", "/explore", "/run", "/_stcore/health"):
+        assert client.get(path).status_code == 200, path
+    for path in ("/launch", "/launch/x", "/api/live", "/api/sql"):
+        assert client.get(path).status_code == 403, path
+    assert client.post("/runs").status_code == 403
+
+
+def test_a_token_for_a_person_names_one_and_stands_alone(tokens: TokenBook) -> None:
+    for scopes, note in (([Scope.EDITOR], " "), ([Scope.EDITOR, Scope.SQL], "Ann")):
+        with pytest.raises(TokenError, match="names the person"):
+            tokens.make(scopes, None, timedelta(days=1), note, "a test")
+
+
+def test_the_file_is_its_owners_alone_and_wrong_ones_are_told_without_their_secret(tmp_path: Path) -> None:
+    path = tmp_path / "sign-in.toml"
+    assert read_sign_in(path) is None
+    for text, mode, word in (
+        ('issuer = "https://i"', 0o644, "chmod 600"),
+        ("issuer = ", 0o600, "no TOML"),
+        ('issuer = "ftp://hush"\nclient_id = "p"\nclient_secret = "hush"\n[roles]', 0o600, "issuer is wrong"),
+        ('issuer = "https://i"\nclient_id = "p"\nclient_secret = "hush"\n[roles.boss]', 0o600, "roles"),
+    ):
+        path.write_text(text)
+        path.chmod(mode)
+        with pytest.raises(SignInError, match=word) as refused:
+            read_sign_in(path)
+        assert "hush" not in str(refused.value)
