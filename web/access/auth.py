@@ -26,7 +26,15 @@ from web.access.addresses import host_is_ours, origin_is_ours
 from web.access.api_routes import API_ROUTES, bearer, is_from_here, why_not_pass
 from web.access.cookies import SESSION_SECONDS, SHARE, SIGN_IN, is_https, moved_with_cookie
 from web.access.expiring_socket import SocketUntil, without_install_path
-from web.access.refusals import HOW_PROGRAMS_SIGN_IN, WRONG_TOKEN, forbidden, over, unknown, unknown_program
+from web.access.refusals import (
+    HOW_PROGRAMS_SIGN_IN,
+    WRONG_TOKEN,
+    beyond_role,
+    forbidden,
+    over,
+    unknown,
+    unknown_program,
+)
 from web.access.roles import Visitor, with_visitor
 from web.access.sessions import SIGNED_OUT, MemberRole, SessionBook
 from web.access.shares import ShareBook
@@ -44,7 +52,6 @@ GUEST_COMPONENTS = "/_stcore/bidi-components/"
 OPERATORS_PAGES = {"launch"}
 GUEST_SOCKETS = {"/_stcore/stream", "/ws/live"}
 ONLY_LOOK = "A link that was shared is for looking only."
-NOT_YOUR_ROLE = "Only the operator may do this."
 SIGN_IN_ROUTES = {BEGIN, BACK}  # before anybody is known
 
 
@@ -146,7 +153,7 @@ class AuthMiddleware:
         if visitor.role == "guest":
             return None if self._is_for_guests(scope) else forbidden(headers, ONLY_LOOK)
         may = visitor.role == "operator" or self._is_for_members(scope)
-        return None if may else forbidden(headers, NOT_YOUR_ROLE)
+        return None if may else beyond_role(headers, f"{self._access.base_path}/")
 
     def _proven(self, given: Sequence[str]) -> tuple[MemberRole, ApiToken | None] | None:
         """The role that one of these tokens signs in with: that of this start, or one made for a person."""

@@ -9,6 +9,7 @@ from web.access.signin_page import Way, signin_page
 
 LINK_IS_OVER = "This link has been revoked, is past its end, or was cut short: ask whoever sent it for a new one."
 WRONG_TOKEN = "This token is not the one of this start."
+NOT_YOUR_ROLE = "Only the operator may do this."
 HOW_PROGRAMS_SIGN_IN = "Programs send 'Authorization: Bearer <token>' with a token of `./pitwall token make`."
 HOW_TO_SIGN_IN = "Open the URL that Pitwall printed at its start once; it carries the token and leaves a cookie."
 
@@ -21,6 +22,13 @@ def forbidden(headers: Headers, reason: str) -> Response:
     if _wants_page(headers):
         return HTMLResponse(signin_page("Not from here", reason, form=None), status_code=403)
     return JSONResponse({"error": reason}, status_code=403)
+
+
+def beyond_role(headers: Headers, home: str) -> Response:
+    """The answer to a member of the team whose role does not reach so far."""
+    if _wants_page(headers):
+        return HTMLResponse(signin_page("Not in your role", NOT_YOUR_ROLE, form=None, home=home), status_code=403)
+    return JSONResponse({"error": NOT_YOUR_ROLE}, status_code=403)
 
 
 def over(headers: Headers, status_code: int = 410) -> Response:

@@ -7,7 +7,7 @@ import streamlit as st
 from web import markup
 from web.actions import is_operator
 from web.context import services
-from web.sharing.session_list import session_list
+from web.sharing.session_list import own_sign_in, session_list
 from web.sharing.share_dialog import moment, share_list
 from web.sharing.token_list import token_list
 
@@ -15,8 +15,9 @@ NEWEST = 50
 
 
 def links_and_changes() -> None:
-    """A closed section: the links that are open, the browsers that are signed in, tokens, and the newest changes."""
+    """A closed section: open links, signed-in browsers, tokens, the newest changes; others see their own sign-in."""
     if not is_operator():
+        own_sign_in()
         return
     with st.expander("Links and changes"):
         share_list(services().shares.all())

@@ -1,6 +1,6 @@
 """Signing in through a team's OpenID provider: there, back, and a session whose role the claims give.
 
-The protocol is Authlib's (authorization code with PKCE, state, nonce, the token's signature); see decision 0016. The
+The protocol is Authlib's (authorization code with PKCE, state, nonce, the token's signature); see decision 0015. The
 session ends with the provider's token.
 """
 

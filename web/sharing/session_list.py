@@ -26,6 +26,21 @@ def session_list() -> None:
     st.button("Sign out everywhere", on_click=_end_all, help="This browser too; the links above stay open.")
 
 
+def own_sign_in() -> None:
+    """Of an editor or a viewer: as whom this browser is signed in, and the way out."""
+    ours = next((one for one in services().sessions.all() if one.id == current_session_id()), None)
+    if ours is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="own-sign-in"):
+        st.caption(f"You are signed in as {markdown_text(person(ours.role, ours.name))}.")
+        st.button("Sign out", key="sign-out-own", on_click=_leave, args=(ours,))
+
+
+def _leave(session: Session) -> None:
+    audit.record("sign out", detail=session.browser)
+    services().sessions.end(session.id)
+
+
 def _end(session: Session) -> None:
     require_operator()
     audit.record("sign out", detail=session.browser)

@@ -13,7 +13,7 @@ from storage.ask.schema import read_macros, read_views
 from storage.sandbox.job import Answer, SqlRefusedError
 from web import audit, markup
 from web.access.roles import current_session_id
-from web.actions import require_member
+from web.actions import is_editor, require_editor, require_member
 from web.context import services
 from web.kept import address_button
 from web.markup import markdown_text
@@ -53,8 +53,9 @@ def editor() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button("Run", type="primary", on_click=_run, icon=":material/play_arrow:", help="Ctrl+Enter in the editor")
         st.button("Explain", on_click=_run, args=(EXPLAIN,), icon=":material/account_tree:", help="How it is answered")
-        st.text_input("Name", key=NAME, placeholder="a name to save it under", label_visibility="collapsed")
-        st.button("Save", on_click=_save)
+        if is_editor():
+            st.text_input("Name", key=NAME, placeholder="a name to save it under", label_visibility="collapsed")
+            st.button("Save", on_click=_save)
 
 
 def _columns() -> dict[str, list[str]]:
@@ -97,7 +98,7 @@ def in_words(found: Answer) -> str:
 
 
 def _save() -> None:
-    require_member()
+    require_editor()
     name, sql = st.session_state[NAME].strip(), text_now()
     try:
         _saved().save(name, sql)
@@ -162,11 +163,12 @@ def saved() -> None:
     for name in names:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             address_button(markdown_text(name), f"open-{name}", {"query": [name]})
-            st.button("Delete", key=f"delete-{name}", on_click=_delete, args=(name,), type="tertiary")
+            if is_editor():
+                st.button("Delete", key=f"delete-{name}", on_click=_delete, args=(name,), type="tertiary")
 
 
 def _delete(name: str) -> None:
-    require_member()
+    require_editor()
     _saved().delete(name)
     audit.record("delete query", detail=name)
     if st.query_params.get("query") == name:
