@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from domain import Run
+from domain import Run, RunState
 from launcher.checks.discover import output_of
 from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
 from launcher.processes.process import ProcessStatus, processes_of
@@ -35,22 +35,37 @@ class ServerNotes:
     _look: Future[ContainerFacts | None] | None = None
     _record: DescendantRecord | None = None
     _record_due_s: float = 0.0  # monotonic
+    _is_log_known: bool = False  # of a server that a script has left behind
 
     def process(self, run: Run, backend: Backend, status: ProcessStatus) -> Noted | None:
-        """Its process, where it is not the one that was noted."""
+        """Its process, where it is not the one that was noted; or its log, where it has turned to another."""
         has_moved = run.pid != status.pid and isinstance(backend, ProcessBackend)
-        if status.pid is None or not (run.pid is None or has_moved):
+        if status.pid is None:
             return None
+        if run.pid is not None and not has_moved:
+            return self._own_log(run, status.pid)
         fields: dict[str, Any] = {
             "pid": status.pid,
             "pid_birth_s": status.pid_birth_s,
             "pid_started_at": status.pid_started_at,
             "started_at": status.started_at or run.started_at,
         }
-        # A script may send the output of the server that it leaves to a file of its own.
-        log = output_of(status.pid) if leftovers_of(run.config) == "follow" else None
-        fields |= {"log_path": str(log)} if log else {}
-        return Noted(f"server process {status.pid}", fields)
+        self._is_log_known = False
+        log = self._own_log(run, status.pid)
+        return Noted(f"server process {status.pid}", {**fields, **(log.fields if log else {})})
+
+    def _own_log(self, run: Run, pid: int) -> Noted | None:
+        """A script may send the output of the server that it leaves to a file of its own.
+
+        At first that server is a shell, which opens the file and becomes the server: so it is looked at until it is ready.
+        """
+        if self._is_log_known or leftovers_of(run.config) != "follow":
+            return None
+        self._is_log_known = run.state in (RunState.READY, RunState.RUNNING)
+        log = output_of(pid)
+        if log is None or str(log) == run.log_path:
+            return None
+        return Noted(f"its log is {log}", {"log_path": str(log)})
 
     def stand_in_for_shim(self, run: Run) -> None:
         """Its supervisor was killed: keep the record of what the server starts, once a second."""

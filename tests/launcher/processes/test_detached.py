@@ -56,6 +56,20 @@ def test_a_script_that_ends_in_an_ampersand_is_followed(
     assert not any(map(is_living, family)) and is_port_free(port)
 
 
+def test_a_followed_server_that_turns_to_its_own_log_later_is_read_there(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
+) -> None:
+    """The shell that a script leaves behind is noted before it has become the server and opened its log."""
+    own = tmp_path / "server-own.log"
+    text = f"(sleep 3; exec {shlex.join(server_argv(port))} > {own} 2>&1) &"
+    run = supervisor.launch(script_request(tmp_path, text, port))
+    ready = wait_for_state(store, run.id, RunState.READY, *FINAL)
+    assert ready.state is RunState.READY, ready.cause
+    assert wait_for(lambda: store.run(run.id).log_path == str(own), 20)
+    supervisor.stop(run.id)
+    wait_for_state(store, run.id, *FINAL)
+
+
 def test_a_followed_server_that_fails_has_its_own_exit_code(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:
