@@ -57,7 +57,7 @@ class ServerNotes:
     def _own_log(self, run: Run, pid: int) -> Noted | None:
         """A script may send the output of the server that it leaves to a file of its own.
 
-        At first that server is a shell, which opens the file and then becomes the server: so it is looked at until ready.
+        At first that server is a shell, which opens the file and then becomes it: so it is looked at until ready.
         """
         if self._is_log_known or leftovers_of(run.config) != "follow":
             return None
