@@ -188,11 +188,17 @@ def _on_real(
 ) -> OnReal:
     before, asked_before = predicted(url), predicted(url, "prompt_tokens_total")
     load = put(on, client, params)
-    tokens = OUTPUT * len(load.requests)
+    ended = [row for row in load.requests if row["total_ms"] is not None]
+    if len(ended) < len(load.requests):
+        why = {row["error_kind"] for row in load.requests if row["total_ms"] is None}
+        unmet.append(f"{client}: {len(ended)} of {len(load.requests)} requests ended well on llama.cpp ({why})")
+    if not ended:
+        sys.exit(f"{client}: no request ended well on llama.cpp")
+    tokens = OUTPUT * len(ended)
     made = predicted(url) - before
     if made < tokens or made > 2 * tokens + 4 * OUTPUT:
         unmet.append(f"{client}: llama.cpp counts {made} tokens, of which {tokens} are measured: more than a warm-up")
-    found = counted(load.requests, tokens, streams)
+    found = counted(ended, tokens, streams)
     prompt = (predicted(url, "prompt_tokens_total") - asked_before) / (made / OUTPUT)
     return OnReal(found.tps, found.ttft_ms, prompt)
 
