@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from machine.secret_file import read_secrets
 from settings import Settings
 from storage.database import StoreError
 
@@ -66,28 +65,7 @@ class LakeConfig(BaseModel):
 
 def read_config(settings: Settings) -> LakeConfig | None:
     """The lake's configuration, None without one; raises LakeError for a file that others may read or that is wrong."""
-    path = settings.lake_path
-    try:
-        text, mode = path.read_text(encoding="utf-8"), path.stat().st_mode
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError):
-        raise LakeError(f"{path} cannot be read.") from None
-    if mode & 0o077:
-        raise LakeError(f"{path} holds keys and may be read by others: `chmod 600 {path}`.")
-    return parse_config(text, path)
-
-
-def parse_config(text: str, path: Path) -> LakeConfig:
-    """Raises LakeError that names what is wrong, never a value: it may be a secret."""
-    try:
-        return LakeConfig.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError:
-        raise LakeError(f"{path} is no TOML.") from None
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise LakeError(f"{path}: {name} is wrong: {first['msg'].lower()}.") from None
+    return read_secrets(settings.lake_path, LakeConfig, LakeError)
 
 
 def needed_config(settings: Settings) -> LakeConfig:

@@ -36,7 +36,7 @@ from web.access.refusals import (
     unknown_program,
 )
 from web.access.roles import Visitor, with_visitor
-from web.access.sessions import SIGNED_OUT, MemberRole, SessionBook
+from web.access.sessions import SIGNED_OUT, MemberRole, SessionBook, is_higher
 from web.access.shares import ShareBook
 from web.access.signin_page import BACK, BEGIN, Way
 from web.access.tokens import PREFIX, SIGN_IN_AS, TOKEN_IS_OVER, ApiToken, TokenBook
@@ -229,11 +229,15 @@ class AuthMiddleware:
         role: MemberRole,
         token: ApiToken | None,
     ) -> Response:
-        """A token in the address becomes a session of its role; a browser that has one of that role keeps it."""
+        """A token in the address becomes a session of its role; a browser that has it, or a higher role, keeps its own.
+
+        Else a link with a viewer's token would sign the operator's browser out of its role.
+        """
         kept = [(name, value) for name, value in query if name != "token"]
         secret = self._cookie(scope, headers, SIGN_IN)
         known = self._sessions.use(secret)
-        if known is None or known.role != role or known.token_id != (token.id if token else None):
+        is_same = known and (known.role, known.token_id) == (role, token.id if token else None)
+        if not is_same and (known is None or not is_higher(known.role, role)):
             agent, name = headers.get("user-agent", ""), token.note if token else ""
             secret = self._sessions.make(
                 agent, role, name, token.expires_at if token else None, token.id if token else None

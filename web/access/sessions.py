@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -34,7 +34,13 @@ _SYSTEMS = {
     "Linux": "Linux",
 }
 MemberRole = Literal["operator", "editor", "viewer"]
+HIGHEST_FIRST: tuple[MemberRole, ...] = get_args(MemberRole)
 _log = logging.getLogger(__name__)
+
+
+def is_higher(role: MemberRole, other: MemberRole) -> bool:
+    """Whether a role may do more than the other."""
+    return HIGHEST_FIRST.index(role) < HIGHEST_FIRST.index(other)
 
 
 class Session(BaseModel):
@@ -73,7 +79,7 @@ class SessionBook:
 
     def all(self) -> list[Session]:
         """Every open session, the last used first."""
-        sessions = filter(self._is_open, self._sessions.values())
+        sessions = filter(self._is_open, list(self._sessions.values()))
         return sorted(sessions, key=lambda one: one.last_used_at, reverse=True)
 
     def make(
@@ -97,7 +103,8 @@ class SessionBook:
             token_id=token_id,
         )
         with self._lock:
-            self._sessions = {one.id: one for one in (*self.all(), session)}
+            kept = filter(self._is_in_time, self._sessions.values())
+            self._sessions = {one.id: one for one in (*kept, session)}
             self._write()
         return token
 
@@ -123,15 +130,19 @@ class SessionBook:
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _is_open(self, session: Session) -> bool:
+        """Asked without our lock: the tokens have one of their own."""
+        return self._is_in_time(session) and (session.token_id is None or self._is_token_open(session.token_id))
+
+    def _is_in_time(self, session: Session) -> bool:
         now = self._clock()
-        is_over = session.until is not None and now >= session.until
-        is_open = session.token_id is None or self._is_token_open(session.token_id)
-        return is_open and not is_over and now - session.last_used_at < UNUSED_FOR
+        return (session.until is None or now < session.until) and now - session.last_used_at < UNUSED_FOR
 
     def _used(self, session_id: str) -> Session | None:
+        if not self.is_open(session_id):
+            return None
         with self._lock:
             session, now = self._sessions.get(session_id), self._clock()
-            if session is None or not self._is_open(session):
+            if session is None:  # signed out meanwhile
                 return None
             session = session.model_copy(update={"last_used_at": now})
             self._sessions[session_id] = session

@@ -5,19 +5,18 @@ The file is its owner's alone, since it holds the client's secret. Claims of the
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from errors import PitwallError
-from web.access.sessions import MemberRole
+from machine.secret_file import read_secrets
+from web.access.sessions import HIGHEST_FIRST, MemberRole
 
-HIGHEST_FIRST: tuple[MemberRole, ...] = ("operator", "editor", "viewer")
 LONGEST_NAME = 80
 NAMES = ("email", "preferred_username", "name", "sub")  # claims that name a person, the first that is there
 EXAMPLE = """issuer = "https://id.example.org/realms/team"
@@ -84,19 +83,4 @@ def name_of(claims: Mapping[str, Any]) -> str:
 
 def read_sign_in(path: Path) -> SignInConfig | None:
     """The file's; None without one. Raises SignInError for a file that others may read or that is wrong."""
-    try:
-        text, mode = path.read_text(encoding="utf-8"), path.stat().st_mode
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError):
-        raise SignInError(f"{path} cannot be read.") from None
-    if mode & 0o077:
-        raise SignInError(f"{path} holds a secret and may be read by others: `chmod 600 {path}`.")
-    try:
-        return SignInConfig.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError:
-        raise SignInError(f"{path} is no TOML.") from None
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise SignInError(f"{path}: {name} is wrong: {first['msg'].lower()}.") from None
+    return read_secrets(path, SignInConfig, SignInError)

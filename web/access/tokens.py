@@ -128,8 +128,8 @@ class TokenBook:
 
     def is_open(self, token_id: str) -> bool:
         """Whether the token of this id opens something now."""
-        token = next((one for one in self.all() if one.id == token_id), None)
-        return token is not None and self.why_over(token) is None
+        with self._lock:
+            return any(one.id == token_id and one.why_over(self._clock()) is None for one in self._now().tokens)
 
     def make(
         self, scopes: Sequence[Scope], run_id: str | None, lasts: timedelta, note: str, by: str

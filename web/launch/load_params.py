@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from domain import WATCH, JsonValue
+from web.actions import is_operator
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import REGISTRY
@@ -17,6 +18,7 @@ from workloads.forecast import Forecast, forecast
 from workloads.plan import Params
 from workloads.texts.prompt_file import PlanError
 
+FILE = "file"
 ASSUMED_TPS = 50.0  # of one stream, where nothing is known of the server
 TITLES = {
     "ttft_p95_ms": "Time to first token at most (95th percentile, ms)",
@@ -51,8 +53,13 @@ def choose_params(workload: str, proposed: Mapping[str, JsonValue], key: str) ->
     if workload == WATCH.name:
         return {}
     known = REGISTRY[workload]
-    defaults = known.checked(proposed).model_dump(mode="json")
     names = list(known.params_type.model_fields)
+    if FILE in names and not is_operator():  # planning reads it: what it says of a file is for the operator alone
+        names.remove(FILE)
+        if proposed.get(FILE):
+            st.error("Only the operator may use a file of this machine: this load is without it.")
+        proposed = {**proposed, FILE: ""}
+    defaults = known.checked(proposed).model_dump(mode="json")
     common = [name for name in names if name in Params.model_fields]
     with st.popover("Load settings", icon=":material/tune:", help=known.summary):
         st.caption(known.summary)

@@ -16,6 +16,7 @@ from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import BEGAN, seed_courses
 from tests.ports import free_ports
+from tests.saved_charts import saved_chart
 
 pytestmark = pytest.mark.browser
 SECONDS = 3600
@@ -119,13 +120,7 @@ def test_a_chart_of_a_run_is_saved_with_its_samples(
     page: Page, pitwall: Pitwall, ids: list[str], tmp_path: Path
 ) -> None:
     open_run(page, pitwall, ids[0])
-    saved = {}
-    for kind in ("PNG", "SVG", "CSV"):
-        page.get_by_label("Save the chart Decode speed").click()
-        with page.expect_download() as caught:
-            page.locator(".lv-wide").get_by_role("button", name=kind).click()
-        caught.value.save_as(tmp_path / kind)
-        saved[kind] = (tmp_path / kind).read_bytes()
+    saved = saved_chart(page, "Decode speed", tmp_path)
     assert saved["PNG"].startswith(b"\x89PNG") and b"Decode speed" in saved["SVG"]
     assert saved["CSV"].decode().splitlines()[1].startswith(f"{ids[0]},{SLOW},2026-11-20T12:")
 

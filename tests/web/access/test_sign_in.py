@@ -185,6 +185,22 @@ def test_a_member_looks_at_everything_and_reaches_no_launch_no_api_and_no_change
     assert client.post("/runs").status_code == 403
 
 
+def test_a_link_with_a_lesser_token_takes_no_role_away(client: httpx.Client, access: Access, tokens: TokenBook) -> None:
+    client.get(f"/?token={access.token}")
+    _, text = tokens.make([Scope.VIEWER], None, timedelta(days=3), "Mallory", "a test")
+    client.get(f"/?token={text}")
+    assert client.get("/").json() == {"role": "operator", "name": ""}
+
+
+def test_a_person_with_a_token_becomes_the_operator_by_the_operators(
+    client: httpx.Client, access: Access, tokens: TokenBook
+) -> None:
+    _, text = tokens.make([Scope.VIEWER], None, timedelta(days=3), "Ann", "a test")
+    client.get(f"/?token={text}")
+    client.get(f"/?token={access.token}")
+    assert client.get("/").json()["role"] == "operator"
+
+
 def test_a_token_for_a_person_names_one_and_stands_alone(tokens: TokenBook) -> None:
     for scopes, note in (([Scope.EDITOR], " "), ([Scope.EDITOR, Scope.SQL], "Ann")):
         with pytest.raises(TokenError, match="names the person"):

@@ -12,6 +12,12 @@ from workloads import REGISTRY
 from workloads.forecast import forecast
 
 
+@pytest.fixture(autouse=True)
+def operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of the machine are the operator's."""
+    monkeypatch.setattr("web.actions.current_role", lambda: "operator")
+
+
 def page(workload: str, proposed: dict[str, object]) -> AppTest:
     def script(workload: str, proposed: dict[str, object]) -> None:
         import streamlit as st

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.accessibility import broken_rules
 from tests.conftest import PATIENCE_MS
+from tests.saved_charts import saved_chart
 from web.server.assets import assets_url
 
 pytestmark = pytest.mark.browser
@@ -163,13 +164,7 @@ def test_what_the_reader_chose_is_in_the_address_and_comes_back(page: Page, harn
 
 def test_a_chart_is_saved_as_an_image_and_as_its_samples(page: Page, harness: Harness, tmp_path: Path) -> None:
     open_live(page, harness, "ghost-0", "ghost-1")
-    saved = {}
-    for kind in ("PNG", "SVG", "CSV"):
-        page.get_by_label("Save the chart Decode speed").click()
-        with page.expect_download() as caught:
-            page.locator(".lv-wide").get_by_role("button", name=kind).click()
-        caught.value.save_as(tmp_path / kind)
-        saved[kind] = (tmp_path / kind).read_bytes()
+    saved = saved_chart(page, "Decode speed", tmp_path)
     assert saved["PNG"].startswith(b"\x89PNG") and len(saved["PNG"]) > 10_000
     assert b"Decode speed" in saved["SVG"] and b"mtp4-kv-fp8-1" in saved["SVG"]
     rows = saved["CSV"].decode().splitlines()

@@ -14,6 +14,7 @@ from domain import Config, Run, RunState, WorkloadSpec
 from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import T0
+from workloads.saved_loads import SavedLoad, SavedLoads
 
 LADDER = WorkloadSpec(name="ladder", params={"tokens": 77, "temperature": 0.7})
 RELAUNCH = """
@@ -79,3 +80,42 @@ def test_a_load_is_put_on_a_server_that_runs(services: SimpleNamespace, kind: st
     assert not at.exception
     ((run_id, spec),) = services.supervisor.started
     assert (run_id, spec.name, spec.params["temperature"]) == ("r1", "ladder", 0.7)
+
+
+def test_an_editor_puts_loads_and_learns_nothing_of_files_nor_runs_programs(
+    services: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Planning reads the file that a load names: its sentences would tell an editor what lies on this machine."""
+    secret = tmp_path / "secret.jsonl"
+    secret.write_text("{not json of ours\n")
+    save(services.store, state=RunState.READY, kind="launched")
+    loads = SavedLoads(services.settings.loads_dir)
+    loads.save("theirs", SavedLoad(workload="session", params={"file": str(secret)}))
+    monkeypatch.setattr("web.actions.current_role", lambda: "editor")
+    at = AppTest.from_string(PANEL, default_timeout=60).run()
+    assert not at.exception and "by-r1" not in {one.key for one in at.segmented_control}
+    at.selectbox(key="load-of-r1").set_value("Saved: theirs").run()
+    assert not at.exception and not [one for one in at.text_input if "file" in (one.key or "")]
+    assert [one.value for one in at.error] == [
+        "Only the operator may use a file of this machine: this load is without it."
+    ]
+    at.selectbox(key="load-of-r1").set_value("ladder").run()
+    at.button(key="start-load").click().run()
+    assert not at.exception and [spec.name for _, spec in services.supervisor.started] == ["ladder"]
+
+
+def test_a_viewer_puts_no_load(services: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(services.store, state=RunState.READY, kind="launched")
+    monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
+    at = AppTest.from_string(PANEL, default_timeout=60).run()
+    assert not at.exception and not at.button and not at.expander
+
+
+def test_a_kept_file_that_is_gone_is_a_sentence(services: SimpleNamespace, tmp_path: Path) -> None:
+    save(services.store, state=RunState.READY, kind="launched")
+    gone = SavedLoad(workload="session", params={"file": str(tmp_path / "gone.jsonl")})
+    SavedLoads(services.settings.loads_dir).save("gone", gone)
+    at = AppTest.from_string(PANEL, default_timeout=60).run()
+    at.selectbox(key="load-of-r1").set_value("Saved: gone").run()
+    assert not at.exception and all("gone" in one.value for one in at.error) and at.error
+    assert at.button(key="start-load").disabled

@@ -12,6 +12,7 @@ from web import audit
 from web.actions import is_editor, is_operator, require_editor
 from web.context import services
 from web.launch.load_choice import choose_workload
+from web.launch.load_params import FILE
 from web.launch.saved_load_box import keep_load
 from web.markup import markdown_text
 from web.runs.loads.drive_panel import drive_panel
@@ -19,32 +20,36 @@ from workloads import REGISTRY, spec_for
 from workloads.forecast import forecast
 from workloads.saved_loads import SavedLoad
 from workloads.shapes.five_prompts import FIVE_PROMPTS
+from workloads.texts.prompt_file import PlanError
 
 OURS, THEIRS = "Pitwall's own load", "Another tool"
 
 
 def load_panel(run: Run) -> None:
-    """For the operator, of a run whose server answers."""
+    """For the operator and editors, of a run whose server answers; other tools are programs of the operator's."""
     if not is_editor() or run.kind == "imported" or run.state not in (RunState.READY, RunState.RUNNING):
         return
     with st.expander("Put a load on this server", icon=":material/speed:"):
         if run.state is RunState.RUNNING:
             st.caption("A load is running on it: the next one can begin when that has ended.")
-        is_ours = st.segmented_control("By", [OURS, THEIRS], default=OURS, key=f"by-{run.id}") != THEIRS
-        if not is_ours:
+        if is_operator() and _by_another_tool(run):
             drive_panel(run)
             return
         chosen = choose_workload(_last_load(run), f"load-of-{run.id}", "Load")
         api_key = _ask_key(run)
-        why_not = too_long(run, chosen)
+        why_not = why_not_sent(run, chosen)
         if why_not:
-            st.error(why_not)
+            st.error(markdown_text(why_not))
         is_disabled = run.state is not RunState.READY or why_not is not None
         left, right = st.columns([1, 3], vertical_alignment="bottom")
         if left.button("Start the load", type="primary", disabled=is_disabled, key="start-load"):
             _start(run, chosen, api_key)
         with right:
             keep_load(chosen)
+
+
+def _by_another_tool(run: Run) -> bool:
+    return st.segmented_control("By", [OURS, THEIRS], default=OURS, key=f"by-{run.id}") == THEIRS
 
 
 def _last_load(run: Run) -> SavedLoad:
@@ -63,10 +68,13 @@ def _ask_key(run: Run) -> str:
     return st.text_input("API key of the server, if it asks for one (not stored)", type="password", key="load-key")
 
 
-def too_long(run: Run, load: SavedLoad) -> str | None:
-    """The sentence that says that the server's context is too short; None where it is not, or is not known."""
+def why_not_sent(run: Run, load: SavedLoad) -> str | None:
+    """The sentence that says that its file cannot be used, or that the server's context is known to be too short."""
     context = run.config.max_model_len
-    longest = forecast(load.workload, load.params, 1.0).longest_tokens
+    try:
+        longest = forecast(load.workload, load.params, 1.0).longest_tokens
+    except PlanError as error:
+        return str(error)
     if context is None or longest <= context:
         return None
     return (
@@ -77,7 +85,7 @@ def too_long(run: Run, load: SavedLoad) -> str | None:
 
 def _start(run: Run, load: SavedLoad, api_key: str) -> None:
     require_editor()
-    if load.params.get("file") and not is_operator():
+    if load.params.get(FILE) and not is_operator():
         st.error("Only the operator may send prompts from a file of this machine.")
         return
     spec = spec_for(load.workload, load.params)
