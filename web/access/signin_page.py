@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from web.theme import BACKGROUND, MUTED, TEXT
 
-BEGIN, BACK = "/sign-in/begin", "/sign-in/back"  # the way to a team's provider, and from it
+SIGN_IN = "sign-in"
+BEGIN, BACK = f"/{SIGN_IN}/begin", f"/{SIGN_IN}/back"  # the way to a team's provider, and from it
 
 
 class Way(NamedTuple):

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from web.access.signin_page import signin_page
+from web.access.signin_page import SIGN_IN, signin_page
 from web.live.hub import LiveHub
 from web.places import PATHS, REPORT, SERIES
 from web.server.assets import assets_route
@@ -22,7 +22,7 @@ class NoPage(Convertor[str]):
     """A path at which Streamlit would show its first page: its own files have dots, and its routes begin with '_'."""
 
     regex = (
-        rf"(?!(?:{'|'.join((*PATHS, *STREAMLITS_OWN, REPORT, SERIES, 'api'))})(?:/|$))"
+        rf"(?!(?:{'|'.join((*PATHS, *STREAMLITS_OWN, REPORT, SERIES, SIGN_IN, 'api'))})(?:/|$))"
         r"[^/._][^/.]*(?:/[^/._][^/.]*)*/?"
     )
 
