@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import json
 import os
 import re
@@ -31,6 +32,7 @@ from launcher.processes.descendants import DescendantWatch, descendants
 from launcher.processes.ending import Ended, end_processes, signal_server
 from machine.identity import boot_id
 from machine.open_files import set_open_file_limit
+from machine.private_files import FILE_MODE
 from machine.process_start import process_start_s
 from redaction import HIDDEN_PREFIX
 
@@ -86,6 +88,23 @@ def explain_start(error: OSError, argv: Sequence[str], cwd: str) -> str:
     if isinstance(error, PermissionError):
         return f"{argv[0]} may not be executed (permission denied)."
     return f"{argv[0]} could not be started: {error.strerror}."
+
+
+def holds_directory(directory: Path) -> bool:
+    """Whether this shim is the one of its directory, for as long as it lives; waits for one that is about to end.
+
+    A Pitwall that is killed as it starts a shim leaves one that the next Pitwall cannot see yet, and starts another.
+    """
+    lock = os.open(directory / "shim.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if (directory / "shim.json").exists():
+                return False
+            time.sleep(LOOK_S)
+        else:
+            return not (directory / "shim.json").exists()
 
 
 class Wakeups:
@@ -209,5 +228,10 @@ class Shim:
                 self._wakeups.rest(STUBBORN_S)
 
 
+def main(directory: Path) -> None:
+    if holds_directory(directory):
+        Shim(directory).run()
+
+
 if __name__ == "__main__":
-    Shim(Path(sys.argv[1])).run()
+    main(Path(sys.argv[1]))

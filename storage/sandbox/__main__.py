@@ -1,14 +1,12 @@
-"""`python -m storage.sandbox`: answers one job; started for each statement, at the lowest CPU priority."""
+"""`python -m storage.sandbox`: answers one job; started for each statement, behind all other work (`priority`)."""
 
 from __future__ import annotations
 
-import os
-
-NICENESS = 19
+from storage.sandbox.priority import come_second
 
 
 def main() -> None:
-    os.nice(NICENESS)
+    come_second()
     # Only now: bringing DuckDB and Arrow up takes longer than most queries.
     from storage.sandbox.answering import answer_stdin
 

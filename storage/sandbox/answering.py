@@ -15,6 +15,7 @@ from storage.ask.literals import quoted
 from storage.files.manifest import files_in_force
 from storage.sandbox.confinement import confine_files, limit_resources
 from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefusedError, encode_answer, encode_refusal, memory_spent
+from storage.sandbox.priority import come_last_when_long
 from storage.sandbox.statement import check_statement
 
 ROWS_PER_BATCH = 2048
@@ -24,6 +25,7 @@ def answer(job: Job) -> Answer:
     """Run the statement of a job, confined; raises SqlRefusedError."""
     limit_resources(job.limits)
     connection = open_locked(job)
+    come_last_when_long()
     begun = time.monotonic()
     try:
         check_statement(connection, job.sql)

@@ -90,6 +90,8 @@ class LaunchedRun(LaunchedLoads):
         self.deps.recorder.tell(run.id, "state", "starting", state=self.run.state.value)
         self._begun_s = self.deps.mono_s()
         was_adopted, self.was_adopted = self.was_adopted, False
+        if was_adopted and self._status().state != "absent":
+            return None  # the earlier Pitwall's start came through after all, and the port is its server's
         missing = missing_secrets(run.config, os.environ)
         if was_adopted and missing:
             return self._conclude(f"The secret {told(missing)} was not kept over Pitwall's restart: launch again.")
