@@ -44,6 +44,7 @@ class Draft:
     origin: str | None = None  # 'the preset A', 'the run X'
     about: str = ""  # what the preset says of itself
     workload: WorkloadSpec | None = None  # the one of the run that it was taken from
+    later_workloads: tuple[WorkloadSpec, ...] = ()  # of that run, on the same start of its server
     base: Config | None = None  # the configuration as it was taken from there
     needs: Needs = field(default_factory=Needs)
     inferred: dict[str, str] = field(default_factory=dict)
@@ -154,6 +155,7 @@ def take(config: Config, origin: str, preset: Preset | None = None, workload: Wo
 
 def take_run(run: Run) -> None:
     take(run.config, f"the run {run.name}", workload=run.workload)
+    current().later_workloads = run.later_workloads
     start_from(run.on_host)
 
 

@@ -13,7 +13,7 @@ from web.actions import require_operator
 from web.context import services
 from web.launch import draft
 from web.launch.host_choice import chosen_host
-from web.launch.load_form import choose_load
+from web.launch.loads.load_form import choose_load
 from web.markup import markdown_text
 from workloads import spec_for
 
@@ -22,7 +22,7 @@ def launch() -> None:
     """What the run is put under, how it is called, when it is ready; and the button."""
     edited = draft.current()
     config = edited.config
-    workload, repeats, params = choose_load(edited)
+    workload, repeats, params, later = choose_load(edited)
     with st.form("launch", border=True):
         name = st.text_input("Name", placeholder="made from what matters")
         left, right = st.columns([3, 2])
@@ -51,6 +51,7 @@ def launch() -> None:
         config=config,
         name=name or None,
         workload=spec_for(workload, params),
+        later_workloads=later,
         secrets={k: v for k, v in {**kept, **given}.items() if v},
         base_url=base_url,
         ready_path=ready_path,

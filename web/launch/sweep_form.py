@@ -21,9 +21,9 @@ from web.launch import draft
 from web.launch.config_fields import groups_of, label_of
 from web.launch.draft import Draft
 from web.launch.host_choice import HERE, chosen_host
-from web.launch.load_axis import vary_load
-from web.launch.load_choice import choose_workload
-from web.launch.load_form import SUGGESTED_REPEATS, Load, cost
+from web.launch.loads.load_axis import vary_load
+from web.launch.loads.load_choice import choose_workload
+from web.launch.loads.load_form import SUGGESTED_REPEATS, Load, cost
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import spec_for

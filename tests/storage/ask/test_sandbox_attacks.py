@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,10 +22,11 @@ from domain import Config, Run
 from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import Settings
-from storage.sandbox.client import HELD_UP, ROOT, Sandbox
+from storage.sandbox.client import HELD_UP, ROOT, Ended, Sandbox
 from storage.sandbox.job import MIB, Fault, Job, Limits, SqlRefusedError
 from storage.sandbox.statement import check_statement
 from storage.store import Store
+from tests.launcher.servers import wait_for
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 SECRET = "do not read me"
@@ -333,8 +334,15 @@ def test_long_answers_are_cut_and_say_so(sandbox: Sandbox) -> None:
 
 def test_many_at_once_wait_their_turn_or_are_told(settings: Settings) -> None:
     limits = Limits(seconds=2.0, memory_bytes=64 * MIB, at_once=2, wait_s=0.1)
-    sandbox = Sandbox(settings, run_bounded, limits)
     faults: list[Fault] = []
+
+    def run_when_the_others_were_told(
+        argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes, timeout_s: float
+    ) -> Ended:
+        wait_for(lambda: faults.count(Fault.BUSY) == 10)
+        return run_bounded(argv, cwd, environ, stdin, timeout_s)
+
+    sandbox = Sandbox(settings, run_when_the_others_were_told, limits)
 
     def attack() -> None:
         try:

@@ -10,7 +10,7 @@ import pytest
 from demo.presets import demo_configs
 from domain import WATCH, Config, WorkloadSpec
 from web.launch.draft import Draft
-from web.launch.load_form import HALF_WIDTHS, Load, cost, what_repeats_show
+from web.launch.loads.load_form import HALF_WIDTHS, Load, cost, what_repeats_show
 
 # Repeats -> Student's t at 97.5 % with 2 (n - 1) degrees of freedom, from a table.
 T_975 = ((3, 2.776), (4, 2.447), (5, 2.306), (6, 2.228), (8, 2.145), (10, 2.101), (15, 2.048), (20, 2.024), (30, 2.002))

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from streamlit.testing.v1 import AppTest
 
 from domain import WATCH
-from web.launch.load_params import sentence_of, title_of, words_of
+from web.launch.loads.load_params import sentence_of, title_of, words_of
 from workloads import REGISTRY
 from workloads.forecast import forecast
 
@@ -22,7 +22,7 @@ def page(workload: str, proposed: dict[str, object]) -> AppTest:
     def script(workload: str, proposed: dict[str, object]) -> None:
         import streamlit as st
 
-        from web.launch.load_params import choose_params
+        from web.launch.loads.load_params import choose_params
 
         st.session_state["chosen"] = choose_params(workload, proposed, "key")
 

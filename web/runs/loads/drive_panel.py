@@ -14,7 +14,7 @@ from launcher.checks.preflight import LaunchRefusedError
 from web import audit
 from web.actions import require_operator
 from web.context import services
-from web.launch.load_params import field_input, sentence_of
+from web.launch.loads.load_params import field_input, sentence_of
 from web.markup import markdown_text
 from workloads.process.drive_job import DriveJob, DriveParams
 from workloads.process.driven import TOOLS, commands_of

@@ -11,9 +11,9 @@ from storage.ask import load_queries
 from web import audit
 from web.actions import is_editor, is_operator, require_editor
 from web.context import services
-from web.launch.load_choice import choose_workload
-from web.launch.load_params import FILE
-from web.launch.saved_load_box import keep_load
+from web.launch.loads.load_choice import choose_workload
+from web.launch.loads.load_params import FILE
+from web.launch.loads.saved_load_box import keep_load
 from web.markup import markdown_text
 from web.runs.loads.drive_panel import drive_panel
 from workloads import REGISTRY, spec_for

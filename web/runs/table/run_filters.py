@@ -10,7 +10,7 @@ import streamlit as st
 from domain import utc_now
 from storage.ask.run_queries import RunChoices, RunFilter
 from web.kept import choose_one, choose_some, kept_text
-from web.launch.load_choice import workload_title
+from web.launch.loads.load_choice import workload_title
 from workloads import REGISTRY
 
 NAMES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import require_editor
-from web.launch.load_choice import kept_loads
+from web.launch.loads.load_choice import kept_loads
 from web.markup import markdown_text
 from workloads.saved_loads import SavedLoad
 

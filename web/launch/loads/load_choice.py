@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from domain import WATCH
 from web.context import services
-from web.launch.load_params import choose_params
+from web.launch.loads.load_params import choose_params
 from workloads import REGISTRY
 from workloads.saved_loads import SavedLoad, SavedLoads
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from domain import WATCH, JsonValue
+from domain import WATCH, JsonValue, WorkloadSpec
 from launcher.runs.rounds import MOST_REPEATS
 from web.launch.draft import Draft
-from web.launch.load_choice import choose_workload
+from web.launch.loads.later_loads import choose_later
+from web.launch.loads.load_choice import choose_workload
 from workloads.saved_loads import SavedLoad
 
 SUGGESTED_REPEATS = 3
@@ -32,11 +33,12 @@ HALF_WIDTHS: Mapping[int, float] = {
 
 
 class Load(NamedTuple):
-    """A workload's name, how many runs of it, and its parameters."""
+    """A workload's name, how many runs of it, its parameters, and what follows it on the same server."""
 
     workload: str
     repeats: int
     params: Mapping[str, JsonValue] = {}
+    later: tuple[WorkloadSpec, ...] = ()
 
 
 def choose_load(edited: Draft) -> Load:
@@ -48,7 +50,8 @@ def choose_load(edited: Draft) -> Load:
     workload, params = (chosen := choose_workload(like, key, may_watch=True, place=left)).workload, chosen.params
     is_watched = workload == WATCH.name
     repeats = right.number_input("Repeats", 1, MOST_REPEATS, SUGGESTED_REPEATS, disabled=is_watched, key="repeats")
-    load = Load(workload, 1 if is_watched else int(repeats), params)
+    later = () if is_watched else choose_later(edited, f"{key}-later")
+    load = Load(workload, 1 if is_watched else int(repeats), params, later)
     st.caption("It runs until it is stopped: without a workload there are no repeats." if is_watched else cost(load))
     return load
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from commands.sweep import read_words
-from web.launch.load_form import Load
-from web.launch.load_params import title_of
+from web.launch.loads.load_form import Load
+from web.launch.loads.load_params import title_of
 from workloads.variants import LoadVariant, load_variants, read_param, variable_params
 
 
