@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from domain import JsonValue
+if TYPE_CHECKING:  # the shim of a server needs a name of this module, and no pydantic for as long as the server lives
+    from domain import JsonValue
 
 MASK = "<secret>"
 HIDDEN_PREFIX = "PITWALL_SECRET_"

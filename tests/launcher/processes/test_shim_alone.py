@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
-from launcher.processes.process import ProcessSpec, look_at, marked_processes, start_shim, write_spec
+from launcher.processes.process import ROOT, ProcessSpec, look_at, marked_processes, start_shim, write_spec
 from launcher.processes.shim import SHIM_MARKER
 from launcher.processes.stopping import stop_process
 from tests.launcher.servers import marked, wait_for
@@ -45,3 +46,8 @@ def test_a_shim_that_comes_after_the_end_starts_nothing(tmp_path: Path) -> None:
     ended = look_at(directory)
     assert start_shim(directory, {}).wait(30) == 0
     assert look_at(directory) == ended and starts.read_text() == "started\n"
+
+
+def test_a_shim_is_small_for_it_lives_as_long_as_its_server() -> None:
+    code = "import sys, launcher.processes.shim; print(sorted({'pydantic', 'httpx', 'duckdb'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout == "[]\n"
