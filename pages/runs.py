@@ -8,10 +8,10 @@ from domain import Run, RunState
 from reports.runs.run_line import in_order
 from storage.ask import run_queries
 from web import markup
-from web.actions import demo_buttons
 from web.compare.arms.adopt import adopted_section
 from web.compare.sources.published import published_section
 from web.context import services
+from web.demo.start import demo_buttons
 from web.fleet import scope_asked
 from web.machines.lake_panel import lake_panel
 from web.machines.machine_list import machine_list
@@ -40,7 +40,7 @@ if not choices.runs:
         '<p class="pw-lead pw-muted">Every number says who measured it and how; what cannot be compared is not '
         "ranked.</p>"
     )
-demo_buttons()
+demo_buttons(is_first=not choices.runs)
 
 
 @st.fragment(run_every=2.0)

@@ -15,7 +15,7 @@ from pathlib import Path
 from demo.presets import demo_configs
 from launcher.checks.preflight import LaunchRequest
 from scripts.whole_pitwall import ROOT, put_in_queue, runs_by_arm, work_off
-from web.actions import DEMO_PARAMS, DEMO_REPEATS, DEMO_WORKLOAD
+from web.demo.start import PARAMS, REPEATS, WORKLOAD
 from workloads import spec_for
 
 TARGET = ROOT / "docs" / "example-report.html"
@@ -25,12 +25,12 @@ MOST_BYTES = 1_500_000
 
 def run_demo(data: Path) -> None:
     """What the demo's button starts, without a browser."""
-    workload = spec_for(DEMO_WORKLOAD, DEMO_PARAMS)
+    workload = spec_for(WORKLOAD, PARAMS)
     requests = [
         LaunchRequest(config=one.config, name=one.name, workload=workload, makes_model=True)
         for one in demo_configs(data)
     ]
-    put_in_queue(data, requests, DEMO_REPEATS)
+    put_in_queue(data, requests, REPEATS)
     work_off(data, LIMIT_S)
 
 

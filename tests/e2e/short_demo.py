@@ -16,9 +16,9 @@ def main() -> None:
     """Shorten the demo, then become Pitwall; its pages run in this process."""
     sys.path[0] = str(ROOT)
     from cli.main import main as pitwall
-    from web import actions
+    from web.demo import start
 
-    actions.DEMO_PARAMS = PARAMS
+    start.PARAMS = PARAMS
     sys.exit(pitwall(["run"]))
 
 

@@ -24,14 +24,14 @@ from tests.e2e.launch_page import choose_no_workload, command_box, launch_button
 from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from tests.ports import free_ports
-from web.actions import DEMO_REPEATS
+from web.demo.start import REPEATS
 from workloads import REGISTRY
 from workloads.process.prepare import COMMAND_LINE
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1200)]
 DEMO_S = 1000.0  # on a machine that has much else to do
 ARMS = ["Demo: no speculation", "Demo: draft model", "Demo: n-gram"]
-NAMES = [f"{name} #{repeat}" for repeat in range(1, DEMO_REPEATS + 1) for name in ARMS]
+NAMES = [f"{name} #{repeat}" for repeat in range(1, REPEATS + 1) for name in ARMS]
 REQUESTS = 5  # of one start, its warm-up among them
 SAID = r"is not ranked against|as fast as|the speed of|Not known yet|are the same|by how much is not clear"
 KNOWN: dict[str, Callable[[Page], Locator]] = {
@@ -62,7 +62,8 @@ def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwa
     page.goto(pitwall.url)
     expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()
     press(page.get_by_role("button", name="Run the demo"))
-    page.wait_for_url(re.compile(r"/live\?run=.+&run=.+&run=.+"))
+    page.wait_for_url(re.compile(r"/live\?run=.+&run=.+&run=.+&demo=follow"))
+    expect(page.get_by_text(f"Demo: 0 of {len(NAMES)} starts done")).to_be_visible()
     for name in NAMES[: len(ARMS)]:
         expect(page.get_by_text(name).first).to_be_visible()
     expect(page.get_by_text("6 more of this batch wait in the queue.")).to_be_visible()
@@ -115,7 +116,10 @@ def test_all_three_finish_with_every_request_and_log_line_counted_once(pitwall: 
 
 
 def test_compare_answers_about_three_arms_of_three_starts(page: Page, pitwall: Pitwall) -> None:
-    page.goto(f"{pitwall.url}/compare")
+    """Live leads there by itself: the address is the one that the demo's button leads to."""
+    ids = [row[0] for row in pitwall.sql("SELECT run_id FROM runs WHERE round = 1")]
+    page.goto(f"{pitwall.url}/live?" + "&".join(f"run={run_id}" for run_id in ids) + "&demo=follow")
+    page.wait_for_url(re.compile(r"/compare\?run="))
     answers = page.locator(".pw-answer")
     expect(answers).to_have_count(2)
     for text in answers.all_inner_texts():
@@ -234,7 +238,7 @@ def test_sigterm_leaves_servers_running_and_says_so(page: Page, pitwall: Pitwall
     press(launch_button(page))
     wait_until(lambda: pitwall.states().get("Stays") == "ready", 60)
     pid = pitwall.sql("SELECT pid FROM runs WHERE name = 'Stays'")[0][0]
-    pitwall.terminate(timeout_s=5.0)
+    pitwall.terminate(60)
     assert "1 server(s) left running" in pitwall.said
     assert psutil.pid_exists(pid)
     pitwall.start()

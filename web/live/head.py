@@ -9,6 +9,7 @@ import streamlit as st
 from domain import Run, RunState
 from web import places
 from web.actions import is_member, stop_buttons
+from web.demo.tour import follow_demo, in_order_of_answer
 from web.live.next_runs import batch_mates, next_of_batch
 from web.load_progress import has_ended
 from web.picker import Picked, pick_runs
@@ -33,6 +34,7 @@ def live_head(runs: Sequence[Run], default: Sequence[str]) -> Picked:
         share_button(picked.runs, "live")
         _to_compare(picked.runs, mates)
         next_of_batch(picked.runs, mates)
+        follow_demo(picked.runs, mates)
     return picked
 
 
@@ -48,8 +50,7 @@ def _to_compare(shown: Sequence[Run], mates: Sequence[Run]) -> None:
     comparable = [run for run in (*shown, *mates) if run.state is not RunState.FAILED]
     if len(comparable) < 2:
         return
-    # What does not speculate comes first: it is the baseline that speculation is held against.
-    ids = [run.id for run in sorted(comparable, key=lambda run: run.config.speculative is not None)]
+    ids = [run.id for run in in_order_of_answer(comparable)]
     is_done = all(has_ended(run) for run in (*shown, *mates))
     with st.container(key="live-done" if is_done else "live-compare", width="content"):
         label = "Done: compare them" if is_done else "Compare"

@@ -1,0 +1,67 @@
+"""The button that starts the demo, and what it will do in a sentence."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from demo.presets import demo_configs
+from domain import JsonValue, Run
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.runs.rounds import new_seed, repeated
+from web import audit, places
+from web.actions import is_operator, require_operator
+from web.context import services
+from web.demo.pace import FULL_TOKENS, tokens_for_this_machine
+from web.demo.tour import TOUR, TOUR_ON
+from web.markup import markdown_text
+from workloads import spec_for
+
+WORKLOAD = "demo-stream"
+PARAMS: dict[str, JsonValue] = {"requests": 4, "tokens": FULL_TOKENS}
+REPEATS = 3
+ABOUT = (
+    "A small model is served by llama.cpp on this machine's CPU: without speculation, with a draft model and with "
+    f"n-gram drafts, {REPEATS} starts of each in turn. You watch it live, and it ends on the answer. On two quiet "
+    "cores that takes about two minutes; on a slow or busy machine the answers are shorter."
+)
+
+
+def demo_buttons(is_first: bool) -> None:
+    """Start the three demo configurations, one after the other unless asked otherwise; for the operator.
+
+    is_first: nothing has run yet, and the page says what will happen.
+    """
+    if not is_operator():
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        start = st.button("Run the demo", type="primary", help=None if is_first else ABOUT)
+        at_once = st.toggle(
+            "All at once",
+            help="Runs that share the machine slow each other down and are not ranked against each other.",
+        )
+        st.page_link(places.LAUNCH, label="Launch your own engine")
+    if is_first:
+        st.caption(ABOUT)
+    if start and (runs := start_demo(one_after_the_other=not at_once)):
+        first_round = [run.id for run in runs if run.round in (None, 1)]
+        st.switch_page(places.LIVE, query_params={"run": first_round, TOUR: TOUR_ON})
+
+
+def start_demo(one_after_the_other: bool) -> list[Run]:
+    """Launch the demo's configurations, in rounds where they run alone; a refusal is told on the page."""
+    require_operator()
+    full = PARAMS["tokens"]
+    assert isinstance(full, int)
+    workload = spec_for(WORKLOAD, PARAMS | {"tokens": tokens_for_this_machine(full)})
+    requests = [
+        LaunchRequest(config=one.config, name=one.name, workload=workload, makes_model=True)
+        for one in demo_configs(services().settings.data_dir)
+    ]
+    try:
+        in_rounds = repeated(requests, REPEATS if one_after_the_other else 1, new_seed())
+        runs = services().supervisor.launch_batch(in_rounds, one_after_the_other)
+    except LaunchRefusedError as refusal:
+        st.error(markdown_text(str(refusal)))
+        return []
+    audit.record("launch", [run.id for run in runs], "the demo")
+    return runs
