@@ -11,8 +11,8 @@ from web import markup
 from web.compare.arms.adopt import adopted_section
 from web.compare.sources.published import published_section
 from web.context import services
-from web.demo.start import demo_buttons
 from web.fleet import scope_asked
+from web.guided_demo.start import demo_buttons
 from web.machines.lake_panel import lake_panel
 from web.machines.machine_list import machine_list
 from web.machines.machine_titles import machine_titles

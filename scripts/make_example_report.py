@@ -15,7 +15,7 @@ from pathlib import Path
 from demo.presets import demo_configs
 from launcher.checks.preflight import LaunchRequest
 from scripts.whole_pitwall import ROOT, put_in_queue, runs_by_arm, work_off
-from web.demo.start import PARAMS, REPEATS, WORKLOAD
+from web.guided_demo.start import PARAMS, REPEATS, WORKLOAD
 from workloads import spec_for
 
 TARGET = ROOT / "docs" / "example-report.html"

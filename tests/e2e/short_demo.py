@@ -16,7 +16,7 @@ def main() -> None:
     """Shorten the demo, then become Pitwall; its pages run in this process."""
     sys.path[0] = str(ROOT)
     from cli.main import main as pitwall
-    from web.demo import start
+    from web.guided_demo import start
 
     start.PARAMS = PARAMS
     sys.exit(pitwall(["run"]))

@@ -24,7 +24,7 @@ from tests.e2e.launch_page import choose_no_workload, command_box, launch_button
 from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from tests.ports import free_ports
-from web.demo.start import REPEATS
+from web.guided_demo.start import REPEATS
 from workloads import REGISTRY
 from workloads.process.prepare import COMMAND_LINE
 

@@ -9,7 +9,7 @@ import streamlit as st
 from domain import Run, RunState
 from web import places
 from web.actions import is_member, stop_buttons
-from web.demo.tour import follow_demo, in_order_of_answer
+from web.guided_demo.tour import follow_demo, in_order_of_answer
 from web.live.next_runs import batch_mates, next_of_batch
 from web.load_progress import has_ended
 from web.picker import Picked, pick_runs

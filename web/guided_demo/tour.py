@@ -10,7 +10,7 @@ import streamlit as st
 
 from domain import Run, RunState
 from web import places
-from web.demo.pace import FULL_TOKENS
+from web.guided_demo.pace import FULL_TOKENS
 from web.theme import duration
 
 TOUR, TOUR_ON = "demo", "follow"  # in the address of Live, beside its runs

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain import Config, Run, RunState, Speculation
-from web.demo.pace import FEWEST_TOKENS, FULL_TOKENS, ROUND_S, tokens_at, tokens_for_this_machine
-from web.demo.start import PARAMS, WORKLOAD
-from web.demo.tour import in_order_of_answer, progress_words, round_at_work
+from web.guided_demo.pace import FEWEST_TOKENS, FULL_TOKENS, ROUND_S, tokens_at, tokens_for_this_machine
+from web.guided_demo.start import PARAMS, WORKLOAD
+from web.guided_demo.tour import in_order_of_answer, progress_words, round_at_work
 from workloads import spec_for
 
 NOW = datetime(2026, 11, 23, 12, 0, 0, tzinfo=UTC)

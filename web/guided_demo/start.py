@@ -11,8 +11,8 @@ from launcher.runs.rounds import new_seed, repeated
 from web import audit, places
 from web.actions import is_operator, require_operator
 from web.context import services
-from web.demo.pace import FULL_TOKENS, tokens_for_this_machine
-from web.demo.tour import TOUR, TOUR_ON
+from web.guided_demo.pace import FULL_TOKENS, tokens_for_this_machine
+from web.guided_demo.tour import TOUR, TOUR_ON
 from web.markup import markdown_text
 from workloads import spec_for
 
