@@ -19,8 +19,7 @@ from machine.private_files import private_folder
 from workloads.recording.access import MODELS, POSTED, Limits, Token
 from workloads.recording.kept_text import KeptText
 from workloads.recording.recorder import Recorder
-from workloads.recording.relay import Upstream
-from workloads.requests.sending import open_session
+from workloads.recording.relay import upstream_at
 
 LOOPBACK = "127.0.0.1"
 SAVE_EVERY_S = 10.0
@@ -44,9 +43,8 @@ async def record(
     """Record until the time is over or SIGINT or SIGTERM comes; raises RecorderBusyError, OSError."""
     private_folder(out.parent)
     with only_one(out.parent / "recorder.lock"), listening(port) as sock:
-        async with open_session() as session:
+        async with upstream_at(base_url, api_key, limits, time.monotonic) as upstream:
             token = Token(time.monotonic, time.monotonic() + limits.duration_s)
-            upstream = Upstream(session, base_url, api_key, limits, time.monotonic)
             recorder = Recorder(run_id, out, upstream, token, limits)
             if keeps_text:
                 recorder.kept = KeptText(out.parent / f"recorded-{recorder.load_id}.jsonl", limits.text_bytes)
