@@ -24,8 +24,8 @@ import aiohttp
 from analysis.evidence.measure import quantile
 from demo.presets import free_ports
 from machine.ports import is_port_free
-from workloads.recording.access import Limits
-from workloads.recording.serve import record
+from workloads.recording.recorder_job import RecorderAsk
+from workloads.recording.serve import Recording, record
 from workloads.requests.sending import open_session
 
 EVENTS, PACE_S = 50, 0.005
@@ -82,7 +82,7 @@ def recorder(upstream: int, port: int, folder: Path) -> None:
     said = folder / "said"
     out = folder / "workload" / "requests.jsonl"
     url = f"http://127.0.0.1:{upstream}"
-    asyncio.run(record("r", url, out, port, None, False, Limits(), lambda words: _tell(said, words)))
+    asyncio.run(record(Recording("r", url, out, RecorderAsk(), port), None, lambda words: _tell(said, words)))
 
 
 def _tell(path: Path, words: str) -> None:

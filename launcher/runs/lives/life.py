@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from domain import Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.runs.lives.dependencies import Dependencies
 from launcher.runs.lives.run_loads import LOAD_RUNS, RunLoads, check_can_load, told_of
+from launcher.runs.lives.run_recorders import Prepare, open_recorder
 
 T = TypeVar("T")
 
@@ -31,6 +33,13 @@ class Life:
         except OSError as error:
             raise LaunchRefusedError(f"The workload could not be started: {told_of(error)}") from error
         self._change(LOAD_RUNS, state=RunState.RUNNING, run_dir=str(self.loads.directory))
+
+    def open_recorder(self, prepare: Prepare, secrets: Mapping[str, str]) -> Path:
+        """A recorder before the server; its directory. Raises LaunchRefusedError, OSError."""
+        directory = self.loads.directory
+        own = open_recorder(self.run, directory, prepare, secrets)
+        self._change("recorder opened", run_dir=str(directory))
+        return own
 
     def _change(self, text: str, **updates: Any) -> None:
         self.run = self.deps.recorder.save(self.run.model_copy(update=updates), text)
