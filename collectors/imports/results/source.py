@@ -27,6 +27,7 @@ class Source:
 
     path: Path
     name: str
+    is_cut: bool = False  # its writer was ended before it was through: what it began to write is left out
 
     @cached_property
     def sha256(self) -> str:
@@ -68,6 +69,16 @@ class Source:
             if line.strip():
                 yield number, decoded(line, self.name, number)
 
+    def breaks_off(self) -> bool:
+        """Whether it is the beginning of one JSON value and no more."""
+        try:
+            json.loads(self.text())
+        except json.JSONDecodeError as error:
+            return is_at_end(error)
+        except (ImportRefusedError, RecursionError, ValueError):
+            return False  # wrong in another way, which its reader tells
+        return False
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """Its lines with their numbers, from 1; raises ImportRefusedError for one that is too long or no UTF-8."""
         with opened(pinned(self.path)) as file:
@@ -77,6 +88,8 @@ class Source:
                     return
                 if len(line) > MOST_LINE_BYTES:
                     raise self.refusal(number, f"the line is longer than {MOST_LINE_BYTES >> 20} MiB")
+                if self.is_cut and not line.endswith(b"\n"):
+                    return
                 try:
                     yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:
@@ -97,10 +110,14 @@ def decoded(text: str, name: str, first_line: int) -> Any:
         return json.loads(text, parse_constant=str)
     except json.JSONDecodeError as error:
         where = f"{name}, line {first_line + error.lineno - 1}"
-        is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
-        what = "it is cut off here" if is_cut else f"this is no JSON ({error.msg}, column {error.colno})"
+        what = "it is cut off here" if is_at_end(error) else f"this is no JSON ({error.msg}, column {error.colno})"
         raise ImportRefusedError(f"{where}: {what}.") from error
     except RecursionError as error:
         raise ImportRefusedError(f"{name}, line {first_line}: it is nested deeper than any result is.") from error
     except ValueError as error:  # a whole number of thousands of digits
         raise ImportRefusedError(f"{name}, line {first_line}: it holds a number that cannot be.") from error
+
+
+def is_at_end(error: json.JSONDecodeError) -> bool:
+    """Whether a text is no JSON because it ends too early."""
+    return error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
