@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tool_process(job: DriveJob) -> ToolProcess:
+    from redaction import SERVER_API_KEY
     from workloads.process.driven import TOOLS
     from workloads.process.driven_commands import environment
     from workloads.process.tool_process import ToolProcess
@@ -80,7 +81,8 @@ def _tool_process(job: DriveJob) -> ToolProcess:
             told[:] = [now]
             _tell(job, "running", *now)
 
-    return ToolProcess(job.folder, environment(job, os.environ), said)
+    secret = os.environ.get(SERVER_API_KEY, "")
+    return ToolProcess(job.folder, environment(job, os.environ), said, secret=secret)
 
 
 def _ended(job: DriveJob, status: int) -> int:

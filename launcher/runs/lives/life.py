@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from commands.secrets import telling
 from domain import Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.runs.lives.dependencies import Dependencies
 from launcher.runs.lives.run_loads import LOAD_RUNS, RunLoads, check_can_load, told_of
 from launcher.runs.lives.run_recorders import Prepare, open_recorder
+from redaction import KNOWN
 
 T = TypeVar("T")
 
@@ -28,6 +30,7 @@ class Life:
     def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
         """Put a load on the server, once more or for the first time; raises LaunchRefusedError."""
         check_can_load(self.run)
+        KNOWN.add(telling(secrets.values()))  # whatever a tool may say of them
         try:
             self.loads.begin(self.run, spec, secrets)
         except OSError as error:

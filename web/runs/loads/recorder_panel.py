@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.runs.loads.server_key import ask_key
 from web.theme import duration
 from workloads.recording.access import TOKEN_BYTES
 from workloads.recording.recorder_job import (
@@ -104,20 +106,18 @@ def _dialog(run: Run) -> None:
     with st.form("recorder", border=False):
         minutes = st.number_input("Minutes until it closes itself", 1, MOST_MINUTES, 60)
         keeps_text = st.checkbox("Keep what is said, to replay it as sessions (60 MiB at most, readable by you alone)")
-        key = ""
-        if run.kind == "attached":
-            key = st.text_input("API key of the server, if it asks for one (not stored)", type="password")
+        typed = ask_key(run, "recorder-key")
         pressed = st.form_submit_button("Open it", type="primary")
     if pressed:
-        _open(run, RecorderAsk(minutes=minutes, keeps_text=keeps_text), key)
+        _open(run, RecorderAsk(minutes=minutes, keeps_text=keeps_text), typed)
 
 
-def _open(run: Run, ask: RecorderAsk, key: str) -> None:
+def _open(run: Run, ask: RecorderAsk, typed: Mapping[str, str]) -> None:
     """Start it and show its address and its key, this once; for the operator only."""
     require_operator()
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    key = key or services().supervisor.api_key(run.id) or ""
-    given = {RECORDER_TOKEN: token} | ({SERVER_API_KEY: key} if key else {})
+    known = services().supervisor.api_key(run.id)
+    given = {RECORDER_TOKEN: token, **({SERVER_API_KEY: known} if known else {}), **typed}
     try:
         own = services().supervisor.recorders.open(run.id, partial(prepare_recorder, ask=ask), given)
     except LaunchRefusedError as refusal:
