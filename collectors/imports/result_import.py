@@ -24,7 +24,6 @@ from engines import ENGINES
 from engines.base import ParsedSample
 from engines.parse import recognise
 from load_records import LoadPhase, RequestRecord
-from machine.regular_file import opened, pinned
 from redaction import mask_text
 from samples import Batch, Event, Sample
 
@@ -68,8 +67,9 @@ class ResultImporter:
 
     def recognises(self, path: Path, shown_name: str) -> bool:
         """Whether a file is one of a tool's; a log is none, whatever tables it holds."""
-        reader = reader_of(Source(path, shown_name))
-        return reader is not None and (reader is not TEXTS or not _is_log(path))
+        source = Source(path, shown_name)
+        reader = reader_of(source)
+        return reader is not None and (reader is not TEXTS or not _is_log(source))
 
     def take(self, path: Path, wish: Wish, tell: Tell) -> Outcome:
         """The run that the file's loads came to belong to. Raises ImportRefusedError, NotRegularError or OSError."""
@@ -140,14 +140,14 @@ def _given(path: Path, wish: Wish) -> Given:
     return Given(source.sha256, lambda ticket: reader.read(source, ticket))
 
 
-def _is_log(path: Path) -> bool:
+def _is_log(source: Source) -> bool:
     """Whether an engine wrote a line of it: with a time, or a sample. A text that quotes one tells no time."""
-    with opened(pinned(path)) as file:
+    with source.opened() as file:
         engine = recognise(file, ENGINES)
-        if engine is None or engine.log is None:
-            return False
-        file.seek(0)
-        parser = engine.log.log_parser()
+    if engine is None or engine.log is None:
+        return False
+    parser = engine.log.log_parser()
+    with source.opened() as file:
         told = (event for data in iter(lambda: file.read(CHUNK_BYTES), b"") for event in parser.feed(data))
         return any(isinstance(event, ParsedSample) or event.stamp for event in told)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.packed import plain_name
 from collectors.imports.results.source import Source
 from collectors.imports.results.tools import aiperf, benchy, benchy_progress, bfcl, evalscope, lm_eval
 from collectors.imports.results.values import digest
@@ -46,7 +47,8 @@ def look_into(path: Path, is_cut: bool = False) -> Folder:
 
     Of a tool that was ended before it was through, a file that breaks off in its one value is left out.
     """
-    files = {found.relative_to(path): Source(found, found.name, is_cut) for found in _walk(path)}
+    found = sorted(_walk(path), reverse=True)  # a file that lies there both ways is read as it is, which comes later
+    files = {plain_name(one.relative_to(path)): Source(one, one.name, is_cut) for one in found}
     if is_cut:
         files = {place: source for place, source in files.items() if not source.breaks_off()}
     if _is_benchy(files):
