@@ -87,6 +87,7 @@ class LoadPhase:
     planned_requests: int
     is_complete: bool
     client_cpu_s: float | None = None  # CPU seconds that the load generator used meanwhile
+    client_processes: int | None = None  # over which it was spread by then
 
 
 @dataclass(frozen=True, slots=True)

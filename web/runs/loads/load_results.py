@@ -98,13 +98,15 @@ def about(load: LoadRecord) -> str:
     busiest = max((share for phase in phases if (share := client_share(phase)) is not None), default=None)
     if busiest is not None and busiest >= CLIENT_LIMIT:
         words.append(f"its own client used {busiest:.0%} of a core: it may have been the limit")
+    most = max((phase.client_processes or 1 for phase in phases), default=1)
+    words += [f"sent by {most} processes"] if most > 1 else []
     words += [f"from the file {markdown_text(load.asked.source_name)}"] if load.asked and load.asked.source_name else []
     return ", ".join(words)
 
 
 def client_share(phase: LoadPhase) -> float | None:
-    """CPU seconds a second that the load generator used in a phase."""
-    busy_s = phase.duration_s - phase.paused_s
+    """CPU seconds a second that each process of the load generator used in a phase."""
+    busy_s = (phase.duration_s - phase.paused_s) * (phase.client_processes or 1)
     return None if phase.client_cpu_s is None or busy_s <= 0 else phase.client_cpu_s / busy_s
 
 
