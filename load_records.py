@@ -48,6 +48,9 @@ class RequestRecord:
     chunk_tokens: list[int] | None = None  # tokens of each piece by the server's own count; None where it gives none
 
 
+CUT_SHORT = "cut_short"  # among the parameters of a load whose tool was ended before it was through
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """What a load was asked to do, written when it begins; what came of it are its phases and requests."""
@@ -84,6 +87,7 @@ class LoadPhase:
     planned_requests: int
     is_complete: bool
     client_cpu_s: float | None = None  # CPU seconds that the load generator used meanwhile
+    client_processes: int | None = None  # over which it was spread by then
 
 
 @dataclass(frozen=True, slots=True)

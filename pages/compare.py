@@ -23,6 +23,7 @@ from web.compare.arms.repeats_panel import (
 from web.compare.asking import address_of_asking, answered, asked_by_address
 from web.compare.comparison import evidence_table
 from web.compare.compatibility_table import compatibility_section
+from web.compare.server_rows import server_latencies
 from web.compare.sheet import all_numbers, as_its_arm, colors_of, decision_sheet
 from web.compare.sources.published import published_group
 from web.compare.sources.shown_sql import show_the_sql
@@ -101,6 +102,7 @@ elif is_member():
     offer_more_repeats(report)
 reports = [as_its_arm(one, report, colors) for one in report_on(asked, picked.runs)]
 all_numbers(asked, report, reports, colors)
+server_latencies(asked, report.arms, colors)
 viewpoint_section(report, asking, picked.runs, colors)
 st.subheader("What differs in the configuration")
 st.html(config_table(report.arms, colors))

@@ -15,6 +15,7 @@ from web.markup import markdown_text
 from web.runs.loads.declare_load import declare_load
 from web.runs.loads.load_panel import load_panel
 from web.runs.loads.load_results import load_results
+from web.runs.loads.recorder_panel import recorder_panel
 from web.runs.loads.workload_panel import workload_progress
 from web.runs.page import provenance_panel, run_page
 from web.runs.page.node_panel import node_panel
@@ -47,6 +48,7 @@ if not away_ids([run]):
     people_panel(run)
     declare_load(run)
     load_panel(run)
+    recorder_panel(run)
     workload_progress([run])
 run_page.numbers(report, facts)
 load_results(run)

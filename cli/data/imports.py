@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    words = "make runs of server logs (plain, .gz, .zst), of Pitwall's bundles and of other tools' results"
+    words = "make runs of server logs and of other tools' results (plain, .gz, .zst), and of Pitwall's bundles"
     command = commands.add_parser("import", help=words, description=words)
     command.add_argument("files", type=Path, nargs="+", metavar="FILE", help="or the folder of a tool's results")
     command.add_argument("--run", dest="onto", metavar="RUN", help="of results: the run that they belong to")

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from redaction import SERVER_API_KEY
     from workloads.process.drive_job import DriveJob
-    from workloads.process.driven import commands_of
+    from workloads.process.driven import TOOLS, commands_of
     from workloads.process.driven_commands import files_before
     from workloads.process.start import first_model
 
@@ -59,12 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{job.params.executable} cannot be started: {error.strerror}.", file=sys.stderr)
         return REFUSED
     if tool.is_cancelled:
+        if _has_files(left := job.results / TOOLS[job.tool].result):
+            _hand_in(job, left, is_cut=True)
         _tell(job, "cancelled")
         return 0
     return _ended(job, status)
 
 
 def _tool_process(job: DriveJob) -> ToolProcess:
+    from redaction import SERVER_API_KEY
     from workloads.process.driven import TOOLS
     from workloads.process.driven_commands import environment
     from workloads.process.tool_process import ToolProcess
@@ -78,7 +81,8 @@ def _tool_process(job: DriveJob) -> ToolProcess:
             told[:] = [now]
             _tell(job, "running", *now)
 
-    return ToolProcess(job.folder, environment(job, os.environ), said)
+    secret = os.environ.get(SERVER_API_KEY, "")
+    return ToolProcess(job.folder, environment(job, os.environ), said, secret=secret)
 
 
 def _ended(job: DriveJob, status: int) -> int:
@@ -86,7 +90,7 @@ def _ended(job: DriveJob, status: int) -> int:
     from workloads.process.driven import TOOLS
 
     result = job.results / TOOLS[job.tool].result
-    if status == 0 and not (result.is_file() or (result.is_dir() and any(result.iterdir()))):
+    if status == 0 and not _has_files(result):
         print(f"{TOOLS[job.tool].title} ended well and left no results at {result}.", file=sys.stderr)
         return REFUSED
     if status == 0:
@@ -95,7 +99,11 @@ def _ended(job: DriveJob, status: int) -> int:
     return status
 
 
-def _hand_in(job: DriveJob, result: Path) -> None:
+def _has_files(result: Path) -> bool:
+    return result.is_file() or (result.is_dir() and any(result.iterdir()))
+
+
+def _hand_in(job: DriveJob, result: Path, is_cut: bool = False) -> None:
     from datetime import UTC, datetime
 
     from collectors.imports.inbox import Job, drop, new_job_id
@@ -103,7 +111,7 @@ def _hand_in(job: DriveJob, result: Path) -> None:
 
     given = Job(
         id=new_job_id(datetime.now(UTC)), path=result, shown_name=f"{job.tool} results", run=job.run_id,
-        command=tuple(command_of(job)),
+        command=tuple(command_of(job)), is_cut=is_cut,
     )  # fmt: skip
     drop(job.inbox, given)
 

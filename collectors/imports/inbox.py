@@ -50,6 +50,7 @@ class Job(BaseModel):
     is_upload: bool = False
     run: str | None = None  # of results: the run that they belong to
     command: tuple[str, ...] | None = None  # of results: the words that made them, where Pitwall ran a tool
+    is_cut: bool = False  # of results: the tool was ended before it was through
 
 
 class NoteJob(BaseModel):
@@ -179,7 +180,7 @@ class Inbox:
         )  # fmt: skip
 
     def _take(self, job: Job, tell: Tell) -> Outcome:
-        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run, job.command)
+        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run, job.command, job.is_cut)
         if job.path.is_dir() or self._results.recognises(job.path, job.shown_name):
             return self._results.take(job.path, wish, tell)
         if job.run:

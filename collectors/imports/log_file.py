@@ -34,7 +34,7 @@ def unpack(source: Path, target: Path, tell: Tell) -> int:
     A link that a person names is followed once. Raises ImportRefusedError, NotRegularError or OSError.
     """
     written, size = 0, max(source.stat().st_size, 1)
-    with opened(pinned(source)) as raw, _unpacked(raw) as stream, target.open("wb") as out:
+    with opened(pinned(source)) as raw, unpacked(raw) as stream, target.open("wb") as out:
         try:
             for data in _chunks(stream):
                 written += out.write(data)
@@ -49,7 +49,8 @@ def unpack(source: Path, target: Path, tell: Tell) -> int:
 
 
 @contextmanager
-def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
+def unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
+    """The bytes of a file as they were before they were packed; without a bound, which is its reader's."""
     start = raw.read(4)
     raw.seek(0)
     packing = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)

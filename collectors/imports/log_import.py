@@ -57,6 +57,7 @@ class Wish(NamedTuple):
     dated: datetime | None = None  # of the last change, where the file on the disk is only a copy
     run: str | None = None  # the id of the run that results belong to; None: a new one
     command: tuple[str, ...] | None = None  # that wrote the results, where Pitwall ran it
+    is_cut: bool = False  # it was ended before it was through
 
 
 class Outcome(NamedTuple):

@@ -24,7 +24,6 @@ from engines import ENGINES
 from engines.base import ParsedSample
 from engines.parse import recognise
 from load_records import LoadPhase, RequestRecord
-from machine.regular_file import opened, pinned
 from redaction import mask_text
 from samples import Batch, Event, Sample
 
@@ -38,6 +37,7 @@ KINDS = {
 }
 
 
+CUT = "The tool was cancelled: what it had written whole until then was taken in."
 ONE = {"accuracies": "accuracy"}  # what is not called by its plural less an s
 
 
@@ -67,19 +67,20 @@ class ResultImporter:
 
     def recognises(self, path: Path, shown_name: str) -> bool:
         """Whether a file is one of a tool's; a log is none, whatever tables it holds."""
-        reader = reader_of(Source(path, shown_name))
-        return reader is not None and (reader is not TEXTS or not _is_log(path))
+        source = Source(path, shown_name)
+        reader = reader_of(source)
+        return reader is not None and (reader is not TEXTS or not _is_log(source))
 
     def take(self, path: Path, wish: Wish, tell: Tell) -> Outcome:
         """The run that the file's loads came to belong to. Raises ImportRefusedError, NotRegularError or OSError."""
         onto = self._wanted_run(wish)
-        given = _given(path, wish.shown_name)
+        given = _given(path, wish)
         if known := self._store.runs_of_source(given.sha256):
             return self._known(known, onto, wish)
         tell(0.1)
         run_id = onto.id if onto else new_run_id(self._clock())
         dated = wish.dated or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        ticket = Ticket(run_id, secrets.token_hex(4), mask_text(wish.shown_name), given.sha256, dated)
+        ticket = Ticket(run_id, secrets.token_hex(4), mask_text(wish.shown_name), given.sha256, dated, wish.is_cut)
         loads = given.read(ticket)
         for load in loads:
             load.command = shlex.split(mask_text(shlex.join(wish.command))) if wish.command else None
@@ -122,31 +123,31 @@ class ResultImporter:
         )  # fmt: skip
 
     def _samples(self, run: Run, loads: Sequence[LoadBuilder], wish: Wish) -> list[Sample]:
-        notes = [note for load in loads for note in load.notes]
+        notes = [note for load in loads for note in load.notes] + ([CUT] if wish.is_cut else [])
         said = f"results of {loads[0].definition} imported from {mask_text(wish.shown_name)}"
         told = Event(run.id, self._clock(), "workload", said, data={"notes": list(map(mask_text, notes))})
         return [row for load in loads for row in (load.load(), *load.rows)] + [told]
 
 
-def _given(path: Path, shown_name: str) -> Given:
+def _given(path: Path, wish: Wish) -> Given:
     if path.is_dir():
-        folder = look_into(path)
+        folder = look_into(path, wish.is_cut)
         return Given(folder.sha256, lambda ticket: folder.read(folder.files, ticket))
-    source = Source(path, shown_name)
+    source = Source(path, wish.shown_name, wish.is_cut)
     reader = reader_of(source)
     if reader is None:
-        raise ImportRefusedError(f"{shown_name} is no result file that is known here.")
+        raise ImportRefusedError(f"{wish.shown_name} is no result file that is known here.")
     return Given(source.sha256, lambda ticket: reader.read(source, ticket))
 
 
-def _is_log(path: Path) -> bool:
+def _is_log(source: Source) -> bool:
     """Whether an engine wrote a line of it: with a time, or a sample. A text that quotes one tells no time."""
-    with opened(pinned(path)) as file:
+    with source.opened() as file:
         engine = recognise(file, ENGINES)
-        if engine is None or engine.log is None:
-            return False
-        file.seek(0)
-        parser = engine.log.log_parser()
+    if engine is None or engine.log is None:
+        return False
+    parser = engine.log.log_parser()
+    with source.opened() as file:
         told = (event for data in iter(lambda: file.read(CHUNK_BYTES), b"") for event in parser.feed(data))
         return any(isinstance(event, ParsedSample) or event.stamp for event in told)
 

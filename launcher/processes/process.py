@@ -30,10 +30,11 @@ from machine.process_start import process_start_s, same_process
 from redaction import HIDDEN_PREFIX, is_secret_name
 
 WORKLOAD = "workload"  # the directory of a run's first load within the run's; 'workload-2' that of the next
+RECORDER = "recorder"  # likewise, of its recorders
 ROOT = Path(__file__).resolve().parents[2]
 LOST = "exit code unknown: its supervisor was killed"
 LOST_AT_BOOT = "exit code unknown: the machine was restarted"
-_LOAD = re.compile(rf"{WORKLOAD}(-[1-9]\d{{0,5}})?")
+_PART = re.compile(rf"(?P<kind>{WORKLOAD}|{RECORDER})(-[1-9]\d{{0,5}})?")
 Leftovers = Literal["end", "follow", "leave"]
 
 
@@ -171,13 +172,18 @@ def server_process(directory: Path) -> psutil.Process | None:
 
 def marker_of(directory: Path) -> str:
     """The marker of the process of this directory: the run's id, or '<run id>/workload'."""
-    is_load = _LOAD.fullmatch(directory.name)
-    return f"{directory.parent.name}/{directory.name}" if is_load else directory.name
+    is_part = _PART.fullmatch(directory.name)
+    return f"{directory.parent.name}/{directory.name}" if is_part else directory.name
 
 
 def load_directories(directory: Path) -> list[Path]:
     """Those of the loads of the run whose directory this is, in the order of their beginning."""
-    found = [path for path in directory.glob(f"{WORKLOAD}*") if _LOAD.fullmatch(path.name)]
+    return part_directories(directory, WORKLOAD)
+
+
+def part_directories(directory: Path, kind: str) -> list[Path]:
+    """Those of the loads, or of the recorders, of the run whose directory this is."""
+    found = [path for path in directory.glob(f"{kind}*") if _PART.fullmatch(path.name)]
     return sorted(found, key=lambda path: int(path.name.partition("-")[2] or 1))
 
 

@@ -15,7 +15,7 @@ from launcher.remote.orders import Forget, Stop
 from launcher.remote.orders import Stopped as StoppedThere
 from launcher.remote.records import Asked, read_asked, read_known
 from launcher.remote.ssh import ask
-from launcher.runs.lives.run_loads import stop_newest_load
+from launcher.runs.lives.run_loads import stop_clients
 from launcher.runs.lives.teardown import Stopped, is_left_alone
 
 LONGER_S = 90.0  # than the grace: a stop may have to insist, and looks whether all is free again
@@ -28,7 +28,7 @@ def stop_remote(run: Run, grace_s: float) -> Stopped:
     assert run.run_dir
     directory = Path(run.run_dir)
     asked = read_asked(directory)
-    workload = stop_newest_load(directory)
+    workload = stop_clients(directory)
     there = _stop_there(asked, directory, grace_s)
     is_over = there is not None and there[0].is_clean
     if is_over:

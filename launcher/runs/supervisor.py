@@ -24,6 +24,7 @@ from launcher.runs.lives.run_loads import check_can_load
 from launcher.runs.new_run import attached_run, identity
 from launcher.runs.provenance import GpusNow, NotAsked
 from launcher.runs.recorder import RunRecorder, RunStore
+from launcher.runs.recorders import Recorders
 from launcher.runs.rounds import batch_of, repeats_of
 from launcher.runs.ticker import TICK_S, Ticker
 from machine.identity import machine_at, machine_id
@@ -78,6 +79,7 @@ class Supervisor:
         self._queue = self._live.queue
         self._lock = threading.RLock()
         self._ticker = Ticker(lambda: self.tick(), "supervisor")
+        self.recorders = Recorders(self._live, self._lock)
 
     # --- its own life -----------------------------------------------------------------------------------------------
     def start(self) -> None:

@@ -39,6 +39,16 @@ def collector_errors(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str
     return found
 
 
+def recent_server_latency(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[str, dict[str, float | None]]:
+    """Per run: metric -> its mean of the last seconds by the server's own histogram; None: nothing was observed."""
+    found: dict[str, dict[str, float | None]] = {run_id: {} for run_id in run_ids}
+    for row in store.query(
+        statement("recent_server_latency"), {"run_ids": list(run_ids), "seconds": seconds}
+    ).to_pylist():
+        found[row["run_id"]][row["metric"]] = row["mean_ms"]
+    return found
+
+
 def marks(store: Asked, run_ids: Sequence[str], most: int = 100) -> dict[str, list[Row]]:
     """Per run: its loads, phases and troubles as `t` (epoch seconds), `kind` and `text`, of each kind the newest."""
     found: dict[str, list[Row]] = {run_id: [] for run_id in run_ids}

@@ -203,6 +203,7 @@ COMMENT ON COLUMN load_phases.duration_s IS 'seconds from its beginning to its e
 COMMENT ON COLUMN load_phases.paused_s IS 'seconds of it during which the load was paused';
 COMMENT ON COLUMN load_phases.planned_requests IS 'how many requests it was to send';
 COMMENT ON COLUMN load_phases.client_cpu_s IS 'CPU seconds that the load generator used meanwhile: near duration_s it was the limit itself';
+COMMENT ON COLUMN load_phases.client_processes IS 'processes over which the load generator was spread by the end of the phase';
 COMMENT ON COLUMN load_phases.is_complete IS 'whether all of them were sent and ended';
 
 COMMENT ON VIEW load_counters IS 'The engine''s counters as the load generator read them between its stretches, with none of its requests in flight.';

@@ -41,12 +41,12 @@ function tileText(lane, label) {
 test("each tile has its number and its unit", () => {
   const now = {
     decode_tps: tile(107.3), tokens_per_step: tile(4.1), acceptance_length: tile(4.28), steps_per_s: tile(25), requests_running: tile(1),
-    requests_waiting: tile(0), kv_usage_ratio: tile(0.032), server_cpu_cores: tile(3.2), server_rss_bytes: tile(1.3e9), gpu_power_w: tile(412), gpu_sm_clock_mhz: tile(2400),
+    requests_waiting: tile(0), kv_usage_ratio: tile(0.032), server_cpu_cores: tile(3.2), server_ttft_ms: tile(120), server_itl_ms: tile(9.5), server_e2e_ms: tile(2400), server_rss_bytes: tile(1.3e9), gpu_power_w: tile(412), gpu_sm_clock_mhz: tile(2400),
   };
   const lane = laneOf(modelOf({ now }));
   assert.equal(chipOf(modelOf({ now })).speed.textContent, "107\u2009tok/s");
-  const labels = ["Tokens/step", "Acceptance", "Steps", "Run / wait", "KV cache", "CPU", "Memory", "GPU"];
-  assert.deepEqual(labels.map((label) => tileText(lane, label)), ["4.10", "4.28 of 5", "25.0 /s", "1 0", "3.20 %", "3.20 cores", "1.21 GiB", "412 W2,400 MHz"]);
+  const labels = ["Tokens/step", "Acceptance", "Steps", "Run / wait", "KV cache", "Server's TTFT / ITL / E2E", "CPU", "Memory", "GPU"];
+  assert.deepEqual(labels.map((label) => tileText(lane, label)), ["4.10", "4.28 of 5", "25.0 /s", "1 0", "3.20 %", "120 ms9.50 ms2,400 ms", "3.20 cores", "1.21 GiB", "412 W2,400 MHz"]);
 });
 
 test("the unknown is a dash with its reason, and never a zero", () => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,29 @@ def test_results_are_handed_in_where_there_are_any(tmp_path: Path, kind: str, st
     handed = [json.loads(path.read_text()) for path in (tmp_path / "inbox").glob("*.job.json")]
     assert all(one["command"][0] == str(tool) and "--exact-tg" in one["command"] for one in handed)
     assert [(one["run"], Path(one["path"]).name) for one in handed] == ([("r-1", "results")] if not status else [])
+
+
+TELLS = """import os, sys, time, pathlib
+key = os.environ["OPENAI_API_KEY"]
+assert "SERVER_API_KEY" not in os.environ
+for piece in ("my key is " + key[:5], key[5:] + " and ", key, " and a part " + key[:7]):
+    sys.stdout.write(piece); sys.stdout.flush(); time.sleep(0.05)
+pathlib.Path(sys.argv[sys.argv.index('--save-result') + 1]).write_text('{}')"""
+
+
+def test_the_key_reaches_the_tool_by_its_environment_and_is_in_no_log_or_file(tmp_path: Path) -> None:
+    key = "sk-of-the-server-0123456789"
+    tool = tmp_path / "tool"
+    tool.write_text(f"#!{sys.executable}\n{TELLS}\n")
+    tool.chmod(0o700)
+    spec = tmp_path / "job.json"
+    spec.write_text(job_of(tmp_path, executable=str(tool)).model_dump_json())
+    argv = [sys.executable, str(COMMAND_LINE), "drive", str(spec)]
+    environ = {**os.environ, "SERVER_API_KEY": key}
+    done = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "my key is <secret> and <secret> and a part " + key[:7]
+    assert not any(key.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_a_tool_that_is_not_there_is_said_so(tmp_path: Path) -> None:

@@ -22,11 +22,10 @@ from tests.workloads.servers import DONE, HEAD, Script, chunk, event, sends, ser
 from workloads.recording.access import Limits, Token
 from workloads.recording.kept_text import KeptText
 from workloads.recording.recorder import Recorder
-from workloads.recording.relay import Upstream
+from workloads.recording.relay import upstream_at
 from workloads.recording.serve import RecorderBusyError, listening, only_one
 from workloads.recording.serve import serving as recording
 from workloads.requests.records import Line, parse_line
-from workloads.requests.sending import open_session
 from workloads.texts.prompt_file import read_sessions
 
 KEY = "upstream-key-123"
@@ -61,8 +60,7 @@ async def recorder_of(base_url: str, folder: Path, keeps_text: bool = False, **l
     token = Token(lambda: clock_s[0], clock_s[0] + 3600)
     bounds = replace(Limits(), **limits)
     kept = KeptText(folder / "recorded.jsonl", bounds.text_bytes) if keeps_text else None
-    async with open_session() as session:
-        upstream = Upstream(session, base_url, KEY, bounds, time.monotonic)
+    async with upstream_at(base_url, KEY, bounds, time.monotonic) as upstream:
         recorder = Recorder("r", folder / "requests.jsonl", upstream, token, bounds, kept)
         recorder.begin()
         with listening(0) as sock:
@@ -242,6 +240,29 @@ def test_a_server_without_a_proper_end_is_cut_off_and_does_not_look_whole(
     was_cut, recording = during(sends(*pieces, hold_open=holds_open), tmp_path, act, **limits)
     assert was_cut
     assert recording.rows[0].error_kind == kind and recording.rows[0].finish_reason is None
+
+
+def test_a_kept_connection_that_the_server_drops_costs_no_request(tmp_path: Path) -> None:
+    taken: list[int] = []  # requests, a connection each entry
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken.append(0)
+        for place in range(3):
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
+            taken[-1] += 1
+            if len(taken) == 1 and place == 2:
+                return  # the third one finds its connection dropped without a word
+            writer.write(b"".join(STREAM))
+            await writer.drain()
+
+    async def act(recording: Recording) -> list[int]:
+        return [(await post(recording))[0] for _ in range(3)]
+
+    statuses, recording = during(script, tmp_path, act)
+    assert statuses == [200, 200, 200]
+    assert taken == [3, 1], "the connection is kept, and the dropped request sent once more on one of its own"
+    assert [row.error_kind for row in recording.rows] == [None] * 3
 
 
 @pytest.mark.parametrize(

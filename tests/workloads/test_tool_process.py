@@ -87,9 +87,11 @@ def test_bfcl_is_told_of_a_model_that_it_does_not_list(tmp_path: Path) -> None:
     assert said.strip() == "{'own/model': 'chat'}"
 
 
-def test_a_cancelled_tool_is_ended_and_a_paused_one_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_written", [True, False])
+def test_a_cancelled_tool_is_ended_and_what_it_wrote_handed_in(tmp_path: Path, has_written: bool) -> None:
     tool = tmp_path / "tool"
-    tool.write_text(f"#!{sys.executable}\n{WAITS}\n")
+    writes = "import pathlib; pathlib.Path('results/progress.jsonl').write_text('{}')\n" if has_written else ""
+    tool.write_text(f"#!{sys.executable}\n{writes}{WAITS}\n")
     tool.chmod(0o700)
     spec = tmp_path / "job.json"
     spec.write_text(job_of(tmp_path, executable=str(tool)).model_dump_json())
@@ -103,7 +105,9 @@ def test_a_cancelled_tool_is_ended_and_a_paused_one_goes_on(tmp_path: Path) -> N
     finally:
         driver.kill()
     assert progress_of(tmp_path)["state"] == "cancelled"
-    assert not list((tmp_path / "inbox").glob("*")) and (tmp_path / "is-up").exists()
+    handed = [json.loads(path.read_text()) for path in (tmp_path / "inbox").glob("*.job.json")]
+    assert [(one["run"], one["is_cut"]) for one in handed] == ([("r-1", True)] if has_written else [])
+    assert (tmp_path / "is-up").exists()
 
 
 def progress_of(folder: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ WORDS = (
     "Server logs of vLLM, SGLang, llama.cpp or TensorRT-LLM, plain, .gz or .zst, also as docker or journalctl print "
     "them, and bundles of Pitwall. Each becomes a run like any other; one that is known goes on where it ended. "
     "Results of llama-benchy, vllm bench serve, sglang.bench_serving, GuideLLM, AIPerf, lm-eval, BFCL and EvalScope, "
-    "and tables as people publish them, become loads of a run of their own, or of the one you name."
+    "plain, .gz or .zst, and tables as people publish them, become loads of a run of their own, or of the one you name."
 )
 
 

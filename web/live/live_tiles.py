@@ -16,6 +16,10 @@ from web.words import told_by_view, why
 NOT_ALL_POSITIONS = "not told for all of the run"
 NOTHING_YET = "nothing measured yet"
 NO_LOAD = "no load is under way"
+SERVER_LATENCIES = ("ttft_ms", "itl_ms", "e2e_ms")
+NO_HISTOGRAM = "this server counts no latencies of its own"
+NOTHING_COUNTED = "its server counted none of these"
+NOTHING_OF_LATE = "its server counted none of these in the last minute"
 
 
 def tiles_of(points: Points, run: Run, absent: Mapping[str, str]) -> dict[str, Tile]:
@@ -39,6 +43,18 @@ def load_tile(run: Run) -> dict[str, Tile]:
     progress = load_under_way(run)
     done = progress.done / progress.total if progress and progress.total else None
     return {"load_done_ratio": Tile(v=done, why=None if progress else NO_LOAD)}
+
+
+def latency_tiles(told: Mapping[str, float | None], is_final: bool) -> dict[str, Tile]:
+    """Mean latencies as the server counts them: of the last minute, or of all of a run that has ended."""
+    if not told:
+        return {f"server_{metric}": Tile(v=None, why=NO_HISTOGRAM) for metric in SERVER_LATENCIES}
+    nothing = NOTHING_COUNTED if is_final else NOTHING_OF_LATE
+    tiles = {}
+    for metric in SERVER_LATENCIES:
+        value = told.get(metric)
+        tiles[f"server_{metric}"] = Tile(v=value, why=None if value is not None else nothing)
+    return tiles
 
 
 def tell_whole(part: LivePart, report: RunReport) -> None:

@@ -40,7 +40,8 @@ A LivePart in JSON:
                   "why": null or one sentence}]   the newest lines last;
                  `at` is the byte where a line begins: a later line has the higher one
 
-Tile names are the series names plus `process_count` and `load_done_ratio` (null without a load); SERIES
+Tile names are the series names plus `process_count`, `load_done_ratio` (null without a load), and `server_ttft_ms`,
+`server_itl_ms`, `server_e2e_ms` (means by the server's own histograms, of its last minute while it is live); SERIES
 lists them with their units.
 """
 

@@ -16,14 +16,16 @@ from collectors.logs.log_view import ViewLine
 from domain import JsonValue, Run
 from reports.runs.run_report import engine_title, report_on
 from storage.ask import live_queries
-from storage.ask.queries import Asked
+from storage.ask.queries import Asked, server_latency
 from storage.ask.run_queries import runs_of
-from web.live.live_marks import LiveMarks, mark_of
+from web.live.live_marks import LiveMarks, Seldom, mark_of
 from web.live.live_nodes import live_nodes
 from web.live.live_series import GPU_SERIES, HOST_SERIES, Points, series_of
-from web.live.live_tiles import load_tile, per_position, tell_whole, tiles_of
+from web.live.live_tiles import latency_tiles, load_tile, per_position, tell_whole, tiles_of
 from web.live.log_reads import LogEnd, LogReads
 from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, Series
+
+LATELY_S = 60.0  # of which a server's own latencies are shown
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class StoreReader:
         self._store = store
         self._logs = logs or LogReads()
         self._marks = LiveMarks()
+        self._latencies = Seldom(_recent_latencies)
         self._counted: set[str] = set()  # runs with counters, whose log lines are not drawn beside them
 
     def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
@@ -85,6 +88,9 @@ class StoreReader:
         logs = self._logs.ends(runs)
         absent = {run.id: _absent(run, errors[run.id], logs.get(run.id)) for run in runs}
         marks = self._marks.of(store, [run.id for run in runs])
+        latencies = self._latencies.of(store, [run.id for run in runs if not run.state.is_final])
+        if ended:
+            latencies |= _latencies_of_all(store, [run.id for run in ended])
         parts = {
             run.id: _part(_Known(run, new[run.id], absent[run.id], logs.get(run.id, LogEnd([])).lines, marks[run.id]),
                           cursors[run.id])
@@ -95,6 +101,7 @@ class StoreReader:
             if run.id in nodes:
                 parts[run.id]["nodes"] = nodes[run.id]
             parts[run.id]["now"] = tiles_of(whole[run.id], run, absent[run.id]) | load_tile(run)
+            parts[run.id]["now"] |= latency_tiles(latencies[run.id], run.state.is_final)
             if report := reports.get(run.id):
                 tell_whole(parts[run.id], report)
         return parts
@@ -136,6 +143,15 @@ class StoreReader:
         if any(row["source"] != "log" for row in rows):
             self._counted.add(run_id)
         return [row for row in rows if row["source"] != "log" or run_id not in self._counted]
+
+
+def _recent_latencies(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, float | None]]:
+    return live_queries.recent_server_latency(store, run_ids, LATELY_S)
+
+
+def _latencies_of_all(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, float | None]]:
+    told = server_latency(store, run_ids)
+    return {run_id: {row["metric"]: row["mean_ms"] for row in rows} for run_id, rows in told.items()}
 
 
 @dataclass(frozen=True)

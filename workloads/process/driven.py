@@ -31,6 +31,7 @@ class DrivenTool:
     executable: str  # what is looked for on this machine
     progress: str = BAR  # how what it says tells its progress: the newest place counts
     is_begun_counted: bool = False  # its progress names what has begun, not what has ended
+    takes_key: bool = False  # of the server, from its environment
     needs: str = ""  # that a person would not think of
     then: Callable[[DriveJob], list[str]] | None = None  # a second command, for results
 
@@ -60,11 +61,13 @@ TOOLS: Mapping[str, DrivenTool] = {
         ),
         DrivenTool(
             "vllm-bench", "vllm bench serve", "0.32.0", "result.json", commands.vllm_bench, COUNTED, "vllm",
+            takes_key=True,
             needs="Its prompts are random tokens, which drafts cannot guess. It does not say when it began to a "
             "fraction of a second.",
         ),
         DrivenTool(
             "sglang-bench", "sglang.benchmark.serving", "0.5.23", "result.jsonl", commands.sglang_bench, COUNTED, "",
+            takes_key=True,
             needs="The executable is the Python that SGLang is installed for. Its prompts are random tokens, which "
             "drafts cannot guess. It does not say when a request was sent.",
         ),
@@ -80,10 +83,11 @@ TOOLS: Mapping[str, DrivenTool] = {
         ),
         DrivenTool(
             "lm-eval", "lm-eval", "0.4.13", "", commands.lm_eval, ("tasks", "limit", "concurrency"), "lm_eval",
+            takes_key=True,
             progress=r"Requesting API: .{0,60}? " + BAR,
         ),
         DrivenTool(
-            "bfcl", "BFCL", "2026.3.23", "", commands.bfcl, ("tasks", "limit", "concurrency"), "bfcl",
+            "bfcl", "BFCL", "2026.3.23", "", commands.bfcl, ("tasks", "limit", "concurrency"), "bfcl", takes_key=True,
             then=commands.bfcl_scores,
             needs="The task is one of BFCL's categories. The package soundfile must be installed beside it. It sets no "
             "limit to an answer.",

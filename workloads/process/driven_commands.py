@@ -129,6 +129,7 @@ def environment(job: DriveJob, inherited: Mapping[str, str]) -> dict[str, str]:
     """What a tool's process gets: the server's key where tools look for one, and no model hub where none is needed."""
     key = inherited.get(SERVER_API_KEY) or inherited.get("OPENAI_API_KEY") or "none"
     given = dict(inherited) | {"PYTHONUNBUFFERED": "1", "OPENAI_API_KEY": key}
+    given.pop(SERVER_API_KEY, None)  # no tool looks there
     if job.tool == "aiperf":  # with these it takes no folder for a tokenizer
         return {name: value for name, value in given.items() if name not in HUB_OFF}
     if job.tool == "bfcl":

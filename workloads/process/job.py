@@ -23,6 +23,7 @@ class Job(BaseModel):
     out: Path  # requests.jsonl, appended to
     progress: Path  # replaced whole at every change
     api_key_env: str = "SERVER_API_KEY"  # the variable that may hold the server's key, which is never in a file
+    client_processes: int | None = Field(default=None, ge=1, le=8)  # None: one, and further ones where it is not enough
     stall_timeout_s: float = Field(default=300.0, gt=0)
     request_timeout_s: float = Field(default=3600.0, gt=0)
 

@@ -71,6 +71,7 @@ class LoadBook:
         paused_s: float,
         is_complete: bool,
         client_cpu_s: float | None = None,
+        client_processes: int | None = None,
     ) -> None:
         """How a phase went."""
         went = LoadPhase(
@@ -87,6 +88,7 @@ class LoadBook:
             planned_requests=len(phase.requests),
             is_complete=is_complete,
             client_cpu_s=None if client_cpu_s is None else round(client_cpu_s, 6),
+            client_processes=client_processes,
         )
         self._write(went)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -30,11 +29,6 @@ class Pace:
         self._onsets: Sequence[int] = ()
         for phase in plan:
             self._count(phase)
-
-    @staticmethod
-    def cpu_s() -> float:
-        """CPU seconds that this process has used: what they are of the time tells whether the client is the limit."""
-        return time.process_time()
 
     def add(self, phase: Phase) -> None:
         """A phase that was not planned follows."""

@@ -16,6 +16,7 @@ from workloads.process.job import Job
 from workloads.process.load_book import LoadBook
 from workloads.process.loop_watch import LoopWatch
 from workloads.process.pace import Pace
+from workloads.process.senders.pool import Pool
 from workloads.requests.client import Place, Target, exchange, record_of
 from workloads.requests.exchange import Exchange
 from workloads.requests.reading import StreamReading
@@ -71,14 +72,15 @@ class Runner:
         self.plan: Plan = self.workload.build(self.params)
         self.pace = Pace(self.job, self.plan, self.target.mono_s, self.target.utc_now)
         self.names: Iterator[str] = (f"{self.book.load_id}-{number:04d}" for number in itertools.count())
-        self.loops = LoopWatch(self.pace.note_loops)
+        self.pool = Pool(self.target, self.job.client_processes)
+        self.loops = LoopWatch(lambda onsets: self.pace.note_loops(sorted([*onsets, *self.pool.onsets()])))
         self.is_cold = self.params.prefix_cache == "cold"
 
     async def run(self) -> int:
         """Send everything planned; returns the exit code. Raises OSError where results cannot be written."""
         self._obey_signals()
         self.book.begin(self.plan, self.workload.is_adaptive)
-        async with open_session() as session, self.loops.running():
+        async with open_session() as session, self.pool.running(), self.loops.running():
             fitter = Fitter(session, self.target)
             for index, phase in enumerate(self._phases()):
                 self.pace.enter(phase)
@@ -100,7 +102,7 @@ class Runner:
     async def _run_phase(self, session: aiohttp.ClientSession, index: int, phase: Phase) -> None:
         """Its segments one after the other, the counters read before each while nothing is in flight."""
         began_at, began_s, paused_s = self.target.utc_now(), self.target.mono_s(), self.pace.paused_s
-        cpu_s = self.pace.cpu_s()
+        cpu_s = self.pool.cpu_s()
         sequence = itertools.count()
         for segment in phase.segments():
             await self.book.look()
@@ -113,8 +115,8 @@ class Runner:
                 await asyncio.gather(*(self._run_stream(session, spot, waiting, stream) for stream in streams))
         duration_s = self.target.mono_s() - began_s
         paused_s = self.pace.paused_s - paused_s
-        used_s = self.pace.cpu_s() - cpu_s
-        self.book.end_phase(index, phase, began_at, duration_s, paused_s, not self.pace.is_cancelled, used_s)
+        used_s, is_complete = self.pool.cpu_s() - cpu_s, not self.pace.is_cancelled
+        self.book.end_phase(index, phase, began_at, duration_s, paused_s, is_complete, used_s, self.pool.count)
 
     async def _run_stream(
         self, session: aiohttp.ClientSession, spot: Spot, waiting: Iterator[list[Numbered]], stream: int
@@ -164,12 +166,16 @@ class Runner:
     async def _send(
         self, session: aiohttp.ClientSession, spot: Spot, request: PlannedRequest, sequence: int, stream: int
     ) -> Exchange | None:
-        """One request, recorded; None where it was cancelled before it was sent."""
+        """One request, recorded; None where it was cancelled before it was sent, or another process sent it."""
         place = spot.place(next(self.names), self.book.load_id, sequence, stream)
         preface = f"({place.request_id}) " if self.is_cold else ""
+        if request.case is None and (other := self.pool.least_busy()):
+            self._keep(await self.pool.send(other, request, place, preface), request)
+            return None
         reading = StreamReading()
         task = asyncio.create_task(exchange(session, self.target, request, preface, reading))
         self.in_flight.add(task)
+        self.pool.own += 1
         try:
             with self.loops.watching(reading):
                 went = await task
@@ -177,6 +183,7 @@ class Runner:
             return None
         finally:
             self.in_flight.discard(task)
+            self.pool.own -= 1
         self._keep(await asyncio.to_thread(record_of, self.target, request, place, went), request)
         return went
 
@@ -188,6 +195,7 @@ class Runner:
     def cancel(self) -> None:
         """Send nothing more; what is in flight is recorded as cancelled."""
         self.pace.cancel()
+        self.pool.cancel()
         for task in self.in_flight:
             task.cancel()
 

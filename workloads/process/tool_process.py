@@ -15,6 +15,24 @@ import psutil
 KEPT_CHARS = 2_000  # of what it said last: its progress is in there
 READ_BYTES = 65_536
 GRACE_S = 10.0
+COVERED = b"<secret>"
+
+
+@dataclass
+class Cover:
+    """Covers a secret in a stream of pieces, however it is cut between them; what may be its beginning waits."""
+
+    secret: bytes
+    rest: bytes = b""
+
+    def pass_on(self, data: bytes) -> bytes:
+        """What can be shown by now."""
+        if not self.secret:
+            return data
+        known = (self.rest + data).replace(self.secret, COVERED)
+        held = next((n for n in range(len(self.secret) - 1, 0, -1) if known.endswith(self.secret[:n])), 0)
+        self.rest = known[len(known) - held :]
+        return known[: len(known) - held]
 
 
 @dataclass
@@ -25,6 +43,7 @@ class ToolProcess:
     environ: Mapping[str, str]
     said: Callable[[str], None]
     is_cancelled: bool = False
+    secret: str = ""  # that it may say, and that must not be in its log
 
     async def run(self, commands: Sequence[Sequence[str]]) -> int:
         """One after the other until one fails; the exit status of the last one. Raises OSError."""
@@ -50,12 +69,15 @@ class ToolProcess:
 
     async def _pass_on(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout
-        said = ""
+        said, cover = "", Cover(self.secret.encode())
         while data := await process.stdout.read(READ_BYTES):
+            data = cover.pass_on(data)
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
             said = (said + data.decode(errors="replace"))[-KEPT_CHARS:]
             self.said(said)
+        sys.stdout.buffer.write(cover.rest)
+        sys.stdout.buffer.flush()
 
     def _cancel(self, pid: int) -> None:
         """A tool may go on for a minute after SIGTERM, until its open requests have ended: it is given less."""

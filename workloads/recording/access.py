@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 POSTED = ("/v1/chat/completions", "/v1/completions")
 MODELS = "/v1/models"
 MIB = 1 << 20
+TOKEN_BYTES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Token:
 
     mono_s: Callable[[], float]
     expires_s: float
-    word: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    word: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
 
     def refusal(self, authorization: str | None) -> str | None:
         """Why a client with this header may not send; None where it may."""

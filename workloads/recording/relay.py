@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from types import SimpleNamespace
 
 import aiohttp
 from aiohttp import web
 
 from workloads.recording.access import Limits
 from workloads.requests.reading import BadStreamError, StreamReading
-from workloads.requests.sending import MOST_LINE_BYTES, REFUSAL_CHARACTERS, LineCutter
+from workloads.requests.sending import MOST_LINE_BYTES, REFUSAL_CHARACTERS, LineCutter, open_session
 
 REFUSED = 502
+KEPT_S = 4.0  # a connection to the server that nobody uses: less than the 5 s after which usual servers drop one
 SECRETIVE = "<secret>"
 
 
@@ -64,9 +68,10 @@ class Relayed:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """The one server that requests go to."""
+    """The one server that requests go to: to open a connection costs more than all the rest that is done on the way."""
 
-    session: aiohttp.ClientSession
+    kept: aiohttp.ClientSession  # reuses its connections
+    fresh: aiohttp.ClientSession
     base_url: str
     api_key: str | None
     limits: Limits
@@ -81,11 +86,8 @@ class Upstream:
         try:
             async with (
                 asyncio.timeout(self.limits.answer_s),
-                self.session.request(
-                    request.method, url, data=body or None, headers=headers, allow_redirects=False,
-                    timeout=aiohttp.ClientTimeout(sock_read=self.limits.silence_s, sock_connect=10.0),
-                ) as answer,
-            ):  # fmt: skip
+                await self._send(request.method, url, body, headers) as answer,
+            ):
                 relayed.reading.http_status = answer.status
                 if 300 <= answer.status < 400:
                     return _refusal(relayed, "http", "The server answers with a redirect, which is not followed.")
@@ -99,6 +101,21 @@ class Upstream:
         except (aiohttp.ClientConnectorError, aiohttp.ClientError, OSError) as error:
             kind = "refused" if isinstance(error, aiohttp.ClientConnectorError) else "closed"
             return _refusal(relayed, kind, self.masked(f"{type(error).__name__}: {error}"), request if sent else None)
+
+    async def _send(self, method: str, url: str, body: bytes, headers: dict[str, str]) -> aiohttp.ClientResponse:
+        """The head of the answer; asked once more where a kept connection was dropped without a word."""
+        seen = SimpleNamespace(is_reused=False)
+        timeout = aiohttp.ClientTimeout(sock_read=self.limits.silence_s, sock_connect=10.0)
+        send = partial(
+            aiohttp.ClientSession.request, method=method, url=url, data=body or None, headers=headers,
+            allow_redirects=False, timeout=timeout, trace_request_ctx=seen,
+        )  # fmt: skip
+        try:
+            return await send(self.kept)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if not seen.is_reused:
+                raise
+            return await send(self.fresh)
 
     async def _copy(
         self, request: web.Request, answer: aiohttp.ClientResponse, sent: web.StreamResponse, relayed: Relayed
@@ -119,6 +136,21 @@ class Upstream:
 
     def masked(self, text: str) -> str:
         return text.replace(self.api_key, SECRETIVE) if self.api_key else text
+
+
+@asynccontextmanager
+async def upstream_at(
+    base_url: str, api_key: str | None, limits: Limits, mono_s: Callable[[], float]
+) -> AsyncIterator[Upstream]:
+    """The server at this address, with its connections."""
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_reuseconn.append(_note_reuse)
+    async with open_session(KEPT_S, [trace]) as kept, open_session() as fresh:
+        yield Upstream(kept, fresh, base_url, api_key, limits, mono_s)
+
+
+async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, told: object) -> None:
+    context.trace_request_ctx.is_reused = True
 
 
 def _passed(answer: aiohttp.ClientResponse) -> dict[str, str]:

@@ -5,25 +5,30 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import secrets
 import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from aiohttp import web
 
+from domain import utc_now
 from errors import PitwallError
 from machine.private_files import private_folder
-from workloads.recording.access import MODELS, POSTED, Limits, Token
+from workloads.recording.access import MODELS, POSTED, TOKEN_BYTES, Limits, Token
 from workloads.recording.kept_text import KeptText
 from workloads.recording.recorder import Recorder
-from workloads.recording.relay import Upstream
-from workloads.requests.sending import open_session
+from workloads.recording.recorder_job import RecorderAsk, RecorderStatus, status_of, write_status
+from workloads.recording.relay import upstream_at
 
 LOOPBACK = "127.0.0.1"
 SAVE_EVERY_S = 10.0
+TELL_EVERY_S = 1.0
 STOP_WITHIN_S = 5.0
 
 
@@ -31,31 +36,67 @@ class RecorderBusyError(PitwallError):
     """Another recorder writes for this run already, or has the port."""
 
 
-async def record(
-    run_id: str,
-    base_url: str,
-    out: Path,
-    port: int,
-    api_key: str | None,
-    keeps_text: bool,
-    limits: Limits,
-    say: Callable[[str], None],
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One that is asked for."""
+
+    run_id: str
+    base_url: str
+    out: Path  # requests.jsonl
+    ask: RecorderAsk
+    port: int = 0  # any free one
+    token: str | None = None  # that the operator has seen; without it one is made, and printed
+    status: Path | None = None  # where it tells how far it is
+
+
+async def record(recording: Recording, api_key: str | None, say: Callable[[str], None]) -> None:
     """Record until the time is over or SIGINT or SIGTERM comes; raises RecorderBusyError, OSError."""
-    private_folder(out.parent)
-    with only_one(out.parent / "recorder.lock"), listening(port) as sock:
-        async with open_session() as session:
-            token = Token(time.monotonic, time.monotonic() + limits.duration_s)
-            upstream = Upstream(session, base_url, api_key, limits, time.monotonic)
-            recorder = Recorder(run_id, out, upstream, token, limits)
-            if keeps_text:
-                recorder.kept = KeptText(out.parent / f"recorded-{recorder.load_id}.jsonl", limits.text_bytes)
+    folder, limits = recording.out.parent, Limits(duration_s=recording.ask.minutes * 60)
+    private_folder(folder)
+    with only_one(folder / "recorder.lock"), listening(recording.port) as sock:
+        async with upstream_at(recording.base_url, api_key, limits, time.monotonic) as upstream:
+            expires_s, expires_at = (
+                time.monotonic() + limits.duration_s,
+                utc_now() + timedelta(seconds=limits.duration_s),
+            )
+            token = Token(time.monotonic, expires_s, recording.token or secrets.token_urlsafe(TOKEN_BYTES))
+            recorder = Recorder(recording.run_id, recording.out, upstream, token, limits)
+            if recording.ask.keeps_text:
+                recorder.kept = KeptText(folder / f"recorded-{recorder.load_id}.jsonl", limits.text_bytes)
             recorder.begin()
             async with serving(recorder, sock):
-                say(_opening(sock, token, limits, recorder.kept))
-                await _until_over(limits.duration_s, recorder)
+                shown = "shown on the run's page" if recording.token else f"shown this once: {token.word}"
+                say(_opening(sock, shown, limits, recorder.kept))
+                told = status_of(sock.getsockname()[1], recorder.load_id, expires_at, recording.ask.keeps_text)
+                async with _telling(recording.status, told, recorder):
+                    await _until_over(limits.duration_s, recorder)
             recorder.end()
             say(_closing(recorder))
+
+
+@asynccontextmanager
+async def _telling(path: Path | None, told: RecorderStatus, recorder: Recorder) -> AsyncIterator[None]:
+    """Write how many requests have come, once a second where there are more, and at the end."""
+
+    def write() -> None:
+        if path:
+            write_status(path, told.model_copy(update={"requests": recorder.count}))
+
+    async def go_on() -> None:
+        known = 0
+        while True:
+            await asyncio.sleep(TELL_EVERY_S)
+            if recorder.count != known:
+                known = recorder.count
+                await asyncio.to_thread(write)
+
+    write()
+    task = asyncio.create_task(go_on())
+    try:
+        yield
+    finally:
+        task.cancel()
+        write()
 
 
 @contextmanager
@@ -140,11 +181,11 @@ async def _until_over(duration_s: float, recorder: Recorder) -> None:
             await asyncio.to_thread(recorder.kept.save)
 
 
-def _opening(sock: socket.socket, token: Token, limits: Limits, kept: KeptText | None) -> str:
+def _opening(sock: socket.socket, shown: str, limits: Limits, kept: KeptText | None) -> str:
     text = f"\nText is kept in {kept.path}." if kept else ""
     return (
         f"Recording for {limits.duration_s / 60:g} minutes; Ctrl-C ends it.\n"
-        f"Base URL: http://{LOOPBACK}:{sock.getsockname()[1]}/v1\nAPI key, shown this once: {token.word}{text}"
+        f"Base URL: http://{LOOPBACK}:{sock.getsockname()[1]}/v1\nAPI key, {shown}{text}"
     )
 
 

@@ -6,9 +6,10 @@ aiohttp, because it costs less than half of the CPU that httpx takes for each ev
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 
@@ -23,18 +24,21 @@ REFUSAL_CHARACTERS = 500
 OK = 200
 
 
-def open_session() -> aiohttp.ClientSession:
-    """A session that never reuses a connection (llama.cpp drops reused ones now and then) nor goes through a proxy.
+def open_session(keeps_s: float | None = None, traces: Sequence[aiohttp.TraceConfig] = ()) -> aiohttp.ClientSession:
+    """A session that goes through no proxy and never reuses a connection: llama.cpp drops reused ones now and then.
 
-    It follows no redirect's cookies, and unpacks nothing: what we did not ask to be packed is refused.
+    With `keeps_s` one that nobody uses is kept so long. It follows no redirect's cookies, and unpacks nothing: what we
+    did not ask to be packed is refused.
     """
+    kept: dict[str, Any] = {"force_close": True} if keeps_s is None else {"keepalive_timeout": keeps_s}
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(force_close=True, limit=0),
+        connector=aiohttp.TCPConnector(limit=0, **kept),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),  # stalls are seen per event
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"Accept-Encoding": "identity"},
         auto_decompress=False,
         trust_env=False,
+        trace_configs=list(traces),
     )
 
 

@@ -12,7 +12,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.metrics import UNITS, sample_sd
 from collectors.imports.results.values import number, why_no_number
 from domain import JsonValue
-from load_records import Accuracy, AccuracyItem, Check, Load, LoadPhase, RequestRecord, Result
+from load_records import CUT_SHORT, Accuracy, AccuracyItem, Check, Load, LoadPhase, RequestRecord, Result
 from redaction import mask_json, mask_text
 from samples import Sample
 
@@ -27,6 +27,7 @@ class Ticket(NamedTuple):
     source_name: str
     sha256: str
     dated: datetime
+    is_cut: bool = False  # the tool was ended before it was through
 
 
 class Point(NamedTuple):
@@ -126,6 +127,8 @@ class LoadBuilder:
 
     def phase(self, **fields: Any) -> None:
         """Add how one phase went."""
+        if self.ticket.is_cut and fields["kind"] == "measure":
+            fields["is_complete"] = False
         self._add(LoadPhase(run_id=self.ticket.run_id, load_id=self.load_id, paused_s=0.0, **fields))
 
     def check(self, **fields: Any) -> None:
@@ -142,9 +145,10 @@ class LoadBuilder:
 
     def load(self) -> Load:
         """The record of what was asked; secrets are masked."""
+        params = self.params | ({CUT_SHORT: True} if self.ticket.is_cut else {})
         return Load(
             self.ticket.run_id, self.load_id, self.ts, self.tool, self.workload, self.tool_version,
-            self.prompt_set_hash, mask_json(self.params), self.planned_requests,
+            self.prompt_set_hash, mask_json(params), self.planned_requests,
             source_name=self.ticket.source_name, source_sha256=self.ticket.sha256, command=self.command,
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.packed import plain_name
 from collectors.imports.results.source import Source
 from collectors.imports.results.tools import aiperf, benchy, benchy_progress, bfcl, evalscope, lm_eval
 from collectors.imports.results.values import digest
@@ -41,11 +42,19 @@ class Folder(NamedTuple):
         return digest([[str(path), source.sha256] for path, source in sorted(self.files.items())])
 
 
-def look_into(path: Path) -> Folder:
-    """What a folder holds; raises ImportRefusedError where it is no tool's."""
-    files = {found.relative_to(path): Source(found, found.name) for found in _walk(path)}
+def look_into(path: Path, is_cut: bool = False) -> Folder:
+    """What a folder holds; raises ImportRefusedError where it is no tool's.
+
+    Of a tool that was ended before it was through, a file that breaks off in its one value is left out.
+    """
+    found = sorted(_walk(path), reverse=True)  # a file that lies there both ways is read as it is, which comes later
+    files = {plain_name(one.relative_to(path)): Source(one, one.name, is_cut) for one in found}
+    if is_cut:
+        files = {place: source for place, source in files.items() if not source.breaks_off()}
     if _is_benchy(files):
         return Folder(path.name, files, _read_benchy)
+    if is_cut and list(files) == [Path(EVENTS)] and benchy_progress.recognise(files[Path(EVENTS)].head):
+        return Folder(path.name, files, lambda found, ticket: benchy_progress.read(found[Path(EVENTS)], ticket))
     for wanted, read in ((_is_aiperf, _read_aiperf), (_is_evalscope, _read_evalscope), (_is_bfcl, _read_bfcl),
                          (_is_lm_eval, _read_lm_eval)):  # fmt: skip
         taken = {place: source for place, source in files.items() if wanted(place)}

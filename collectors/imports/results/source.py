@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from collectors.imports.log_file import ImportRefusedError
-from machine.regular_file import opened, pinned
+from collectors.imports.results.packed import opened_plain
 
 CHUNK_BYTES = 1 << 20
 HEAD_BYTES = 64 << 10
@@ -27,12 +28,22 @@ class Source:
 
     path: Path
     name: str
+    is_cut: bool = False  # its writer was ended before it was through: what it began to write is left out
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Its bytes, unpacked where they are packed; reading too many of those raises ImportRefusedError."""
+        with opened_plain(self.path, self.name, MOST_BYTES) as file:
+            yield file
 
     @cached_property
     def sha256(self) -> str:
-        """Of all its bytes; raises ImportRefusedError for a file larger than any of these tools writes."""
+        """Of all its bytes, unpacked, so that a packed copy is the same file.
+
+        Raises ImportRefusedError for a file larger than any of these tools writes.
+        """
         digest, size = hashlib.sha256(), 0
-        with opened(pinned(self.path)) as file:
+        with self.opened() as file:
             while data := file.read(CHUNK_BYTES):
                 digest.update(data)
                 size += len(data)
@@ -42,13 +53,16 @@ class Source:
 
     @cached_property
     def head(self) -> str:
-        """Its beginning, by which it is recognised; bytes that are no UTF-8 are replaced."""
-        with opened(pinned(self.path)) as file:
+        """Its beginning, by which it is recognised; bytes that are no UTF-8 are replaced.
+
+        Raises ImportRefusedError where it is packed and damaged.
+        """
+        with self.opened() as file:
             return file.read(HEAD_BYTES).decode("utf-8", "replace").removeprefix("\ufeff")
 
     def text(self) -> str:
         """All of it; raises ImportRefusedError where it is too large or no UTF-8."""
-        with opened(pinned(self.path)) as file:
+        with self.opened() as file:
             data = file.read(MOST_WHOLE_BYTES + 1)
         if len(data) > MOST_WHOLE_BYTES:
             raise ImportRefusedError(f"{self.name} is larger than {MOST_WHOLE_BYTES >> 20} MiB: no result file is.")
@@ -68,15 +82,27 @@ class Source:
             if line.strip():
                 yield number, decoded(line, self.name, number)
 
+    def breaks_off(self) -> bool:
+        """Whether it is the beginning of one JSON value and no more."""
+        try:
+            json.loads(self.text())
+        except json.JSONDecodeError as error:
+            return is_at_end(error)
+        except (ImportRefusedError, RecursionError, ValueError):
+            return False  # wrong in another way, which its reader tells
+        return False
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """Its lines with their numbers, from 1; raises ImportRefusedError for one that is too long or no UTF-8."""
-        with opened(pinned(self.path)) as file:
+        with self.opened() as file:
             for number in range(1, MOST_LINES + 1):
                 line = file.readline(MOST_LINE_BYTES + 1)
                 if not line:
                     return
                 if len(line) > MOST_LINE_BYTES:
                     raise self.refusal(number, f"the line is longer than {MOST_LINE_BYTES >> 20} MiB")
+                if self.is_cut and not line.endswith(b"\n"):
+                    return
                 try:
                     yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:
@@ -97,10 +123,14 @@ def decoded(text: str, name: str, first_line: int) -> Any:
         return json.loads(text, parse_constant=str)
     except json.JSONDecodeError as error:
         where = f"{name}, line {first_line + error.lineno - 1}"
-        is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
-        what = "it is cut off here" if is_cut else f"this is no JSON ({error.msg}, column {error.colno})"
+        what = "it is cut off here" if is_at_end(error) else f"this is no JSON ({error.msg}, column {error.colno})"
         raise ImportRefusedError(f"{where}: {what}.") from error
     except RecursionError as error:
         raise ImportRefusedError(f"{name}, line {first_line}: it is nested deeper than any result is.") from error
     except ValueError as error:  # a whole number of thousands of digits
         raise ImportRefusedError(f"{name}, line {first_line}: it holds a number that cannot be.") from error
+
+
+def is_at_end(error: json.JSONDecodeError) -> bool:
+    """Whether a text is no JSON because it ends too early."""
+    return error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")

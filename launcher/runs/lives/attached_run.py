@@ -13,6 +13,7 @@ from launcher.processes.stopping import StopReport
 from launcher.runs.lives.dependencies import Dependencies
 from launcher.runs.lives.life import Life
 from launcher.runs.lives.run_loads import LOAD_RUNS, NO_SHIM, RunLoads
+from launcher.runs.lives.run_recorders import is_recorder_open
 from machine.process_start import same_process
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
@@ -66,8 +67,8 @@ class Watch(Life):
             self._step_load()
 
     def end(self, note: str) -> None:
-        """Stop watching, and with it a load of ours; the server, if it lives, is left alone."""
-        if self.run.state is RunState.RUNNING:
+        """Stop watching, and with it what of ours sends to the server; that, if it lives, is left alone."""
+        if self.run.state is RunState.RUNNING or is_recorder_open(self.loads.directory):
             self._change(note, state=RunState.STOPPING, note=note)
             self._stop = self.deps.pool.submit(self.loads.stop)
         elif self.run.state is not RunState.STOPPING:

@@ -21,8 +21,9 @@ from launcher.processes.process import (
     start_shim,
     write_spec,
 )
-from launcher.processes.stopping import StopReport, stop_process
+from launcher.processes.stopping import StopReport, join, stop_process
 from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.run_recorders import close_recorder
 from machine.private_files import private_folder
 
 GRACE_S = 10.0
@@ -108,8 +109,8 @@ class RunLoads:
         return [_told_end(path, one.exit, one.started_at is not None) for path, one in found if one.exit]
 
     def stop(self) -> StopReport:
-        """End the newest load, its requests recorded as cancelled; may take its time."""
-        return stop_newest_load(self.directory)
+        """End what sends to the server, its requests recorded as cancelled; may take its time."""
+        return stop_clients(self.directory)
 
 
 def _told_end(directory: Path, end: ProcessExit, was_started: bool) -> tuple[str, bool | None]:
@@ -124,6 +125,9 @@ def newest_load(directory: Path) -> Path:
     return next(reversed(load_directories(directory)), directory / WORKLOAD)
 
 
-def stop_newest_load(directory: Path) -> StopReport:
-    """End the newest load of the run of this directory; may take its time."""
-    return stop_process(newest_load(directory), GRACE_S)
+def stop_clients(directory: Path) -> StopReport:
+    """End what of ours sends to the server of the run of this directory, its recorder and its newest load.
+
+    May take its time.
+    """
+    return join([close_recorder(directory), stop_process(newest_load(directory), GRACE_S)])

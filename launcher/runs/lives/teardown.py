@@ -14,7 +14,7 @@ from launcher.processes.exit_messages import describe_exit
 from launcher.processes.process import ProcessExit, ProcessStatus, processes_of, read_exit
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
-from launcher.runs.lives.run_loads import stop_newest_load
+from launcher.runs.lives.run_loads import stop_clients
 from launcher.runs.provenance import GpusNow
 
 LEFT_ALONE = "left_alone.json"  # in the run directory: its script left the server to itself
@@ -31,7 +31,7 @@ def stop_everything(run: Run, grace_s: float, gpus: Callable[[], GpusNow]) -> St
     """Workload first, so that its requests end as cancelled and not as broken; a container before its client."""
     assert run.base_url and run.run_dir
     directory, backend = Path(run.run_dir), backend_of(run.config, run.id)
-    workload = stop_newest_load(directory)
+    workload = stop_clients(directory)
     pids = {process.pid for process in processes_of(directory)} | _left_pids(directory)
     contained, facts = backend.end(grace_s)
     client = stop_process(directory, grace_s)

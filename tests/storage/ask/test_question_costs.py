@@ -86,6 +86,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "notes": lambda store: note_queries.notes(store, ASKED),
     "note_versions": lambda store: note_queries.note_versions(store, ASKED),
     "marks": lambda store: live_queries.marks(store, ASKED),
+    "recent_server_latency": lambda store: live_queries.recent_server_latency(store, ASKED, 1e9),
     "collector_errors": lambda store: live_queries.collector_errors(store, ASKED),
 }
 ABOUT_OTHERS = {"beside"}  # who else ran at that time can be told by the rows of the runs alone

@@ -14,7 +14,7 @@ import pytest
 
 from collectors.logs.log_view import ViewLine
 from domain import Config, Run, RunState
-from samples import Batch, CounterSample, GpuSample, LogSample
+from samples import Batch, CounterSample, GpuSample, LatencySample, LogSample
 from settings import Settings
 from storage.store import Store
 from web.live.log_reads import HANGS, MOST_READING, TOO_MANY_HANG, LogReads
@@ -220,3 +220,25 @@ def test_what_an_attached_run_s_log_tells_of_its_speculation_is_shown(store: Sto
     store.save_run(run)
     meta = StoreReader(lambda: store).snapshots(["r1"])["r1"]["meta"]
     assert (meta["chips"], meta["ceiling"]) == (["mtp 3"], 4)
+
+
+def looked(seconds_ago: float, count: float, sum_ms: float) -> LatencySample:
+    moment = datetime.now(UTC) - timedelta(seconds=seconds_ago)
+    buckets = [10.0, 20.0], [count, count, count]
+    return LatencySample("r1", moment, -seconds_ago, "vllm.histogram", "ttft_ms", 0, *buckets, sum_ms)
+
+
+def test_a_live_server_s_own_latencies_are_those_of_its_last_minute(tmp_path: Path) -> None:
+    store = Store.open(Settings(data_dir=tmp_path))
+    try:
+        store.write(Batch((looked(600, 0, 0.0), looked(300, 100, 100_000.0), looked(50, 100, 100_000.0),
+                           looked(20, 110, 100_200.0)))).result()  # fmt: skip
+        store.save_run(run_with("r1", state=RunState.READY))
+        now = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]
+        assert now["server_ttft_ms"]["v"] == pytest.approx(20.0), "not of the hours before"
+        assert now["server_e2e_ms"] == {"v": None, "why": "its server counted none of these in the last minute"}
+        store.save_run(run_with("r1", state=RunState.FINISHED))
+        whole = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]
+        assert whole["server_ttft_ms"]["v"] == pytest.approx(100_200 / 110), "of all of a run that has ended"
+    finally:
+        store.close()

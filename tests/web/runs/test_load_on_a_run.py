@@ -37,9 +37,11 @@ class Supervisor:
 
     def __init__(self) -> None:
         self.started: list[tuple[str, WorkloadSpec]] = []
+        self.secrets: dict[str, str] = {}
 
     def start_load(self, run_id: str, spec: WorkloadSpec, secrets: Any = None) -> None:
         self.started.append((run_id, spec))
+        self.secrets = dict(secrets or {})
 
 
 @pytest.fixture

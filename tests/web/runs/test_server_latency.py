@@ -37,7 +37,7 @@ def test_a_percentile_is_told_by_its_bounds() -> None:
 
 
 def test_of_a_first_bucket_only_its_upper_bound_is_known() -> None:
-    from web.runs.page.server_latency import _between
+    from web.runs.page.server_latency import between
 
-    assert _between(0.0, None) == "\u2013", "one bucket tells nothing"
-    assert (_between(0.0, 10.0), _between(20.0, 40.0)) == ("up to 10.0", "20.0 – 40.0")
+    assert between(0.0, None) == "\u2013", "one bucket tells nothing"
+    assert (between(0.0, 10.0), between(20.0, 40.0)) == ("up to 10.0", "20.0 – 40.0")

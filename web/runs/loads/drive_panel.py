@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
@@ -16,10 +17,14 @@ from web.actions import require_operator
 from web.context import services
 from web.launch.loads.load_params import field_input, sentence_of
 from web.markup import markdown_text
+from web.runs.loads.server_key import ask_key
 from workloads.process.drive_job import DriveJob, DriveParams
 from workloads.process.driven import TOOLS, commands_of
 
 NOWHERE = Path("/LOAD")
+NO_KEY = (
+    "It takes a server's key on its command line alone, where everybody on this machine reads it: it is given none."
+)
 
 
 def drive_panel(run: Run) -> None:
@@ -51,14 +56,17 @@ def drive_panel(run: Run) -> None:
     st.caption(f"{tool.title} {tool.version} was driven to its end where Pitwall was built.")
     if tool.needs:
         st.caption(markdown_text(tool.needs))
+    secrets = ask_key(run, f"drive-key-{run.id}") if tool.takes_key else {}
+    if run.kind == "attached" and not tool.takes_key:
+        st.caption(NO_KEY)
     if st.button("Run it", key=f"drive-{run.id}", disabled=run.state is not RunState.READY):
-        _drive(run, WorkloadSpec(name=tool.workload, params=params.model_dump(mode="json")))
+        _drive(run, WorkloadSpec(name=tool.workload, params=params.model_dump(mode="json")), secrets)
 
 
-def _drive(run: Run, spec: WorkloadSpec) -> None:
+def _drive(run: Run, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
     require_operator()
     try:
-        services().supervisor.start_load(run.id, spec)
+        services().supervisor.start_load(run.id, spec, secrets)
     except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from domain import Run, RunState
 from launcher.checks.preflight import LaunchRefusedError
-from redaction import SERVER_API_KEY
 from storage.ask import load_queries
 from web import audit
 from web.actions import is_editor, is_operator, require_editor
@@ -16,6 +17,7 @@ from web.launch.loads.load_params import FILE
 from web.launch.loads.saved_load_box import keep_load
 from web.markup import markdown_text
 from web.runs.loads.drive_panel import drive_panel
+from web.runs.loads.server_key import ask_key
 from workloads import REGISTRY, spec_for
 from workloads.forecast import forecast
 from workloads.saved_loads import SavedLoad
@@ -36,14 +38,14 @@ def load_panel(run: Run) -> None:
             drive_panel(run)
             return
         chosen = choose_workload(_last_load(run), f"load-of-{run.id}", "Load")
-        api_key = _ask_key(run)
+        secrets = ask_key(run, "load-key")
         why_not = why_not_sent(run, chosen)
         if why_not:
             st.error(markdown_text(why_not))
         is_disabled = run.state is not RunState.READY or why_not is not None
         left, right = st.columns([1, 3], vertical_alignment="bottom")
         if left.button("Start the load", type="primary", disabled=is_disabled, key="start-load"):
-            _start(run, chosen, api_key)
+            _start(run, chosen, secrets)
         with right:
             keep_load(chosen)
 
@@ -61,13 +63,6 @@ def _last_load(run: Run) -> SavedLoad:
     return SavedLoad(workload=FIVE_PROMPTS.name)
 
 
-def _ask_key(run: Run) -> str:
-    """Of a server that somebody else started; ours are known."""
-    if run.kind != "attached":
-        return ""
-    return st.text_input("API key of the server, if it asks for one (not stored)", type="password", key="load-key")
-
-
 def why_not_sent(run: Run, load: SavedLoad) -> str | None:
     """The sentence that says that its file cannot be used, or that the server's context is known to be too short."""
     context = run.config.max_model_len
@@ -83,14 +78,14 @@ def why_not_sent(run: Run, load: SavedLoad) -> str | None:
     )
 
 
-def _start(run: Run, load: SavedLoad, api_key: str) -> None:
+def _start(run: Run, load: SavedLoad, secrets: Mapping[str, str]) -> None:
     require_editor()
     if load.params.get(FILE) and not is_operator():
         st.error("Only the operator may send prompts from a file of this machine.")
         return
     spec = spec_for(load.workload, load.params)
     try:
-        services().supervisor.start_load(run.id, spec, {SERVER_API_KEY: api_key} if api_key else None)
+        services().supervisor.start_load(run.id, spec, secrets)
     except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return

@@ -10,7 +10,7 @@ import streamlit as st
 from analysis.evidence.loads import LoadRecord
 from analysis.loads.load_results import DEFINITION
 from domain import Run
-from load_records import LoadPhase, Result
+from load_records import CUT_SHORT, LoadPhase, Result
 from storage.ask import load_queries
 from storage.ask.load_queries import Outcome
 from web import markup
@@ -92,18 +92,21 @@ def about(load: LoadRecord) -> str:
     phases = [phase for phase in load.phases if phase.kind == "measure"]
     words = [f"measured for {duration(sum(p.duration_s - p.paused_s for p in phases))}"] if phases else []
     words += [f"{len(load.measured)} requests measured"] if load.measured else []
+    words += ["cut short: the tool was cancelled"] if load.asked and load.asked.params.get(CUT_SHORT) else []
     words += [f"{load.unsent} planned ones were not sent"] if load.unsent else []
     words += ["broken off: what was measured stands"] if any(not phase.is_complete for phase in phases) else []
     busiest = max((share for phase in phases if (share := client_share(phase)) is not None), default=None)
     if busiest is not None and busiest >= CLIENT_LIMIT:
         words.append(f"its own client used {busiest:.0%} of a core: it may have been the limit")
+    most = max((phase.client_processes or 1 for phase in phases), default=1)
+    words += [f"sent by {most} processes"] if most > 1 else []
     words += [f"from the file {markdown_text(load.asked.source_name)}"] if load.asked and load.asked.source_name else []
     return ", ".join(words)
 
 
 def client_share(phase: LoadPhase) -> float | None:
-    """CPU seconds a second that the load generator used in a phase."""
-    busy_s = phase.duration_s - phase.paused_s
+    """CPU seconds a second that each process of the load generator used in a phase."""
+    busy_s = (phase.duration_s - phase.paused_s) * (phase.client_processes or 1)
     return None if phase.client_cpu_s is None or busy_s <= 0 else phase.client_cpu_s / busy_s
 
 

@@ -36,11 +36,12 @@ def server_latency_table(asked: Asked, run: Run) -> None:
 
 def _row(row: Mapping[str, Any], metric: str) -> list[str]:
     title, meaning = METRICS[metric]
-    places = [_between(row[f"{place}_from_ms"], row[f"{place}_to_ms"]) for place in ("p50", "p95", "p99")]
+    places = [between(row[f"{place}_from_ms"], row[f"{place}_to_ms"]) for place in ("p50", "p95", "p99")]
     return [markup.hint(title, meaning), f"{row['n']:,}", three_digits(row["mean_ms"]), *places]
 
 
-def _between(low_ms: float, high_ms: float | None) -> str:
+def between(low_ms: float, high_ms: float | None) -> str:
+    """'up to 10', '10 – 20' or 'above 40'."""
     if high_ms is None and not low_ms:
         return DASH  # a histogram of one bucket
     if high_ms is None:

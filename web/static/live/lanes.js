@@ -22,6 +22,7 @@ const TILES = [
   ["Steps", [["steps_per_s", plain("/s")]]],
   ["Run / wait", [["requests_running", count], ["requests_waiting", count]]],
   ["KV cache", [["kv_usage_ratio", (value) => [threeDigits(value * 100), "%"]]]],
+  ["Server's TTFT / ITL / E2E", [["server_ttft_ms", plain("ms")], ["server_itl_ms", plain("ms")], ["server_e2e_ms", plain("ms")]]],
   ["CPU", [["server_cpu_cores", plain("cores")]]],
   ["Memory", [["server_rss_bytes", byteSize]]],
   ["GPU", [["gpu_power_w", plain("W")], ["gpu_sm_clock_mhz", plain("MHz")]]],

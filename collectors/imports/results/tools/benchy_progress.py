@@ -16,6 +16,7 @@ from collectors.imports.results.tools.benchy import TOOL, point_of
 from collectors.imports.results.values import count, dict_of, moment, number, scaled, text
 
 SCHEMA = "llama-benchy-progress.v1"
+UNENDED = "it is cut off: no end of this request is told"
 
 
 @dataclass
@@ -123,7 +124,8 @@ def _add_level(load: LoadBuilder, place: int, rows: list[Told]) -> None:
 
 
 def _add_request(load: LoadBuilder, place: int, sequence: int, one: Told, point: Point, began: datetime) -> None:
-    said = text(one.end.get("error")) or (None if one.end else "it is cut off: no end of this request is told")
+    said = text(one.end.get("error")) or (None if one.end else UNENDED)
+    kind = "cancelled" if load.ticket.is_cut and said == UNENDED else error_kind(said)
     ended_s = number(one.end.get("ts"))
     sent = moment(one.sent_s) or began
     load.request(
@@ -134,6 +136,6 @@ def _add_request(load: LoadBuilder, place: int, sequence: int, one: Told, point:
         decode_ms=None if said else scaled(one.end.get("decode_seconds"), 1e3),
         prompt_tokens=count(one.end.get("prompt_tokens")) or point.prompt_tokens,
         completion_tokens=None if said else count(one.end.get("total_tokens")), chunks=one.pieces or None,
-        error_kind=error_kind(said) if said else None, error_text=said,
+        error_kind=kind if said else None, error_text=said,
         extra={"run_index": one.start.get("run_index")},
     )  # fmt: skip

@@ -1,0 +1,38 @@
+"""What a page asks of recorders: to open one for a run, and to close it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher.checks.preflight import LaunchRefusedError
+from launcher.processes.stopping import StopReport
+from launcher.runs.live_runs import LiveRuns
+from launcher.runs.lives.run_loads import told_of
+from launcher.runs.lives.run_recorders import NO_SERVER, Prepare, close_recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Recorders:
+    """Of the runs that live; methods may be called from any thread."""
+
+    _live: LiveRuns
+    _lock: threading.RLock
+
+    def open(self, run_id: str, prepare: Prepare, secrets: Mapping[str, str]) -> Path:
+        """Its directory. `secrets` are given to it in its environment and stored nowhere; raises LaunchRefusedError."""
+        with self._lock:
+            life = self._live.get(run_id)
+            if life is None:
+                raise LaunchRefusedError(NO_SERVER)
+            try:
+                return life.open_recorder(prepare, secrets)
+            except OSError as error:
+                raise LaunchRefusedError(f"The recorder could not be started: {told_of(error)}") from error
+
+    def close(self, run_id: str) -> StopReport:
+        """End the newest one of a run that lives; blocks until it is over, and nobody else."""
+        life = self._live.get(run_id)
+        return close_recorder(life.loads.directory) if life else StopReport()

@@ -1,0 +1,75 @@
+"""The recorder of a run on its page: opened, used, outliving Pitwall, closed; a guest sees only that it is open."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.demo_engine import DemoServer
+from tests.e2e.page_at_rest import current, press
+from tests.e2e.pitwall_process import Pitwall, wait_until
+from web.runs.loads.recorder_panel import IS_OPEN
+
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(600)]
+RECORDED = "SELECT tool, completion_tokens FROM requests JOIN loads USING (run_id, load_id)"
+
+
+def guest_link(page: Page) -> str:
+    press(page.get_by_role("button", name="Share", exact=True))
+    current(page.get_by_label("For whom")).fill("Ana")
+    press(page.get_by_role("button", name="Make a link"))
+    code = page.get_by_role("dialog").locator("code", has_text="/share/").first
+    expect(code).to_be_visible()
+    link = code.inner_text().strip()
+    page.keyboard.press("Escape")
+    return link
+
+
+def test_a_recorder_is_opened_used_and_closed_by_the_next_pitwall(
+    page: Page, browser: Browser, pitwall: Pitwall, demo_server: DemoServer
+) -> None:
+    page.goto(f"{pitwall.url}/launch")
+    press(page.get_by_role("tab", name="Watch a running server"))
+    current(page.get_by_label("URL of the server")).fill(demo_server.base_url)
+    current(page.get_by_label("Name", exact=True)).last.fill("Theirs")
+    press(current(page.get_by_role("button", name="Watch it")).last)
+    wait_until(lambda: pitwall.states().get("Theirs") == "ready", 60)
+    ((run_id,),) = pitwall.sql("SELECT run_id FROM runs")
+    page.goto(f"{pitwall.url}/run?run={run_id}")
+    expect(page.get_by_text("Record what other clients send")).to_be_visible()
+    press(page.get_by_text("Record what other clients send"))
+    press(page.get_by_role("button", name="Open a recorder"))
+    press(page.get_by_role("dialog").get_by_role("button", name="Open it"))
+    shown = page.get_by_role("dialog").locator("code")
+    expect(shown).to_have_count(2)
+    url, token = (one.strip() for one in shown.all_inner_texts())
+    body = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 5}
+    answer = httpx.post(f"{url}/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"}, timeout=60)
+    assert answer.status_code == 200
+    page.keyboard.press("Escape")
+    expect(page.get_by_text(re.compile(r"Open at .*, 1 request so far"))).to_be_visible()
+    expect(page.get_by_text(token)).to_have_count(0)
+    wait_until(lambda: pitwall.sql(RECORDED) == [("recorder", 5)], 60)
+
+    link = guest_link(page)
+    guest = browser.new_context()
+    seen = guest.new_page()
+    seen.goto(link)
+    seen.goto(f"{pitwall.url}/run?run={run_id}")
+    expect(seen.get_by_text(IS_OPEN)).to_be_visible()
+    expect(seen.get_by_text(url)).to_have_count(0)
+    expect(seen.get_by_role("button", name="Close the recorder")).to_have_count(0)
+    guest.close()
+
+    pitwall.kill()
+    pitwall.start()
+    page.goto(f"{pitwall.url}/run?run={run_id}")
+    press(page.get_by_text("Record what other clients send"))
+    expect(page.get_by_text(re.compile(r"Open at .*, 1 request so far"))).to_be_visible()
+    press(page.get_by_role("button", name="Close the recorder"))
+    expect(page.get_by_text(re.compile(r"Closed\. The last one recorded 1 request as load"))).to_be_visible()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/models")

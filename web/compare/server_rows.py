@@ -1,0 +1,78 @@
+"""Latency on Compare as each server counts it: a row a metric and definition, for two definitions are two things."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import streamlit as st
+
+from analysis.comparison.arms import Arm
+from storage.ask.queries import Asked, server_latency
+from web import markup
+from web.compare.answer.answer_cards import Colors
+from web.runs.page.server_latency import METRICS, between
+from web.theme import DASH, three_digits
+
+Told = Mapping[str, Any]
+PLACES = ("p50", "p95", "p99")
+NOTE = (
+    "By each server's own histograms: of all its requests, whoever sent them, warm-up included. They are not the "
+    "times that our client measured, and nothing is ranked by them. A percentile lies between its two bounds; of "
+    "repeats, between the least and the greatest."
+)
+
+
+def server_latencies(asked: Asked, arms: Sequence[Arm], colors: Colors) -> None:
+    """Nothing where no server has histograms, or none has served anything."""
+    told = server_latency(asked, [run.run_id for arm in arms for run in arm.runs])
+    rows = latency_rows(arms, told)
+    if not rows:
+        return
+    with st.expander("Latency as the servers count it"):
+        head = ["As the server counts it", *(markup.named(arm.name, colors[arm.id]) for arm in arms)]
+        st.html(markup.table(head, rows, is_numeric=True))
+        st.caption(NOTE)
+
+
+def latency_rows(arms: Sequence[Arm], told: Mapping[str, Sequence[Told]]) -> list[list[str]]:
+    """Of each metric and definition the mean and the bounds of each percentile, a cell an arm."""
+    definitions = sorted({row["definition"] for rows in told.values() for row in rows})
+    found: list[list[str]] = []
+    for metric, definition in product(METRICS, definitions):
+        of_arms = [_of_arm(arm, told, metric, definition) for arm in arms]
+        if not any(of_arms):
+            continue
+        title, meaning = METRICS[metric]
+        found.append([_title(f"{title}, mean, ms", meaning, definition), *map(_mean, of_arms)])
+        for place in PLACES:
+            found.append(
+                [_title(f"{title}, {place}, ms", meaning, definition), *(_bounds(one, place) for one in of_arms)]
+            )
+    return found
+
+
+def _title(words: str, meaning: str, definition: str) -> str:
+    return f'{markup.hint(words, meaning)} <span class="pw-muted">{markup.text(definition)}</span>'
+
+
+def _of_arm(arm: Arm, told: Mapping[str, Sequence[Told]], metric: str, definition: str) -> list[Told]:
+    rows = (row for run in arm.runs for row in told.get(run.run_id, ()))
+    return [row for row in rows if (row["metric"], row["definition"]) == (metric, definition)]
+
+
+def _mean(rows: Sequence[Told]) -> str:
+    """Of all observations of its runs; not known where a server tells no sum."""
+    if not rows or any(row["mean_ms"] is None for row in rows):
+        return DASH
+    count = sum(row["n"] for row in rows)
+    return three_digits(sum(row["mean_ms"] * row["n"] for row in rows) / count)
+
+
+def _bounds(rows: Sequence[Told], place: str) -> str:
+    """That of all observations lies between the least and the greatest of its runs."""
+    if not rows:
+        return DASH
+    uppers = [row[f"{place}_to_ms"] for row in rows]
+    return between(min(row[f"{place}_from_ms"] for row in rows), None if None in uppers else max(uppers))
