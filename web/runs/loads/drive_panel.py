@@ -23,7 +23,7 @@ from workloads.process.driven import TOOLS, commands_of
 
 NOWHERE = Path("/LOAD")
 NO_KEY = (
-    "It takes a server's key on its command line alone, where everybody on this machine reads it: it is given none."
+    "Pitwall gives this tool no key: on its command line everybody on this machine could read it."
 )
 
 
