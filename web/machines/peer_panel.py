@@ -18,8 +18,8 @@ from web import audit, markup
 from web.access.roles import current_person
 from web.actions import is_member, is_operator, require_operator
 from web.context import services
-from web.live.peer_look import PeerState
-from web.live.peers import Peer, PeerError
+from web.live.elsewhere.peer_look import PeerState
+from web.live.elsewhere.peers import Peer, PeerError
 from web.markup import markdown_text
 from web.sharing.share_dialog import moment
 from web.theme import DASH

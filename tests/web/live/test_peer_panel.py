@@ -14,9 +14,9 @@ from domain import Machine
 from settings import Settings
 from storage.ask.machine_queries import MachineRow, machines
 from storage.store import Store
-from web.live.peer_look import RefusedByPeerError, Standing, state_of
-from web.live.peers import Peer, PeerBook
-from web.live.relay import Elsewhere
+from web.live.elsewhere.peer_look import RefusedByPeerError, Standing, state_of
+from web.live.elsewhere.peers import Peer, PeerBook
+from web.live.elsewhere.relay import Elsewhere
 from web.machines.peer_panel import proposed, remove
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

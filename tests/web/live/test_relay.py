@@ -33,13 +33,13 @@ from web.access.auth import AuthMiddleware
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.tokens import Scope, TokenBook
-from web.live import relay
-from web.live.foreign_frames import believed
+from web.live.elsewhere import relay
+from web.live.elsewhere.foreign_frames import believed
+from web.live.elsewhere.peer_look import MOST_RUNS, RemoteRun
+from web.live.elsewhere.peers import Peer, PeerBook, PeerError
+from web.live.elsewhere.relay import Elsewhere
 from web.live.hub import WAITING_BYTES, LiveHub, _Viewer
-from web.live.peer_look import MOST_RUNS, RemoteRun
-from web.live.peers import Peer, PeerBook, PeerError
 from web.live.reader import StoreReader
-from web.live.relay import Elsewhere
 from web.server.live_api import live_routes
 
 SECRET = b"a secret of more than enough length"

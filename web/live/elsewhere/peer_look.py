@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from errors import PitwallError
 from machine.bounded_http import BoundedHttp, ReadLimits
-from web.live.peers import Peer
+from web.live.elsewhere.peers import Peer
 
 LIMITS = ReadLimits(body_bytes=256 << 10, total_s=5.0)
 SLOW_S = 1.0  # an answer on one's own network takes some milliseconds

@@ -22,9 +22,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 
 from errors import PitwallError
-from web.live.foreign_frames import believed
-from web.live.peer_look import STRANGE, PeerState, RemoteRun, runs_of, state_of
-from web.live.peers import MOST_PEERS, Peer, PeerBook
+from web.live.elsewhere.foreign_frames import believed
+from web.live.elsewhere.peer_look import STRANGE, PeerState, RemoteRun, runs_of, state_of
+from web.live.elsewhere.peers import MOST_PEERS, Peer, PeerBook
 from web.live.protocol import encode
 
 LOOK_EVERY_S = 5.0
