@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from reports.runs.run_report import report_on
+from reports.runs.run_report import RunReport, report_on
 from service import lake_shipping
 from service.fleet import Fleet
 from service.lake_shipping import LakeShipping
@@ -48,8 +48,8 @@ def test_s3_away_for_minutes_costs_nothing_here_and_is_caught_up(
             assert shipping.state.shipped_parts == 12, "nothing can be shipped to it"
         finally:
             s3.start()
-        wait_for(lambda: shipping.state.shipped_parts == 12 + 4 * laps and shipping.state.waiting_parts == 0, shipping)
-        assert shipping.state.failure is None
+        wait_for(lambda: shipping.state.failure is None, shipping)
+        wait_for(lambda: shipping.state.shipped_parts == 12 + 4 * laps, shipping)
     finally:
         shipping.close(60.0)
     assert_whole(config, box)
@@ -76,13 +76,18 @@ def test_three_runs_of_a_thousand_are_read_once(boxes: Boxes, s3: S3Server) -> N
     expected = report_on(box.store, box.store.runs_of(picked))
     with Fleet(other.settings, other.store).closing() as fleet:
         assert [run.id for run in find_runs(fleet, RunFilter(), RUNS)] == ids
-        for _ in range(2):
-            found = report_on(fleet.asked_about(picked), fleet.runs_of(picked))
-            for here, there in zip(expected, found, strict=True):
-                assert here.windows and here.windows == there.windows
-                assert (here.summary, here.requests) == (there.summary, there.requests)
-            s3.stop_hard()
-        s3.start()
+        assert_equal(expected, report_on(fleet.asked_about(picked), fleet.runs_of(picked)))
+        s3.stop_hard()
+        try:
+            assert_equal(expected, report_on(fleet.asked_about(picked), fleet.runs_of(picked)))
+        finally:
+            s3.start()
+
+
+def assert_equal(expected: Sequence[RunReport], found: Sequence[RunReport]) -> None:
+    for here, there in zip(expected, found, strict=True):
+        assert here.windows and here.windows == there.windows
+        assert (here.summary, here.requests) == (there.summary, there.requests)
 
 
 def test_a_run_that_got_new_parts_is_read_anew(boxes: Boxes) -> None:
