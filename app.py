@@ -34,10 +34,10 @@ from web.access.sign_in_config import SignInError, read_sign_in
 from web.access.signing_key import load_secret
 from web.access.tokens import TokenBook, TokenError
 from web.context import Services, provide, services
+from web.live.elsewhere.peers import PeerBook
+from web.live.elsewhere.relay import Elsewhere
 from web.live.hub import LiveHub
-from web.live.peers import PeerBook
 from web.live.reader import StoreReader
-from web.live.relay import Elsewhere
 from web.runs.table.run_cards import first_cards
 from web.server.agent_api import agent_routes
 from web.server.closing import exit_within

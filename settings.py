@@ -135,7 +135,7 @@ class Settings(BaseSettings):
 
     @property
     def peers_path(self) -> Path:
-        """Other Pitwalls whose live runs are watched here, with tokens of theirs; see web.live.peers."""
+        """Other Pitwalls whose live runs are watched here, with tokens of theirs; see web.live.elsewhere.peers."""
         return self.data_dir / "peers.json"
 
     @property

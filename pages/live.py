@@ -9,7 +9,7 @@ from web.actions import is_member
 from web.compare.answer.sentence import refusal_words
 from web.context import services
 from web.live.component import live_plot
-from web.live.elsewhere_picker import runs_elsewhere
+from web.live.elsewhere.picker import runs_elsewhere
 from web.live.head import live_head
 from web.picker import nothing_yet, tell_unknown
 from web.theme import colors_apart

@@ -18,6 +18,7 @@ from web.runs.loads.load_results import load_results
 from web.runs.loads.recorder_panel import recorder_panel
 from web.runs.loads.workload_panel import workload_progress
 from web.runs.page import provenance_panel, run_page
+from web.runs.page.agent_offer import agent_offer
 from web.runs.page.node_panel import node_panel
 from web.runs.page.physics_panel import physics_panel
 from web.runs.page.server_latency import server_latency_table
@@ -56,6 +57,7 @@ server_latency_table(asked, run)
 if run.state is not RunState.QUEUED:
     st.subheader("Over time since ready")
     course_plot([run], {run.id: run.color})
+agent_offer(run)
 node_panel(run)
 physics_panel(report, facts)
 left, right = st.columns([1, 1])

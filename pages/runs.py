@@ -16,6 +16,7 @@ from web.guided_demo.start import demo_buttons
 from web.machines.lake_panel import lake_panel
 from web.machines.machine_list import machine_list
 from web.machines.machine_titles import machine_titles
+from web.machines.peer_panel import peer_panel
 from web.runs.change_list import links_and_changes
 from web.runs.queue_panel import queue
 from web.runs.table.delete_runs import deleted_runs, disk_and_rule
@@ -95,5 +96,6 @@ published_section()
 deleted_runs()
 disk_and_rule()
 machine_list(scope)
+peer_panel(scope)
 lake_panel()
 links_and_changes()

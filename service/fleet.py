@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -20,11 +21,23 @@ from storage.store import Store
 
 if TYPE_CHECKING:  # without a lake nothing of it is loaded
     from storage.lake.config import LakeConfig
-    from storage.lake.reading import LakeReader, RunCopies
+    from storage.lake.copies import LakeRecords, RunCopies
+    from storage.lake.reading import LakeReader
 
 MOST_COPIED = 100  # runs; more are begun anew
-FRESH_S = 300.0  # so long copies are shown before they are read anew
+FRESH_S = 300.0  # so long copies of this store's own runs are shown before they are read anew
 Answer = TypeVar("Answer")
+
+
+class _Copied:
+    """Copies, and what they were made of: a run of the lake is read anew when other parts of it were shipped."""
+
+    def __init__(self, definitions: pa.Table) -> None:
+        from storage.lake.copies import RunCopies
+
+        self.copies: RunCopies = RunCopies(definitions)
+        self.records: object = None
+        self.having: dict[str, object] = {}
 
 
 class Fleet:
@@ -36,7 +49,8 @@ class Fleet:
         self._lock = threading.Lock()
         self._closing = ExitStack()
         self._reader: tuple[LakeConfig, LakeReader] | None = None
-        self._copies: tuple[float, RunCopies, set[str]] | None = None  # since when, and whose samples are in them
+        self._records: LakeRecords | None = None
+        self._copies: _Copied | None = None
 
     @property
     def is_configured(self) -> bool:
@@ -44,8 +58,8 @@ class Fleet:
         return self._settings.lake_path.exists()
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
-        """Answers `storage.ask`'s questions about every run in the lake; raises LakeError."""
-        return self._with_reader(lambda reader: reader.query(sql, params))
+        """Answers `storage.ask`'s questions about the records of every run in the lake; raises LakeError."""
+        return self._with_reader(self._renewed_records).query(sql, params)
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
         """The runs that have these ids, here or in the lake, in their order; raises LakeError."""
@@ -66,38 +80,45 @@ class Fleet:
             return self._store
         return self._with_reader(lambda reader: self._copied(reader, run_ids, with_earlier))
 
+    def _renewed_records(self, reader: LakeReader) -> LakeRecords:
+        from storage.lake.copies import LakeRecords
+
+        if self._records is None:
+            self._records = LakeRecords(self._definitions())
+        self._records.renew(reader)
+        return self._records
+
     def _copied(self, reader: LakeReader, run_ids: Sequence[str], with_earlier: bool) -> RunCopies:
         """Every run's row, for who ran beside them, and the samples of those that were ever asked about."""
-        copies, having = self._fresh_copies()
-        if not set(run_ids) <= having:
-            copies.add_records(self._store.query)
-            copies.add_records(reader.query)
-        self._add_samples(reader, copies, having, run_ids)
+        records = self._renewed_records(reader)
+        copied = self._copies
+        if copied is None or len(copied.having.keys() | set(run_ids)) > MOST_COPIED:
+            copied = self._copies = _Copied(self._definitions())
+        of_now = int(time.monotonic() / FRESH_S)
+        if copied.records != (of_now, records.changes):
+            copied.copies.take_records([self._store.query, records.query])
+            copied.records = (of_now, records.changes)
+        self._take_samples(reader, copied, run_ids, of_now)
         if with_earlier:
-            picked = run_queries.runs_of(copies, run_ids)
-            alike = run_queries.same_setting(copies, picked, MOST_EARLIER)
-            self._add_samples(reader, copies, having, [run.id for run in alike])
-        return copies
+            picked = run_queries.runs_of(copied.copies, run_ids)
+            alike = run_queries.same_setting(copied.copies, picked, MOST_EARLIER)
+            self._take_samples(reader, copied, [run.id for run in alike], of_now)
+        return copied.copies
 
-    def _fresh_copies(self) -> tuple[RunCopies, set[str]]:
-        """The copies and whose samples they have; made anew when they are old or many."""
-        from storage.lake.reading import RunCopies
-
-        kept = self._copies
-        if kept is None or time.monotonic() - kept[0] > FRESH_S or len(kept[2]) > MOST_COPIED:
-            kept = self._copies = (time.monotonic(), RunCopies(self._definitions()), set())
-        return kept[1:]
-
-    def _add_samples(self, reader: LakeReader, copies: RunCopies, having: set[str], run_ids: Sequence[str]) -> None:
-        missing = [run_id for run_id in run_ids if run_id not in having]
-        here = {run.id for run in self._store.runs_of(missing)}
-        try:
-            copies.add_samples(self._samples_here(sorted(here)))
-            copies.add_samples(reader.samples_of([run_id for run_id in missing if run_id not in here]))
-        except BaseException:
-            self._copies = None  # a part of the rows may be there
-            raise
-        having.update(missing)
+    def _take_samples(self, reader: LakeReader, copied: _Copied, run_ids: Sequence[str], of_now: int) -> None:
+        """Of the lake's runs those that got new parts, and this store's once in a while."""
+        own = [run.id for run in self._store.runs_of(run_ids)]
+        now: dict[str, object] = dict.fromkeys(own, of_now)
+        parts = reader.parts_of([run_id for run_id in run_ids if run_id not in now])
+        now |= parts
+        fresh = [run_id for run_id, state in now.items() if copied.having.get(run_id) != state]
+        if not fresh:
+            return
+        away = [run_id for run_id in fresh if run_id in parts]
+        tables = sorted({table for run_id in away for table in parts[run_id]})
+        rows = chain(self._samples_here([one for one in fresh if one in own]), reader.samples_of(away, tables))
+        copied.copies.take_samples(fresh, rows)
+        copied.having |= {run_id: now[run_id] for run_id in fresh}
 
     def _samples_here(self, run_ids: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         for table in TIME_COLUMNS if run_ids else ():
@@ -123,6 +144,7 @@ class Fleet:
 
         if self._reader is None or self._reader[0] != config:
             self._close()
+            self._records = self._copies = None  # another lake's
             self._reader = config, self._closing.enter_context(opened_reader(config, self._definitions()))
         return self._reader[1]
 

@@ -17,8 +17,8 @@ from studies.runner import StudyRunner
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.tokens import TokenBook
+from web.live.elsewhere.relay import Elsewhere
 from web.live.hub import LiveHub
-from web.live.relay import Elsewhere
 
 
 @dataclass(frozen=True)

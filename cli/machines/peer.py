@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cli.answers import Answer, add_command
 
 if TYPE_CHECKING:
-    from web.live.peers import Peer, PeerBook
+    from web.live.elsewhere.peers import Peer, PeerBook
 
 TOKEN_VARIABLE = "PITWALL_PEER_TOKEN"
 
@@ -37,7 +37,7 @@ def add(arguments: argparse.Namespace) -> Answer:
 
     from cli.secret_input import read_token
     from domain import utc_now
-    from web.live.peers import Peer, PeerError
+    from web.live.elsewhere.peers import Peer, PeerError
 
     token = read_token(arguments.token_file, TOKEN_VARIABLE)
     if arguments.ca:
@@ -61,7 +61,7 @@ def _check_certificates(file: Path) -> None:
     """Raises PeerError for a file without certificates, OSError for one that cannot be read."""
     import ssl
 
-    from web.live.peers import PeerError
+    from web.live.elsewhere.peers import PeerError
 
     file.open().close()
     try:
@@ -88,6 +88,6 @@ def _told(peer: Peer) -> dict[str, Any]:
 
 def _book() -> PeerBook:
     from settings import load_settings
-    from web.live.peers import PeerBook
+    from web.live.elsewhere.peers import PeerBook
 
     return PeerBook(load_settings().peers_path)

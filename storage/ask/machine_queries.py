@@ -24,6 +24,7 @@ class MachineRow:
     cpu: str | None
     cores: int | None
     memory_bytes: int | None
+    addresses: Sequence[str] | None  # without loopback
     runs: int
     seen_at: datetime | None
 

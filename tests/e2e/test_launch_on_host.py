@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -28,9 +32,16 @@ stand_in.main()
 """
 
 
+AS_ANOTHER = """import machine.identity  # FAKE: this machine says that it is another
+machine.identity.machine_id = lambda *given: "b0b0b0b0b0b0"
+from cli.main"""
+
+
 @pytest.fixture
 def box(tmp_path: Path) -> Iterator[Box]:
     with running_box(tmp_path / "box") as box:
+        script = box.checkout / "pitwall"
+        script.write_text(script.read_text().replace("from cli.main", AS_ANOTHER))
         yield box
 
 
@@ -40,6 +51,19 @@ def vllm(tmp_path: Path) -> Path:
     program.write_text(FAKE_VLLM)
     program.chmod(0o755)
     return program
+
+
+@contextmanager
+def agent_as_offered(page: Page, pitwall: Pitwall) -> Iterator[subprocess.Popen[bytes]]:
+    """The line that the Run page offers, in a shell as a person would paste it."""
+    line = page.get_by_test_id("stCode").filter(has_text="agent:write").inner_text()
+    env = os.environ | {"PITWALL_DATA": str(pitwall.data)}
+    with subprocess.Popen(["bash", "-c", line], cwd=ROOT, env=env, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_a_server_on_another_machine_is_launched_watched_and_stopped(
@@ -65,6 +89,13 @@ def test_a_server_on_another_machine_is_launched_watched_and_stopped(
     assert marked(f"ssh-{run_id}"), "its server lives on"
     pitwall.start()
     page.goto(f"{pitwall.url}/run?token={pitwall.token}&run={run_id}")
-    page.get_by_role("button", name=re.compile("^Stop")).first.click()
-    wait_until(lambda: list(pitwall.states().values()) == ["finished"], WITHIN_S)
+    with agent_as_offered(page, pitwall) as agent:
+        sampled = "SELECT count(*) FROM host_samples WHERE clock_offset_s IS NOT NULL AND cpu_ratio IS NOT NULL"
+        wait_until(lambda: pitwall.sql(sampled)[0][0] > 0, WITHIN_S)
+        page.reload()
+        expect(page.get_by_text("Its other machines")).to_be_visible()
+        expect(page.get_by_text("starts an agent there")).to_have_count(0)
+        page.get_by_role("button", name=re.compile("^Stop")).first.click()
+        wait_until(lambda: list(pitwall.states().values()) == ["finished"], WITHIN_S)
+        assert agent.wait(WITHIN_S) == 0, "it ends with the run"
     assert marked(f"ssh-{run_id}") == []

@@ -121,3 +121,15 @@ def assert_whole(config: LakeConfig, *boxes: Box) -> None:
     for box in boxes:
         expected |= box.rows()
     assert lake_rows(config) == expected
+
+
+def assert_no_orphan(config: LakeConfig) -> None:
+    """Every object below the lake's data path is a file that its catalogue names, and the other way round."""
+    with opened_lake(config, read_only=True) as connection:
+        there = connection.execute(f"SELECT file FROM glob('{config.data_path}**/*')").fetchall()
+        tables = connection.execute("SELECT table_name FROM ducklake_table_info('lake')").fetchall()
+        named = [
+            connection.execute(f"SELECT data_file FROM ducklake_list_files('lake', '{table}')").fetchall()
+            for (table,) in tables
+        ]
+    assert {path for (path,) in there} == {path for files in named for (path,) in files}

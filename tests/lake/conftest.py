@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,13 +22,13 @@ NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    folder = tmp_path_factory.mktemp("postgres")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)  # the user postgres enters
-    server = Postgres(folder / "cluster")
-    yield server
-    server.stop_hard()
+def postgres() -> Iterator[Postgres]:
+    """Not in pytest's own folder: every start of a pytest closes that to the user postgres."""
+    with tempfile.TemporaryDirectory(prefix="pitwall-postgres-") as name:
+        Path(name).chmod(0o755)
+        server = Postgres(Path(name) / "cluster")
+        yield server
+        server.stop_hard()
 
 
 @pytest.fixture(scope="session")

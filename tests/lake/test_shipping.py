@@ -29,7 +29,7 @@ from storage.store import Store
 from storage.transfer.backup import restore_backup, write_backup
 from storage.transfer.bundle import export_runs
 from storage.transfer.bundle_import import import_bundle
-from tests.lake.boxes import NOW, Box, assert_whole, lake_rows
+from tests.lake.boxes import NOW, Box, assert_no_orphan, assert_whole, lake_rows
 from tests.lake.servers import Postgres, S3Server
 
 pytestmark = pytest.mark.lake
@@ -113,6 +113,7 @@ def test_killed_in_mid_commit_nothing_is_half_or_doubled(boxes: Boxes, config: L
     assert_whole(config, box)
     compact(config, kept_days=0)
     assert_whole(config, box)
+    assert_no_orphan(config)
 
 
 def _ship_and_kill(box: Box, chance: random.Random) -> int:

@@ -22,8 +22,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from web.access.roles import ROLE_KEY, may_see
 from web.live.decimation import decimate_part
+from web.live.elsewhere.relay import Elsewhere
 from web.live.protocol import LivePart, LiveReader, encode, is_empty
-from web.live.relay import Elsewhere
 
 POINTS_PER_SERIES = 600  # of a snapshot: what a chart of our width can tell apart
 BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer

@@ -12,6 +12,7 @@ from domain import RunState
 from launcher.checks.preflight import port_of
 from launcher.processes.ending import Ended
 from launcher.processes.process import ProcessExit, ProcessStatus, look_at, start_shim
+from launcher.remote.agent_line import SERVER
 from launcher.remote.orders import Exit
 from launcher.remote.records import Known, read_asked, read_known
 from launcher.remote.stopping import stop_remote
@@ -68,7 +69,7 @@ class RemoteRun(LaunchedRun):
             self._change(f"what it runs on {self.run.on_host} is noted", machine_id=machine.id, provenance=frozen)
         if known.server and known.server.pid != self._server_pid:
             self._server_pid = known.server.pid
-            words = f"server process {known.server.pid} on {self.run.on_host}"
+            words = SERVER.format(known.server.pid, self.run.on_host)
             self.deps.recorder.tell(self.run.id, "state", words, state=self.run.state.value)
         if known.trouble != self._trouble:
             self._trouble = known.trouble

@@ -33,12 +33,13 @@ from web.access.auth import AuthMiddleware
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.tokens import Scope, TokenBook
-from web.live import relay
-from web.live.foreign_frames import believed
+from web.live.elsewhere import relay
+from web.live.elsewhere.foreign_frames import believed
+from web.live.elsewhere.peer_look import MOST_RUNS, RemoteRun
+from web.live.elsewhere.peers import Peer, PeerBook, PeerError
+from web.live.elsewhere.relay import Elsewhere
 from web.live.hub import WAITING_BYTES, LiveHub, _Viewer
-from web.live.peers import Peer, PeerBook, PeerError
 from web.live.reader import StoreReader
-from web.live.relay import Elsewhere, RemoteRun
 from web.server.live_api import live_routes
 
 SECRET = b"a secret of more than enough length"
@@ -305,7 +306,7 @@ def test_a_peer_that_names_ever_new_runs_does_not_push_out_what_is_live(mine: Bo
     first, second = peer_named("first"), peer_named("second")
     mine.elsewhere._note(first, [run_of("r", "first")])
     for turn in range(15):
-        many = [run_of(f"x{turn}-{n}", "second") for n in range(relay.MOST_RUNS)]
+        many = [run_of(f"x{turn}-{n}", "second") for n in range(MOST_RUNS)]
         mine.elsewhere._note(second, many)
         mine.elsewhere._note(first, [run_of("r", "first")])
         mine.elsewhere._note(second, many)

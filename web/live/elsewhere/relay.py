@@ -14,22 +14,20 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, Self
+from datetime import UTC, datetime
+from typing import Any, Protocol, Self
 from urllib.parse import quote
 
-from pydantic import BaseModel, Field, ValidationError
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 
 from errors import PitwallError
-from machine.bounded_http import BoundedHttp, ReadLimits
-from web.live.foreign_frames import believed
-from web.live.peers import MOST_PEERS, Peer, PeerBook
+from web.live.elsewhere.foreign_frames import believed
+from web.live.elsewhere.peer_look import STRANGE, PeerState, RemoteRun, runs_of, state_of
+from web.live.elsewhere.peers import MOST_PEERS, Peer, PeerBook
 from web.live.protocol import encode
 
 LOOK_EVERY_S = 5.0
-LIMITS = ReadLimits(body_bytes=256 << 10, total_s=5.0)
-MOST_RUNS = 200  # of one peer
 MOST_SEEN = 2_000  # those that have ended among them
 OPEN_S = 5.0
 SILENT_S = 13.0  # more than two beats
@@ -38,27 +36,12 @@ PAUSES_S = (0.5, 30.0)
 OF_RUNS = {"snapshot", "backfill", "delta", "gone"}
 WHOLE = {"snapshot", "gone"}
 OF_THE_LINE = {"hello", "beat"}
-STRANGE = "it sends what this Pitwall does not understand"
 
 
 class Watcher(Protocol):
     """Who is given frames, at once and without waiting."""
 
     def offer(self, message: str) -> None: ...
-
-
-class RemoteRun(BaseModel):
-    """A live run of a peer, as that names it."""
-
-    id: Annotated[str, Field(pattern=r"^[\w-]{1,64}$")]
-    name: Annotated[str, Field(max_length=300)]
-    state: Annotated[str, Field(max_length=20)]
-    peer: str = ""
-    url: str = ""  # of its page there
-
-
-class _Told(BaseModel):
-    runs: Annotated[list[RemoteRun], Field(max_length=MOST_RUNS)]
 
 
 class _StrangeError(PitwallError):
@@ -92,13 +75,13 @@ class _Lane:
 
 
 class Elsewhere:
-    """`async with` beside the hub. Used by the event loop's thread; `runs` and `troubles` by any."""
+    """`async with` beside the hub. Used by the event loop's thread; `runs`, `states` and `troubles` by any."""
 
     def __init__(self, peers: PeerBook, clock: Callable[[], float] = time.time) -> None:
-        self._peers = peers
+        self.peers = peers
         self._clock = clock
         self._found: dict[str, list[RemoteRun]] = {}
-        self._troubles: dict[str, str] = {}
+        self._states: dict[str, PeerState] = {}
         self._seen: dict[str, tuple[Peer, RemoteRun]] = {}  # by run id, where and as it was seen last
         self._lanes: dict[str, _Lane] = {}
         self._lookers: dict[Peer, asyncio.Task[None]] = {}
@@ -122,7 +105,11 @@ class Elsewhere:
 
     def troubles(self) -> dict[str, str]:
         """Peer -> why its runs are not known."""
-        return dict(self._troubles)
+        return {name: state.why for name, state in self._states.copy().items() if state.why is not None}
+
+    def states(self) -> dict[str, PeerState]:
+        """Peer -> what came of asking it last; none for one that was not asked yet."""
+        return self._states.copy()
 
     def named(self, run_id: str) -> RemoteRun:
         """A run as it was seen last; raises KeyError for one that `knows` does not."""
@@ -153,7 +140,7 @@ class Elsewhere:
     async def _watch(self) -> None:
         """A looker for each peer that is confirmed, and none for others."""
         while True:
-            peers = set(await asyncio.to_thread(self._peers.all))
+            peers = set(await asyncio.to_thread(self.peers.all))
             for gone in self._lookers.keys() - peers:
                 self._lookers.pop(gone).cancel()
                 self._forget(gone)
@@ -163,7 +150,7 @@ class Elsewhere:
 
     def _forget(self, peer: Peer) -> None:
         self._found.pop(peer.name, None)
-        self._troubles.pop(peer.name, None)
+        self._states.pop(peer.name, None)
         self._seen = {run_id: seen for run_id, seen in self._seen.items() if seen[0] != peer}
         for lane in [lane for lane in self._lanes.values() if lane.peer == peer]:
             del self._lanes[lane.run_id]
@@ -173,13 +160,14 @@ class Elsewhere:
 
     async def _look_on(self, peer: Peer) -> None:
         while True:
+            loop, asked_at = asyncio.get_running_loop(), datetime.fromtimestamp(self._clock(), UTC)
+            begun_s, trouble = loop.time(), None
             try:
-                loop = asyncio.get_running_loop()
-                runs = await loop.run_in_executor(self._threads, runs_of, peer)
-                self._note(peer, runs)
-            except (PitwallError, OSError) as trouble:
+                self._note(peer, await loop.run_in_executor(self._threads, runs_of, peer))
+            except (PitwallError, OSError) as problem:
                 self._found.pop(peer.name, None)
-                self._troubles[peer.name] = str(trouble)
+                trouble = problem
+            self._states[peer.name] = state_of(asked_at, loop.time() - begun_s, trouble)
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _note(self, peer: Peer, runs: list[RemoteRun]) -> None:
@@ -190,7 +178,6 @@ class Elsewhere:
         named = {run.id: (peer, run) for run in own}
         before = [(run_id, seen) for run_id, seen in self._seen.items() if run_id not in named]
         self._seen = dict([*before, *named.items()][-MOST_SEEN:])
-        self._troubles.pop(peer.name, None)
 
     async def _carry(self, lane: _Lane) -> None:
         pause_s, longest_s = PAUSES_S
@@ -223,23 +210,6 @@ class Elsewhere:
             proxy=None,
             ssl=ssl.create_default_context(cafile=peer.trusted) if address.startswith("wss") else None,
         )
-
-
-def runs_of(peer: Peer) -> list[RemoteRun]:
-    """What a peer says is live there. Raises PitwallError, OSError."""
-    tls = ssl.create_default_context(cafile=peer.trusted) if peer.trusted else None
-    http = BoundedHttp(peer.url, {"Authorization": f"Bearer {peer.token}"}, connect_s=2.0, silence_s=5.0, tls=tls)
-    try:
-        answer = http.get("/api/live", LIMITS)
-    finally:
-        http.close()
-    if not answer.is_ok:
-        raise PitwallError(f"it answers {answer.status_code}")
-    try:
-        told = _Told.model_validate_json(answer.content).runs
-    except ValidationError:
-        raise PitwallError(STRANGE) from None
-    return [run.model_copy(update={"peer": peer.name, "url": f"{peer.url}/run?run={quote(run.id)}"}) for run in told]
 
 
 async def _next(socket: ClientConnection, lane: _Lane) -> str:

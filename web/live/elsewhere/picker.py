@@ -8,7 +8,7 @@ import streamlit as st
 
 from web.actions import is_operator
 from web.context import services
-from web.live.relay import RemoteRun
+from web.live.elsewhere.peer_look import RemoteRun
 from web.markup import markdown_text
 
 PARAMETER = "there"

@@ -1,0 +1,107 @@
+"""What was read of the lake, in DuckDBs of their own in memory: the records of all boxes, and some runs' samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import duckdb
+import pyarrow as pa
+
+from storage.catalog import define_views, migrate
+from storage.database import roll_back
+from storage.lake.layout import RECORDS
+from storage.lake.reading import ALIASES, KNOWN_MACHINE, NOWHERE, LakeReader, insert
+from storage.reading import Params, Query
+from storage.rows import TIME_COLUMNS
+
+LIMITS = "SET TimeZone = 'UTC'; SET memory_limit = '2GB'; SET temp_directory = ''; SET threads = 2"
+WITH_KNOWN_MACHINES = f"""
+ALTER TABLE raw.runs RENAME TO told_runs;
+CREATE VIEW raw.runs AS SELECT * REPLACE ({KNOWN_MACHINE} AS machine_id) FROM raw.told_runs AS runs
+"""
+
+
+class _Copy:
+    """A store's tables and views in memory; one thread writes, any may ask."""
+
+    def __init__(self, definitions: pa.Table, more: str = "") -> None:
+        self._connection = duckdb.connect()
+        self._connection.execute(LIMITS)
+        migrate(self._connection)
+        self._connection.execute(more)
+        define_views(self._connection, NOWHERE)
+        insert(self._connection, "metric_definitions", definitions)
+
+    def query(self, sql: str, params: Params | None = None) -> pa.Table:
+        """Raises duckdb.Error, as a store does; safe from any thread."""
+        with self._connection.cursor() as cursor:
+            return cursor.execute(sql, params).to_arrow_table()
+
+    @contextmanager
+    def _changing(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """All of it or nothing: who asks meanwhile sees what was there."""
+        self._connection.begin()
+        try:
+            yield self._connection
+            self._connection.commit()
+        finally:
+            roll_back(self._connection)
+
+
+class LakeRecords(_Copy):
+    """Every run, note, machine and label in the lake; answers the questions that need no sample."""
+
+    def __init__(self, definitions: pa.Table) -> None:
+        super().__init__(definitions, ALIASES + ";" + WITH_KNOWN_MACHINES)
+        self._rows = dict.fromkeys(RECORDS, 0)
+        self.changes = 0
+
+    def renew(self, reader: LakeReader) -> None:
+        """Read what was shipped since; where nothing was, that costs one question. Raises LakeError."""
+        for table, there in reader.row_counts().items():
+            if there > self._rows[table]:
+                self._take(table, reader.versions_since(table, self._rows[table]))
+                self._rows[table] = there
+                self.changes += 1
+
+    def _take(self, table: str, versions: pa.Table) -> None:
+        """Of each record the newest version, in place of the one that was known."""
+        key, kept = RECORDS[table], "told_runs" if table == "runs" else table
+        newest = f"FROM incoming QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY shipped_version DESC) = 1"
+        with self._changing() as connection:
+            connection.register("incoming", versions)
+            connection.execute(
+                f"DELETE FROM raw.{kept} WHERE {key} IN (SELECT {key} FROM incoming);"
+                f"INSERT INTO raw.{kept} BY NAME "
+                f"SELECT * EXCLUDE (shipped_version, is_deleted) FROM ({newest}) WHERE NOT is_deleted"
+            )
+            connection.unregister("incoming")
+
+
+class RunCopies(_Copy):
+    """Some runs with all that is stored of them, among the records of every run; answers like a store."""
+
+    def take_records(self, queries: Iterable[Query]) -> None:
+        """Every record of a store and a lake, in place of what was known; of one that both have, the first's."""
+        with self._changing() as connection:
+            for table in RECORDS:
+                connection.execute(f"DELETE FROM raw.{table}")
+            for query in queries:
+                self._add_records(query)
+
+    def _add_records(self, query: Query) -> None:
+        for table, key in RECORDS.items():
+            self._connection.register("incoming", query(f"FROM raw.{table}"))
+            self._connection.execute(
+                f"INSERT INTO raw.{table} BY NAME FROM incoming WHERE {key} NOT IN (SELECT {key} FROM raw.{table})"
+            )
+            self._connection.unregister("incoming")
+
+    def take_samples(self, run_ids: Sequence[str], tables: Iterable[tuple[str, pa.Table]]) -> None:
+        """All rows of these runs, in place of those that were known; all of it or nothing."""
+        with self._changing() as connection:
+            for table in TIME_COLUMNS:
+                connection.execute(f"DELETE FROM raw.{table} WHERE list_contains(?, run_id)", [list(run_ids)])
+            for table, rows in tables:
+                insert(connection, table, rows)

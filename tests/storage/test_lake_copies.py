@@ -1,0 +1,115 @@
+"""What is kept of a lake: the newest versions of records, and samples of runs; the lake itself is a stand-in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from samples import Event
+from settings import Settings
+from storage.lake.copies import LakeRecords, RunCopies
+from storage.rows import tables_of
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+
+
+class Versions:
+    """A STAND-IN for the lake: rows of versions in the order of their shipping."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[Mapping[str, Any]]] = {"runs": [], "machines": []}
+        self.asked: list[tuple[str, int]] = []
+
+    def ship(self, table: str, version: int, is_deleted: bool = False, **row: Any) -> None:
+        self.rows[table].append(row | {"shipped_version": version, "is_deleted": is_deleted})
+
+    def row_counts(self) -> dict[str, int]:
+        return {table: len(rows) for table, rows in self.rows.items()}
+
+    def versions_since(self, table: str, first_row: int) -> pa.Table:
+        self.asked.append((table, first_row))
+        return pa.Table.from_pylist(self.rows[table][first_row:])
+
+
+@pytest.fixture
+def definitions(tmp_path: Path) -> Iterator[pa.Table]:
+    store = Store.open(Settings(data_dir=tmp_path))
+    yield store.query("FROM raw.metric_definitions")
+    store.close()
+
+
+def named(records: LakeRecords | RunCopies) -> list[tuple[str, str]]:
+    rows = records.query("SELECT id, name FROM raw.runs ORDER BY 1").to_pylist()
+    return [(row["id"], row["name"]) for row in rows]
+
+
+def test_the_newest_version_is_kept_and_only_what_is_new_is_read(definitions: pa.Table) -> None:
+    lake, records = Versions(), LakeRecords(definitions)
+    for version, name in enumerate(("first", "second"), 1):
+        lake.ship("runs", version, id="a", name=name)
+    lake.ship("runs", 1, id="b", name="b")
+    records.renew(lake)  # type: ignore[arg-type]
+    assert named(records) == [("a", "second"), ("b", "b")]
+    changes = records.changes
+    records.renew(lake)  # type: ignore[arg-type]
+    assert (lake.asked, records.changes) == ([("runs", 0)], changes)
+    lake.ship("runs", 2, is_deleted=True, id="b", name=None)
+    lake.ship("runs", 3, id="a", name="third")
+    records.renew(lake)  # type: ignore[arg-type]
+    assert named(records) == [("a", "third")] and lake.asked[-1] == ("runs", 3)
+    lake.ship("runs", 3, id="b", name="back")
+    records.renew(lake)  # type: ignore[arg-type]
+    assert named(records) == [("a", "third"), ("b", "back")]
+
+
+def test_a_machine_that_tells_of_itself_later_takes_over_what_was_attached(definitions: pa.Table) -> None:
+    lake, records = Versions(), LakeRecords(definitions)
+    lake.ship("runs", 1, id="a", name="a", machine_id="remote-BOX")
+    records.renew(lake)  # type: ignore[arg-type]
+    lake.ship("machines", 1, id="m1", host_name="box", seen_at=NOW)
+    records.renew(lake)  # type: ignore[arg-type]
+    assert records.query("SELECT machine_id FROM runs").to_pylist() == [{"machine_id": "m1"}]
+
+
+def test_of_a_record_that_both_have_the_own_one_counts(definitions: pa.Table) -> None:
+    own, lake = Versions(), Versions()
+    for versions, rows in ((own, ["a"]), (lake, ["a", "b"])):
+        for run_id in rows:
+            versions.ship("runs", 1, id=run_id, name="own" if versions is own else "theirs")
+    stores = [LakeRecords(definitions), LakeRecords(definitions)]
+    for records, versions in zip(stores, (own, lake), strict=True):
+        records.renew(versions)  # type: ignore[arg-type]
+    copies = RunCopies(definitions)
+    for _ in range(2):
+        copies.take_records([records.query for records in stores])
+        assert named(copies) == [("a", "own"), ("b", "theirs")]
+
+
+def events(copies: RunCopies) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = copies.query("SELECT run_id, text FROM raw.events ORDER BY ALL").to_pylist()
+    return rows
+
+
+def rows_of(*told: tuple[str, str]) -> Sequence[tuple[str, pa.Table]]:
+    return list(tables_of([Event(run_id, NOW, "note", text) for run_id, text in told]).items())
+
+
+def test_a_runs_samples_are_replaced_whole_or_not_at_all(definitions: pa.Table) -> None:
+    copies = RunCopies(definitions)
+    copies.take_samples(["a", "b"], rows_of(("a", "one"), ("b", "one")))
+    copies.take_samples(["a"], rows_of(("a", "one"), ("a", "two")))
+    assert events(copies) == [{"run_id": run, "text": text} for run, text in (("a", "one"), ("a", "two"), ("b", "one"))]
+
+    def broken() -> Iterator[tuple[str, pa.Table]]:
+        yield from rows_of(("b", "half"))
+        raise OSError
+
+    with pytest.raises(OSError):
+        copies.take_samples(["b"], broken())
+    assert {"run_id": "b", "text": "one"} in events(copies) and len(events(copies)) == 3
