@@ -8,8 +8,9 @@ import streamlit as st
 
 from analysis.comparison.arms import NUMBERED
 from domain import Run
+from web.charts import PALETTE
 from web.server.assets import STATIC, assets_url
-from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT
+from web.theme import RUN_COLORS
 
 _component = st.components.v2.component(
     "pitwall_live",
@@ -17,15 +18,6 @@ _component = st.components.v2.component(
     js=(STATIC / "component_loader.js").read_text(),
     isolate_styles=False,
 )
-_PALETTE = {
-    "runs": RUN_COLORS,
-    "text": TEXT,
-    "muted": MUTED,
-    "grid": GRID,
-    "excluded": EXCLUDED,
-    "doubt": DOUBT,
-    "failure": FAILURE,
-}
 
 
 def live_plot(
@@ -84,5 +76,5 @@ def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:
         "base": base_path,
         "assets": assets_url(base_path),
         "module": module,
-        "palette": _PALETTE,
+        "palette": PALETTE,
     }
