@@ -58,7 +58,7 @@ def test_each_kind_is_drawn_as_what_it_is_by_the_least_bundle(
     assert set(page.evaluate(TYPES)) == {kind}
     assert asked == [bundle]
     assert page.locator(".modebar").count() == 0 and page.locator(".stPlotlyChart").count() == 0
-    expect(page.get_by_role("group", name=re.compile("by At once|by Concurrency", re.I))).to_be_visible()
+    expect(page.get_by_role("group", name=re.compile("by Requests at once"))).to_be_visible()
 
 
 def test_the_colours_are_those_of_the_ground_at_once(page: Page, pitwall: Pitwall) -> None:

@@ -88,7 +88,7 @@ export class TimeChart {
     });
     if (indices.length) {
       Object.assign(this.frame.plot.layout.xaxis, this.#axis());
-      const fresh = points.x.map((x, index) => ({ x, y: points.y[index] }));
+      const fresh = points.x.map((x, index) => ({ x, y: points.y[index], meta: this.frame.plot.data?.[indices[index]].meta }));
       Object.assign(this.frame.plot.layout.yaxis, this.#heights([...(this.frame.plot.data ?? []), ...fresh])); // drawn by extendTraces, in one go with the points
       Plotly.extendTraces(this.frame.plot, points, indices);
     } else this.moveAxis();
