@@ -27,7 +27,6 @@ from settings import Settings
 from storage.ask.literals import quoted
 from storage.files.seal import SealedDraft
 from storage.store import Store
-from tests.conftest import PATIENCE_MS
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
@@ -39,6 +38,7 @@ SECONDS = 86_400
 BEGAN = datetime(2026, 11, 1, tzinfo=UTC)
 STRETCHES = {"10 minutes": timedelta(minutes=10), "2 hours": timedelta(hours=2), "12 hours": timedelta(hours=12)}
 FRAMES = 60
+PATIENCE_MS = 600_000  # for the first drawing on a busy machine
 # A rate that comes and goes with the hours, idle for a minute in ten; each of the tables has a row a second.
 COUNTERS = """
     SELECT $id AS run_id, ts, mono_s, 'vllm.counter' AS definition, 0 AS engine_index,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from analysis.comparison.arms import NUMBERED
+from analysis.verdict.student_t import quantile
 from domain import Run
 from web.charts import PALETTE
 from web.server.assets import STATIC, assets_url
@@ -53,7 +54,7 @@ def live_plot(
 def course_plot(runs: Sequence[Run], colors: Mapping[str, int], charts: Sequence[str] = ()) -> None:
     """Show these runs over time since each was ready; `charts` are the ids of web/static/live/charts.js, none: all.
 
-    Runs of one colour are one entry of the legend.
+    Runs of one colour are one entry of the legend, and have their mean with its interval drawn.
     """
     of_color: dict[int, list[Run]] = {}
     for run in runs:
@@ -63,7 +64,9 @@ def course_plot(runs: Sequence[Run], colors: Mapping[str, int], charts: Sequence
         for color, same in of_color.items()
     ]
     told = _board("live/courses.js", {run.id: colors[run.id] for run in runs})
-    _component(key="courses", data={**told, "legend": legend, "charts": list(charts)})
+    repeats = max(len(same) for same in of_color.values()) if runs else 0
+    quantiles = [quantile(0.975, df) for df in range(1, repeats)]  # for the bands over the runs of an arm
+    _component(key="courses", data={**told, "legend": legend, "charts": list(charts), "quantiles": quantiles})
 
 
 def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from settings import Settings
 from storage.store import Store
-from tests.e2e.page_at_rest import expect_whole
+from tests.e2e.page_at_rest import expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.many_runs import many_runs
 from tests.ports import free_ports
@@ -21,6 +21,12 @@ pytestmark = pytest.mark.browser
 OUTPUT = "results.output_tps.mean"
 PLOT = ".lv-still .lv-plot.js-plotly-plot"
 TYPES = f"document.querySelector('{PLOT}')._fullData.map((one) => one.type)"  # as drawn: what a bundle lacks is scatter
+# Words are bright on a dark ground: the first number of 'color(srgb 0.9 0.9 0.9 / 0.75)'.
+CAPTION_RED = """(isBright) => {
+  const caption = document.querySelector('[data-testid=stPopoverBody] [data-testid=stCaptionContainer] p');
+  const [red] = getComputedStyle(caption).color.match(/[\\d.]+/).map(Number);
+  return (red > 0.5) === isBright;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +76,16 @@ def test_the_colours_are_those_of_the_ground_at_once(page: Page, pitwall: Pitwal
             f"(wanted) => document.querySelector('{PLOT}').data[0].marker.color === wanted",
             arg=RUN_COLORS[scheme][0],  # type: ignore[index]
         )
+
+
+def test_the_words_of_an_open_popover_follow_the_ground_too(page: Page, pitwall: Pitwall) -> None:
+    page.emulate_media(color_scheme="light")
+    explore(page, pitwall)
+    press(page.get_by_role("button", name="Show the SQL"))
+    expect(page.get_by_test_id("stPopoverBody").get_by_test_id("stCaptionContainer")).to_be_visible()
+    for scheme in ("light", "dark", "light"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.wait_for_function(CAPTION_RED, arg=scheme == "dark")
 
 
 def test_it_is_saved_as_png_svg_and_csv(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:

@@ -74,6 +74,14 @@ export class Board {
     return this.#theme;
   }
 
+  arms() {
+    return this.data.legend ?? [];
+  }
+
+  quantiles() {
+    return this.data.quantiles ?? [];
+  }
+
   /**
    * Takes what the script says.
    * @param {BoardData} data

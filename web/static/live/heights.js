@@ -1,7 +1,7 @@
 // How high a chart is: up to the highest value shown, but no few outliers flatten the rest.
 
 /** @import { Range } from "../../types/live_page.js" */
-/** @typedef {{ x: Plotly.Point[], y: Plotly.Point[], meta?: unknown }} Points `meta`: whose measurements; null: means of them */
+/** @typedef {{ x: Plotly.Point[], y: Plotly.Point[], meta?: unknown }} Points `meta`: whose measurements; null: means of them; false: a band about those */
 /** @typedef {{ range: Range, above: number, highest: number }} Heights `above` of the values, the highest one too, lie over the range */
 
 const HEADROOM = 1.06; // above the highest value, as Plotly leaves it
@@ -16,6 +16,7 @@ const FEWEST = 100; // values of which one in a hundred can be told
  * @returns {Heights | null}
  */
 export function heights(lines, shown, least = 0) {
+  lines = lines.filter(({ meta }) => meta !== false); // a band may leave the chart
   const found = extremes(lines, shown);
   if (!found) return null;
   const limit = Math.max(least, mayHaveOutliers(found) ? usualLimit(lines, shown, found.highest) : found.highest);
@@ -31,6 +32,7 @@ export function heights(lines, shown, least = 0) {
  * @returns {Range | null}
  */
 export function logHeights(lines, shown, least = 0) {
+  lines = lines.filter(({ meta }) => meta !== false);
   const found = extremes(lines, shown);
   if (!found) return null;
   const [low, high] = [Math.log10(found.lowest), Math.log10(Math.max(least, found.highest))];
