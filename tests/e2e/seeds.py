@@ -53,15 +53,15 @@ def seed_finished(data: Path, text: str = "An old run", log: str = "listening\n"
 def seed_courses(data: Path, seconds: int, names: dict[str, float]) -> list[str]:
     """Ended runs of so many seconds by name and tok/s, a look a second; one look in the middle is five times as fast.
 
-    Names that end in a number in brackets are repeats of one arm. Their GPU is throttled in the second quarter, and
+    Names that end in a number, as "A #2", are repeats of one arm. Their GPU is throttled in the second quarter, and
     their server preempts a request in the third; their ids.
     """
     data.mkdir(parents=True, exist_ok=True)
     store = Store.open(Settings(data_dir=data))
     ids = []
-    arms = list(dict.fromkeys(name.split(" (")[0] for name in names))
+    arms = list(dict.fromkeys(name.split(" #")[0] for name in names))
     for number, (name, tps) in enumerate(names.items()):
-        began, arm = BEGAN + timedelta(days=number), arms.index(name.split(" (")[0])
+        began, arm = BEGAN + timedelta(days=number), arms.index(name.split(" #")[0])
         run_id = f"{began:%Y%m%d-%H%M%S}-000-c{number:03d}"
         ids.append(run_id)
         config = Config(engine="vllm", model="m", argv=("vllm", "serve", "m", "--max-num-seqs", str(arm + 1)))

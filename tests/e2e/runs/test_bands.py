@@ -12,7 +12,7 @@ from tests.e2e.seeds import seed_courses
 from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
-NAMES = {"Twice (1)": 100.0, "Twice (2)": 110.0, "Once": 160.0}
+NAMES = {"Twice #1": 100.0, "Twice #2": 110.0, "Once": 160.0}
 DRAWN = "document.querySelector('.lv-wide .lv-plot')?.data?.map((trace) => trace.name)"
 
 
