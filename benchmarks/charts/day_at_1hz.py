@@ -1,6 +1,6 @@
 """What runs of 24 hours at one sample a second cost: the answers to `GET /series`, and panning them in Chromium.
 
-    python -m benchmarks.day_at_1hz [--runs 8] [--turns 7]
+    python -m benchmarks.charts.day_at_1hz [--runs 8] [--turns 7]
 
 The rows are synthetic and come through the import of bundles: counters of vLLM, the host and a GPU. The browser's
 figures are Chromium's own, of the Performance domain of its DevTools protocol; panning is by Plotly's relayout.
