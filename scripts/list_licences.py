@@ -30,8 +30,9 @@ esbuild bundles and is not shipped.
 |---|---|---|"""
 PLOTLY = """
 `web/static/plotly/plotly-basic.min.js` is plotly.js 4.1.1's basic bundle as its authors publish it (the package
-`plotly.js-basic-dist-min`, MIT, its licence beside it): a quarter of the whole, and all that Live draws with. Its
-version is that of the Python package's plotly.js; a test says when they part."""
+`plotly.js-basic-dist-min`, MIT, its licence beside it): a quarter of the whole, and all that lines and bars need;
+`plotly-cartesian.min.js` (`plotly.js-cartesian-dist-min`) is loaded where maps or boxes are drawn. Their version is
+that of the Python package's plotly.js; a test says when they part."""
 PLATFORM_COPIES = ("@typescript/typescript-", "@esbuild/")  # one of these is installed, the one for this machine
 
 

@@ -1,27 +1,35 @@
-"""The look of the charts that have no time axis, drawn by Streamlit with Plotly's own toolbar."""
+"""The charts that have no time axis, a Streamlit component of web/static/still."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from web.theme import GRID, MUTED, TEXT, Ground
+from web.server.assets import STATIC, assets_url
+from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT, Ground
 
-PLOT_CONFIG: dict[str, Any] = {
-    "displaylogo": False,
-    "showSendToCloud": False,
-    "modeBarButtonsToRemove": ["select2d", "lasso2d"],
-}
-# Of a phone: a finger scrolls the page, and the few buttons leave the title room.
-PHONE_CONFIG: dict[str, Any] = {
-    "displaylogo": False,
-    "displayModeBar": True,
-    "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]],
-}
+DRAWN_ON: Ground = "light"  # figures come in its colours; the browser puts in those of the ground that it shows
 HEIGHT_PX = 280
+OF_BASIC = {"scatter", "bar"}  # what the smallest bundle of plotly.js draws
+PALETTE = {
+    "runs": RUN_COLORS,
+    "text": TEXT,
+    "muted": MUTED,
+    "grid": GRID,
+    "excluded": EXCLUDED,
+    "doubt": DOUBT,
+    "failure": FAILURE,
+}
+_component = st.components.v2.component(
+    "pitwall_still_chart",
+    css=(STATIC / "live" / "live.css").read_text(),
+    js=(STATIC / "component_loader.js").read_text(),
+    isolate_styles=False,
+)
 
 
 def ground() -> Ground:
@@ -34,29 +42,49 @@ def is_phone() -> bool:
     return "Mobi" in (st.context.headers.get("User-Agent") or "")
 
 
-def plot_config() -> dict[str, Any]:
-    """What Plotly's own toolbar of a still chart offers."""
-    return PHONE_CONFIG if is_phone() else PLOT_CONFIG
-
-
-def styled(figure: go.Figure, title: str, on: Ground, x: Mapping[str, object], legend: bool) -> go.Figure:
+def styled(figure: go.Figure, x: Mapping[str, object], legend: bool) -> go.Figure:
     """The look of all still charts; `x` is what Plotly is told of the horizontal axis."""
-    axis = {"gridcolor": GRID[on], "zeroline": False, "color": MUTED[on]}
+    axis = {"gridcolor": GRID[DRAWN_ON], "zeroline": False, "color": MUTED[DRAWN_ON], "automargin": True}
     figure.update_layout(
-        title={"text": title, "font": {"size": 14, "color": TEXT[on]}, "x": 0, "xanchor": "left"},
+        template="none",
         height=HEIGHT_PX,
-        margin={"l": 44, "r": 12, "t": 36, "b": 40},
+        margin={"l": 44, "r": 12, "t": 12, "b": 40},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": MUTED[on]},
+        font={"color": MUTED[DRAWN_ON], "size": 12},
         xaxis={**axis, **x},
         yaxis={**axis, "rangemode": "tozero"},
         showlegend=legend,
         hovermode="closest",
-        dragmode=False if is_phone() else "zoom",
-        uirevision=title,
+        hoverlabel={"align": "left"},
     )
     return figure
+
+
+def still_chart(figure: go.Figure, title: str, key: str, about: str = "", opens: bool = False) -> list[str]:
+    """Show the chart; where its points open something, what the one pressed just now says of itself.
+
+    `about` is its accessible name, the title where none is given. A figure with maps or boxes loads a fuller plotly.js.
+    """
+    base = st.get_option("server.baseUrlPath").strip("/")
+    told = json.loads(figure.update_layout(uirevision=title).to_json())
+    told["layout"].pop("template", None)
+    told_back = _component(
+        key=key,
+        data={
+            "assets": assets_url(f"/{base}" if base else ""),
+            "module": "still/still.js",
+            "title": title,
+            "about": about or title,
+            "file": "pitwall-" + re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"),
+            "figure": told,
+            "bundle": "basic" if {one["type"] for one in told["data"]} <= OF_BASIC else "cartesian",
+            "opens": opens,
+            "palette": PALETTE,
+        },
+        on_pressed_change=lambda: None,  # without it nothing is told
+    )
+    return [str(one) for one in getattr(told_back, "pressed", None) or ()]
 
 
 def plain(name: str) -> str:

@@ -8,7 +8,7 @@ WITH sums AS (
         sum_of_all(draft_tokens) AS draft_tokens,
         CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
             THEN add_lists(list(accepted_per_pos)) END AS accepted_per_pos
-    FROM counted(NULL::TIMESTAMPTZ, run_ids) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
+    FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
     UNION ALL
     SELECT
         run_id, definition, 'log', sum_of_all(drafts), sum(accepted), sum_of_all(draft_tokens),
@@ -37,7 +37,7 @@ FROM (
         sum_of_all(CASE WHEN is_counted THEN decode_tokens END) AS decode_tokens,
         max(CASE WHEN is_counted THEN decode_s END) AS decode_s,
         bool_or(broken IS NOT NULL) AS is_unseen, NOT bool_and(is_counted) AS is_lost
-    FROM counted(NULL::TIMESTAMPTZ, run_ids) WHERE dt_s > 0
+    FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) WHERE dt_s > 0
     GROUP BY run_id, definition, mono_s
 )
 GROUP BY run_id, definition;

@@ -164,8 +164,8 @@ COMMENT ON COLUMN metric_definitions.null_reason IS 'why it is null: a code (doc
 
 COMMENT ON MACRO TABLE engine_windows IS 'engine_windows(w, run_ids := null): the columns of engine_samples for windows of w seconds, aligned on the moment the run got ready. Each rate is a ratio of sums; gauges are the last ones.';
 COMMENT ON MACRO TABLE run_windows IS 'run_windows(w, run_ids := null): as engine_windows, with the ranks of a run summed.';
-COMMENT ON MACRO TABLE engine_samples_since IS 'engine_samples_since(t, run_ids := null): engine_samples after a moment, at the price of what came after it.';
-COMMENT ON MACRO TABLE run_samples_since IS 'run_samples_since(t, run_ids := null): run_samples after a moment, at the price of what came after it.';
+COMMENT ON MACRO TABLE engine_samples_since IS 'engine_samples_since(t, run_ids := null, until := null): engine_samples after a moment and not after another, at the price of what lies between.';
+COMMENT ON MACRO TABLE run_samples_since IS 'run_samples_since(t, run_ids := null, until := null): run_samples after a moment and not after another, at the price of what lies between.';
 COMMENT ON MACRO TABLE crosscheck_of IS 'crosscheck_of(run_ids): samples_crosscheck of these runs.';
 COMMENT ON MACRO TABLE acceptance_of IS 'acceptance_of(run_ids): acceptance of each run over all its life, a row for each of its sources; ratios of sums.';
 COMMENT ON MACRO TABLE run_totals_of IS 'run_totals_of(run_ids): run_totals of these runs.';

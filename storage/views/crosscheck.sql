@@ -6,8 +6,8 @@ WITH pairs AS (
         l.run_id, l.engine_index, l.ts, l.definition, l.decode_s AS window_s, l.decode_tps AS log_tps,
         p.printed_tokens, p.covered_s,
         greatest(0, epoch(least(p.ts, l.ts)) - greatest(epoch(p.ts) - p.dt_s, epoch(l.ts) - l.decode_s)) AS shared_s
-    FROM log_lines(NULL::TIMESTAMPTZ, run_ids) l
-    LEFT JOIN counter_progress(NULL::TIMESTAMPTZ, run_ids) p ON p.run_id = l.run_id AND p.engine_index = l.engine_index
+    FROM log_lines(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) l
+    LEFT JOIN counter_progress(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) p ON p.run_id = l.run_id AND p.engine_index = l.engine_index
         AND p.ts > l.ts - to_seconds(l.decode_s) AND p.ts < l.ts + to_seconds(l.decode_s)
     WHERE l.decode_tps IS NOT NULL AND l.definition <> 'llamacpp.log'
 ), summed AS (

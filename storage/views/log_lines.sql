@@ -18,7 +18,7 @@ END;
 
 -- Lines with the time that they speak of: `window_s` as printed or as the engine keeps it, `decode_s` also where only
 -- the line before tells it.
-CREATE OR REPLACE MACRO log_lines(since, run_ids) AS TABLE
+CREATE OR REPLACE MACRO log_lines(since, until, run_ids) AS TABLE
 WITH finite_lines AS (
     SELECT * REPLACE (
         finite(generation_tps) AS generation_tps, finite(prompt_tps) AS prompt_tps,
@@ -40,7 +40,7 @@ WITH finite_lines AS (
         coalesce(lag(generation_tps) OVER lines, 0) + coalesce(lag(prompt_tps) OVER lines, 0) > 0 AS follows_work,
         ts_source = 'stamp' AND lag(ts_source) OVER lines = 'stamp' AS are_stamped
     FROM finite_lines l LEFT JOIN stored_runs(run_ids) r ON r.id = l.run_id
-    WHERE since IS NULL OR l.ts >= since - INTERVAL 1 MINUTE
+    WHERE is_within(l.ts, led_in(since), until)
     WINDOW lines AS (
         PARTITION BY l.run_id, l.definition, engine_index, rank, l.kind IS NULL AND generation_tps IS NULL
         ORDER BY ts, "offset"
@@ -85,7 +85,7 @@ FROM judged;
 -- for each line speaks of as many steps.
 CREATE OR REPLACE MACRO log_drafts(run_ids) AS TABLE
 WITH lines AS (
-    FROM log_lines(NULL::TIMESTAMPTZ, run_ids)
+    FROM log_lines(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids)
     WHERE printed.accepted IS NOT NULL OR (printed.kind = 'decode' AND acceptance_length IS NOT NULL)
 ), verifying AS (
     SELECT

@@ -1,16 +1,18 @@
 -- Rates and acceptance of what a log printed: of a rank its lines, of a run the sum of its ranks.
 
-CREATE OR REPLACE MACRO log_rates(since, run_ids) AS TABLE
-SELECT * EXCLUDE (printed) FROM log_lines(since, run_ids) WHERE since IS NULL OR ts > since;
+CREATE OR REPLACE MACRO log_rates(since, until, run_ids) AS TABLE
+SELECT * EXCLUDE (printed) FROM log_lines(since, until, run_ids) WHERE is_within(ts, since, until);
 
 -- A run known by its log: its lines, or where ranks print each their own, at the moment of each line the sum of every
 -- rank's newest. A silent rank of vLLM is idle if its last line was, for vLLM leaves out empty windows; of any other a
 -- silence makes the sum unknown. Drafts are counts where lines print them, else (SGLang: every step drafts) per second:
 -- good for ratios only.
-CREATE OR REPLACE MACRO run_log_rates(since, run_ids) AS TABLE
+CREATE OR REPLACE MACRO run_log_rates(since, until, run_ids) AS TABLE
 WITH lines AS MATERIALIZED (
-    SELECT *, run_id IN (SELECT run_id FROM log_samples_of(run_ids) WHERE engine_index > 0) AS has_ranks
-    FROM log_lines(since, run_ids)
+    SELECT *, run_id IN (
+        SELECT run_id FROM log_samples_of(run_ids) WHERE engine_index > 0 AND is_within(ts, led_in(since), until)
+    ) AS has_ranks
+    FROM log_lines(since, until, run_ids)
 ), spoken AS (
     FROM lines WHERE has_ranks AND decode_tps IS NOT NULL AND (printed.kind IS NULL OR printed.kind = 'decode')
 ), moments AS (
@@ -63,4 +65,4 @@ FROM (
     UNION ALL BY NAME
     SELECT *, decode_s AS covered_s, decode_tps * decode_s AS decode_tokens FROM summed
 )
-WHERE since IS NULL OR ts > since;
+WHERE is_within(ts, since, until);

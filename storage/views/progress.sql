@@ -2,12 +2,12 @@
 
 -- The increments as they were counted, broken intervals too. Where is_counted they are right as a sum, whatever their
 -- course was: over a silence of ours, or where one counter was seen later than another.
-CREATE OR REPLACE MACRO counted(since, run_ids) AS TABLE
-FROM vllm_scraped(since, run_ids)
-UNION ALL BY NAME FROM sglang_scraped(since, run_ids)
-UNION ALL BY NAME FROM llamacpp_scraped(since, run_ids);
+CREATE OR REPLACE MACRO counted(since, until, run_ids) AS TABLE
+FROM vllm_scraped(since, until, run_ids)
+UNION ALL BY NAME FROM sglang_scraped(since, until, run_ids)
+UNION ALL BY NAME FROM llamacpp_scraped(since, until, run_ids);
 
-CREATE OR REPLACE MACRO counter_progress(since, run_ids) AS TABLE
+CREATE OR REPLACE MACRO counter_progress(since, until, run_ids) AS TABLE
 SELECT
     run_id, 'counter' AS source, definition, engine_index, ts, mono_s, dt_s,
     unbroken.*,
@@ -22,10 +22,10 @@ FROM (
             'prompt_tokens': prompt_tokens, 'preemptions': preemptions, 'activity': activity
         } END AS unbroken,
         *
-    FROM counted(since, run_ids)
+    FROM counted(since, until, run_ids)
 );
 
-CREATE OR REPLACE MACRO progress_since(since, run_ids) AS TABLE
-FROM counter_progress(since, run_ids) UNION ALL BY NAME FROM slot_progress(since, run_ids);
+CREATE OR REPLACE MACRO progress_since(since, until, run_ids) AS TABLE
+FROM counter_progress(since, until, run_ids) UNION ALL BY NAME FROM slot_progress(since, until, run_ids);
 
-CREATE OR REPLACE VIEW progress AS FROM progress_since(NULL::TIMESTAMPTZ, NULL::VARCHAR[]);
+CREATE OR REPLACE VIEW progress AS FROM progress_since(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, NULL::VARCHAR[]);

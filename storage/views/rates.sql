@@ -2,13 +2,13 @@
 
 -- w: seconds of a window aligned on the moment the run got ready, or null for the intervals as they were measured.
 -- by_rank: one row per engine rank, or one per run.
-CREATE OR REPLACE MACRO engine_rates(w, by_rank, since, run_ids) AS TABLE
+CREATE OR REPLACE MACRO engine_rates(w, by_rank, since, until, run_ids) AS TABLE
 WITH placed AS (
     SELECT
         p.*,
         CASE WHEN by_rank THEN p.engine_index END AS rank,
         epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s
-    FROM progress_since(since, run_ids) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
+    FROM progress_since(since, until, run_ids) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
     -- No interval ends at a look that lacks a rank (no dt_s), and none of its own at one where a rank is new (0).
     WHERE CASE WHEN w IS NULL THEN NOT by_rank OR dt_s IS NULL OR dt_s > 0 ELSE dt_s >= 0 END
 ), scrapes AS (
@@ -74,4 +74,4 @@ SELECT
     requests_running, requests_waiting, kv_usage_ratio, preemptions, activity, reason,
     decode_tokens, decode_s, steps, decode_steps, drafts, accepted, streams
 FROM measured
-WHERE since IS NULL OR ts > since;
+WHERE is_within(ts, since, until);

@@ -4,6 +4,11 @@
 -- keeps the rows of other runs from being read.
 CREATE OR REPLACE MACRO is_asked(run_ids, run_id) AS run_ids IS NULL OR list_contains(run_ids, run_id);
 
+-- Whether a row is of the stretch asked about, of which a null bound is none. Like is_asked it belongs right over a table.
+-- What is told by the row before begins a minute earlier, so that the first rates of a stretch are those of the whole.
+CREATE OR REPLACE MACRO is_within(ts, since, until) AS (since IS NULL OR ts > since) AND (until IS NULL OR ts <= until);
+CREATE OR REPLACE MACRO led_in(since) AS since - INTERVAL 1 MINUTE;
+
 CREATE OR REPLACE MACRO stored_runs(run_ids) AS TABLE FROM raw.runs WHERE is_asked(run_ids, id);
 
 -- Of sealed files, '<table>/run_id=<run>/<number>.parquet' a line, those of the runs asked about. Where these have none,

@@ -53,19 +53,21 @@ def seed_finished(data: Path, text: str = "An old run", log: str = "listening\n"
 def seed_courses(data: Path, seconds: int, names: dict[str, float]) -> list[str]:
     """Ended runs of so many seconds by name and tok/s, a look a second; one look in the middle is five times as fast.
 
-    Their GPU is throttled in the second quarter, and their server preempts a request in the third; their ids.
+    Names that end in a number, as "A #2", are repeats of one arm. Their GPU is throttled in the second quarter, and
+    their server preempts a request in the third; their ids.
     """
     data.mkdir(parents=True, exist_ok=True)
     store = Store.open(Settings(data_dir=data))
     ids = []
+    arms = list(dict.fromkeys(name.split(" #")[0] for name in names))
     for number, (name, tps) in enumerate(names.items()):
-        began = BEGAN + timedelta(days=number)
+        began, arm = BEGAN + timedelta(days=number), arms.index(name.split(" #")[0])
         run_id = f"{began:%Y%m%d-%H%M%S}-000-c{number:03d}"
         ids.append(run_id)
-        config = Config(engine="vllm", model="m", argv=("vllm", "serve", "m", "--max-num-seqs", str(number + 1)))
+        config = Config(engine="vllm", model="m", argv=("vllm", "serve", "m", "--max-num-seqs", str(arm + 1)))
         ended = began + timedelta(seconds=seconds)
         store.save_run(
-            Run(id=run_id, name=name, color=number, state=RunState.FINISHED, machine_id=machine_id(), config=config,
+            Run(id=run_id, name=name, color=arm, state=RunState.FINISHED, machine_id=machine_id(), config=config,
                 created_at=began, started_at=began, ready_at=began + timedelta(seconds=10), ended_at=ended)
         )  # fmt: skip
         store.write(Batch(tuple(_looks(run_id, began, seconds, tps)))).result()

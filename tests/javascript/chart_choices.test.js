@@ -100,6 +100,16 @@ test("the chart's head says how many points lie above it", () => {
   assert.equal(chart.frame.unit.textContent, "W; 1 above, up to 5,000");
 });
 
+test("a measurement above is counted once, however it is drawn, and a mean is none", () => {
+  const times = [...Array(400).keys()].map((second) => 1001 + second);
+  const model = modelOf("a", { series: series("decode_tps", times, times.map((_, index) => (index % 200 ? 100 : 5000))) });
+  const page = pageOf(model);
+  const words = (spec) => drawn(page, spec).frame.unit.textContent.split("; ").at(-1);
+  assert.equal(words(CHARTS[0]), "2 above, up to 5,000"); // a grey line holds all of them too
+  page.view.smoothSeconds = 2;
+  assert.equal(words(CHARTS[0]), "2 above, up to 5,000"); // and a faint one
+});
+
 test("a logarithmic axis goes from the lowest to the highest above 0", () => {
   const [low, high] = logHeights([{ x: [1, 2, 3], y: [0, 10, 1000] }], [0, 5]);
   assert.ok(low < 1 && low > 0.8 && high > 3 && high < 3.2);

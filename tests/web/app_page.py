@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from streamlit.testing.v1 import AppTest
 
 
@@ -13,3 +16,9 @@ def page_at(path: str, **params: str | list[str]) -> AppTest:
     at.run()
     assert not at.exception, at.exception
     return at
+
+
+def still_charts(at: AppTest) -> list[dict[str, Any]]:
+    """What the browser is told of each chart that stands still."""
+    told = (one.proto for one in at.get("bidi_component"))
+    return [json.loads(one.json) for one in told if one.component_name == "pitwall_still_chart"]

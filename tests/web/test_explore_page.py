@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from storage.ask.run_queries import RunFilter
 from storage.sandbox.client import Sandbox
 from storage.store import Store
 from tests.many_runs import HOSTILE, many_runs
-from tests.web.app_page import page_at
+from tests.web.app_page import page_at, still_charts
 
 PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "explore.py")
 TTFT, OUTPUT = "results.ttft_ms.median", "results.output_tps.mean"
@@ -55,9 +54,9 @@ def page(**params: str | list[str]) -> AppTest:
 
 
 def figure(at: AppTest) -> dict[str, Any]:
-    (drawn,) = at.get("plotly_chart")
-    spec: dict[str, Any] = json.loads(drawn.proto.spec)
-    return spec
+    (drawn,) = still_charts(at)
+    found: dict[str, Any] = drawn["figure"]
+    return found
 
 
 def said(at: AppTest) -> str:
@@ -155,9 +154,7 @@ def test_a_quote_in_a_filter_stays_a_text(store: Store) -> None:
 def test_a_guest_sees_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     at = page()
-    assert [one.value for one in at.info] == ["A link that was shared shows its runs alone."] and not at.get(
-        "plotly_chart"
-    )
+    assert [one.value for one in at.info] == ["A link that was shared shows its runs alone."] and not still_charts(at)
     assert HOSTILE not in said(at)
 
 

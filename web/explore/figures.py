@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.marks import Mark
-from web.charts import ground, is_phone, plain, styled
+from web.charts import DRAWN_ON, is_phone, plain, styled
 from web.explore.choices import DISTRIBUTION, LINE, Chosen
 from web.theme import EXCLUDED, RUN_COLORS, TEXT, run_color, three_digits
 
@@ -20,9 +20,9 @@ OTHERS = "others"
 
 def figure_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
     """Points, a line or boxes for each colour. Each point carries the ids of its runs."""
-    on, figure = ground(), go.Figure()
+    figure = go.Figure()
     for place, (color, mine) in enumerate(_by_color(marks).items()):
-        shade = EXCLUDED[on] if color == OTHERS else run_color(place, on)
+        shade = EXCLUDED[DRAWN_ON] if color == OTHERS else run_color(place, DRAWN_ON)
         add = {DISTRIBUTION: _add_boxes, LINE: _add_line}.get(chosen.kind, _add_points)
         add(figure, mine, plain(color), shade)
     return _laid_out(figure, chosen, legend=bool(chosen.view.color))
@@ -33,7 +33,6 @@ def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
     xs, ys = _ordered(mark.x for mark in marks), _ordered(mark.color for mark in marks)
     by_place = {(str(mark.color), str(mark.x)): mark for mark in marks}
     cells = [[by_place.get((str(y), str(x))) for x in xs] for y in ys]
-    on = ground()
     figure = go.Figure(
         go.Heatmap(
             x=[plain(str(x)) for x in xs],
@@ -53,7 +52,7 @@ def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
     figure.update_yaxes(
         type="category", title={"text": plain(chosen.titles[chosen.view.color])}, rangemode="normal", automargin=True
     )
-    figure.update_layout(font={"color": TEXT[on]})
+    figure.update_layout(font={"color": TEXT[DRAWN_ON]})
     return figure
 
 
@@ -148,10 +147,10 @@ def _laid_out(figure: go.Figure, chosen: Chosen, legend: bool) -> go.Figure:
     axis: dict[str, Any] = {"title": {"text": plain(titles[chosen.view.x])}}
     if chosen.kind == DISTRIBUTION:
         axis["type"] = "category"
-    styled(figure, "", ground(), axis, legend)
-    figure.update_layout(height=HEIGHT_PX, margin={"t": 12}, yaxis={"title": {"text": plain(titles[chosen.view.y])}})
+    styled(figure, axis, legend)
+    figure.update_layout(height=HEIGHT_PX, yaxis={"title": {"text": plain(titles[chosen.view.y])}})
     names: dict[str, Any] = {"title": {"text": plain(titles.get(chosen.view.color, ""))}}
     if is_phone():
         names |= {"orientation": "h", "y": -0.2}  # below, for beside it there is no room for the chart
-    figure.update_layout(clickmode="event+select", boxmode="group", legend=names)
+    figure.update_layout(boxmode="group", legend=names)
     return figure

@@ -15,7 +15,7 @@ from storage.ask.explore_queries import ARM, LINE, METRICS, MOST_ROWS, Metric, a
 from storage.ask.run_fields import NOT_STATED
 from storage.ask.run_queries import RunFilter, kept_lines, runs_of
 from web import markup, places
-from web.charts import plot_config
+from web.charts import still_chart
 from web.context import services
 from web.explore.choices import HEAT, SCATTER, Chosen
 from web.explore.figures import figure_of, heat_of
@@ -51,21 +51,9 @@ def show_view(wanted: RunFilter, chosen: Chosen, results: Mapping[str, Metric]) 
 def _chart(marks: Sequence[Mark], chosen: Chosen) -> None:
     words = f"{chosen.titles[chosen.view.y]} by {chosen.titles[chosen.view.x]}"
     if chosen.kind == HEAT:
-        st.plotly_chart(heat_of(marks, chosen), key="explore-heat", theme=None, config=plot_config(), alt=words)
-        return
-    key = f"explore-{chosen.kind}"
-    figure = figure_of(marks, chosen)
-    event = st.plotly_chart(
-        figure, key=key, theme=None, config=plot_config(), on_select="rerun", selection_mode="points", alt=words
-    )
-    pressed = [run_id for point in event["selection"]["points"] for run_id in _ids(point.get("customdata"))]
-    if pressed:
-        _open(list(dict.fromkeys(pressed)))
-
-
-def _ids(told: Any) -> list[str]:
-    """The runs of a point, as Plotly hands them back: a list, or one alone."""
-    return [str(one) for one in told] if isinstance(told, list | tuple) else [str(told)] if told else []
+        still_chart(heat_of(marks, chosen), words, "explore-heat")
+    elif pressed := still_chart(figure_of(marks, chosen), words, f"explore-{chosen.kind}", opens=True):
+        _open(pressed)
 
 
 def _open(run_ids: Sequence[str]) -> None:

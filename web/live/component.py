@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from analysis.comparison.arms import NUMBERED
+from analysis.verdict.student_t import quantile
 from domain import Run
+from web.charts import PALETTE
 from web.server.assets import STATIC, assets_url
-from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT
+from web.theme import RUN_COLORS
 
 _component = st.components.v2.component(
     "pitwall_live",
@@ -17,15 +19,6 @@ _component = st.components.v2.component(
     js=(STATIC / "component_loader.js").read_text(),
     isolate_styles=False,
 )
-_PALETTE = {
-    "runs": RUN_COLORS,
-    "text": TEXT,
-    "muted": MUTED,
-    "grid": GRID,
-    "excluded": EXCLUDED,
-    "doubt": DOUBT,
-    "failure": FAILURE,
-}
 
 
 def live_plot(
@@ -61,7 +54,7 @@ def live_plot(
 def course_plot(runs: Sequence[Run], colors: Mapping[str, int], charts: Sequence[str] = ()) -> None:
     """Show these runs over time since each was ready; `charts` are the ids of web/static/live/charts.js, none: all.
 
-    Runs of one colour are one entry of the legend.
+    Runs of one colour are one entry of the legend, and have their mean with its interval drawn.
     """
     of_color: dict[int, list[Run]] = {}
     for run in runs:
@@ -71,7 +64,9 @@ def course_plot(runs: Sequence[Run], colors: Mapping[str, int], charts: Sequence
         for color, same in of_color.items()
     ]
     told = _board("live/courses.js", {run.id: colors[run.id] for run in runs})
-    _component(key="courses", data={**told, "legend": legend, "charts": list(charts)})
+    repeats = max(len(same) for same in of_color.values()) if runs else 0
+    quantiles = [quantile(0.975, df) for df in range(1, repeats)]  # for the bands over the runs of an arm
+    _component(key="courses", data={**told, "legend": legend, "charts": list(charts), "quantiles": quantiles})
 
 
 def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:
@@ -84,5 +79,5 @@ def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:
         "base": base_path,
         "assets": assets_url(base_path),
         "module": module,
-        "palette": _PALETTE,
+        "palette": PALETTE,
     }

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import streamlit as st
 
-from web.charts import ground, plain, plot_config, styled
+from web.charts import DRAWN_ON, plain, still_chart, styled
 from web.kept import choose_one, choose_some, kept_one
 from web.theme import run_color
 
@@ -46,7 +46,7 @@ def chart(table: pa.Table, kind: str) -> None:
     shown = table.slice(0, MOST_POINTS)
     lines = _lines(shown, across, above, split)
     figure = _figure(lines[:MOST_LINES], table.schema.field(across), kind)
-    st.plotly_chart(figure, theme=None, config=plot_config(), alt=f"{', '.join(above)} over {across}")
+    still_chart(figure, f"{', '.join(above)} over {across}", "sql-chart")
     left_out = [f"the first {MOST_POINTS:,} rows"] if table.num_rows > MOST_POINTS else []
     left_out += [f"the first {MOST_LINES} of {len(lines)} lines"] if len(lines) > MOST_LINES else []
     if left_out:
@@ -101,16 +101,15 @@ def _at(value: pa.Scalar) -> object:
 
 
 def _figure(lines: Sequence[tuple[str, list[object], list[object]]], across: pa.Field, kind: str) -> go.Figure:
-    on, figure = ground(), go.Figure()
+    figure = go.Figure()
     for number, (name, xs, ys) in enumerate(lines):
-        color = run_color(number, on)
+        color = run_color(number, DRAWN_ON)
         if kind == "bar":
             figure.add_bar(x=xs, y=ys, name=plain(name), marker={"color": color})
         else:
             style = {"mode": MODES[kind], "line": {"color": color, "width": 2}, "marker": {"color": color}}
             figure.add_scatter(x=xs, y=ys, name=plain(name), **style)
-    title = lines[0][0] if len(lines) == 1 else ""
-    return styled(figure, plain(title), on, {"title": {"text": plain(across.name)}}, legend=len(lines) > 1)
+    return styled(figure, {"title": {"text": plain(across.name)}}, legend=len(lines) > 1)
 
 
 def _is_number(kind: pa.DataType) -> bool:

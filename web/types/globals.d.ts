@@ -13,7 +13,7 @@ interface SentBack<State, Triggers> {
 }
 
 interface Window {
-  pitwallPlotly?: Promise<unknown>; // under way or loaded, once for all components of the page
+  Plotly?: typeof Plotly; // the smallest bundle's
 }
 
 declare namespace Plotly {
@@ -45,13 +45,16 @@ declare namespace Plotly {
     _length: number;
     l2p(x: number): number;
     p2l(pixel: number): number;
+    r2l(end: number): number; // from what a range says, such as a moment
+    l2r(place: number): number;
   }
 
   interface Plot extends HTMLDivElement {
     data?: Trace[];
     layout: Layout;
-    _fullLayout?: { xaxis: DrawnAxis };
+    _fullLayout?: { xaxis: DrawnAxis; yaxis: DrawnAxis };
     on(event: "plotly_relayout" | "plotly_doubleclick", listener: (change: Record<string, number | undefined>) => void): void;
+    on(event: "plotly_click", listener: (pressed: { points: { customdata?: unknown }[] }) => void): void;
   }
 
   const Plots: { resize(plot: Plot): void };

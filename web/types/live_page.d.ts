@@ -30,6 +30,8 @@ export interface Page {
   view: View;
   models(): RunModel[];
   theme(): Theme;
+  arms?(): LegendEntry[]; // runs that repeat each other, where the page knows of arms
+  quantiles?(): number[]; // Student's, of two sides at 95 %, from one degree of freedom on
   onZoom(range: Range | null): void;
   onMoment(x: number | null): void;
   onView(): void;
@@ -70,6 +72,8 @@ export interface BoardData {
   assets: string;
   module: string;
   palette: Palette;
+  legend?: LegendEntry[];
+  quantiles?: number[];
 }
 
 /** And of the Live page. */
@@ -91,6 +95,7 @@ export interface LegendEntry {
 /** And of a page that stands still. */
 export interface CourseData extends BoardData {
   legend: LegendEntry[];
+  quantiles: number[];
   charts: string[]; // ids of those that are drawn; none: all
 }
 

@@ -2,6 +2,5 @@
 SELECT run_id, ts, epoch(ts) AS t, CASE WHEN count(power_w) = count(*) THEN sum(power_w) END AS power_w,
     min(sm_clock_mhz) AS sm_clock_mhz
 FROM gpu_samples_of($run_ids)
-WHERE clock_offset_s IS NULL AND ($since::TIMESTAMPTZ IS NULL OR ts > $since)
-    AND ($until::TIMESTAMPTZ IS NULL OR ts <= $until)
+WHERE clock_offset_s IS NULL AND is_within(ts, $since::TIMESTAMPTZ, $until::TIMESTAMPTZ)
 GROUP BY run_id, ts ORDER BY ts

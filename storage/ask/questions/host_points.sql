@@ -2,5 +2,4 @@
 SELECT run_id, ts, epoch(ts) AS t, process_count, cpu_ratio, rss_bytes, host_cpu_ratio, host_cores,
     host_memory_used_bytes
 FROM host_samples_of($run_ids)
-WHERE clock_offset_s IS NULL AND ($since::TIMESTAMPTZ IS NULL OR ts > $since)
-    AND ($until::TIMESTAMPTZ IS NULL OR ts <= $until) ORDER BY ts
+WHERE clock_offset_s IS NULL AND is_within(ts, $since::TIMESTAMPTZ, $until::TIMESTAMPTZ) ORDER BY ts

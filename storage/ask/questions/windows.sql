@@ -2,7 +2,7 @@
 -- has the windows of its lines. Of a run's definitions one is taken that tells decoding from other work, its log last.
 WITH cut AS (
     FROM run_windows($window_s, run_ids := $run_ids)
-    UNION ALL BY NAME FROM run_log_rates(NULL::TIMESTAMPTZ, $run_ids)
+    UNION ALL BY NAME FROM run_log_rates(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
 ), known AS (
     SELECT *, coalesce(decode_s, covered_s) AS known_s FROM cut WHERE since_ready_s > 0
 ), best AS (

@@ -1,7 +1,7 @@
 -- What is llama.cpp's alone: its counters, its slots, and its log of finished requests.
 
 -- Token and draft counters move when a request finishes; each step gives one token that no draft gave.
-CREATE OR REPLACE MACRO llamacpp_scraped(since, run_ids) AS TABLE
+CREATE OR REPLACE MACRO llamacpp_scraped(since, until, run_ids) AS TABLE
 SELECT
     generation AS decode_tokens, decode_seconds AS decode_s, NULL::DOUBLE AS printed_tokens,
     generation AS step_tokens,
@@ -11,17 +11,17 @@ SELECT
     NULL::VARCHAR AS activity,
     CASE WHEN accepted IS NULL AND speculates IS NOT FALSE THEN 'accepted_not_counted' END AS gap,
     * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions)
-FROM scraped(['llamacpp.counter'], since, run_ids) WHERE generation > 0 OR broken IS NOT NULL;
+FROM scraped(['llamacpp.counter'], since, until, run_ids) WHERE generation > 0 OR broken IS NOT NULL;
 
 CREATE OR REPLACE MACRO slots_definition() AS 'llamacpp.slots';
 
 -- The slots between requests: tokens each slot has made so far. A task that ended took its last tokens out of sight,
 -- and one that came and went between two looks took all of them: then they are unknown, not none.
-CREATE OR REPLACE MACRO slot_progress(since, run_ids) AS TABLE
+CREATE OR REPLACE MACRO slot_progress(since, until, run_ids) AS TABLE
 WITH seen AS (
     SELECT *, mono_s - lag(mono_s) OVER slots AS gap_s
     FROM slot_samples_of(run_ids) LEFT JOIN asked_of(run_ids) USING (run_id)
-    WHERE since IS NULL OR ts >= since - INTERVAL 1 MINUTE
+    WHERE is_within(ts, led_in(since), until)
     WINDOW slots AS (PARTITION BY run_id, slot ORDER BY mono_s)
 ), apart AS (
     FROM seen QUALIFY NOT is_too_soon(gap_s, median(gap_s) OVER (PARTITION BY run_id, slot))
@@ -140,7 +140,7 @@ CREATE OR REPLACE MACRO llamacpp_crosscheck(run_ids) AS TABLE
 WITH finished AS (
     SELECT
         run_id, engine_index, max(ts) AS ended, sum(decode_tokens) AS tokens, ratio(sum(decode_tokens), sum(decode_s)) AS tps
-    FROM llamacpp_scraped(NULL::TIMESTAMPTZ, run_ids) WHERE broken IS NULL AND decode_tokens IS NOT NULL GROUP BY ALL
+    FROM llamacpp_scraped(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) WHERE broken IS NULL AND decode_tokens IS NOT NULL GROUP BY ALL
 ), watched AS (
     SELECT run_id, engine_index, min(ts) AS began FROM counter_samples_of(run_ids) GROUP BY ALL
 ), logged AS (

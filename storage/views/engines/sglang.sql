@@ -7,7 +7,7 @@ CREATE OR REPLACE MACRO sglang_accepted(tokens, mean_length) AS tokens - sglang_
 CREATE OR REPLACE MACRO sglang_draft_tokens(tokens, mean_length, rate) AS
     sglang_accepted(tokens, mean_length) / nullif(rate, 0);
 
-CREATE OR REPLACE MACRO sglang_scraped(since, run_ids) AS TABLE
+CREATE OR REPLACE MACRO sglang_scraped(since, until, run_ids) AS TABLE
 SELECT
     decoded AS decode_tokens, dt_s AS decode_s, decoded AS printed_tokens, decoded AS step_tokens,
     CASE WHEN speculates THEN sglang_drafts(decoded, accept_length_gauge) WHEN NOT speculates THEN decoded END AS steps,
@@ -24,7 +24,7 @@ SELECT
     * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions, broken),
     -- SGLang's draft tokens are those of a verify step: all that one can give.
     coalesce(broken, contradiction(decode_tokens, steps, NULL, num_tokens)) AS broken
-FROM scraped(['sglang.counter'], since, run_ids);
+FROM scraped(['sglang.counter'], since, until, run_ids);
 
 -- A decode line speaks of the time since the decode line before it: after a prefill line, or after a silence, it has that
 -- time in it too.

@@ -138,7 +138,7 @@ def test_the_legend_of_compare_hides_an_arm_and_shows_one_alone(page: Page, pitw
     page.reload()
     show_charts(page)
     assert page.evaluate(names) == [SLOW]
-    expect(page.locator(".stPlotlyChart").get_by_text("Decode speed")).to_have_count(0)
+    expect(page.locator(".lv-still").get_by_text("Decode speed")).to_have_count(0)
 
 
 def test_a_guest_of_a_link_sees_the_charts_of_its_run_and_no_other(

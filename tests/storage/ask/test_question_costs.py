@@ -131,10 +131,10 @@ def _cost(node: dict[str, Any]) -> Cost:
     return Cost(0 if is_of_runs else rows, rows if is_of_runs else 0, int(about.get("Total Files Read", 0)))
 
 
-def samples_of(run_id: str, engine: str) -> Iterator[Sample]:
+def samples_of(run_id: str, engine: str, seconds: int = SECONDS) -> Iterator[Sample]:
     """Something in every table, once a second, and a load."""
     yield Load(run_id, "l", NOW, "pitwall", "w")
-    for second in range(SECONDS):
+    for second in range(seconds):
         ts, n = NOW + timedelta(seconds=second), float(second)
         yield CounterSample(
             run_id, ts, n, f"{engine}.counter", generation_tokens_total=50 * n, first_tokens_total=1.0,

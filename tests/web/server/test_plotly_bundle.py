@@ -1,13 +1,18 @@
-"""The plotly.js that Live loads is the version that the Python package draws with, and has all that Live draws."""
+"""The bundles of plotly.js are of the Python package's version, and each has all that is drawn with it."""
 
 from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import Path
 
+import pytest
+
+from web import charts
 from web.server.assets import STATIC
 
 BUNDLE = STATIC / "plotly" / "plotly-basic.min.js"
+FULLER = STATIC / "plotly" / "plotly-cartesian.min.js"
 OF_BASIC = {"scatter", "bar", "pie"}
 
 
@@ -15,10 +20,15 @@ def first_lines(text: str) -> str:
     return text[:200]
 
 
-def test_both_are_one_version() -> None:
+@pytest.mark.parametrize("bundle", [BUNDLE, FULLER])
+def test_all_are_one_version(bundle: Path) -> None:
     whole = (files("plotly") / "package_data" / "plotly.min.js").read_text()
-    ours, theirs = (re.search(r"v(\d+\.\d+\.\d+)", first_lines(text)) for text in (BUNDLE.read_text(), whole))
-    assert ours and theirs and ours[1] == theirs[1], "fetch plotly.js-basic-dist-min of the Python package's version"
+    ours, theirs = (re.search(r"v(\d+\.\d+\.\d+)", first_lines(text)) for text in (bundle.read_text(), whole))
+    assert ours and theirs and ours[1] == theirs[1], "fetch the dist-min package of the Python package's version"
+
+
+def test_still_charts_ask_for_the_fuller_one_for_what_the_smaller_lacks() -> None:
+    assert OF_BASIC >= charts.OF_BASIC, "what is not there is drawn as points without a word"
 
 
 def test_live_draws_nothing_that_it_lacks() -> None:

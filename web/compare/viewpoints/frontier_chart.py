@@ -28,12 +28,12 @@ def frontier_chart(found: Sequence[Plot], arms: Mapping[str, str], colors: Color
         return
     chosen = st.selectbox("Draw", range(len(found)), format_func=lambda place: found[place].title, key="frontier")
     plot = found[chosen]
-    st.plotly_chart(_figure(plot, arms, colors), key="frontier-chart", theme=None, config=charts.plot_config())
+    charts.still_chart(_figure(plot, arms, colors), plot.title, "frontier-chart")
     st.caption(ABOUT)
 
 
 def _figure(plot: Plot, arms: Mapping[str, str], colors: Colors) -> go.Figure:
-    on, figure = charts.ground(), go.Figure()
+    on, figure = charts.DRAWN_ON, go.Figure()
     line = {"color": MUTED[on], "width": 1, "dash": "dot"}
     xs, ys = [one.x for one in plot.best], [one.y for one in plot.best]
     figure.add_scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip", showlegend=False)
@@ -50,7 +50,7 @@ def _figure(plot: Plot, arms: Mapping[str, str], colors: Colors) -> go.Figure:
                 "line": {"color": run_color(colors[arm_id], on), "width": 2},
             },
         )  # fmt: skip
-    charts.styled(figure, plot.title, on, {"title": {"text": axis_words(plot.x)}}, legend=True)
+    charts.styled(figure, {"title": {"text": axis_words(plot.x)}}, legend=True)
     figure.update_layout(height=HEIGHT_PX, yaxis={"title": {"text": axis_words(plot.y)}})
     figure.update_xaxes(linecolor=EXCLUDED[on])
     return figure

@@ -11,7 +11,7 @@ import streamlit as st
 from analysis.evidence.loads import LoadRecord, is_whole
 from analysis.evidence.measure import per_token_ms
 from load_records import RequestRecord, Result
-from web.charts import ground, plot_config, styled
+from web.charts import DRAWN_ON, still_chart, styled
 from web.theme import run_color
 
 FEWEST = 5  # requests of a distribution
@@ -37,11 +37,12 @@ def grid_map(rows: Sequence[Result], key: str) -> None:
     for place, (metric, title) in zip(places, MAPS, strict=True):
         values = {(getattr(one, x), getattr(one, y)): one.value for one in means if one.metric == metric}
         if values:
-            place.plotly_chart(_heat(values, x, y, title), key=f"grid-{key}-{metric}", theme=None, config=plot_config())
+            with place:
+                about = f"{title} by {AXES[x]} and {AXES[y]}"
+                still_chart(_heat(values, x, y), title, f"grid-{key}-{metric}", about)
 
 
-def _heat(values: dict[tuple[int, int], float | None], x: str, y: str, title: str) -> go.Figure:
-    on = ground()
+def _heat(values: dict[tuple[int, int], float | None], x: str, y: str) -> go.Figure:
     xs, ys = (sorted({key[place] for key in values}) for place in (0, 1))
     cells = [[values.get((at_x, at_y)) for at_x in xs] for at_y in ys]
     words = [["" if value is None else f"{value:.4g}" for value in row] for row in cells]
@@ -53,11 +54,11 @@ def _heat(values: dict[tuple[int, int], float | None], x: str, y: str, title: st
             text=words,
             texttemplate="%{text}",
             showscale=False,
-            colorscale="Blues" if on == "light" else "Cividis",
+            colorscale="Cividis",
             hovertemplate=f"{AXES[x]} %{{x}}, {AXES[y]} %{{y}}: %{{z:.4g}}<extra></extra>",
         )
     )
-    styled(figure, title, on, {"title": {"text": AXES[x]}, "type": "category"}, legend=False)
+    styled(figure, {"title": {"text": AXES[x]}, "type": "category"}, legend=False)
     figure.update_yaxes(title={"text": AXES[y]}, type="category")
     return figure
 
@@ -69,19 +70,20 @@ def latency_against_throughput(rows: Sequence[Result], key: str) -> None:
         return
     places = st.columns(2)
     for place, metric, title in zip(places, ("ttft_ms", "tpot_ms"), ("TTFT", "TPOT"), strict=True):
-        figure, on = go.Figure(), ground()
+        figure = go.Figure()
         for index, statistic in enumerate(("median", "p95")):
             told = {one.concurrency: one.value for one in rows if (one.metric, one.statistic) == (metric, statistic)}
             users = [one for one in sorted(filter(None, by_users)) if told.get(one) is not None]
-            color = run_color(index, on)
+            color = run_color(index, DRAWN_ON)
             figure.add_scatter(
                 x=[by_users[one] for one in users], y=[told[one] for one in users], mode="lines+markers+text",
                 text=[f"{one}" for one in users], textposition="top center",
                 name="p50" if statistic == "median" else statistic, line={"color": color}, marker={"color": color},
                 hovertemplate="%{text} at once: %{x:.0f} tok/s, %{y:.0f} ms<extra></extra>",
             )  # fmt: skip
-        styled(figure, f"{title} against output tok/s, ms", on, {"title": {"text": "output tok/s"}}, legend=True)
-        place.plotly_chart(figure, key=f"knee-{key}-{metric}", theme=None, config=plot_config())
+        styled(figure, {"title": {"text": "output tok/s"}}, legend=True)
+        with place:
+            still_chart(figure, f"{title} against output tok/s, ms", f"knee-{key}-{metric}")
 
 
 def distributions(load: LoadRecord) -> None:
@@ -96,15 +98,16 @@ def distributions(load: LoadRecord) -> None:
         return
     for place, (title, curves) in zip(st.columns(len(told)), told.items(), strict=True):
         if curves:
-            figure, on = go.Figure(), ground()
+            figure = go.Figure()
             for index, curve in enumerate(curves):
                 figure.add_scatter(
-                    x=curve.xs, y=curve.ys, mode="lines", name=curve.name, line={"color": run_color(index, on)},
+                    x=curve.xs, y=curve.ys, mode="lines", name=curve.name, line={"color": run_color(index, DRAWN_ON)},
                     hovertemplate="%{y:.0%} within %{x:.4g} ms<extra>" + curve.name + "</extra>",
                 )  # fmt: skip
-            styled(figure, f"Share of requests within {title}", on, {"title": {"text": "ms"}}, legend=len(curves) > 1)
+            styled(figure, {"title": {"text": "ms"}}, legend=len(curves) > 1)
             figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
-            place.plotly_chart(figure, key=f"spread-{load.load_id}-{title}", theme=None, config=plot_config())
+            with place:
+                still_chart(figure, f"Share of requests within {title}", f"spread-{load.load_id}-{title}")
 
 
 def _curves(requests: Sequence[RequestRecord], value: Callable[[RequestRecord], float | None]) -> list[Curve]:

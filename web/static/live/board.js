@@ -7,24 +7,13 @@ import { addressOf, readAddress } from "./address.js";
 import { TimeChart } from "./charts.js";
 import { Closer } from "./closer.js";
 import { element, setText } from "./format.js";
+import { loadPlotly } from "./plotly.js";
 import { PositionChart } from "./position_chart.js";
 import { Theme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
 
 const DRAW_MS = 200;
-
-/** @param {string} assets the URL they are below */
-function loadPlotly(assets) {
-  window.pitwallPlotly ??= new Promise((resolve, reject) => {
-    const script = element("script");
-    script.src = `${assets}/plotly/plotly-basic.min.js`;
-    script.onload = resolve;
-    script.onerror = () => reject(new Error("plotly-basic.min.js did not load"));
-    document.head.append(script);
-  });
-  return window.pitwallPlotly;
-}
 
 function afterPaint() {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -83,6 +72,14 @@ export class Board {
 
   theme() {
     return this.#theme;
+  }
+
+  arms() {
+    return this.data.legend ?? [];
+  }
+
+  quantiles() {
+    return this.data.quantiles ?? [];
   }
 
   /**

@@ -9,23 +9,29 @@ import { isKnown } from "./model.js";
 const FORMULA = /^[=+\-@\t\r]/; // a spreadsheet would run a cell that begins so
 const [WIDTH, HEIGHT] = [1200, 500];
 
+/** @typedef {{ title: string, name: string, frame: Frame, csv(): string }} Saved what a menu saves, and as which file */
+
 /**
- * The menu that stands in a chart's head.
+ * The menu that stands in the head of a chart over time.
  * @param {ChartSpec} spec
  * @param {Frame} frame
  * @param {Page} page
  */
 export function fileMenu(spec, frame, page) {
+  return menuOf({ title: spec.title, name: `pitwall-${spec.id}`, frame, csv: () => csvOf(spec, page) });
+}
+
+/** @param {Saved} saved */
+export function menuOf(saved) {
   const menu = element("details", "lv-files");
-  const name = `pitwall-${spec.id}`;
   const summary = element("summary", "", "Save");
-  summary.setAttribute("aria-label", `Save the chart ${spec.title}`);
+  summary.setAttribute("aria-label", `Save the chart ${saved.title}`);
   const kinds = element("div", "lv-kinds"); // over the chart: opened, it moves nothing
   menu.append(summary, kinds);
   kinds.append(
-    choice("PNG", menu, () => saveImage("png", name, spec, frame)),
-    choice("SVG", menu, () => saveImage("svg", name, spec, frame)),
-    choice("CSV", menu, () => saveText(`${name}.csv`, csvOf(spec, page))),
+    choice("PNG", menu, () => saveImage("png", saved)),
+    choice("SVG", menu, () => saveImage("svg", saved)),
+    choice("CSV", menu, () => saveText(`${saved.name}.csv`, saved.csv())),
   );
   return menu;
 }
@@ -47,18 +53,18 @@ function choice(title, menu, save) {
 
 /**
  * @param {"png" | "svg"} format
- * @param {string} filename
- * @param {ChartSpec} spec
- * @param {Frame} frame
+ * @param {Saved} saved
  */
-function saveImage(format, filename, spec, frame) {
+function saveImage(format, { title, name, frame }) {
   const { layout, data } = frame.plot;
   const ground = getComputedStyle(frame.root.closest(".lv-live") ?? frame.root).backgroundColor;
   const seen = new Set();
-  const traces = [...(data ?? [])].reverse().map((trace) => ({ ...trace, showlegend: seen.size < seen.add(trace.name).size })).reverse();
-  const told = { title: { text: `${spec.title} (${frame.unit.textContent})`, font: { size: 15 } }, margin: { l: 60, r: 20, t: 50, b: 40 } };
+  const isKey = (/** @type {Plotly.Trace} */ trace) => trace.showlegend !== false && seen.size < seen.add(trace.name).size;
+  const traces = [...(data ?? [])].reverse().map((trace) => ({ ...trace, showlegend: isKey(trace) })).reverse();
+  const words = [title, frame.unit.textContent ? `(${frame.unit.textContent})` : ""].filter(Boolean).join(" ");
+  const told = { title: { text: words, font: { size: 15 } }, margin: { l: 60, r: 20, t: 50, b: 40 } };
   const whole = { ...layout, ...told, showlegend: true, legend: { orientation: "h" }, width: WIDTH, height: HEIGHT, paper_bgcolor: ground };
-  Plotly.downloadImage({ data: traces, layout: whole }, { format, filename, width: WIDTH, height: HEIGHT });
+  frame.plotly().downloadImage({ data: traces, layout: whole }, { format, filename: name, width: WIDTH, height: HEIGHT });
 }
 
 /**
@@ -81,6 +87,11 @@ export function csvOf(spec, page) {
       });
     }
   }
+  return csvText(rows);
+}
+
+/** @param {string[][]} rows */
+export function csvText(rows) {
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 

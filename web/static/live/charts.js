@@ -4,6 +4,7 @@
 /** @import { Points } from "./heights.js" */
 /** @import { Line } from "./lines.js" */
 
+import { bandTraces, bandsOf, beneath } from "./bands.js";
 import { fileMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
 import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
@@ -63,7 +64,9 @@ export class TimeChart {
     this.#isDrawn = true;
     const { view } = this.page;
     this.#drawn = linesOf(this.spec, view.shown(this.page.models()), view.smoothSeconds > 0);
-    const traces = this.#drawn.map((one) => traceOf(one, this.spec, this.page));
+    const bands = bandsOf(this.spec, this.page);
+    const lines = this.#drawn.map((one) => beneath(traceOf(one, this.spec, this.page), one, bands));
+    const traces = [...lines, ...bands.flatMap(bandTraces)]; // behind the lines, whose places extend() knows
     Plotly.react(this.frame.plot, traces, this.#layout(traces), CONFIG);
     if (isFirst) this.#listenToPlotly();
     this.refreshReadout();
@@ -88,7 +91,7 @@ export class TimeChart {
     });
     if (indices.length) {
       Object.assign(this.frame.plot.layout.xaxis, this.#axis());
-      const fresh = points.x.map((x, index) => ({ x, y: points.y[index] }));
+      const fresh = points.x.map((x, index) => ({ x, y: points.y[index], meta: this.frame.plot.data?.[indices[index]].meta }));
       Object.assign(this.frame.plot.layout.yaxis, this.#heights([...(this.frame.plot.data ?? []), ...fresh])); // drawn by extendTraces, in one go with the points
       Plotly.extendTraces(this.frame.plot, points, indices);
     } else this.moveAxis();

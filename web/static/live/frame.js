@@ -42,6 +42,8 @@ export function baseAxis(theme) {
 
 /** A frame with a title, a readout, room for a plot and the line that marks the moment. */
 export class Frame {
+  plotly = () => Plotly; // what draws in it
+
   /**
    * @param {string} title
    * @param {string} unit

@@ -1,7 +1,7 @@
 // How high a chart is: up to the highest value shown, but no few outliers flatten the rest.
 
 /** @import { Range } from "../../types/live_page.js" */
-/** @typedef {{ x: Plotly.Point[], y: Plotly.Point[] }} Points */
+/** @typedef {{ x: Plotly.Point[], y: Plotly.Point[], meta?: unknown }} Points `meta`: whose measurements; null: means of them; false: a band about those */
 /** @typedef {{ range: Range, above: number, highest: number }} Heights `above` of the values, the highest one too, lie over the range */
 
 const HEADROOM = 1.06; // above the highest value, as Plotly leaves it
@@ -16,13 +16,12 @@ const FEWEST = 100; // values of which one in a hundred can be told
  * @returns {Heights | null}
  */
 export function heights(lines, shown, least = 0) {
+  lines = lines.filter(({ meta }) => meta !== false); // a band may leave the chart
   const found = extremes(lines, shown);
   if (!found) return null;
   const limit = Math.max(least, mayHaveOutliers(found) ? usualLimit(lines, shown, found.highest) : found.highest);
   const top = limit * HEADROOM;
-  let above = 0;
-  if (found.highest > top) forEachShown(lines, shown, (value) => (above += Number(value > top)));
-  return { range: [0, top], above, highest: found.highest };
+  return { range: [0, top], above: found.highest > top ? countAbove(lines, shown, top) : 0, highest: found.highest };
 }
 
 /**
@@ -33,6 +32,7 @@ export function heights(lines, shown, least = 0) {
  * @returns {Range | null}
  */
 export function logHeights(lines, shown, least = 0) {
+  lines = lines.filter(({ meta }) => meta !== false);
   const found = extremes(lines, shown);
   if (!found) return null;
   const [low, high] = [Math.log10(found.lowest), Math.log10(Math.max(least, found.highest))];
@@ -89,16 +89,33 @@ function usualLimit(lines, shown, highest) {
 }
 
 /**
+ * How many measurements: one that is drawn grey, faint and in colour is one, and a mean of several is none.
+ * @param {Points[]} lines
+ * @param {Range} shown
+ * @param {number} top
+ */
+function countAbove(lines, shown, top) {
+  /** @type {Map<unknown, Set<number>>} */
+  const moments = new Map();
+  for (const line of lines.filter(({ meta }) => meta !== null)) {
+    const own = moments.get(line.meta ?? line) ?? new Set();
+    moments.set(line.meta ?? line, own);
+    forEachShown([line], shown, (value, at) => value > top && own.add(at));
+  }
+  return [...moments.values()].reduce((sum, own) => sum + own.size, 0);
+}
+
+/**
  * The values above 0 between two moments.
  * @param {Points[]} lines
  * @param {Range} shown
- * @param {(value: number) => void} take
+ * @param {(value: number, at: number) => void} take
  */
 function forEachShown(lines, [from, to], take) {
   for (const { x, y } of lines) {
     for (let index = 0; index < y.length; index += 1) {
       const [at, value] = [x[index], y[index]];
-      if (at !== null && at >= from && at <= to && value !== null && value > 0) take(value);
+      if (at !== null && at >= from && at <= to && value !== null && value > 0) take(value, at);
     }
   }
 }

@@ -21,11 +21,12 @@ export class Legend {
     this.#keys = entries.map((entry) => {
       const [root, picks] = [element("span", "lv-key"), new Picks()];
       picks.offer(entry.runs, page);
-      root.append(element("span", "lv-swatch"), element("span", "lv-key-name", entry.name), picks.hide, picks.only);
+      const about = element("span", "lv-unit", aboutRepeats(entry.runs.length));
+      root.append(element("span", "lv-swatch"), element("span", "lv-key-name", entry.name), about, picks.hide, picks.only);
       return { entry, root, picks };
     });
     this.root.replaceChildren(...this.#keys.map(({ root }) => root));
-    this.root.hidden = entries.length < 2;
+    this.root.hidden = entries.length < 2 && entries.every(({ runs }) => runs.length < 2);
   }
 
   /** @param {Page} page */
@@ -35,4 +36,9 @@ export class Legend {
       root.classList.toggle("lv-off", picks.tell(entry.name, page));
     }
   }
+}
+
+/** @param {number} runs */
+function aboutRepeats(runs) {
+  return runs > 1 ? `mean of ${runs} runs; band: 95 % interval over runs` : "one run: no band";
 }

@@ -38,6 +38,16 @@ export function xOf({ model, series }, page, start) {
 }
 
 /**
+ * Whether a line shows means of what was measured.
+ * @param {Pick<Line, "kind">} line
+ * @param {ChartSpec} spec
+ * @param {Page} page
+ */
+function isMean({ kind }, spec, page) {
+  return kind === "own" && page.view.smoothSeconds > 0 && !spec.isCount;
+}
+
+/**
  * In the chart's unit.
  * @param {Line} line
  * @param {ChartSpec} spec
@@ -50,7 +60,7 @@ export function yOf({ model, series, kind }, spec, page, start) {
   const hides = spec.showsExcluded && kind !== "excluded";
   const scale = spec.scale ?? 1;
   const value = (/** @type {number | null} */ known, /** @type {number} */ index) => (known === null || (hides && one.excluded[index]) ? null : known * scale);
-  if (kind === "own" && smoothSeconds && !spec.isCount) return trailingMeans(one.t, one.v.map(value), smoothSeconds, start);
+  if (isMean({ kind }, spec, page)) return trailingMeans(one.t, one.v.map(value), smoothSeconds, start);
   return one.v.slice(start).map((known, index) => value(known, start + index));
 }
 
@@ -68,6 +78,7 @@ export function traceOf(line, spec, page) {
     name: line.model.meta.name,
     x: xOf(line, page, 0),
     y: yOf(line, spec, page, 0),
+    meta: isMean(line, spec, page) ? null : `${line.model.id} ${line.series}`,
     opacity: line.kind === "raw" ? 0.3 : isGhost ? 0.6 : 1,
     line: strokeOf(line, page, isGhost),
     hoverinfo: "skip",

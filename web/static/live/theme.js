@@ -15,6 +15,8 @@ export class Theme {
     this.colors = colors;
     const style = getComputedStyle(root);
     const ground = isDark(style.backgroundColor) ? "dark" : "light";
+    /** @type {"light" | "dark"} */
+    this.ground = ground;
     this.runs = palette.runs[ground];
     this.font = style.fontFamily;
     this.muted = palette.muted[ground];

@@ -1,0 +1,210 @@
+"""What runs of 24 hours at one sample a second cost: the answers to `GET /series`, and panning them in Chromium.
+
+    python -m benchmarks.charts.day_at_1hz [--runs 8] [--turns 7]
+
+The rows are synthetic and come through the import of bundles: counters of vLLM, the host and a GPU. The browser's
+figures are Chromium's own, of the Performance domain of its DevTools protocol; panning is by Plotly's relayout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+from playwright.sync_api import CDPSession, Page, sync_playwright
+
+from domain import Config, Run, RunState
+from scripts.find_browser import installed
+from settings import Settings
+from storage.ask.literals import quoted
+from storage.files.seal import SealedDraft
+from storage.store import Store
+from tests.e2e.conftest import signed_in
+from tests.e2e.pitwall_process import Pitwall
+from tests.ports import free_ports
+from web.live.decimation import decimate_part
+from web.live.reader import StoreReader
+from web.server.series_api import POINTS
+
+SECONDS = 86_400
+BEGAN = datetime(2026, 11, 1, tzinfo=UTC)
+STRETCHES = {"10 minutes": timedelta(minutes=10), "2 hours": timedelta(hours=2), "12 hours": timedelta(hours=12)}
+FRAMES = 60
+PATIENCE_MS = 600_000  # for the first drawing on a busy machine
+# A rate that comes and goes with the hours, idle for a minute in ten; each of the tables has a row a second.
+COUNTERS = """
+    SELECT $id AS run_id, ts, mono_s, 'vllm.counter' AS definition, 0 AS engine_index,
+        sum(tokens) OVER so_far AS generation_tokens_total, floor(mono_s / 30) AS first_tokens_total,
+        sum(tokens / 3) OVER so_far AS inter_token_count_total, 900 * floor(mono_s / 30) AS prompt_tokens_total,
+        sum(tokens / 3) OVER so_far AS drafts_total, sum(tokens) OVER so_far AS draft_tokens_total,
+        sum(tokens * 2 / 3) OVER so_far AS accepted_tokens_total, 4.0 * busy::INT AS requests_running,
+        0.0 AS requests_waiting, 0.3 + 0.2 * sin(mono_s / 900) AS kv_usage_ratio
+    FROM (SELECT *, busy::INT * (300 + 80 * sin(mono_s / 1800 + $k) + 20 * random()) AS tokens FROM moments)
+    WINDOW so_far AS (ORDER BY mono_s)
+"""
+HOST = """
+    SELECT $id AS run_id, ts, mono_s, 'm' AS machine_id, 5 AS process_count, 1 + random() AS cpu_ratio,
+        (4e9 + 1e8 * random())::BIGINT AS rss_bytes, 0.3 + 0.1 * random() AS host_cpu_ratio, 16 AS host_cores,
+        (2e10 + 1e8 * random())::BIGINT AS host_memory_used_bytes FROM moments
+"""
+GPU = """
+    SELECT $id AS run_id, ts, mono_s, 'm' AS machine_id, 0 AS gpu_index, 300 + 90 * random() AS power_w,
+        1900 + 80 * random() AS sm_clock_mhz, 0::BIGINT AS throttle_reasons FROM moments
+"""
+MOMENTS = f"""
+    CREATE TABLE moments AS SELECT i::DOUBLE AS mono_s, (i // 60) % 10 <> 9 AS busy,
+        TIMESTAMPTZ {quoted(BEGAN.isoformat())} + to_seconds(i) AS ts FROM range({SECONDS}) AS t(i)
+"""
+DRAWN = (
+    """() => [...document.querySelectorAll('.lv-plot')].some((plot) => plot.data?.length >= %d && plot._fullLayout)"""
+)
+ZOOMED = "() => /zoom=/.test(location.search)"
+# One chart as the reader drags it; `all` moves the others too, as letting go does.
+PAN = """async (frames) => {
+  const plot = [...document.querySelectorAll('.lv-plot')].find((one) => one.data && one.clientHeight);
+  const took = [];
+  for (let frame = 0; frame < frames; frame += 1) {
+    const [low, high] = plot._fullLayout.xaxis.range;
+    const by = ((high - low) / 200) * (frame < frames / 2 ? 1 : -1);
+    await new Promise(requestAnimationFrame);
+    const begun = performance.now();
+    await Plotly.relayout(plot, %s);
+    took.push(performance.now() - begun);
+  }
+  return { took, points: plot.data.reduce((sum, one) => sum + one.x.length, 0) };
+}"""
+# Plotly's event of a pan that was let go is what moves the other charts; a range set as one object is none.
+MOVES = {
+    "one chart": "{ xaxis: { ...plot.layout.xaxis, range: [low + by, high + by] } }",
+    "all charts of the page": "{ 'xaxis.range[0]': low + by, 'xaxis.range[1]': high + by }",
+}
+
+
+def filled(data: Path, folder: Path, count: int) -> list[str]:
+    """Take in so many runs; their ids."""
+    store, made = Store.open(Settings(data_dir=data)), []
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(MOMENTS)
+        for number in range(count):
+            run = _run(number)
+            made.append(run.id)
+            tables = {"counter_samples": COUNTERS, "host_samples": HOST, "gpu_samples": GPU}
+            store.take_sealed([run], [_draft(connection, run.id, number, *table, folder) for table in tables.items()])
+    while store.merge():
+        pass
+    store.close()
+    return made
+
+
+def _run(number: int) -> Run:
+    return Run(
+        id=f"day-{number}", name=f"day {number}", color=number % 8, state=RunState.FINISHED, machine_id="m",
+        config=Config(engine="vllm"), created_at=BEGAN, started_at=BEGAN, ready_at=BEGAN,
+        ended_at=BEGAN + timedelta(seconds=SECONDS),
+    )  # fmt: skip
+
+
+def _draft(
+    connection: duckdb.DuckDBPyConnection, run_id: str, number: int, table: str, sql: str, folder: Path
+) -> SealedDraft:
+    path = folder / f"{table}-{run_id}.parquet"
+    rows = sql.replace("$id", quoted(run_id)).replace("$k", str(number))
+    connection.execute(f"COPY ({rows} ORDER BY ts) TO {quoted(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+    return SealedDraft(table, run_id, path, SECONDS)
+
+
+def questions(store: Store, run_ids: list[str]) -> Mapping[str, Callable[[], object]]:
+    """What the charts ask: all of it, and stretches from the middle of the day."""
+    reader, middle = StoreReader(lambda: store), BEGAN + timedelta(seconds=SECONDS / 2)
+
+    def whole() -> None:
+        for part in reader.courses(run_ids).values():
+            decimate_part(part, POINTS)
+
+    def stretch(length: timedelta) -> Callable[[], object]:
+        return lambda: [reader.stretch(run_id, middle, middle + length) for run_id in run_ids]
+
+    return {"the whole day": whole} | {name: stretch(length) for name, length in STRETCHES.items()}
+
+
+def tell_server(data: Path, run_ids: list[str], turns: int) -> None:
+    store = Store.open(Settings(data_dir=data))
+    print(f"| asked of {len(run_ids)} runs | p50 | worst |\n|---|---|---|")
+    for name, ask in questions(store, run_ids).items():
+        taken = [_seconds(ask) for _ in range(turns)]
+        print(f"| {name} | {statistics.median(taken) * 1e3:,.0f} ms | {max(taken) * 1e3:,.0f} ms |", flush=True)
+    store.close()
+
+
+def _seconds(ask: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    ask()
+    return time.perf_counter() - begun
+
+
+def tell_browser(data: Path, run_ids: Sequence[str]) -> None:
+    """Pan Live over these runs, and say what a frame takes of the main thread."""
+    pitwall = Pitwall(data, free_ports(1)[0])
+    pitwall.start()
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=installed(), args=["--no-sandbox", "--disable-gpu"])
+            page = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900}).new_page()
+            begun = time.monotonic()
+            page.goto(f"{pitwall.url}/live?{'&'.join(f'run={one}' for one in run_ids)}")
+            page.wait_for_function(DRAWN % len(run_ids), timeout=PATIENCE_MS)
+            print(f"\ndrawn {time.monotonic() - begun:.1f} s after the link was opened\n")
+            print("| panned | points drawn in it | main thread a frame | script | relayout p50 | p95 |")
+            print("|---|---|---|---|---|---|")
+            for what, move in MOVES.items():
+                print(_panned(page, what, move), flush=True)
+            browser.close()
+    finally:
+        pitwall.end_everything()
+
+
+def _panned(page: Page, what: str, move: str) -> str:
+    """A row: Chromium's own task time over the frames, of which the relayouts are told beside it."""
+    cdp = page.context.new_cdp_session(page)
+    cdp.send("Performance.enable")
+    page.evaluate(PAN % move, 10)  # what is compiled at the first is not panning
+    before = _metrics(cdp)
+    told = page.evaluate(PAN % move, FRAMES)
+    spent = {name: (value - before[name]) * 1e3 / FRAMES for name, value in _metrics(cdp).items()}
+    cdp.detach()
+    took = sorted(told["took"])
+    return (
+        f"| {what} | {told['points']:,} | {spent['TaskDuration']:.1f} ms | {spent['ScriptDuration']:.1f} ms "
+        f"| {statistics.median(took):.1f} ms | {took[int(len(took) * 0.95)]:.1f} ms |"
+    )
+
+
+def _metrics(cdp: CDPSession) -> dict[str, float]:
+    return {one["name"]: one["value"] for one in cdp.send("Performance.getMetrics")["metrics"]}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=8)
+    parser.add_argument("--turns", type=int, default=7)
+    said = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run_ids = filled(folder / "data", folder, said.runs)
+        tell_server(folder / "data", run_ids, said.turns)
+        tell_browser(folder / "data", run_ids)
+        print(f"\nload average {os.getloadavg()[0]:.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Charts that have no time axis, in a browser: one of each kind, its bundle, its colours, its files and its keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from settings import Settings
+from storage.store import Store
+from tests.e2e.page_at_rest import expect_whole, press
+from tests.e2e.pitwall_process import Pitwall
+from tests.many_runs import many_runs
+from tests.ports import free_ports
+from web.theme import RUN_COLORS
+
+pytestmark = pytest.mark.browser
+OUTPUT = "results.output_tps.mean"
+PLOT = ".lv-still .lv-plot.js-plotly-plot"
+TYPES = f"document.querySelector('{PLOT}')._fullData.map((one) => one.type)"  # as drawn: what a bundle lacks is scatter
+# Words are bright on a dark ground: the first number of 'color(srgb 0.9 0.9 0.9 / 0.75)'.
+CAPTION_RED = """(isBright) => {
+  const caption = document.querySelector('[data-testid=stPopoverBody] [data-testid=stCaptionContainer] p');
+  const [red] = getComputedStyle(caption).color.match(/[\\d.]+/).map(Number);
+  return (red > 0.5) === isBright;
+}"""
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
+    """Up, with 20 runs that have ended."""
+    pitwall = Pitwall(tmp_path_factory.mktemp("still") / "data", free_ports(1)[0])
+    store = Store.open(Settings(data_dir=pitwall.data))
+    many_runs(store)
+    store.close()
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+def explore(page: Page, pitwall: Pitwall, draw: str = "scatter") -> None:
+    page.goto(f"{pitwall.url}/explore?draw={draw}&y={OUTPUT}&x=concurrency&color=k&find=bold")
+    expect_whole(page.locator(f"{PLOT} .main-svg"))
+
+
+@pytest.mark.parametrize(
+    ("draw", "kind", "bundle"),
+    [
+        ("scatter", "scatter", "basic"),
+        ("line", "scatter", "basic"),
+        ("distribution", "box", "cartesian"),
+        ("heat", "heatmap", "cartesian"),
+    ],
+)
+def test_each_kind_is_drawn_as_what_it_is_by_the_least_bundle(
+    page: Page, pitwall: Pitwall, draw: str, kind: str, bundle: str
+) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.extend(re.findall(r"plotly-(\w+)\.min", request.url)))
+    explore(page, pitwall, draw)
+    assert set(page.evaluate(TYPES)) == {kind}
+    assert asked == [bundle]
+    assert page.locator(".modebar").count() == 0 and page.locator(".stPlotlyChart").count() == 0
+    expect(page.get_by_role("group", name=re.compile("by Requests at once"))).to_be_visible()
+
+
+def test_the_colours_are_those_of_the_ground_at_once(page: Page, pitwall: Pitwall) -> None:
+    page.emulate_media(color_scheme="light")
+    explore(page, pitwall)
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(
+            f"(wanted) => document.querySelector('{PLOT}').data[0].marker.color === wanted",
+            arg=RUN_COLORS[scheme][0],  # type: ignore[index]
+        )
+
+
+def test_the_words_of_an_open_popover_follow_the_ground_too(page: Page, pitwall: Pitwall) -> None:
+    page.emulate_media(color_scheme="light")
+    explore(page, pitwall)
+    press(page.get_by_role("button", name="Show the SQL"))
+    expect(page.get_by_test_id("stPopoverBody").get_by_test_id("stCaptionContainer")).to_be_visible()
+    for scheme in ("light", "dark", "light"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.wait_for_function(CAPTION_RED, arg=scheme == "dark")
+
+
+def test_it_is_saved_as_png_svg_and_csv(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    explore(page, pitwall)
+    found = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        page.get_by_label(re.compile("^Save the chart")).click()
+        with page.expect_download() as caught:
+            page.locator(".lv-still").get_by_role("button", name=kind).click()
+        caught.value.save_as(tmp_path / kind)
+        found[kind] = (tmp_path / kind).read_bytes()
+    assert found["PNG"].startswith(b"\x89PNG") and b"<svg" in found["SVG"]
+    head, *rows = found["CSV"].decode().splitlines()
+    assert head.startswith("name,x,y,value") and len(rows) == 3
+
+
+def test_the_keyboard_goes_from_point_to_point_and_opens_a_run(page: Page, pitwall: Pitwall) -> None:
+    explore(page, pitwall)
+    page.locator(PLOT).focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".lv-still .lv-readout")).to_contain_text("at ")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/run\?run=20261120-"))

@@ -1,0 +1,67 @@
+// The band over an arm's repeats: of runs, not of samples.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { bandTraces, bandsOf, station } from "../../web/static/live/bands.js";
+import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
+import { RunModel } from "../../web/static/live/model.js";
+import { View } from "../../web/static/live/view.js";
+import { series, snapshot } from "./messages.js";
+import { PlotlyStandIn, openPage } from "./page_stand_in.js";
+
+const POWER = CHARTS.find((spec) => spec.id === "power");
+const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", doubt: "amber", color: () => "blue" };
+const T = [12.706, 4.303];
+const TIMES = [...Array(100).keys()].map((second) => 1001 + second);
+
+beforeEach(() => {
+  openPage();
+  globalThis.Plotly = new PlotlyStandIn();
+});
+
+function modelOf(id, value) {
+  const model = new RunModel(id);
+  const part = snapshot({ series: series("gpu_power_w", TIMES, TIMES.map(() => value)) }, { id, name: id });
+  model.apply({ ...part, run: id });
+  return model;
+}
+
+function pageOf(values, arms) {
+  const models = Object.entries(values).map(([id, value]) => modelOf(id, value));
+  const named = arms.map((runs) => ({ name: runs[0], color: 0, runs }));
+  return { view: new View(), models: () => models, theme: () => THEME, arms: () => named, quantiles: () => T, onMoment: () => undefined };
+}
+
+test("the interval is Student's over the runs: more samples of each do not narrow it", () => {
+  const { mean, low, high } = station(5, [90, 110], T);
+  assert.equal(mean, 100);
+  assert.ok(Math.abs(high - (100 + 12.706 * 10)) < 1e-9 && low > 0, "nothing is below 0, nor on a log scale");
+  const [{ stations }] = bandsOf(POWER, pageOf({ a: 90, b: 110 }, [["a", "b"]]));
+  for (const one of stations) assert.ok(Math.abs(one.high - high) < 1e-9 && one.mean === 100);
+  assert.ok(stations.length > 30);
+});
+
+test("one run has no band, on the wall clock none has, and a hidden repeat is not in it", () => {
+  assert.deepEqual(bandsOf(POWER, pageOf({ a: 90 }, [["a"]])), []);
+  const page = pageOf({ a: 90, b: 100, c: 200 }, [["a", "b", "c"]]);
+  page.view.hide(["c"], page.models());
+  assert.equal(bandsOf(POWER, page)[0].stations[0].mean, 95);
+  page.view.onWallClock = true;
+  assert.deepEqual(bandsOf(POWER, page), []);
+});
+
+test("a chart draws the runs faint, then the band and the mean, and is no higher for a wide band", () => {
+  const chart = new TimeChart(POWER, pageOf({ a: 90, b: 110 }, [["a", "b"]]));
+  chart.isInSight = true;
+  chart.react();
+  const { data, layout } = chart.frame.plot;
+  assert.deepEqual(data.map(({ opacity, fill }) => [opacity, fill]), [[0.35, undefined], [0.35, undefined], [0.18, "toself"], [undefined, undefined]]);
+  assert.ok(layout.yaxis.range[1] < 120);
+});
+
+test("a band is one closed outline", () => {
+  const stations = [{ x: 1, mean: 2, low: 1, high: 3 }, { x: 2, mean: 3, low: 2, high: 4 }];
+  const [band] = bandTraces({ color: "blue", name: "a", runs: new Set(), stations });
+  assert.deepEqual([band.x, band.y], [[1, 2, 2, 1], [3, 4, 2, 1]]);
+});

@@ -1,0 +1,152 @@
+// A chart that stands still: drawn as the script says, on the ground that Streamlit shows; mounted by web/charts.py.
+
+/** @import { StillData } from "../../types/still_chart.js" */
+/** @typedef {ComponentArgs<StillData> & SentBack<object, { pressed: string[] }>} Component */
+
+import { menuOf } from "../live/chart_files.js";
+import { element, setText } from "../live/format.js";
+import { CONFIG, Frame } from "../live/frame.js";
+import { loadPlotly } from "../live/plotly.js";
+import { Theme } from "../live/theme.js";
+import { figureCsv, onGround, stations } from "./figure.js";
+
+/** @type {Record<string, number | undefined>} */
+const DIRECTIONS = { ArrowLeft: -1, ArrowRight: 1 };
+const ZOOMS = /** @type {const} */ ([["Zoom in", 0.5], ["Zoom out", 2], ["Show all", 0]]);
+const isCoarse = () => matchMedia("(pointer: coarse)").matches;
+
+/** @type {WeakMap<HTMLElement, StillChart>} */
+const charts = new WeakMap(); // by parent element: a rerun of the script meets the chart it made
+
+/** @param {Component} component */
+export function mount(component) {
+  const { parentElement } = component;
+  const chart = charts.get(parentElement) ?? new StillChart(component);
+  charts.set(parentElement, chart);
+  chart.update(component);
+  return () => {
+    chart.close();
+    charts.delete(parentElement);
+  };
+}
+
+export class StillChart {
+  /** @type {typeof Plotly | null} */
+  #plotly = null;
+  #station = -1; // the point that the keyboard has come to
+  #drawn = "";
+
+  /** @param {Component} component */
+  constructor(component) {
+    this.component = component;
+    this.root = element("div", "lv-live lv-still");
+    this.frame = new Frame("", "", "");
+    this.frame.plotly = () => this.#plotly ?? Plotly;
+    this.frame.readout.setAttribute("role", "status");
+    const { plot, head, root } = this.frame;
+    plot.tabIndex = 0;
+    plot.setAttribute("role", "group");
+    plot.addEventListener("keydown", (event) => this.#takeKey(event));
+    plot.addEventListener("blur", () => this.#walkTo(-1));
+    this.saved = { title: "", name: "", frame: this.frame, csv: () => figureCsv(this.component.data.figure) };
+    if (isCoarse()) head.append(...ZOOMS.map(([name, factor]) => this.#zoomButton(name, factor)));
+    head.append(menuOf(this.saved));
+    this.root.append(root);
+    component.parentElement.append(this.root);
+    this.resizing = new ResizeObserver(() => this.#plotly?.Plots.resize(plot));
+    this.resizing.observe(this.root);
+  }
+
+  /**
+   * Takes what the script says; the page's ground may be another too.
+   * @param {Component} component
+   */
+  async update(component) {
+    this.component = component;
+    const { data } = component;
+    const { root, head, plot } = this.frame;
+    Object.assign(this.saved, { title: data.title, name: data.file });
+    setText(/** @type {HTMLElement} */ (head.querySelector("h3")), data.title);
+    head.querySelector("summary")?.setAttribute("aria-label", `Save the chart ${data.title}`);
+    plot.setAttribute("aria-label", data.about + (data.opens ? ". Left and right go from point to point, Enter opens the run." : ""));
+    plot.style.cursor = data.opens ? "pointer" : "";
+    const body = /** @type {HTMLElement} */ (root.querySelector(".lv-plot-body"));
+    body.style.height = `${data.figure.layout.height}px`;
+    this.#plotly ??= await loadPlotly(data.assets, data.bundle);
+    if (this.component === component && this.root.isConnected) this.#draw(this.#plotly, data);
+  }
+
+  close() {
+    this.resizing.disconnect();
+    this.#plotly?.purge(this.frame.plot);
+    this.root.remove();
+  }
+
+  /**
+   * @param {typeof Plotly} plotly
+   * @param {StillData} data
+   */
+  #draw(plotly, data) {
+    const theme = new Theme(this.root, data.palette, {});
+    const { data: traces, layout } = onGround(data.figure, data.palette, theme.ground);
+    const told = JSON.stringify([traces, layout]);
+    if (told === this.#drawn) return;
+    const isFirst = !this.#drawn;
+    this.#drawn = told;
+    const font = { .../** @type {object} */ (layout.font), family: theme.font };
+    const drawn = /** @type {Plotly.Trace[]} */ (/** @type {unknown} */ (traces));
+    plotly.react(this.frame.plot, drawn, { ...layout, font, dragmode: isCoarse() ? false : "zoom" }, { ...CONFIG, doubleClick: "reset" });
+    if (isFirst) this.frame.plot.on("plotly_click", ({ points }) => this.#press(points.flatMap(({ customdata }) => customdata ?? [])));
+  }
+
+  /** @param {unknown[]} runs */
+  #press(runs) {
+    if (this.component.data.opens && runs.length) this.component.setTriggerValue("pressed", [...new Set(runs.map(String))]);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #takeKey(event) {
+    const points = stations(this.component.data.figure);
+    const direction = DIRECTIONS[event.key];
+    if (direction) this.#walkTo(Math.min(points.length - 1, Math.max(0, this.#station + direction)));
+    else if (event.key === "Escape") this.#walkTo(-1);
+    else if (event.key === "Enter" && this.#station >= 0) this.#press(points[this.#station].runs);
+    else return;
+    event.preventDefault();
+  }
+
+  /** @param {number} place -1: nowhere */
+  #walkTo(place) {
+    this.#station = place;
+    setText(this.frame.readout, stations(this.component.data.figure)[place]?.words ?? "");
+  }
+
+  /**
+   * A finger scrolls the page: buttons zoom.
+   * @param {string} name
+   * @param {number} factor of what is shown; 0: all
+   */
+  #zoomButton(name, factor) {
+    const button = element("button", "lv-pick", name);
+    button.type = "button";
+    button.onclick = () => {
+      const axes = this.frame.plot._fullLayout;
+      if (!axes || !this.#plotly) return;
+      const change = { ...zoomed("xaxis", axes.xaxis, factor), ...zoomed("yaxis", axes.yaxis, factor) };
+      this.#plotly.relayout(this.frame.plot, change);
+    };
+    return button;
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {Plotly.DrawnAxis} axis
+ * @param {number} factor of what is shown; 0: all
+ */
+function zoomed(name, axis, factor) {
+  if (!factor) return { [`${name}.autorange`]: true };
+  const [from, to] = axis.range.map((end) => axis.r2l(end));
+  const [middle, half] = [(from + to) / 2, ((to - from) / 2) * factor];
+  return { [`${name}.range`]: [axis.l2r(middle - half), axis.l2r(middle + half)] };
+}

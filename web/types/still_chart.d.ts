@@ -1,0 +1,41 @@
+// What web/charts.py says of a chart that stands still, and what it hears of it.
+
+import type { Bundle } from "../static/live/plotly.js";
+import type { Palette } from "./live_page.js";
+
+/** As plotly.js takes it, in the colours of the light ground. */
+export interface Figure {
+  data: StillTrace[];
+  layout: Plotly.Layout & { height: number };
+}
+
+export interface Spread {
+  array?: (number | null)[];
+  arrayminus?: (number | null)[];
+}
+
+/** A trace with the parts that are read here. */
+export interface StillTrace {
+  type: "scatter" | "bar" | "box" | "heatmap";
+  name?: string;
+  x?: (string | number | null)[];
+  y?: (string | number | null)[];
+  z?: (number | null)[][];
+  customdata?: string[][];
+  hovertext?: string[];
+  error_x?: Spread;
+  error_y?: Spread;
+  showlegend?: boolean;
+}
+
+export interface StillData {
+  title: string;
+  about: string; // its accessible name
+  file: string;
+  figure: Figure;
+  bundle: Bundle;
+  opens: boolean; // a press on a point is told
+  palette: Palette;
+  assets: string;
+  module: string;
+}
