@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page
 
 AXE = Path(str(files("axe_playwright_python") / "axe.min.js"))
 TRIES = 12  # what is only fading in or still drawn is looked at again
 AGAIN_MS = 1000
+SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+# A page of Streamlit's says its scheme itself, once it has followed the system's; any other follows at once.
+FOLLOWED = """scheme => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  return !app || getComputedStyle(app).colorScheme === scheme;
+}"""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -28,3 +34,13 @@ def broken_rules(page: Page, within: str = "html") -> list[str]:
             break
         page.wait_for_timeout(AGAIN_MS)
     return [f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]
+
+
+def broken_in_both_schemes(page: Page, within: str = "html") -> list[str]:
+    """The same in light and in dark, without opening the page again."""
+    told = list[str]()
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(FOLLOWED, arg=scheme)
+        told += [f"{scheme}: {one}" for one in broken_rules(page, within)]
+    return told

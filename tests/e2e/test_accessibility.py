@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from domain import Config, RunState
-from tests.accessibility import broken_rules
+from tests.accessibility import broken_in_both_schemes
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.page_at_rest import expect_whole, press
@@ -20,7 +20,6 @@ from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
 COMMAND = Config(engine="vllm", argv=("vllm", "serve", "m", "-c", "import sys; print('out of memory')"))
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 PHONE = {"width": 390, "height": 844}
 TABS: dict[str, Callable[[Page], Locator]] = {
     "Configure and launch": launch_button,
@@ -49,96 +48,88 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterat
 
 
 @pytest.fixture
-def look(browser: Browser, pitwall: Pitwall, scheme: str) -> Iterator[Page]:
-    context = signed_in(browser, pitwall, color_scheme=scheme, viewport={"width": 1200, "height": 1400})
+def look(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
+    context = signed_in(browser, pitwall, viewport={"width": 1200, "height": 1400})
     yield context.new_page()
     context.close()
 
 
-@SCHEMES
 def test_runs_with_its_folds_open(look: Page, pitwall: Pitwall) -> None:
     look.goto(f"{pitwall.url}/runs")
     press(look.get_by_text("Links and changes"))
     press(look.get_by_text("Published, not measured here"))
     expect(look.get_by_role("region", name="table").first).to_be_visible()
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
 
 
-@SCHEMES
 def test_runs_in_groups_with_one_folded_out_and_the_views_open(look: Page, pitwall: Pitwall) -> None:
     look.goto(f"{pitwall.url}/?group=engine&open=vllm")
     expect(look.locator(".pw-group").first).to_contain_text("2 runs")
     press(look.get_by_role("button", name="Views"))
     expect_whole(look.get_by_role("button", name="Save this view"))
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
 
 
-@SCHEMES
 @pytest.mark.parametrize("draw", ["scatter", "distribution", "heat"])
 def test_explore_with_its_chart(look: Page, pitwall: Pitwall, draw: str) -> None:
     look.goto(f"{pitwall.url}/explore?draw={draw}&y=ready&x=engine&color=kind")
     expect_whole(look.locator(".js-plotly-plot"))
     press(look.get_by_text("Which runs").first)
     expect(look.get_by_label("Find")).to_be_visible()
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
 
 
-@SCHEMES
 def test_compare_its_statements_and_the_share_dialog(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
     look.goto(f"{pitwall.url}/compare?run={runs[0]}&run={runs[1]}")
     expect(look.locator(".pw-refused")).to_contain_text("Ended")
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
     press(look.get_by_role("button", name="Show the SQL"))
     expect(look.get_by_text("Acceptance over the whole run")).to_be_visible()
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
     look.keyboard.press("Escape")
     press(look.get_by_role("button", name="Share", exact=True))
     press(look.get_by_role("button", name="Make a link"))
     expect(look.get_by_role("dialog").locator("code", has_text="/share/").first).to_be_visible()
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
     look.keyboard.press("Escape")
     expect(look.get_by_role("dialog")).to_have_count(0)
 
 
-@SCHEMES
 def test_a_failed_run(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
     look.goto(f"{pitwall.url}/run?run={runs[0]}")
     press(look.get_by_text("Reproduce"))
     expect(look.get_by_text("The same as a preset")).to_be_visible()
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
 
 
-@SCHEMES
 def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
     look.goto(f"{pitwall.url}/sql")
     press(look.get_by_role("button", name="Run", exact=True))
     expect(look.get_by_test_id("stDataFrame")).to_be_visible()
     press(look.get_by_text("Asked before"))
     expect_whole(look.get_by_text(re.compile("UTC: 2 rows")))
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
     look.set_viewport_size(PHONE)
     press(look.get_by_role("button", name="Explain"))
     expect_whole(look.get_by_role("region", name="plan"))
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
 
 
-@SCHEMES
 @pytest.mark.parametrize("tab", TABS)
 def test_every_tab_of_launch(look: Page, pitwall: Pitwall, tab: str) -> None:
     look.goto(f"{pitwall.url}/launch")
     paste_launchable(look, f"{sys.executable} -m demo serve -m m.gguf --port 8080")
     press(look.get_by_role("tab", name=tab))
     expect_whole(TABS[tab](look))
-    assert broken_rules(look) == []
+    assert broken_in_both_schemes(look) == []
 
 
-@SCHEMES
-def test_what_a_stranger_sees(browser: Browser, pitwall: Pitwall, scheme: str) -> None:
-    page = browser.new_context(color_scheme=scheme).new_page()
+def test_what_a_stranger_sees(browser: Browser, pitwall: Pitwall) -> None:
+    page = browser.new_context().new_page()
     page.goto(pitwall.url)
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-    assert broken_rules(page) == []
+    assert broken_in_both_schemes(page) == []
     page.goto(f"{pitwall.url}/share/cut-short")
     expect(page.get_by_role("heading", name="This link is over")).to_be_visible()
-    assert broken_rules(page) == []
+    assert broken_in_both_schemes(page) == []
     page.context.close()
