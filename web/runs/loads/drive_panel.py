@@ -22,9 +22,7 @@ from workloads.process.drive_job import DriveJob, DriveParams
 from workloads.process.driven import TOOLS, commands_of
 
 NOWHERE = Path("/LOAD")
-NO_KEY = (
-    "Pitwall gives this tool no key: on its command line everybody on this machine could read it."
-)
+NO_KEY = "Pitwall gives this tool no key: on its command line everybody on this machine could read it."
 
 
 def drive_panel(run: Run) -> None:
