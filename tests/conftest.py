@@ -101,10 +101,10 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 24 MB."""
+    """A file system of 28 MB."""
     place = tmp_path / "disk"
     place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(place)], capture_output=True).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=28m", "tmpfs", str(place)], capture_output=True).returncode:
         pytest.skip("mounting a small file system is refused here")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)

@@ -10,7 +10,8 @@ from types import NoneType
 import pytest
 from pydantic import BaseModel
 
-from web.live import foreign_frames, protocol
+from web.live import protocol
+from web.live.elsewhere import foreign_frames
 
 TYPES = Path(__file__).resolve().parents[3] / "web" / "types" / "live_protocol.d.ts"
 SHAPES = [protocol.Series, protocol.Tile, protocol.PerPosition, protocol.LogLine]

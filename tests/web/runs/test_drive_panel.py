@@ -59,4 +59,4 @@ def test_an_attached_server_s_key_goes_to_the_load_s_environment_and_nowhere_els
     page.selectbox[0].set_value("aiperf").run()
     page.text_input(key="executable-aiperf").set_value("/opt/aiperf").run()
     assert not [one for one in page.text_input if one.key == "drive-key-r1"]
-    assert any("command line alone" in one.value for one in page.caption)
+    assert any("gives this tool no key" in one.value for one in page.caption)
