@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import signal
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
+from domain import utc_now
 from load_records import LoadPhase, RequestRecord, Result
 from tests.workloads.servers import DONE, HEAD, event, read_request, serving, text_event
 from tests.workloads.test_runner import Job
 from workloads.process.senders import pool
+from workloads.process.senders.frames import HEAD as FRAME_HEAD
+from workloads.process.senders.frames import Done, packed
 from workloads.requests.client import Target
 from workloads.requests.records import Line, parse_line
 
@@ -133,6 +139,28 @@ def test_a_process_that_is_killed_loses_no_request_without_a_word(tmp_path: Path
     kinds = Counter(row.error_kind for row in went.measured)
     assert len(went.measured) == REQUESTS and set(kinds) == {None, "closed"}
     assert all("load generator" in (row.error_text or "") for row in went.measured if row.error_kind)
+
+
+@pytest.mark.parametrize("end", ["answers", "talks nonsense", "ends"])
+def test_a_record_that_nobody_waits_for_holds_no_other_up(end: str) -> None:
+    place = {"run_id": "r", "request_id": "r-1", "workload": "traffic", "phase": "measure", "prompt_class": "Text"}
+    record = RequestRecord(**place, stream=0, concurrency=1, sent_at=utc_now())
+
+    async def heard() -> RequestRecord | None:
+        said = asyncio.StreamReader()
+        one = pool.Further(SimpleNamespace(stdout=said))  # type: ignore[arg-type]
+        one.waiting[1] = asyncio.get_running_loop().create_future()
+        said.feed_data(packed(Done(0, record)))  # given up meanwhile
+        said.feed_data(
+            {"answers": packed(Done(1, record)), "talks nonsense": FRAME_HEAD.pack(2) + b"no", "ends": b""}[end]
+        )
+        said.feed_eof()
+        with suppress(pickle.UnpicklingError):
+            await one.listen()
+        assert one.is_over
+        return await asyncio.wait_for(one.waiting[1], 10)
+
+    assert asyncio.run(heard()) == (record if end == "answers" else None)
 
 
 def test_a_further_process_is_begun_where_those_there_are_have_no_room_left(monkeypatch: pytest.MonkeyPatch) -> None:

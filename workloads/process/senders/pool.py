@@ -48,15 +48,22 @@ class Further:
     async def listen(self) -> None:
         """Until it ends; what it has not answered then is answered by None."""
         assert self.process.stdout
-        while (frame := await next_frame(self.process.stdout)) is not None:
-            if isinstance(frame, Used):
-                self.cpu_s, self.onsets = frame.cpu_s, frame.onsets
-            elif isinstance(frame, Done) and not (one := self.waiting[frame.number]).done():
-                one.set_result(frame.record)
-        self.is_over = True
-        for one in self.waiting.values():
-            if not one.done():
-                one.set_result(None)
+        try:
+            while (frame := await next_frame(self.process.stdout)) is not None:
+                if isinstance(frame, Used):
+                    self.cpu_s, self.onsets = frame.cpu_s, frame.onsets
+                elif isinstance(frame, Done):
+                    self._answer(frame.number, frame.record)
+        finally:
+            self.is_over = True
+            for number in self.waiting:
+                self._answer(number, None)
+
+    def _answer(self, number: int, record: RequestRecord | None) -> None:
+        """For whoever waits for it: a request may be given up while its record is on the way."""
+        one = self.waiting.get(number)
+        if one and not one.done():
+            one.set_result(record)
 
 
 @dataclass
