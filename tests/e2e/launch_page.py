@@ -6,7 +6,8 @@ from contextlib import suppress
 
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from tests.e2e.page_at_rest import current
+from tests.e2e.page_at_rest import current, press
+from tests.e2e.pitwall_process import Pitwall, wait_until
 
 
 def command_box(page: Page) -> Locator:
@@ -58,3 +59,15 @@ def set_repeats(page: Page, repeats: int) -> None:
     box.press("Enter")
     words = "1 server start." if repeats == 1 else f"{repeats} server starts, one after the other."
     expect(page.get_by_text(words)).to_be_visible()
+
+
+def watch_server(page: Page, pitwall: Pitwall, base_url: str, name: str) -> str:
+    """Attach a run to a server that Pitwall did not start; the run's id, once it is ready."""
+    page.goto(f"{pitwall.url}/launch")
+    press(page.get_by_role("tab", name="Watch a running server"))
+    current(page.get_by_label("URL of the server")).fill(base_url)
+    current(page.get_by_label("Name", exact=True)).last.fill(name)
+    press(current(page.get_by_role("button", name="Watch it")).last)
+    wait_until(lambda: pitwall.states().get(name) == "ready", 60)
+    ((run_id,),) = pitwall.sql(f"SELECT run_id FROM runs WHERE name = '{name}'")
+    return str(run_id)

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from typing import Any
 import duckdb
 import httpx
 import psutil
+
+from tests.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 180.0  # a machine may be busy
@@ -117,3 +120,14 @@ def parsed_log(path: Path) -> dict[str, Any]:
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+@contextmanager
+def running_pitwall(data: Path) -> Iterator[Pitwall]:
+    """One that is up on what is in its store already, and gone with everything of it afterwards."""
+    pitwall = Pitwall(data, free_ports(1)[0])
+    pitwall.start()
+    try:
+        yield pitwall
+    finally:
+        pitwall.end_everything()

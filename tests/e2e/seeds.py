@@ -14,6 +14,7 @@ from machine.identity import machine_id
 from samples import Batch, CounterSample, Event, GpuSample
 from settings import Settings
 from storage.store import Store
+from tests.many_runs import many_runs
 
 BEGAN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -90,3 +91,10 @@ def _looks(run_id: str, began: datetime, seconds: int, tps: float) -> Iterator[C
             run_id, at, mono, "m", 0, power_w=300 + 40 * math.sin(second / 60), sm_clock_mhz=1200.0 if is_throttled
             else 1900.0, throttle_reasons=0x08 if is_throttled else 0,
         )  # fmt: skip
+
+
+def seed_many(data: Path) -> None:
+    """20 runs that have ended, of several arms and loads (tests/many_runs.py)."""
+    store = Store.open(Settings(data_dir=data))
+    many_runs(store)
+    store.close()

@@ -8,12 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from settings import Settings
-from storage.store import Store
 from tests.e2e.page_at_rest import expect_whole, press
-from tests.e2e.pitwall_process import Pitwall
-from tests.many_runs import many_runs
-from tests.ports import free_ports
+from tests.e2e.pitwall_process import Pitwall, running_pitwall
+from tests.e2e.seeds import seed_many
 
 pytestmark = pytest.mark.browser
 OUTPUT = "results.output_tps.mean"
@@ -23,13 +20,10 @@ LAST_POINT = ".js-plotly-plot .scatterlayer .trace:last-child .points path.point
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     """Up, with 20 runs that have ended."""
-    pitwall = Pitwall(tmp_path_factory.mktemp("explore") / "data", free_ports(1)[0])
-    store = Store.open(Settings(data_dir=pitwall.data))
-    many_runs(store)
-    store.close()
-    pitwall.start()
-    yield pitwall
-    pitwall.end_everything()
+    data = tmp_path_factory.mktemp("explore") / "data"
+    seed_many(data)
+    with running_pitwall(data) as pitwall:
+        yield pitwall
 
 
 def test_a_group_is_folded_out_and_the_address_brings_it_back(page: Page, pitwall: Pitwall) -> None:

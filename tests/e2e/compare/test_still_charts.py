@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from settings import Settings
-from storage.store import Store
 from tests.e2e.page_at_rest import expect_whole, press
-from tests.e2e.pitwall_process import Pitwall
-from tests.many_runs import many_runs
-from tests.ports import free_ports
+from tests.e2e.pitwall_process import Pitwall, running_pitwall
+from tests.e2e.seeds import seed_many
 from web.theme import RUN_COLORS
 
 pytestmark = pytest.mark.browser
@@ -32,13 +29,10 @@ CAPTION_RED = """(isBright) => {
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     """Up, with 20 runs that have ended."""
-    pitwall = Pitwall(tmp_path_factory.mktemp("still") / "data", free_ports(1)[0])
-    store = Store.open(Settings(data_dir=pitwall.data))
-    many_runs(store)
-    store.close()
-    pitwall.start()
-    yield pitwall
-    pitwall.end_everything()
+    data = tmp_path_factory.mktemp("still") / "data"
+    seed_many(data)
+    with running_pitwall(data) as pitwall:
+        yield pitwall
 
 
 def explore(page: Page, pitwall: Pitwall, draw: str = "scatter") -> None:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_courses
-from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
 NAMES = {"Twice #1": 100.0, "Twice #2": 110.0, "Once": 160.0}
@@ -23,11 +22,10 @@ def ids() -> list[str]:
 
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterator[Pitwall]:
-    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
-    ids += seed_courses(pitwall.data, 600, NAMES)
-    pitwall.start()
-    yield pitwall
-    pitwall.end_everything()
+    data = tmp_path_factory.mktemp("pitwall") / "data"
+    ids += seed_courses(data, 600, NAMES)
+    with running_pitwall(data) as pitwall:
+        yield pitwall
 
 
 def test_repeats_have_a_band_and_the_legend_says_who_has_none(page: Page, pitwall: Pitwall, ids: list[str]) -> None:

@@ -13,9 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.accessibility import broken_rules
 from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import press
-from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import BEGAN, seed_courses
-from tests.ports import free_ports
 from tests.saved_charts import saved_chart
 
 pytestmark = pytest.mark.browser
@@ -42,11 +41,10 @@ def ids() -> list[str]:
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterator[Pitwall]:
     """Up, with two runs of an hour that were looked at every second."""
-    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
-    ids += seed_courses(pitwall.data, SECONDS, {SLOW: 100.0, FAST: 160.0})
-    pitwall.start()
-    yield pitwall
-    pitwall.end_everything()
+    data = tmp_path_factory.mktemp("pitwall") / "data"
+    ids += seed_courses(data, SECONDS, {SLOW: 100.0, FAST: 160.0})
+    with running_pitwall(data) as pitwall:
+        yield pitwall
 
 
 def open_run(page: Page, pitwall: Pitwall, run_id: str, more: str = "") -> None:

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from demo.model import TINY, model_files
 from tests.demo_engine import DemoServer, running_demo
-from tests.e2e.launch_page import choose_option
-from tests.e2e.page_at_rest import current, press
+from tests.e2e.launch_page import choose_option, watch_server
+from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.ports import free_ports
 from workloads import REGISTRY
@@ -46,13 +46,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
 def test_every_load_is_put_on_an_attached_server_and_its_result_is_read(
     page: Page, pitwall: Pitwall, server: DemoServer
 ) -> None:
-    page.goto(f"{pitwall.url}/launch")
-    press(page.get_by_role("tab", name="Watch a running server"))
-    current(page.get_by_label("URL of the server")).fill(server.base_url)
-    current(page.get_by_label("Name", exact=True)).last.fill("Theirs")
-    press(current(page.get_by_role("button", name="Watch it")).last)
-    wait_until(lambda: pitwall.states().get("Theirs") == "ready", 60)
-    ((run_id,),) = pitwall.sql("SELECT run_id FROM runs")
+    run_id = watch_server(page, pitwall, server.base_url, "Theirs")
     for count, (title, (given, seen)) in enumerate(LOADS.items(), 1):
         page.goto(f"{pitwall.url}/run?run={run_id}")
         put(page, title, given)

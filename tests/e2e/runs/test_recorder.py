@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.demo_engine import DemoServer
+from tests.e2e.launch_page import watch_server
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from web.runs.loads.recorder_panel import IS_OPEN
@@ -31,13 +32,7 @@ def guest_link(page: Page) -> str:
 def test_a_recorder_is_opened_used_and_closed_by_the_next_pitwall(
     page: Page, browser: Browser, pitwall: Pitwall, demo_server: DemoServer
 ) -> None:
-    page.goto(f"{pitwall.url}/launch")
-    press(page.get_by_role("tab", name="Watch a running server"))
-    current(page.get_by_label("URL of the server")).fill(demo_server.base_url)
-    current(page.get_by_label("Name", exact=True)).last.fill("Theirs")
-    press(current(page.get_by_role("button", name="Watch it")).last)
-    wait_until(lambda: pitwall.states().get("Theirs") == "ready", 60)
-    ((run_id,),) = pitwall.sql("SELECT run_id FROM runs")
+    run_id = watch_server(page, pitwall, demo_server.base_url, "Theirs")
     page.goto(f"{pitwall.url}/run?run={run_id}")
     expect(page.get_by_text("Record what other clients send")).to_be_visible()
     press(page.get_by_text("Record what other clients send"))
