@@ -40,6 +40,7 @@ def add_serve_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-a", "--alias", default="demo")
     parser.add_argument("--metrics", action="store_true")
     parser.add_argument("--slots", action="store_true")
+    parser.add_argument("--no-cache-prompt", dest="cache_prompt", action="store_false")
 
 
 def serve(flags: argparse.Namespace) -> None:
@@ -108,6 +109,7 @@ def server_params(flags: argparse.Namespace) -> CommonParams:
     params.endpoint_metrics = flags.metrics
     params.endpoint_slots = flags.slots
     params.endpoint_props = True
+    params.cache_prompt = flags.cache_prompt
     set_speculation(params, flags)
     return params
 

@@ -63,10 +63,13 @@ def paced(folder: Path) -> Iterator[tuple[str, Path]]:
 
 @contextmanager
 def real(folder: Path) -> Iterator[tuple[str, Config]]:
-    """The demo's llama.cpp server without speculation: its URL and its configuration."""
+    """The demo's llama.cpp server without speculation: its URL and its configuration.
+
+    It computes every prompt anew: else one client's repeats of a prompt would stand against another's fresh ones.
+    """
     target, _ = model_files(folder / "demo", DEMO)
     port = free_ports(1)[0]
-    served = demo_config("plain", target, port, [], None)
+    served = demo_config("plain", target, port, ["--no-cache-prompt"], None)
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(served.argv, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
