@@ -130,6 +130,12 @@ class Code(StrEnum):
     MACHINE_NOT_TOLD = "machine_not_told"
     NO_GPU_SAMPLED = "no_gpu_sampled"
     GPUS_NOT_LOOKED_AT = "gpus_not_looked_at"
+    # about the conditions of a stretch of a run
+    COLUMN_NOT_RECORDED = "column_not_recorded"
+    NO_GPU_LOOKED_AT_WITHIN = "no_gpu_looked_at_within"
+    TOO_FEW_SAMPLES_WITHIN = "too_few_samples_within"  # samples, span_s
+    LOOKED_AT_IN_PART = "looked_at_in_part"  # seen_s, span_s
+    COLLECTOR_SAYS = "collector_says"  # text
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,11 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.MACHINE_NOT_TOLD: lambda v: "no Pitwall has told what this machine is",
     Code.NO_GPU_SAMPLED: lambda v: "no GPU of it was sampled on this machine",
     Code.GPUS_NOT_LOOKED_AT: lambda v: "nobody looked at the GPUs when it started",
+    Code.COLUMN_NOT_RECORDED: lambda v: "it was not recorded then",
+    Code.NO_GPU_LOOKED_AT_WITHIN: lambda v: "none of its GPUs was looked at within it",
+    Code.TOO_FEW_SAMPLES_WITHIN: lambda v: f"samples taken within its {v['span_s']:.1f} s: {v['samples']}",
+    Code.LOOKED_AT_IN_PART: lambda v: f"it was looked at for {v['seen_s']:.1f} of {v['span_s']:.1f} s",
+    Code.COLLECTOR_SAYS: lambda v: v["text"],
 }
 CHUNKS = "it counts chunks, not tokens: with speculation too low by about the acceptance length"
 INPUTS: Mapping[str, str] = {  # of the formulas in analysis/physics

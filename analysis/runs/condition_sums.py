@@ -10,12 +10,13 @@ from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple
 
+from analysis.reasons import Code, Reason
 from analysis.runs.conditions import HARDWARE, SW_POWER_CAP, Conditions, Span
 
 UNCOVERED_S = 2.0  # that samples may leave of a stretch, or
 UNCOVERED_RATIO = 0.2  # this share of a longer one
-NOT_RECORDED = "it was not recorded then"
-NO_GPU = "none of its GPUs was looked at within it"
+NOT_RECORDED = Reason(Code.COLUMN_NOT_RECORDED)
+NO_GPU = Reason(Code.NO_GPU_LOOKED_AT_WITHIN)
 HOST_COLUMNS = {  # field -> the column of host_samples whose reason is its reason
     "starvation_ratio": "runnable_wait_seconds_total",
     "throttled_ratio": "throttled_seconds_total",
@@ -84,9 +85,9 @@ def conditions_of(
     """What is known of a stretch; `silent`: collector -> why it has nothing of the run."""
     host, silent = host or HostSums(), silent or {}
     of_host, of_gpus = _of_host(span, host), _of_gpus(span, gpus)
-    no_host = _gap(span, host) and (silent.get("host") or _gap(span, host))
-    no_gpu = silent.get("gpu") or NO_GPU
-    reasons = {name: no_host or host.unknown.get(column, NOT_RECORDED) for name, column in HOST_COLUMNS.items()}
+    no_host = _gap(span, host) and (_told(silent, "host") or _gap(span, host))
+    no_gpu = _told(silent, "gpu") or NO_GPU
+    reasons = {name: no_host or _told(host.unknown, column) or NOT_RECORDED for name, column in HOST_COLUMNS.items()}
     reasons |= {name: _gpu_reason(span, gpus, column) or no_gpu for name, column in GPU_COLUMNS.items()}
     values = of_host | of_gpus
     return Conditions(
@@ -100,13 +101,18 @@ def conditions_of(
     )
 
 
-def _gap(span: Span, sums: HostSums | GpuSums) -> str | None:
+def _told(sentences: Mapping[str, str], name: str) -> Reason | None:
+    """What a collector itself said."""
+    return Reason(Code.COLLECTOR_SAYS, values={"text": sentences[name]}) if name in sentences else None
+
+
+def _gap(span: Span, sums: HostSums | GpuSums) -> Reason | None:
     """Why the samples do not stand for the stretch."""
     if sums.samples < 2 or sums.first_at is None or sums.last_at is None:
-        return f"{sums.samples} samples were taken within its {span.seconds:.1f} s"
+        return Reason(Code.TOO_FEW_SAMPLES_WITHIN, values={"samples": sums.samples, "span_s": span.seconds})
     seen_s = (min(sums.last_at, span.ended_at) - max(sums.first_at, span.began_at)).total_seconds()
     if span.seconds - seen_s > max(UNCOVERED_S, UNCOVERED_RATIO * span.seconds):
-        return f"it was looked at for {max(seen_s, 0.0):.1f} of {span.seconds:.1f} s"
+        return Reason(Code.LOOKED_AT_IN_PART, values={"seen_s": max(seen_s, 0.0), "span_s": span.seconds})
     return None
 
 
@@ -169,10 +175,10 @@ def _others_share(gpu: GpuSums) -> float | None:
     return max(gpu.other_utilization, gpu.other_utilization_before or 0.0)
 
 
-def _gpu_reason(span: Span, gpus: Sequence[GpuSums], column: str) -> str | None:
+def _gpu_reason(span: Span, gpus: Sequence[GpuSums], column: str) -> Reason | None:
     """The first reason that one of the GPUs has."""
     gaps = [gap for gpu in gpus if (gap := _gap(span, gpu))]
-    told = [gpu.unknown[column] for gpu in gpus if column in gpu.unknown]
+    told = [why for gpu in gpus if (why := _told(gpu.unknown, column))]
     return next(iter([*gaps, *told]), NOT_RECORDED if gpus else None)
 
 

@@ -10,6 +10,8 @@ from itertools import chain
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
+from analysis.reasons import Reason
+
 # NVML's clocks event reasons, the bits of `throttle_bits`.
 SW_POWER_CAP = 0x04
 HW_SLOWDOWN = 0x08
@@ -70,7 +72,7 @@ class Conditions:
     gpu_uuids: tuple[str, ...] = ()
     energy_j: float | None = None  # of all its GPUs over the stretch
     samples: int = 0  # looks at the host
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, Reason] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Standing:
     word: Literal["same", "warns", "matters", "unknown"]
     fields: tuple[str, ...] = ()
     values: Mapping[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = field(default_factory=dict)  # of a's, of b's runs
-    reasons: tuple[str, ...] = ()  # why it is unknown
+    reasons: tuple[Reason, ...] = ()  # why it is unknown
 
 
 def starvation(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
@@ -165,8 +167,9 @@ def _unknown(names: tuple[str, ...], a: Sequence[Conditions], b: Sequence[Condit
     missing = tuple(name for name in names if any(getattr(one, name) is None for one in chain(a, b)))
     if a and b and not missing:
         return None
-    reasons = dict.fromkeys(one.reasons[name] for name in missing for one in chain(a, b) if name in one.reasons)
-    return Standing("unknown", missing, _values(missing, a, b), tuple(reasons))
+    told = [one.reasons[name] for name in missing for one in chain(a, b) if name in one.reasons]
+    each_once = tuple(why for place, why in enumerate(told) if why not in told[:place])
+    return Standing("unknown", missing, _values(missing, a, b), each_once)
 
 
 def _values(

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from analysis.reasons import Reason, write_reasons
 from cli.exit_status import DONE, REFUSED
 
 if TYPE_CHECKING:
@@ -230,6 +231,8 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(one) for one in value]
+    if isinstance(value, Reason):
+        return write_reasons([value])
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int) else str(value)

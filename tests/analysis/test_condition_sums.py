@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from analysis.reasons import Code, Reason
 from analysis.runs.condition_sums import (
     GPU_COLUMNS,
     HOST_COLUMNS,
@@ -37,6 +38,18 @@ WHOLE = {
     "busy_s": 24.0,
     "steal_s": 8.0,
 }
+
+
+def said(text: str) -> Reason:
+    return Reason(Code.COLLECTOR_SAYS, values={"text": text})
+
+
+def few_samples(samples: int) -> Reason:
+    return Reason(Code.TOO_FEW_SAMPLES_WITHIN, values={"samples": samples, "span_s": 10.0})
+
+
+def seen_for(seen_s: float) -> Reason:
+    return Reason(Code.LOOKED_AT_IN_PART, values={"seen_s": seen_s, "span_s": 10.0})
 
 
 def host(**fields: Any) -> Conditions:
@@ -99,7 +112,7 @@ def test_what_is_not_counted_makes_unknown_what_it_is_part_of_and_no_more(missin
         unknown, NOT_RECORDED
     )
     column = HOST_COLUMNS[min(unknown)]
-    assert host(**{missing: None}, unknown={column: "no schedstat"}).reasons[min(unknown)] == "no schedstat"
+    assert host(**{missing: None}, unknown={column: "no schedstat"}).reasons[min(unknown)] == said("no schedstat")
 
 
 def test_nothing_wanted_is_no_starvation() -> None:
@@ -109,13 +122,13 @@ def test_nothing_wanted_is_no_starvation() -> None:
 def test_samples_that_leave_too_much_out_stand_for_nothing() -> None:
     assert host(samples=2).own_cores == 0.4, "two looks bound a stretch"
     few = host(samples=1)
-    assert few.own_cores is None and few.reasons["own_cores"] == "1 samples were taken within its 10.0 s"
+    assert few.own_cores is None and few.reasons["own_cores"] == few_samples(1)
     assert host(last_at=None).own_cores is None and host(first_at=None).own_cores is None
     assert host(last_at=at(8)).own_cores == 0.4, "2 s at an end may be missing"
     late = host(first_at=at(1.5), last_at=at(9))
-    assert late.own_cores is None and late.reasons["own_cores"] == "it was looked at for 7.5 of 10.0 s"
+    assert late.own_cores is None and late.reasons["own_cores"] == seen_for(7.5)
     outside = host(first_at=at(20), last_at=at(30))
-    assert outside.reasons["own_cores"] == "it was looked at for 0.0 of 10.0 s"
+    assert outside.reasons["own_cores"] == seen_for(0.0)
 
 
 def test_of_a_long_stretch_a_fifth_may_be_missing() -> None:
@@ -129,11 +142,11 @@ def test_of_a_long_stretch_a_fifth_may_be_missing() -> None:
 
 def test_a_collector_that_told_why_it_is_silent_is_the_reason() -> None:
     found = conditions_of(SPAN, None, [], {"host": "the process is gone", "gpu": "no NVIDIA driver"})
-    assert {found.reasons[name] for name in HOST_COLUMNS} == {"the process is gone"}
-    assert {found.reasons[name] for name in GPU_COLUMNS} == {"no NVIDIA driver"}
+    assert all(found.reasons[name] == said("the process is gone") for name in HOST_COLUMNS)
+    assert all(found.reasons[name] == said("no NVIDIA driver") for name in GPU_COLUMNS)
     mute = conditions_of(SPAN, None, [])
-    assert mute.reasons["own_cores"] == "0 samples were taken within its 10.0 s"
-    assert {mute.reasons[name] for name in GPU_COLUMNS} == {NO_GPU}
+    assert mute.reasons["own_cores"] == few_samples(0)
+    assert all(mute.reasons[name] == NO_GPU for name in GPU_COLUMNS)
 
 
 def test_one_gpu() -> None:
@@ -173,14 +186,14 @@ def test_what_one_gpu_does_not_tell_is_not_known_of_both(name: str) -> None:
     missing = {"counted_j": None, "drawn_j": None} if name == "energy_j" else {fields[name]: None}
     mute = gpu(1, **missing, unknown={GPU_COLUMNS[name]: "this GPU does not tell it"})
     found = gpus(gpu(), mute)
-    assert getattr(found, name) is None and found.reasons[name] == "this GPU does not tell it"
+    assert getattr(found, name) is None and found.reasons[name] == said("this GPU does not tell it")
     assert gpus(gpu(), gpu(1, **missing)).reasons[name] == NOT_RECORDED
 
 
 def test_a_gpu_that_was_not_looked_at_long_enough_makes_all_unknown() -> None:
     found = gpus(gpu(), gpu(1)._replace(last_at=at(5)))
     assert found.energy_j is None and found.sm_clock_mhz_median is None and found.throttle_bits is None
-    assert {found.reasons[name] for name in GPU_COLUMNS} == {"it was looked at for 5.0 of 10.0 s"}
+    assert all(found.reasons[name] == seen_for(5.0) for name in GPU_COLUMNS)
 
 
 def test_what_others_ran_before_the_load_counts_where_it_is_more() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from analysis.reasons import Code, Reason
 from analysis.runs.condition_sums import GpuSums, conditions_of
 from analysis.runs.conditions import (
     FOREIGN_MEMORY_BYTES,
@@ -29,6 +30,10 @@ from analysis.runs.conditions import (
 
 def at(seconds: float) -> datetime:
     return datetime(2026, 11, 20, 12, 0, tzinfo=UTC) + timedelta(seconds=seconds)
+
+
+def said(text: str) -> Reason:
+    return Reason(Code.COLLECTOR_SAYS, values={"text": text})
 
 
 def run(**fields: Any) -> Conditions:
@@ -77,9 +82,9 @@ def test_servers_that_nearly_always_wait_are_unlike_by_what_they_had() -> None:
 
 
 def test_starvation_that_one_run_does_not_tell_is_unknown_with_its_reason() -> None:
-    mute = run(starvation_ratio=None, reasons={"starvation_ratio": "no schedstat"})
+    mute = run(starvation_ratio=None, reasons={"starvation_ratio": said("no schedstat")})
     found = starvation([run()], [run(), mute])
-    assert (found.word, found.fields, found.reasons) == ("unknown", ("starvation_ratio",), ("no schedstat",))
+    assert (found.word, found.fields, found.reasons) == ("unknown", ("starvation_ratio",), (said("no schedstat"),))
     assert starvation([run()], []).word == "unknown"
     assert starvation([run(throttled_ratio=None)], [run()]).word == "same", "no limit is no throttling"
     stolen = run(starvation_ratio=None, steal_ratio=HELD_BACK)
@@ -113,9 +118,9 @@ def test_exactly_on_the_thresholds_of_others_is_told_as_below() -> None:
 
 
 def test_what_the_baseline_alone_does_not_tell_is_unknown_too() -> None:
-    mute = run(starvation_ratio=None, reasons={"starvation_ratio": "no schedstat"})
+    mute = run(starvation_ratio=None, reasons={"starvation_ratio": said("no schedstat")})
     found = starvation([mute], [run()])
-    assert (found.word, found.reasons) == ("unknown", ("no schedstat",))
+    assert (found.word, found.reasons) == ("unknown", (said("no schedstat"),))
 
 
 def test_others_may_have_worked_beside_either_arm() -> None:
@@ -133,9 +138,9 @@ def test_unlike_memory_clocks_refuse_too() -> None:
 
 
 def test_clocks_that_are_not_told_are_unknown() -> None:
-    why = {"hardware_throttled": "no NVIDIA driver", "sm_clock_mhz_median": "no NVIDIA driver"}
+    why = dict.fromkeys(("hardware_throttled", "sm_clock_mhz_median"), said("no NVIDIA driver"))
     mute = run(hardware_throttled=None, sm_clock_mhz_median=None, reasons=why)
-    assert clocks([mute], [mute]).reasons == ("no NVIDIA driver",)
+    assert clocks([mute], [mute]).reasons == (said("no NVIDIA driver"),)
     assert clocks([run()], [mute]).word == "unknown"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts
 from analysis.guard import CHECKS, Row, RowCode, Standing, guard, refusals
+from analysis.reasons import Code, Reason
 from analysis.runs.conditions import Conditions
 from load_records import RequestRecord
 from tests.comparison.hand_made import load, pair_of, request, run, streams
@@ -481,9 +482,10 @@ def test_starvation_and_others_on_the_gpus() -> None:
         calm = {name: 0.0, "other_gpu_memory_bytes": 0}
         assert row(code, having(calm), having(calm)).standing is SAME
         assert row(code, having(calm), having(calm | {name: 0.5})).standing is MATTERS
-        unseen = replace(having({}), conditions=(Conditions("b", reasons={name: "nobody looked"}),))
+        why = Reason(Code.NO_GPU_LOOKED_AT_WITHIN)
+        unseen = replace(having({}), conditions=(Conditions("b", reasons={name: why}),))
         found = row(code, having(calm), unseen)
-        assert found.standing is UNKNOWN and found.values["reasons"] == ("nobody looked",)
+        assert found.standing is UNKNOWN and found.values["reasons"] == (why,)
     assert row(RowCode.GPU_SHARED, having(gpus=()), having(gpus=())).standing is SAME
     held = {"starvation_ratio": 0.5}
     assert row(RowCode.STARVATION, having(held), having(held)).standing is TOLD

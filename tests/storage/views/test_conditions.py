@@ -13,12 +13,17 @@ from samples import Batch, CollectorHealth, GpuSample, HostSample
 from settings import Settings
 from storage.ask.condition_queries import conditions
 from storage.store import Store
+from web.words import why as why_words
 
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def at(seconds: float) -> datetime:
     return T0 + timedelta(seconds=seconds)
+
+
+def words(found: Conditions, name: str) -> str | None:
+    return why_words(found.reasons.get(name))
 
 
 def host(second: float, **fields: Any) -> HostSample:
@@ -82,13 +87,13 @@ def test_the_nearest_sample_outside_stands_for_an_end_within_two_seconds(store: 
     found = told(store, [host(9), host(15), host(21)], 10, 20)
     assert (found.samples, found.own_cores) == (3, pytest.approx(0.6))
     (short,) = conditions(store, [Span("r", at(15.2), at(15.4))])
-    assert short.own_cores is None and short.reasons["own_cores"] == "1 samples were taken within its 0.2 s"
+    assert short.own_cores is None and words(short, "own_cores") == "samples taken within its 0.2 s: 1"
 
 
 def test_a_stretch_that_was_not_looked_at_long_enough_is_unknown_with_its_reason(store: Store) -> None:
     found = told(store, [host(second) for second in (10, 11, 12, 13, 14)])
     assert (found.starvation_ratio, found.own_cores) == (None, None)
-    assert found.reasons["own_cores"] == "it was looked at for 4.0 of 10.0 s"
+    assert words(found, "own_cores") == "it was looked at for 4.0 of 10.0 s"
 
 
 def test_several_stretches_of_one_run_are_told_in_the_order_given(store: Store) -> None:
@@ -99,7 +104,7 @@ def test_several_stretches_of_one_run_are_told_in_the_order_given(store: Store) 
         store, [Span("r", at(25), at(35)), Span("r", at(5), at(15)), Span("nobody", at(5), at(15))]
     )
     assert (late.own_cores, early.own_cores, other.own_cores) == (pytest.approx(1.0), 0.0, None)
-    assert other.run_id == "nobody" and other.reasons["own_cores"] == "0 samples were taken within its 10.0 s"
+    assert other.run_id == "nobody" and words(other, "own_cores") == "samples taken within its 10.0 s: 0"
     assert conditions(store, []) == []
 
 
@@ -120,8 +125,8 @@ def test_what_the_kernel_does_not_tell_is_unknown_with_its_words_and_the_rest_is
     why = {"runnable_wait_seconds_total": "no schedstat"}
     found = told(store, [host(second, **nothing, unknown=why) for second in range(30)])
     assert (found.starvation_ratio, found.own_cores) == (None, pytest.approx(0.6))
-    assert found.reasons["starvation_ratio"] == "no schedstat"
-    assert found.reasons["throttled_ratio"] == "it was not recorded then", "by a Pitwall that did not measure it"
+    assert words(found, "starvation_ratio") == "no schedstat"
+    assert words(found, "throttled_ratio") == "it was not recorded then", "by a Pitwall that did not measure it"
 
 
 def test_energy_clocks_and_bits_of_two_gpus(store: Store) -> None:
@@ -151,8 +156,8 @@ def test_a_gpu_without_a_power_limit_makes_it_unknown_with_its_reason(store: Sto
     why = {"power_limit_w": "this GPU does not tell it"}
     found = told(store, [gpu(s, unknown=why) for s in range(30)])
     assert (found.power_limits_w, found.memory_clock_mhz_median) == (None, None)
-    assert found.reasons["power_limits_w"] == "this GPU does not tell it"
-    assert found.reasons["memory_clock_mhz_median"] == "it was not recorded then"
+    assert words(found, "power_limits_w") == "this GPU does not tell it"
+    assert words(found, "memory_clock_mhz_median") == "it was not recorded then"
 
 
 def test_one_moment_of_a_hardware_slowdown_is_seen_and_one_outside_is_not(store: Store) -> None:
@@ -170,14 +175,14 @@ def test_the_clock_of_an_idle_gpu_does_not_count(store: Store) -> None:
 def test_a_gpu_that_does_not_tell_makes_unknown_what_it_is_asked_and_no_more(store: Store) -> None:
     mute = {"energy_j_total": None, "power_w": None, "unknown": {"energy_j_total": "this GPU does not tell it"}}
     found = told(store, [sample for s in range(30) for sample in (gpu(s), gpu(s, 1, **mute))])
-    assert found.energy_j is None and found.reasons["energy_j"] == "this GPU does not tell it"
+    assert found.energy_j is None and words(found, "energy_j") == "this GPU does not tell it"
     assert found.sm_clock_mhz_median == 1900.0 and "sm_clock_mhz_median" not in found.reasons
 
 
 def test_a_machine_without_a_gpu_says_why(store: Store) -> None:
     store.write(Batch((CollectorHealth("r", at(1), "gpu", False, 1.0, "no NVIDIA driver on this machine"),))).result()
     found = told(store, [host(second) for second in range(30)])
-    assert found.energy_j is None and found.reasons["energy_j"] == "no NVIDIA driver on this machine"
+    assert found.energy_j is None and words(found, "energy_j") == "no NVIDIA driver on this machine"
     assert found.gpu_names == ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.guard import Row, RowCode, Standing
-from web.words import Names
+from web.words import Names, why
 
 Values = Mapping[str, Any]
 
@@ -204,7 +204,7 @@ def _measured(values: Values, names: Names) -> str:
             told.append(f"{pair_words(worst, form)} {unit}")
     if values.get("may_explain"):
         told.append("the slower arm waited longer, which may be half of the difference or more")
-    return "; ".join(told) or "; ".join(values["reasons"]) or "it was not measured"
+    return "; ".join(told) or "; ".join(why(reason) or "" for reason in values["reasons"]) or "it was not measured"
 
 
 def _client(values: Values, names: Names) -> str:
