@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from settings import Settings
 from storage.store import Store
-from tests.accessibility import broken_rules
+from tests.accessibility import broken_in_both_schemes
 from tests.comparison.ideal_engine import IdealEngine
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.conftest import signed_in
@@ -42,13 +42,10 @@ def is_wider_than_its_window(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
-def test_each_arm_has_its_answer_within_the_window(
-    browser: Browser, pitwall: Pitwall, width: int, height: int, scheme: str
-) -> None:
+def test_each_arm_has_its_answer_within_the_window(browser: Browser, pitwall: Pitwall, width: int, height: int) -> None:
     ids = [run_id for (run_id,) in pitwall.sql("SELECT run_id FROM runs ORDER BY run_id")]
-    context = signed_in(browser, pitwall, color_scheme=scheme, viewport={"width": width, "height": height})
+    context = signed_in(browser, pitwall, viewport={"width": width, "height": height})
     page = context.new_page()
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids))
     expect(page.locator(".pw-answer")).to_have_count(ARMS - 1)
@@ -57,6 +54,6 @@ def test_each_arm_has_its_answer_within_the_window(
         expect(of_this_arm).to_have_count(1)
     expect_whole(page.get_by_role("rowheader", name="Decode speed of a stream"))
     assert not is_wider_than_its_window(page)
-    told = broken_rules(page)
+    told = broken_in_both_schemes(page)
     context.close()
     assert not told, told
