@@ -49,6 +49,7 @@ class RequestRecord:
 
 
 CUT_SHORT = "cut_short"  # among the parameters of a load whose tool was ended before it was through
+DRIVEN = "driven"  # likewise, where Pitwall ran the tool: what a person set of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,11 +107,11 @@ def _hand_in(job: DriveJob, result: Path, is_cut: bool = False) -> None:
     from datetime import UTC, datetime
 
     from collectors.imports.inbox import Job, drop, new_job_id
-    from workloads.process.driven import command_of
+    from workloads.process.driven import asked_of, command_of
 
     given = Job(
         id=new_job_id(datetime.now(UTC)), path=result, shown_name=f"{job.tool} results", run=job.run_id,
-        command=tuple(command_of(job)), is_cut=is_cut,
+        command=tuple(command_of(job)), is_cut=is_cut, asked=asked_of(job),
     )  # fmt: skip
     drop(job.inbox, given)
 

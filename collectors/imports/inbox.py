@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from collectors.imports.log_file import ImportRefusedError, Tell
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from collectors.imports.result_import import ResultImporter
-from domain import new_run_id
+from domain import JsonValue, new_run_id
 from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, opened, pinned
 from notes import NoteEdit, RunNote
@@ -51,6 +51,7 @@ class Job(BaseModel):
     run: str | None = None  # of results: the run that they belong to
     command: tuple[str, ...] | None = None  # of results: the words that made them, where Pitwall ran a tool
     is_cut: bool = False  # of results: the tool was ended before it was through
+    asked: dict[str, JsonValue] | None = None  # of results: what a person set of the tool that Pitwall ran
 
 
 class NoteJob(BaseModel):
@@ -180,7 +181,7 @@ class Inbox:
         )  # fmt: skip
 
     def _take(self, job: Job, tell: Tell) -> Outcome:
-        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run, job.command, job.is_cut)
+        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run, job.command, job.is_cut, job.asked)
         if job.path.is_dir() or self._results.recognises(job.path, job.shown_name):
             return self._results.take(job.path, wish, tell)
         if job.run:

@@ -23,7 +23,7 @@ from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES
 from engines.base import ParsedSample
 from engines.parse import recognise
-from load_records import LoadPhase, RequestRecord
+from load_records import DRIVEN, LoadPhase, RequestRecord
 from redaction import mask_text
 from samples import Batch, Event, Sample
 
@@ -84,6 +84,7 @@ class ResultImporter:
         loads = given.read(ticket)
         for load in loads:
             load.command = shlex.split(mask_text(shlex.join(wish.command))) if wish.command else None
+            load.params |= {DRIVEN: dict(wish.asked)} if wish.asked else {}
         tell(0.6)
         run = onto or self._new_run(run_id, loads, wish)
         batch = Batch(tuple(self._samples(run, loads, wish)))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from commands.recipe.lines import Remarks, Told, items, mapping, text_of, whole
-from commands.study_file import ACCURACY, WorkloadText
+from commands.study_file import ACCURACY
+from commands.study_workloads import WorkloadText
 from domain import JsonValue
 
 TASK_FIELDS = ("name", "num_fewshot", "model_args")
@@ -31,11 +32,11 @@ class Task(NamedTuple):
 def accuracy_loads(
     block: Told | None, name: str, tools: Tools, left_out: frozenset[str], remarks: Remarks
 ) -> list[WorkloadText]:
-    """Tasks that ask alike are one call; those that do not cannot stand in one study."""
+    """Tasks that ask alike are one call."""
     given = mapping(block, name)
     _only(given, ("model_args", "tasks"), name, remarks)
     base = mapping(given.get("model_args"), f"{name}.model_args")
-    calls: dict[Task, list[tuple[str, int]]] = {}
+    calls: dict[Task, list[str]] = {}
     for told in items(given.get("tasks"), f"{name}.tasks"):
         task = mapping(told, f"{name}.tasks")
         title = text_of(task.get("name"), f"{name}.tasks.name", told.line)
@@ -47,13 +48,8 @@ def accuracy_loads(
         shots = whole(task["num_fewshot"], f"{name}.{title}.num_fewshot", 0) if "num_fewshot" in task else 0
         _check_args({**base, **own}, f"{name}.{title}", remarks)
         args = {key: one.value for key, one in {**base, **own}.items()}
-        calls.setdefault(Task(shots, tuple(args.items())), []).append((title, told.line))
-    if len(calls) > 1:
-        _, other, *_ = calls.values()
-        for title, line in other:
-            remarks.refuse(f"{name}.{title}", line, "it asks otherwise than the task before it: one call is one study.")
-        return []
-    return [_lm_eval(call, [title for title, _ in its], tools.lm_eval) for call, its in calls.items()]
+        calls.setdefault(Task(shots, tuple(args.items())), []).append(title)
+    return [_lm_eval(call, its, tools.lm_eval) for call, its in calls.items()]
 
 
 def _check_args(args: Mapping[str, Told], name: str, remarks: Remarks) -> None:

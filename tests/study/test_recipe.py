@@ -167,14 +167,23 @@ def test_all_that_cannot_be_is_told_at_once() -> None:
         assert word in str(refusal.value)
 
 
-def test_two_kinds_of_calls_are_two_studies() -> None:
+def test_tasks_that_ask_unlike_each_other_are_loads_of_their_own() -> None:
     second = "\n    - name: aime25\n      num_fewshot: 0\n"
     text = RECIPE.replace("        max_length: 32768\n", f"        max_length: 32768{second}")
-    with pytest.raises(StudyFileError, match=rf"lm_eval.aime25 \(line {line_of(text, 'aime25')}\)"):
-        read(text)
+    parts = read(text).under_each()
+    told = [(part.workload_title, part.params.get("tasks")) for part in parts[1:3]]
+    assert told == [("lm-eval gsm8k", "gsm8k"), ("lm-eval aime25", "aime25")]
     plan = read(text, "lm_eval.aime25")
-    assert plan.under_each()[1].params["tasks"] == "gsm8k"
+    assert [part.workload_title for part in plan.under_each()] == ["grid", "drive:lm-eval", "drive:bfcl"]
     assert any(note.startswith("lm_eval.aime25 (line") for note in plan.notes)
+
+
+def test_two_configs_of_one_kind_are_called_by_their_names() -> None:
+    config = RECIPE[RECIPE.index("    - name: 8k-in-1k-out") :]
+    other = config.replace("8k-in-1k-out", "1k-in-1k-out").replace("input_len: 8192", "input_len: 1024")
+    parts = read(RECIPE + other).under_each()
+    told = [(part.workload_title, part.params["prompt_tokens"]) for part in parts[:2]]
+    assert told == [("grid 8k-in-1k-out", [8192]), ("grid 1k-in-1k-out", [1024])]
 
 
 def test_whoever_asks_leaves_out_a_block_or_a_part_of_it() -> None:

@@ -107,6 +107,11 @@ def commands_of(job: DriveJob) -> list[list[str]]:
     return [command_of(job), *([then(job)] if then else [])]
 
 
+def asked_of(job: DriveJob) -> dict[str, JsonValue]:
+    """What a person set of the tool, for its load's record: it is the same on another machine."""
+    return job.params.model_dump(mode="json", exclude={"executable"})
+
+
 def tool_of(workload: str) -> DrivenTool | None:
     """The tool that a workload's name names."""
     return TOOLS.get(workload.removeprefix(PREFIX)) if workload.startswith(PREFIX) else None
