@@ -110,7 +110,7 @@ def _hand_in(job: DriveJob, result: Path, is_cut: bool = False) -> None:
     from workloads.process.driven import asked_of, command_of
 
     given = Job(
-        id=new_job_id(datetime.now(UTC)), path=result, shown_name=f"{job.tool} results", run=job.run_id,
+        id=new_job_id(datetime.now(UTC)), path=result, shown_name=f"{job.tool} {result.name}", run=job.run_id,
         command=tuple(command_of(job)), is_cut=is_cut, asked=asked_of(job),
     )  # fmt: skip
     drop(job.inbox, given)

@@ -152,7 +152,7 @@ class Inbox:
         return sorted(self._folder.glob("*.job.json"))
 
     def _work(self, path: Path) -> None:
-        status = Status(state="refused", text=_OURS)
+        status, job = Status(state="refused", text=_OURS), None
         try:
             job = _ANY_JOB.validate_json(path.read_bytes())
             status = self._done(job)
@@ -162,8 +162,14 @@ class Inbox:
             status = Status(state="refused", text=f"{path.name} is no job of Pitwall's.")
         finally:
             if not self._closing.is_set() or status.state == "done":
+                self._tell_run(job, status)
                 _write(_status_path(self._folder, _job_id(path)), status)
                 path.unlink(missing_ok=True)
+
+    def _tell_run(self, job: Job | NoteJob | None, status: Status) -> None:
+        """Nobody waits for what a tool that Pitwall ran left behind: where it is refused its run says so."""
+        if isinstance(job, Job) and job.command and job.run and status.state == "refused":
+            self._results.tell_refused(job.run, job.path, job.shown_name, status.text)
 
     def _done(self, job: Job | NoteJob) -> Status:
         tell = _Progress(_status_path(self._folder, job.id))
