@@ -85,9 +85,6 @@ def tool_call_loads(
         if f"{name}.{title}" in left_out:
             remarks.note(f"{name}.{title}", line, "it is left out, as asked for.")
     wanted = [title for title, _ in told if f"{name}.{title}" not in left_out]
-    if "max_test_cases" in given and _limits(given["max_test_cases"], wanted):
-        words = "a part of a category cannot be asked for; `--without` leaves out a whole one."
-        remarks.refuse(f"{name}.max_test_cases", given["max_test_cases"].line, words)
     if tools.bfcl is None:
         remarks.refuse(name, block.line, "which Python has bfcl-eval is not told: `--bfcl PYTHON`.")
     if not wanted:
@@ -96,16 +93,21 @@ def tool_call_loads(
     threads = whole(given["num_threads"], f"{name}.num_threads") if "num_threads" in given else THREADS
     steps = given.get("maximum_step_limit")
     params: dict[str, JsonValue] = {
-        "executable": tools.bfcl or "", "tasks": ",".join(wanted), "concurrency": threads,
+        "executable": tools.bfcl or "", "tasks": ",".join(_limited(given, name, wanted)), "concurrency": threads,
         "temperature": given["temperature"].value if "temperature" in given else TEMPERATURE,
         "most_steps": STEPS if steps is None else whole(steps, f"{name}.maximum_step_limit"),
     }  # fmt: skip
     return [WorkloadText(name="drive:bfcl", params=params, objective=ACCURACY)]
 
 
-def _limits(told: Told, wanted: list[str]) -> bool:
-    """Whether it says anything of the categories that are asked for."""
-    return not isinstance(told.value, dict) or any(one in told.value for one in wanted)
+def _limited(given: Mapping[str, Told], name: str, wanted: list[str]) -> list[str]:
+    """The categories, each with its number of cases where it has one: 'multi_turn=240'."""
+    told = given.get("max_test_cases")
+    if told is None:
+        return wanted
+    by_name = told.value if isinstance(told.value, dict) else dict.fromkeys(wanted, told)
+    most = {one: whole(by_name[one], f"{name}.max_test_cases") for one in wanted if one in by_name}
+    return [f"{one}={most[one]}" if one in most else one for one in wanted]
 
 
 def _only(given: Mapping[str, Told], fields: tuple[str, ...], name: str, remarks: Remarks) -> None:

@@ -31,8 +31,10 @@ class Part:
 
     def is_of_tool(self, load: Load) -> bool:
         """Whether what another tool left is of it."""
-        tool = tool_of(self.plan.workload)
-        return tool is not None and load.tool == tool.name and has_params(load.params.get(DRIVEN) or {}, self.params)
+        tool, asked = tool_of(self.plan.workload), load.params.get(DRIVEN)
+        if tool is None or load.tool != tool.name or (asked is None and self.params):
+            return False
+        return has_params(full_params(tool.workload, {OF_THE_MACHINE: "-", **(asked or {})}), self.params)
 
 
 def told_apart(parts: Sequence[StudyPlan]) -> list[Part]:

@@ -59,6 +59,7 @@ def test_results_are_handed_in_where_there_are_any(tmp_path: Path, kind: str, st
     )
     assert (done.returncode, said in done.stdout + done.stderr) == (status, True)
     handed = [json.loads(path.read_text()) for path in (tmp_path / "inbox").glob("*.job.json")]
+    assert all(one["asked"].keys() == set(TOOLS["llama-benchy"].fields) for one in handed)
     assert all(one["command"][0] == str(tool) and "--exact-tg" in one["command"] for one in handed)
     assert [(one["run"], Path(one["path"]).name) for one in handed] == ([("r-1", "results")] if not status else [])
 

@@ -89,8 +89,9 @@ TOOLS: Mapping[str, DrivenTool] = {
         DrivenTool(
             "bfcl", "BFCL", "2026.3.23", "", commands.bfcl, ("tasks", "limit", "concurrency"), "bfcl", takes_key=True,
             then=commands.bfcl_scores,
-            needs="The task is one of BFCL's categories. The package soundfile must be installed beside it. It sets no "
-            "limit to an answer.",
+            needs="The tasks are BFCL's categories or groups of them; 'multi_turn=240' asks for its first 240 cases, "
+            "the limit for so many of each. A part of a category is no score of the leaderboard. The package soundfile "
+            "must be installed beside it. It sets no limit to an answer.",
         ),
     )
 }  # fmt: skip
@@ -108,8 +109,10 @@ def commands_of(job: DriveJob) -> list[list[str]]:
 
 
 def asked_of(job: DriveJob) -> dict[str, JsonValue]:
-    """What a person set of the tool, for its load's record: it is the same on another machine."""
-    return job.params.model_dump(mode="json", exclude={"executable"})
+    """What a person set of the tool, for its load's record: what it takes, and whatever else is not as proposed."""
+    told, changed = job.params.model_dump(mode="json"), job.params.model_dump(mode="json", exclude_defaults=True)
+    named = {*TOOLS[job.tool].fields, *changed} - {"executable"}  # which lies elsewhere on another machine
+    return {name: value for name, value in told.items() if name in named}
 
 
 def tool_of(workload: str) -> DrivenTool | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from redaction import SERVER_API_KEY
 from workloads.process.drive_job import DriveJob, DriveParams
+from workloads.process.own_bfcl import ALL
 
 BENCHY_RUNS = 3
 HUB_OFF = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
@@ -87,42 +87,39 @@ def lm_eval(job: DriveJob) -> list[str]:
 def bfcl(job: DriveJob) -> list[str]:
     """Through a script of ours that makes the server's model known to it: it takes none that it does not list."""
     p = job.params
-    which = ["--run-ids"] if p.limit else ["--test-category", ",".join(_categories(job))]
+    which = ["--test-category", ",".join(_categories(p))] if bfcl_cases(p) == ALL else ["--run-ids"]
     return [
-        *_own_bfcl(job),
-        "generate",
-        "--model",
-        str(job.model),
-        *which,
-        "--num-threads",
-        str(p.concurrency),
-        "--temperature",
-        str(p.temperature),
-    ]
+        *_own_bfcl(job), "generate", "--model", str(job.model), *which, "--num-threads", str(p.concurrency),
+        "--temperature", str(p.temperature),
+    ]  # fmt: skip
 
 
 def bfcl_scores(job: DriveJob) -> list[str]:
     """What the answers are worth."""
-    words = ["evaluate", "--model", str(job.model), "--test-category", ",".join(_categories(job)), "--partial-eval"]
-    return [*_own_bfcl(job), *words]
+    words = ["evaluate", "--model", str(job.model), "--test-category", ",".join(_categories(job.params))]
+    return [*_own_bfcl(job), *words, "--partial-eval"]
 
 
-def _categories(job: DriveJob) -> list[str]:
-    return [task.strip() for task in job.params.tasks.split(",")]
+def bfcl_cases(params: DriveParams) -> str:
+    """How many cases of each category: 'all', or 'simple_python=20,multi_turn=240'; one of its own goes before all."""
+    told = [(name, own or str(params.limit or "")) for name, own in _limited(params)]
+    return ",".join(f"{name}={most}" if most else name for name, most in told) if any(m for _, m in told) else ALL
+
+
+def _categories(params: DriveParams) -> list[str]:
+    return [name for name, _ in _limited(params)]
+
+
+def _limited(params: DriveParams) -> list[tuple[str, str]]:
+    """Each category, and the number that stands behind it: 'multi_turn=240'."""
+    told = [task.partition("=") for task in params.tasks.split(",")]
+    return [(name.strip(), most.strip()) for name, _, most in told]
 
 
 def _own_bfcl(job: DriveJob) -> list[str]:
     named = Path(job.params.executable)  # the tool, or the Python that has it
     python = named if named.name.startswith("python") else named.with_name("python")
-    return [str(python), str(OWN_BFCL), str(job.params.most_steps)]
-
-
-def files_before(job: DriveJob) -> Mapping[str, str]:
-    """What a tool reads from its folder of results before it begins: name -> text."""
-    if job.tool != "bfcl" or not job.params.limit:
-        return {}
-    items = {task: [f"{task}_{number}" for number in range(job.params.limit)] for task in _categories(job)}
-    return {"test_case_ids_to_generate.json": json.dumps(items)}
+    return [str(python), str(OWN_BFCL), str(job.params.most_steps), bfcl_cases(job.params)]
 
 
 def environment(job: DriveJob, inherited: Mapping[str, str]) -> dict[str, str]:
