@@ -82,9 +82,13 @@ TOOLS: Mapping[str, DrivenTool] = {
             "readings; that is switched off here.",
         ),
         DrivenTool(
-            "lm-eval", "lm-eval", "0.4.13", "", commands.lm_eval, ("tasks", "limit", "concurrency"), "lm_eval",
+            "lm-eval", "lm-eval", "0.4.13", "", commands.lm_eval,
+            ("tasks", "limit", "concurrency", "endpoint", "model_args"), "lm_eval",
             takes_key=True,
             progress=r"Requesting API: .{0,60}? " + BAR,
+            needs="Tasks of your own are found by --include_path FOLDER. It asks a model hub for data, unless they "
+            "name files. Completions are sent as text; a task that compares the likelihood of answers needs a "
+            "tokenizer among the model args (tokenizer_backend=huggingface,tokenizer=...).",
         ),
         DrivenTool(
             "bfcl", "BFCL", "2026.3.23", "", commands.bfcl, ("tasks", "limit", "concurrency"), "bfcl", takes_key=True,

@@ -10,6 +10,7 @@ from workloads.process.drive_job import DriveJob, DriveParams
 from workloads.process.own_bfcl import ALL
 
 BENCHY_RUNS = 3
+NO_TOKENIZER = "tokenizer_backend=None,tokenized_requests=False"  # of completions: else lm-eval looks for transformers
 HUB_OFF = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 OWN_BFCL = Path(__file__).resolve().with_name("own_bfcl.py")
 
@@ -76,9 +77,10 @@ def lm_eval(job: DriveJob) -> list[str]:
     is_chat = p.endpoint == "chat"
     path = "chat/completions" if is_chat else "completions"
     asked = f"model={job.model},base_url={job.base_url}/v1/{path},num_concurrent={p.concurrency},max_retries=5"
+    texts = NO_TOKENIZER if not is_chat and "tokenizer_backend" not in p.model_args else ""
     return [
         p.executable, "run", "--model", "local-chat-completions" if is_chat else "local-completions",
-        "--model_args", ",".join(filter(None, [asked, p.model_args])), "--tasks", p.tasks,
+        "--model_args", ",".join(filter(None, [asked, texts, p.model_args])), "--tasks", p.tasks,
         *(["--apply_chat_template"] if is_chat else []), "--log_samples", "--output_path", str(job.results),
         *(["--limit", str(p.limit)] if p.limit else []),
     ]  # fmt: skip
