@@ -37,7 +37,7 @@ TEMPLATE = (
 )
 REQUEST = (
     "SELECT prompt_class, prompt_tokens, completion_tokens, ttft_ms, total_ms, error_kind, error_text, "
-    "sampling->>'tool_choice' AS choice, "
+    "finish_reason, sampling->>'tool_choice' AS choice, "
     "CAST(extra AS VARCHAR) AS extra "
     "FROM requests WHERE load_id = ? AND phase = 'measure' ORDER BY sent_at"
 )
@@ -47,7 +47,8 @@ SESSION: Mapping[str, JsonValue] = {"turns": TURNS, "context_tokens": 400, "outp
 TRAFFIC: Mapping[str, JsonValue] = {
     "prompt_tokens": 64, "output_tokens": 64, "concurrency": 2, "requests": 12, "warmup_requests": 0,
 }  # fmt: skip
-MATRIX: Mapping[str, JsonValue] = {"tool_choice": "required", "max_tokens": 500, "temperature": 1.0}
+# A random model closes its strings late, and only where they are drawn: what is cut off is no call that fits.
+MATRIX: Mapping[str, JsonValue] = {"tool_choice": "required", "strict": True, "max_tokens": 400, "temperature": 1.0}
 BLOCK_TOKENS = 128  # of vLLM's cache on a CPU: what is cached is whole blocks
 CLIENT_MS, SHARE = 60.0, 0.1  # by how much a client may see more than the server: a hop on a busy machine
 
@@ -115,6 +116,10 @@ def tools(on: Driving) -> Iterator[Demand]:
     yield Demand("tool matrix", "only tools that it was given", str(unknown or "no other"), not unknown)
     none = [row["prompt_class"] for row, names in zip(first, called, strict=True) if not names]
     yield Demand("tool matrix", "a call in every first answer", f"{len(first) - len(none)} of {len(first)}", not none)
+    ended = [row for row in first if row["finish_reason"] != "length"]
+    fits = [row for row in ended if all(call["parses"] for call in row["extra"]["tool_calls"])]
+    seen = f"{len(fits)} of {len(ended)} that were not cut off"
+    yield Demand("tool matrix", "arguments are JSON objects (strict)", seen, bool(fits) and len(fits) == len(ended))
     checks = on.rows("SELECT is_pass, why FROM checks WHERE load_id = ?", load.load_id)
     told = [one for one in checks if one["is_pass"] or one["why"]]
     yield Demand("tool matrix", "a verdict with a reason for each", f"{len(told)} of {len(checks)}", len(told) == 14)
@@ -148,8 +153,22 @@ def latencies(on: Driving, url: str) -> Iterator[Demand]:
         yield Demand("traffic", f"{name}: requests", f"{count:.0f} of {len(rows)}", count == len(rows))
         server_ms = 1000 * (after[f"{name}_sum"] - before[f"{name}_sum"]) / count
         client_ms = fmean(row[metric] for row in rows)
-        is_near = -1.0 <= client_ms - server_ms <= CLIENT_MS + SHARE * server_ms
-        yield Demand("traffic", f"{name}: mean", f"{server_ms:.1f} ms, the client {client_ms:.1f}", is_near)
+        yield Demand("traffic", f"{name}: mean", *_near(server_ms, client_ms))
+
+
+def histograms(on: Driving) -> Iterator[Demand]:
+    """What Pitwall's own reading of them says of the whole run: no request is lost, none counted twice."""
+    (sent,) = on.rows("SELECT count(*) AS n, avg(total_ms) AS mean_ms FROM requests")
+    told = "SELECT n, mean_ms FROM server_latency WHERE metric = 'e2e_ms'"
+    wait_until(lambda: any(row["n"] >= sent["n"] for row in on.rows(told)), 60.0, "its histograms lack requests")
+    (seen,) = on.rows(told)
+    yield Demand("all loads", "view server_latency: requests", f"{seen['n']} of {sent['n']}", seen["n"] == sent["n"])
+    yield Demand("all loads", "view server_latency: mean", *_near(seen["mean_ms"], sent["mean_ms"]))
+
+
+def _near(server_ms: float, client_ms: float) -> tuple[str, bool]:
+    is_near = -1.0 <= client_ms - server_ms <= CLIENT_MS + SHARE * server_ms
+    return f"{server_ms:.1f} ms, the client {client_ms:.1f}", is_near
 
 
 def asked(on: Driving, load: LoadSeen) -> list[dict[str, Any]]:
@@ -166,7 +185,8 @@ def check(vllm: Path, model: Path, folder: Path) -> list[Demand]:
     config = Config(engine="vllm", launcher="attach", model="tiny", served_model_name="tiny")
     with serving(vllm, model, folder) as url, driving(folder / "data", url, config) as on:
         told: list[Demand] = []
-        for part in (grid(on, "completions"), grid(on, "chat"), tools(on), session(on, url), latencies(on, url)):
+        parts = (grid(on, "completions"), grid(on, "chat"), tools(on), session(on, url), latencies(on, url))
+        for part in (*parts, histograms(on)):
             for demand in part:
                 told.append(demand)
                 print(f"{demand.load}: {demand.demand}: {demand.seen}", file=sys.stderr, flush=True)
