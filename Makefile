@@ -75,7 +75,7 @@ soak: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.soak_hours
 
 # A real vLLM on the CPU (2 GB into .build, half an hour): do its log, its counters and its client agree, does nothing of
-# it stay behind, and does Compare tell the truth of it?
+# it stay behind, does Compare tell the truth of it, and do the loads that need what it has go through?
 test-vllm: $(VENV)/.dev
 	scripts/install_vllm.sh .build/vllm
 	PYTHONPATH=. .build/vllm/bin/python scripts/vllm/make_tiny_llama.py .build/tiny-llama
@@ -83,13 +83,15 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.vllm.check_vllm_end .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_verdict .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_value .build/vllm .build/tiny-llama
+	$(BIN)/python -m scripts.vllm.check_vllm_loads .build/vllm .build/tiny-llama
 
 # Other benchmark tools and our own client against a server that is paced exactly, then in turn on llama.cpp. Nothing is
-# installed: TOOLS is a folder with an environment for each tool (llama-benchy, vllm, sglang, guidellm, aiperf, bfcl) and a
+# installed: TOOLS is a folder with an environment for each tool (llama-benchy, vllm, sglang, guidellm, aiperf, bfcl, lm-eval) and a
 # folder `tokenizer` (scripts/vllm/make_tiny_llama.py makes one); a tool that is not there is named and left out.
 TOOLS ?= .build/tools
 test-tools: $(VENV)/.dev
 	$(BIN)/python -m scripts.tools.check_tools $(TOOLS) $(TOOLS)/tokenizer
+	$(BIN)/python -m scripts.tools.check_lm_eval $(TOOLS)
 
 # On a machine with an idle NVIDIA GPU: LLAMA_SERVER is a llama-server built with CUDA, MODELS a folder for two models of
 # together 6 GB, made where they are not there. Does what Pitwall tells of the GPU hold, and of its neighbours?

@@ -48,7 +48,9 @@ class RequestRecord:
     chunk_tokens: list[int] | None = None  # tokens of each piece by the server's own count; None where it gives none
 
 
+LENGTH_REASON = "length_reason"  # of a request's `extra`: why its prompt is only about as long as was asked for
 CUT_SHORT = "cut_short"  # among the parameters of a load whose tool was ended before it was through
+DRIVEN = "driven"  # likewise, where Pitwall ran the tool: what a person set of it
 
 
 @dataclass(frozen=True, slots=True)

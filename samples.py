@@ -173,13 +173,16 @@ class HostSample:
     clock_uncertainty_s: float | None = None
 
 
+REFUSED = "refused"  # the kind of an event: results of a load were not taken in
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened to a run: a state change, a start-up fact, a warning, a cause, an outage."""
 
     run_id: str
     ts: datetime
-    kind: str  # state | phase | startup | warning | failure | outage | collector | workload | audit
+    kind: str  # state | phase | startup | warning | failure | outage | collector | workload | refused | audit
     text: str
     line: int | None = None
     offset: int | None = None

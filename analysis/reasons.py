@@ -101,6 +101,7 @@ class Code(StrEnum):
     NO_SHARE_TOLD = "no_share_told"
     SHARE_ABOVE_ONE = "share_above_one"
     ITEM_COUNTS_NOT_TOLD = "item_counts_not_told"
+    LENGTH_APPROXIMATE = "length_approximate"  # said
     ITEMS_WITHOUT_ANSWER = "items_without_answer"  # errors, items
     NO_ITEM_SCORED = "no_item_scored"
     ERRORS_MAY_COUNT_RIGHT = "errors_may_count_right"

@@ -14,6 +14,7 @@ from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
 from analysis.study.proposal import OptunaMissingError, check_installed
 from commands.any_program import as_it_is
 from commands.explain import explain
+from commands.study_workloads import Name, WorkloadText, titles
 from commands.sweep import Axis, checked_values, field_named, read_values, sweep_configs
 from commands.write import CommandError
 from domain import Config, JsonValue
@@ -26,7 +27,6 @@ MOST_ARMS = 32
 MOST_WORKLOADS = 4
 MOST_SETTINGS, MOST_IN_GRID = 6, 2  # more than the latter are proposed, not all combined
 Question = Literal["which", "value", "load", "upgrade", "measure"]
-Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class StudyFileError(PitwallError):
@@ -52,15 +52,6 @@ class ArmText(BaseModel):
     engine: str | None = None  # where the command does not tell
     base_url: str | None = None
     env: dict[str, str] = Field(default_factory=dict)
-
-
-class WorkloadText(BaseModel):
-    """A load, and by what it is judged where that is not what it is for."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    name: Name
-    params: dict[str, JsonValue] = Field(default_factory=dict)
-    objective: str | None = None
 
 
 class Vary(BaseModel):
@@ -98,8 +89,7 @@ class StudyFile(BaseModel):
             raise ValueError("[[vary]] belongs to the question 'value'")
         if len(self.vary) > MOST_IN_GRID and len(self.workload) > 1:
             raise ValueError("more than two [[vary]] take one workload")
-        if len({one.name for one in self.workload}) < len(self.workload):
-            raise ValueError("two workloads have one name")
+        titles(self.workload)
         if self.question == "load" and len(self.workload) > 1:
             raise ValueError("'load' takes one workload, 'knee'")
         if self.question == "upgrade" and len(self.arm) != 2:
@@ -135,19 +125,30 @@ class StudyPlan(BaseModel):
     arms: tuple[StudyArm, ...]
     workload: str
     params: dict[str, JsonValue]
+    label: str | None = None  # what its workload is called, where that is not its name
     vary: tuple[Vary, ...] = ()  # of the question 'value': what its arms differ in
     more_workloads: tuple[WorkloadText, ...] = ()
     notes: tuple[str, ...] = ()  # of a recipe: what is done otherwise than it says
 
     def under_each(self) -> list[StudyPlan]:
-        """A plan for each workload."""
-        first = self.model_copy(update={"more_workloads": ()})
-        told = [{"workload": m.name, "params": m.params, "objective": m.objective} for m in self.more_workloads]
+        """A plan for each workload, which knows what it is called."""
+        names = titles(self._workloads)
+        first = self.model_copy(update={"label": names[0], "more_workloads": ()})
+        more = zip(names[1:], self.more_workloads, strict=True)
+        told = [{"label": n, "workload": m.name, "params": m.params, "objective": m.objective} for n, m in more]
         return [first, *(first.model_copy(update=one) for one in told)]
 
     @property
-    def is_proposed(self) -> bool:
-        """Whether its combinations are proposed one by one."""
+    def _workloads(self) -> list[WorkloadText]:
+        return [WorkloadText(name=self.workload, label=self.label, params=self.params), *self.more_workloads]
+
+    @property
+    def workload_title(self) -> str:
+        """What the workload of a plan for one is called."""
+        return self.label or self.workload
+
+    @property
+    def is_proposed(self) -> bool:  # one by one, its combinations
         return len(self.vary) > MOST_IN_GRID
 
     @property
@@ -161,7 +162,7 @@ class StudyPlan(BaseModel):
 
     @property
     def workload_names(self) -> str:
-        return ", ".join([self.workload, *(one.name for one in self.more_workloads)])
+        return ", ".join(titles(self._workloads))
 
 
 class ArmsFile(BaseModel):
@@ -235,6 +236,7 @@ def plan_of(given: StudyFile, name: str) -> StudyPlan:
         arms=tuple(arms),
         workload=workload.name,
         params=workload.params,
+        label=workload.label,
         vary=tuple(vary),
         more_workloads=tuple(one.model_copy(update={"objective": one.objective or given.objective}) for one in more),
     )

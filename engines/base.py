@@ -137,11 +137,12 @@ class MetricDefinition(NamedTuple):
 # --- tokenizers -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class TokenizerApi:
-    """How a server's /tokenize and /detokenize speak; answers hold 'tokens', and the text under `text_field`."""
+    """How a server's /tokenize and /detokenize speak; answers hold 'tokens', or the text."""
 
     text_field: str
     special_field: str  # whether the tokens that a prompt begins with are added
     template_path: str | None = None  # makes a prompt of messages; None: /tokenize takes messages itself
+    answer_field: str | None = None  # that /detokenize answers with; None: `text_field`
 
 
 # --- command lines --------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from web.fleet import asked_about, away_ids
 from web.live.component import course_plot
 from web.markup import markdown_text
 from web.runs.loads.declare_load import declare_load
+from web.runs.loads.handed_in import load_ends, refused_results
 from web.runs.loads.load_panel import load_panel
 from web.runs.loads.load_results import load_results
 from web.runs.loads.recorder_panel import recorder_panel
@@ -52,6 +53,7 @@ if not away_ids([run]):
     recorder_panel(run)
     workload_progress([run])
 run_page.numbers(report, facts)
+refused_results(load_ends(run))
 load_results(run)
 server_latency_table(asked, run)
 if run.state is not RunState.QUEUED:

@@ -41,7 +41,7 @@ def _whole(
     if len(told) == 1:
         whole = told[0] if is_over else told[0] | {"answer": None, "winner": None}
         return whole | {"reasons": [*reasons, *told[0]["reasons"]]}
-    whole = together([part.workload for part in parts], told, starts_by_arm(standings), reasons, is_over)
+    whole = together([part.workload_title for part in parts], told, starts_by_arm(standings), reasons, is_over)
     return whole | {"starts_left": None if is_over else _starts_left(plan, standings, whole["runs"])}
 
 

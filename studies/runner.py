@@ -26,6 +26,7 @@ from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
 from reports.studies.study import StudyStanding, next_arms, standings_of, starts_by_arm
+from reports.studies.told_apart import alike
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
@@ -219,8 +220,9 @@ class StudyRunner:
         """A round: each arm starts once, and is put under every workload that is not decided."""
         self._save(study.model_copy(update={"answer": answer_of(plan, standings)}))
         try:
-            parts = zip(plan.under_each(), standings, strict=True)
-            specs = [self._spec(part) for part, told in parts if told.race.end is None]
+            if same := alike(parts := plan.under_each()):
+                raise UnknownLoadError(same)
+            specs = [self._spec(part) for part, told in zip(parts, standings, strict=True) if told.race.end is None]
             self._supervisor.launch_round(self._round(plan, standings, specs), study.id)
         except (LaunchRefusedError, UnknownLoadError) as refusal:
             self._conclude(study, plan, standings, [str(refusal)], End.FAILED)

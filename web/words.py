@@ -99,6 +99,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_SHARE_TOLD: lambda v: "the file gives no share between 0 and 1",
     Code.SHARE_ABOVE_ONE: lambda v: "more than 100 %",
     Code.ITEM_COUNTS_NOT_TOLD: lambda v: "the file does not say how many of how many",
+    Code.LENGTH_APPROXIMATE: lambda v: f"prompts are about as long as asked for, by no tokenizer: {v['said']}",
     Code.ITEMS_WITHOUT_ANSWER: lambda v: f"{v['errors']} of {v['items']} items got no answer: errors, not answers",
     Code.NO_ITEM_SCORED: lambda v: "no item was scored",
     Code.ERRORS_MAY_COUNT_RIGHT: lambda v: (

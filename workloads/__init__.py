@@ -30,3 +30,10 @@ def spec_for(name: str, params: Mapping[str, JsonValue] | None = None) -> Worklo
     if tool_of(name):  # another tool's
         return WorkloadSpec(name=name, params=drive_params(params or {}).model_dump(mode="json"))
     return WATCH if name == WATCH.name else REGISTRY[name].spec(params or {})
+
+
+def full_params(name: str, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Parameters with the defaults, as spec_for records them, without planning anything; raises as it does."""
+    if tool_of(name):
+        return drive_params(params).model_dump(mode="json")
+    return REGISTRY[name].checked(params).model_dump(mode="json")

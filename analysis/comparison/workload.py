@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from domain import JsonValue
 from errors import PitwallError
 
 DIGITS = 6  # of the hash in a workload's id
+NO_PARAMS: Mapping[str, JsonValue] = {}
 
 
 class UnknownWorkloadError(PitwallError):
@@ -84,9 +85,15 @@ def under(run: RunFacts, workload: Workload | None) -> RunFacts:
     return with_loads(run, kept) if kept else run
 
 
-def under_name(run: RunFacts, name: str) -> RunFacts:
-    """The run with the loads of the workload of this name alone, maybe none."""
-    return with_loads(run, [load for load in run.loads if workload_of_load(load, run).name == name])
+def under_name(run: RunFacts, name: str, params: Mapping[str, JsonValue] = NO_PARAMS) -> RunFacts:
+    """The run with the loads of the workload of this name alone, and of these among its params, maybe none."""
+    asked = [(load, workload_of_load(load, run)) for load in run.loads]
+    return with_loads(run, [load for load, one in asked if one.name == name and has_params(one.params, params)])
+
+
+def has_params(asked: Mapping[str, JsonValue], wanted: Mapping[str, JsonValue]) -> bool:
+    """Whether a load was asked for with all of these."""
+    return all(name in asked and asked[name] == value for name, value in wanted.items())
 
 
 def with_loads(run: RunFacts, kept: Sequence[LoadRecord]) -> RunFacts:

@@ -34,7 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     from redaction import SERVER_API_KEY
     from workloads.process.drive_job import DriveJob
     from workloads.process.driven import TOOLS, commands_of
-    from workloads.process.driven_commands import files_before
     from workloads.process.start import first_model
 
     os.umask(0o077)
@@ -49,8 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
         model = asyncio.run(first_model(job.base_url, os.environ.get(SERVER_API_KEY)))
         job = job.model_copy(update={"model": model})
     job.results.mkdir(parents=True, exist_ok=True)
-    for name, text in files_before(job).items():
-        (job.results / name).write_text(text)
     _tell(job, "running")
     tool = _tool_process(job)
     try:
@@ -107,11 +104,11 @@ def _hand_in(job: DriveJob, result: Path, is_cut: bool = False) -> None:
     from datetime import UTC, datetime
 
     from collectors.imports.inbox import Job, drop, new_job_id
-    from workloads.process.driven import command_of
+    from workloads.process.driven import asked_of, command_of
 
     given = Job(
-        id=new_job_id(datetime.now(UTC)), path=result, shown_name=f"{job.tool} results", run=job.run_id,
-        command=tuple(command_of(job)), is_cut=is_cut,
+        id=new_job_id(datetime.now(UTC)), path=result, shown_name=f"{job.tool} {result.name}", run=job.run_id,
+        command=tuple(command_of(job)), is_cut=is_cut, asked=asked_of(job),
     )  # fmt: skip
     drop(job.inbox, given)
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from collectors.imports.log_file import ImportRefusedError, Tell
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from collectors.imports.result_import import ResultImporter
-from domain import new_run_id
+from domain import JsonValue, new_run_id
 from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, opened, pinned
 from notes import NoteEdit, RunNote
@@ -51,6 +51,7 @@ class Job(BaseModel):
     run: str | None = None  # of results: the run that they belong to
     command: tuple[str, ...] | None = None  # of results: the words that made them, where Pitwall ran a tool
     is_cut: bool = False  # of results: the tool was ended before it was through
+    asked: dict[str, JsonValue] | None = None  # of results: what a person set of the tool that Pitwall ran
 
 
 class NoteJob(BaseModel):
@@ -151,7 +152,7 @@ class Inbox:
         return sorted(self._folder.glob("*.job.json"))
 
     def _work(self, path: Path) -> None:
-        status = Status(state="refused", text=_OURS)
+        status, job = Status(state="refused", text=_OURS), None
         try:
             job = _ANY_JOB.validate_json(path.read_bytes())
             status = self._done(job)
@@ -161,8 +162,14 @@ class Inbox:
             status = Status(state="refused", text=f"{path.name} is no job of Pitwall's.")
         finally:
             if not self._closing.is_set() or status.state == "done":
+                self._tell_run(job, status)
                 _write(_status_path(self._folder, _job_id(path)), status)
                 path.unlink(missing_ok=True)
+
+    def _tell_run(self, job: Job | NoteJob | None, status: Status) -> None:
+        """Nobody waits for what a tool that Pitwall ran left behind: where it is refused its run says so."""
+        if isinstance(job, Job) and job.command and job.run and status.state == "refused":
+            self._results.tell_refused(job.run, job.path, job.shown_name, status.text)
 
     def _done(self, job: Job | NoteJob) -> Status:
         tell = _Progress(_status_path(self._folder, job.id))
@@ -180,7 +187,7 @@ class Inbox:
         )  # fmt: skip
 
     def _take(self, job: Job, tell: Tell) -> Outcome:
-        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run, job.command, job.is_cut)
+        wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run, job.command, job.is_cut, job.asked)
         if job.path.is_dir() or self._results.recognises(job.path, job.shown_name):
             return self._results.take(job.path, wish, tell)
         if job.run:

@@ -58,6 +58,7 @@ class Wish(NamedTuple):
     run: str | None = None  # the id of the run that results belong to; None: a new one
     command: tuple[str, ...] | None = None  # that wrote the results, where Pitwall ran it
     is_cut: bool = False  # it was ended before it was through
+    asked: Mapping[str, JsonValue] | None = None  # what a person set of that tool
 
 
 class Outcome(NamedTuple):

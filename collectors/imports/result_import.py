@@ -23,9 +23,9 @@ from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES
 from engines.base import ParsedSample
 from engines.parse import recognise
-from load_records import LoadPhase, RequestRecord
+from load_records import DRIVEN, LoadPhase, RequestRecord
 from redaction import mask_text
-from samples import Batch, Event, Sample
+from samples import REFUSED, Batch, Event, Sample
 
 KINDS = {
     "RequestRecord": "requests",
@@ -84,6 +84,7 @@ class ResultImporter:
         loads = given.read(ticket)
         for load in loads:
             load.command = shlex.split(mask_text(shlex.join(wish.command))) if wish.command else None
+            load.params |= {DRIVEN: dict(wish.asked)} if wish.asked else {}
         tell(0.6)
         run = onto or self._new_run(run_id, loads, wish)
         batch = Batch(tuple(self._samples(run, loads, wish)))
@@ -92,6 +93,16 @@ class ResultImporter:
         rows = Counter(KINDS[type(row).__name__] for load in loads for row in load.rows)
         told = _words(run, wish, loads, rows, is_new=onto is None)
         return Outcome((run.id,), told, tuple(load.load_id for load in loads), dict(rows))
+
+    def tell_refused(self, run_id: str, path: Path, shown_name: str, why: str) -> None:
+        """Say on a run that the results of its load were not taken in, why, and where the files lie."""
+        run = self._store.run(run_id)
+        if run is None:
+            return
+        folder = Path(run.run_dir or path.parent)
+        place = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
+        said = mask_text(f"{shown_name} were refused: {why} They lie in the run's folder as {place}.")
+        self._store.write(Batch((Event(run_id, self._clock(), REFUSED, said),))).result()
 
     def _wanted_run(self, wish: Wish) -> Run | None:
         if wish.run is None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from commands.recipe.lines import Remarks, Told, items, mapping, text_of, whole
-from commands.study_file import ACCURACY, WorkloadText
+from commands.study_file import ACCURACY
+from commands.study_workloads import WorkloadText
 from domain import JsonValue
 
 TASK_FIELDS = ("name", "num_fewshot", "model_args")
@@ -31,11 +32,11 @@ class Task(NamedTuple):
 def accuracy_loads(
     block: Told | None, name: str, tools: Tools, left_out: frozenset[str], remarks: Remarks
 ) -> list[WorkloadText]:
-    """Tasks that ask alike are one call; those that do not cannot stand in one study."""
+    """Tasks that ask alike are one call."""
     given = mapping(block, name)
     _only(given, ("model_args", "tasks"), name, remarks)
     base = mapping(given.get("model_args"), f"{name}.model_args")
-    calls: dict[Task, list[tuple[str, int]]] = {}
+    calls: dict[Task, list[str]] = {}
     for told in items(given.get("tasks"), f"{name}.tasks"):
         task = mapping(told, f"{name}.tasks")
         title = text_of(task.get("name"), f"{name}.tasks.name", told.line)
@@ -47,13 +48,8 @@ def accuracy_loads(
         shots = whole(task["num_fewshot"], f"{name}.{title}.num_fewshot", 0) if "num_fewshot" in task else 0
         _check_args({**base, **own}, f"{name}.{title}", remarks)
         args = {key: one.value for key, one in {**base, **own}.items()}
-        calls.setdefault(Task(shots, tuple(args.items())), []).append((title, told.line))
-    if len(calls) > 1:
-        _, other, *_ = calls.values()
-        for title, line in other:
-            remarks.refuse(f"{name}.{title}", line, "it asks otherwise than the task before it: one call is one study.")
-        return []
-    return [_lm_eval(call, [title for title, _ in its], tools.lm_eval) for call, its in calls.items()]
+        calls.setdefault(Task(shots, tuple(args.items())), []).append(title)
+    return [_lm_eval(call, its, tools.lm_eval) for call, its in calls.items()]
 
 
 def _check_args(args: Mapping[str, Told], name: str, remarks: Remarks) -> None:
@@ -89,9 +85,6 @@ def tool_call_loads(
         if f"{name}.{title}" in left_out:
             remarks.note(f"{name}.{title}", line, "it is left out, as asked for.")
     wanted = [title for title, _ in told if f"{name}.{title}" not in left_out]
-    if "max_test_cases" in given and _limits(given["max_test_cases"], wanted):
-        words = "a part of a category cannot be asked for; `--without` leaves out a whole one."
-        remarks.refuse(f"{name}.max_test_cases", given["max_test_cases"].line, words)
     if tools.bfcl is None:
         remarks.refuse(name, block.line, "which Python has bfcl-eval is not told: `--bfcl PYTHON`.")
     if not wanted:
@@ -100,16 +93,21 @@ def tool_call_loads(
     threads = whole(given["num_threads"], f"{name}.num_threads") if "num_threads" in given else THREADS
     steps = given.get("maximum_step_limit")
     params: dict[str, JsonValue] = {
-        "executable": tools.bfcl or "", "tasks": ",".join(wanted), "concurrency": threads,
+        "executable": tools.bfcl or "", "tasks": ",".join(_limited(given, name, wanted)), "concurrency": threads,
         "temperature": given["temperature"].value if "temperature" in given else TEMPERATURE,
         "most_steps": STEPS if steps is None else whole(steps, f"{name}.maximum_step_limit"),
     }  # fmt: skip
     return [WorkloadText(name="drive:bfcl", params=params, objective=ACCURACY)]
 
 
-def _limits(told: Told, wanted: list[str]) -> bool:
-    """Whether it says anything of the categories that are asked for."""
-    return not isinstance(told.value, dict) or any(one in told.value for one in wanted)
+def _limited(given: Mapping[str, Told], name: str, wanted: list[str]) -> list[str]:
+    """The categories, each with its number of cases where it has one: 'multi_turn=240'."""
+    told = given.get("max_test_cases")
+    if told is None:
+        return wanted
+    by_name = told.value if isinstance(told.value, dict) else dict.fromkeys(wanted, told)
+    most = {one: whole(by_name[one], f"{name}.max_test_cases") for one in wanted if one in by_name}
+    return [f"{one}={most[one]}" if one in most else one for one in wanted]
 
 
 def _only(given: Mapping[str, Told], fields: tuple[str, ...], name: str, remarks: Remarks) -> None:

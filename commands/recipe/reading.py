@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 from pydantic import ValidationError
@@ -11,7 +12,8 @@ from pydantic import ValidationError
 from commands.recipe.lines import Remarks, Told, items, mapping, read_yaml, text_of, whole
 from commands.recipe.quality import Tools, accuracy_loads, tool_call_loads
 from commands.recipe.speed import speed_loads
-from commands.study_file import ArmText, Budget, StudyFile, StudyFileError, StudyPlan, WorkloadText, plan_of
+from commands.study_file import ArmText, Budget, StudyFile, StudyFileError, StudyPlan, plan_of
+from commands.study_workloads import WorkloadText
 
 _MARK = re.compile(r"^vllm:[ \t]*(#.*)?$", re.MULTILINE)
 SERVER_FIELDS = ("model", "image", "env", "serve_args")
@@ -104,12 +106,14 @@ def _loads(given: Mapping[str, Told], tools: Tools, left_out: frozenset[str], re
     for key, read in (("lm_eval", accuracy_loads), ("bfcl", tool_call_loads)):
         block = here[key]
         loads += [(one, key, block.line if block else 0) for one in read(block, key, tools, left_out, remarks)]
-    met: set[str] = set()
-    for one, name, line in loads:
-        if one.name in met:
-            remarks.refuse(name, line, f"a study takes one load of the kind {one.name!r}: `--without` leaves one out.")
-        met.add(one.name)
-    return [one for one, _, _ in loads]
+    kinds = Counter(one.name for one, _, _ in loads)
+    return [one if kinds[one.name] == 1 else _labelled(one, name) for one, name, _ in loads]
+
+
+def _labelled(load: WorkloadText, name: str) -> WorkloadText:
+    """Beside another of its kind it is called by the part of the recipe: 'grid 8k-in-1k-out', 'lm-eval gsm8k'."""
+    part = str(load.params.get("tasks") or name.partition(".")[2])
+    return load.model_copy(update={"label": f"{load.name.removeprefix('drive:')} {part}"[:80]})
 
 
 def _configs(block: Told | None, remarks: Remarks) -> list[Told]:

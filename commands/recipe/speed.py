@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from commands.recipe.lines import Remarks, Told, whole
-from commands.study_file import WorkloadText
+from commands.study_workloads import WorkloadText
 from domain import JsonValue
 
 NEEDED = ("input_len", "output_len", "num_prompts", "max_concurrency")

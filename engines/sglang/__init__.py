@@ -1,6 +1,6 @@
 """SGLang: its log grammar, counters and command line, put together."""
 
-from engines.base import Engine
+from engines.base import Engine, TokenizerApi
 from engines.sglang import arguments, counters, flags, log
 from engines.sglang.definitions import DEFINITIONS
 from engines.sglang.invocation import INVOCATION
@@ -24,6 +24,7 @@ ENGINE = Engine(
     arguments=arguments,
     sampling_flags=("--sampling-defaults", "--preferred-sampling-params"),
     takes_ignore_eos=True,
+    tokenizer=TokenizerApi("prompt", "add_special_tokens", answer_field="text"),  # from 0.5.3 on; of chats later
     stream_options={"continuous_usage_stats": True},
     effective_names={"context_len": "max_model_len"},  # llama.cpp's is one slot's share, which is another thing
 )

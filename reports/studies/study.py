@@ -27,9 +27,9 @@ from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
 from reports.studies.study_values import Measured, Predicted, predict_values
+from reports.studies.told_apart import Part, told_apart
 from storage.ask.load_queries import asked_loads, outcomes
 from storage.ask.queries import Asked
-from workloads.process.driven import PREFIX
 
 STEP_SD = FINENESS / math.sqrt(12)  # of users held, which are known to within a step of the search
 MOST_FAILURES = 2  # of one arm; then it is out
@@ -70,9 +70,9 @@ def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[Stu
     parts, ended = plan.under_each(), [run for run in runs if run.state.is_final]
     if len(parts) == 1:
         finished = [run for run in ended if run.state is RunState.FINISHED]
-        return [_standing(store, plan, runs, _by_id(facts_of(store, finished)))]
+        return [_standing(store, Part(plan), runs, _by_id(facts_of(store, finished)))]
     facts = facts_of(store, ended)
-    return [_standing(store, part, _carrying(runs, part.workload), _told_under(part.workload, facts)) for part in parts]
+    return [_standing(store, one, _carrying(runs, one), _told_under(one, facts)) for one in told_apart(parts)]
 
 
 def _starts_to_go(told: Race, plan: StudyPlan) -> Left:
@@ -123,13 +123,13 @@ def _by_id(facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
     return {one.run_id: one for one in facts}
 
 
-def _carrying(runs: Sequence[Run], workload: str) -> list[Run]:
-    return [run for run in runs if any(one.name == workload for one in run.workloads)]
+def _carrying(runs: Sequence[Run], part: Part) -> list[Run]:
+    return [run for run in runs if any(map(part.is_asked_by, run.workloads))]
 
 
-def _told_under(workload: str, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
+def _told_under(part: Part, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
     """Of each run its loads of this workload; of one that failed where they went through before that."""
-    told = [under_name(one, workload) for one in facts]
+    told = [under_name(one, part.plan.workload, part.params) for one in facts]
     return _by_id([one for one in told if one.state == RunState.FINISHED or _went_through(one.loads)])
 
 
@@ -138,12 +138,13 @@ def _went_through(loads: Sequence[LoadRecord]) -> bool:
     return bool(loads) and all(one.unsent == 0 and one.is_complete for one in loads)
 
 
-def _standing(store: Asked, plan: StudyPlan, runs: Sequence[Run], told_of: Mapping[str, RunFacts]) -> StudyStanding:
+def _standing(store: Asked, part: Part, runs: Sequence[Run], told_of: Mapping[str, RunFacts]) -> StudyStanding:
     """What the runs of a study tell so far under one workload; those that have not ended tell nothing yet."""
+    plan = part.plan
     by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
     found = {name: [told_of[run.id] for run in its if run.id in told_of] for name, its in by_arm.items()}
     arms = {name: Arm(name, tuple(its)) for name, its in found.items() if its}
-    objective, values = _values(store, plan, arms)
+    objective, values = _values(store, part, arms)
     counts = {name: len(its) for name, its in found.items()}
     causes = {
         name: cause
@@ -178,11 +179,10 @@ def _standing(store: Asked, plan: StudyPlan, runs: Sequence[Run], told_of: Mappi
     return replace(standing, left=left)
 
 
-def _values(
-    store: Asked, plan: StudyPlan, arms: Mapping[str, Arm]
-) -> tuple[Objective | str, dict[str, tuple[float, ...]]]:
+def _values(store: Asked, part: Part, arms: Mapping[str, Arm]) -> tuple[Objective | str, dict[str, tuple[float, ...]]]:
+    plan = part.plan
     if plan.objective == ACCURACY:
-        return ACCURACY, {name: tuple(_shares_right(store, plan, arm)) for name, arm in arms.items()}
+        return ACCURACY, {name: tuple(_shares_right(store, part, arm)) for name, arm in arms.items()}
     if plan.objective == USERS_HELD:
         return USERS_HELD, {name: tuple(_users_held(store, arm)) for name, arm in arms.items()}
     if not arms:
@@ -200,13 +200,13 @@ def _users_held(store: Asked, arm: Arm) -> list[float]:
     return [one.value if one.value else 0.5 for one in found if one.metric == USERS_HELD]
 
 
-def _shares_right(store: Asked, plan: StudyPlan, arm: Arm) -> list[float]:
+def _shares_right(store: Asked, part: Part, arm: Arm) -> list[float]:
     """Of each start the mean over the tasks of the plan's tool; of a task with several filters the lowest counts."""
-    ids, tool = [run.run_id for run in arm.runs], plan.workload.removeprefix(PREFIX)
+    ids = [run.run_id for run in arm.runs]
     asked, told = asked_loads(store, ids), outcomes(store, ids)
     values = []
     for run_id in ids:
-        mine = {load.load_id for load in asked[run_id] if load.tool == tool}
+        mine = {load.load_id for load in asked[run_id] if part.is_of_tool(load)}
         rows = [row for load_id in mine & told[run_id].keys() for row in told[run_id][load_id].accuracy]
         tasks: dict[str, float] = {}
         for row in rows:

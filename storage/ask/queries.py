@@ -144,6 +144,11 @@ def events(store: Asked, run_id: str, most: int = 500) -> list[EventRow]:
     return [EventRow(**row) for row in _rows(store, "events", run_ids=[run_id], most=most)]
 
 
+def load_events(store: Asked, run_id: str, most: int = 20) -> list[EventRow]:
+    """How its loads ended, and what became of their files, newest first."""
+    return [EventRow(**row) for row in _rows(store, "load_events", run_ids=[run_id], most=most)]
+
+
 def startup_facts(store: Asked, run_ids: Sequence[str]) -> dict[str, list[StartupRow]]:
     """What each log said once while the server started, in its order; a later row of a key is the truer one."""
     found: dict[str, list[StartupRow]] = {run_id: [] for run_id in run_ids}

@@ -225,7 +225,7 @@ COMMENT ON COLUMN load_counters.requests_running IS 'whoever else''s';
 COMMENT ON VIEW events IS 'Something that happened to a run.';
 COMMENT ON COLUMN events.run_id IS 'the run''s id';
 COMMENT ON COLUMN events.ts IS 'when it happened';
-COMMENT ON COLUMN events.kind IS 'state, phase, startup, warning, failure, outage, collector, workload or audit';
+COMMENT ON COLUMN events.kind IS 'state, phase, startup, warning, failure, outage, collector, workload, refused (results of a load) or audit';
 COMMENT ON COLUMN events.text IS 'one sentence';
 COMMENT ON COLUMN events.line IS 'line of the log, from 1';
 COMMENT ON COLUMN events."offset" IS 'byte of the log';

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
 from analysis.loads.accuracy import mcnemar, wilson
+from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder
 from load_records import Accuracy, AccuracyItem
 from tests.imports.captured import accuracies_of, captured, items_of, load_of
@@ -89,6 +92,22 @@ def test_bfcl_results_that_were_not_scored_say_so() -> None:
     path = captured("bfcl/server-down/result/demo-plain/non_live/BFCL_v4_simple_python_result.json")
     told, items = of_task(load_of(path), "simple_python")
     assert told.value is None and told.reason == "not_scored_yet items=4 errors=4" and len(items) == 4
+
+
+def test_bfcl_a_part_of_a_category_is_another_protocol_than_the_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "part"
+    shutil.copytree(captured("bfcl/oracle"), folder)
+    ids = {"simple_python": [f"simple_python_{n}" for n in range(8)]}
+    (folder / "test_case_ids_to_generate.json").write_text(json.dumps(ids))
+    whole, part = load_of(captured("bfcl/oracle")), load_of(folder)
+    hashes = [{row.task: row.protocol_hash for row in load.rows if isinstance(row, Accuracy)} for load in (whole, part)]
+    assert {task for task in hashes[0] if hashes[0][task] != hashes[1][task]} == {"simple_python"}
+    assert (part.params, whole.params) == ({"cases": {"simple_python": 8}}, {})
+    alone = tmp_path / "none"
+    alone.mkdir()
+    shutil.copy(folder / "test_case_ids_to_generate.json", alone)
+    with pytest.raises(ImportRefusedError, match="holds no answer of BFCL's"):
+        load_of(alone)
 
 
 def test_bfcl_a_wrong_answer_is_no_error() -> None:

@@ -23,7 +23,9 @@ from domain import Config, Run, RunState
 from notes import RunNote
 from reports.arms.comparison import Asking, comparison_of
 from reports.arms.facts import facts_of
+from samples import REFUSED
 from settings import Settings
+from storage.ask import queries
 from storage.store import Store
 from tests.imports.captured import CORPUS, SOURCES, captured
 
@@ -178,7 +180,13 @@ def inbox(store: Store, settings: Settings, importer: ResultImporter) -> Iterato
 
 
 def handed_in(folder: Path, path: Path, **fields: str) -> Status:
-    job = Job(id=new_job_id(datetime.now(UTC)), path=path, shown_name=path.name, **fields)  # type: ignore[arg-type]
+    return taken(
+        folder,
+        Job(id=new_job_id(datetime.now(UTC)), path=path, shown_name=path.name, **fields),  # type: ignore[arg-type]
+    )
+
+
+def taken(folder: Path, job: Job) -> Status:
     drop(folder, job)
     waiting = threading.Event()
     while not (status := status_of(folder, job.id)).is_over:
@@ -195,6 +203,31 @@ def test_the_inbox_takes_results_logs_and_folders(store: Store, inbox: Path) -> 
     assert log.state == "done" and log.loads == () and log.run_ids != results.run_ids
     onto = handed_in(inbox, FIXTURES / "sglang/0.5.23-cpu.log", run=results.run_ids[0])
     assert onto.state == "refused" and "logs and bundles are runs of their own" in onto.text
+
+
+def test_what_a_driven_tool_left_and_is_refused_is_told_on_its_run(store: Store, inbox: Path, tmp_path: Path) -> None:
+    run = launched(store)
+    results = tmp_path / "results"
+    shutil.copytree(captured("bfcl/oracle"), results)
+    cut = next(results.rglob("*_score.json"))
+    lines = cut.read_text().splitlines()
+    cut.write_text("\n".join(lines[:-1]))
+    refused = handed_in(inbox, results, run=run.id, command=("bfcl", "evaluate"))  # type: ignore[arg-type]
+    assert refused.state == "refused" and cut.name in refused.text
+    by_hand = handed_in(inbox, results, run=run.id)  # whoever imports by hand is told where they are
+    assert by_hand.state == "refused"
+    told = [row for row in queries.events(store, run.id) if row.kind == REFUSED]
+    (said,) = [row.text for row in told]
+    assert said == f"results were refused: {refused.text} They lie in the run's folder as results."
+
+
+def test_what_a_person_set_of_a_driven_tool_stands_in_its_load(store: Store, inbox: Path) -> None:
+    run, asked = launched(store), {"tasks": "simple_python", "limit": 3}
+    job = Job(id=new_job_id(datetime.now(UTC)), path=captured("bfcl/oracle"), shown_name="bfcl results", run=run.id,
+              command=("bfcl", "generate"), asked=asked)  # fmt: skip
+    assert taken(inbox, job).state == "done"
+    (params,) = store.query("SELECT params FROM loads WHERE run_id = ?", [run.id])["params"].to_pylist()
+    assert json.loads(params)["driven"] == asked
 
 
 def test_the_command_lists_runs_loads_and_rows(

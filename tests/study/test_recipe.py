@@ -143,7 +143,7 @@ def test_a_sweep_is_a_grid_and_one_load_beside_it() -> None:
         ("backend: openai", "backend: vllm", "vllm_bench.8k-in-1k-out.backend"),
         ("num_warmups: 128", "request_rate: 4", "vllm_bench.8k-in-1k-out.args.request-rate"),
         ("input_len: 8192", "in_len: 8192", "vllm_bench.8k-in-1k-out.in_len"),
-        ("num_threads: 16", "max_test_cases: 240", "bfcl.max_test_cases"),
+        ("num_threads: 16", "max_calls: 240", "bfcl.max_calls"),
         ("max_length: 32768", "gen_kwargs: 'a=1,b=2'", "lm_eval.gsm8k.model_args.gen_kwargs"),
         ("nightly: true", "colour: red", "colour"),
         ("  model: org/tiny", "  model: org/tiny\n  tag: x", "vllm.tag"),
@@ -160,25 +160,37 @@ def test_what_cannot_be_expressed_is_named_with_its_line_and_nothing_begins(
 
 
 def test_all_that_cannot_be_is_told_at_once() -> None:
-    text = RECIPE.replace("dataset: random", "dataset: sharegpt").replace("num_threads: 16", "max_test_cases: 9")
+    text = RECIPE.replace("dataset: random", "dataset: sharegpt").replace("num_threads: 16", "max_calls: 9")
     with pytest.raises(StudyFileError) as refusal:
         read(text, tools=Tools())
-    for word in ("dataset (line", "bfcl.max_test_cases (line", "`--bfcl PYTHON`"):
+    for word in ("dataset (line", "bfcl.max_calls (line", "`--bfcl PYTHON`"):
         assert word in str(refusal.value)
 
 
-def test_two_kinds_of_calls_are_two_studies() -> None:
+def test_tasks_that_ask_unlike_each_other_are_loads_of_their_own() -> None:
     second = "\n    - name: aime25\n      num_fewshot: 0\n"
     text = RECIPE.replace("        max_length: 32768\n", f"        max_length: 32768{second}")
-    with pytest.raises(StudyFileError, match=rf"lm_eval.aime25 \(line {line_of(text, 'aime25')}\)"):
-        read(text)
+    parts = read(text).under_each()
+    told = [(part.workload_title, part.params.get("tasks")) for part in parts[1:3]]
+    assert told == [("lm-eval gsm8k", "gsm8k"), ("lm-eval aime25", "aime25")]
     plan = read(text, "lm_eval.aime25")
-    assert plan.under_each()[1].params["tasks"] == "gsm8k"
+    assert [part.workload_title for part in plan.under_each()] == ["grid", "drive:lm-eval", "drive:bfcl"]
     assert any(note.startswith("lm_eval.aime25 (line") for note in plan.notes)
+
+
+def test_two_configs_of_one_kind_are_called_by_their_names() -> None:
+    config = RECIPE[RECIPE.index("    - name: 8k-in-1k-out") :]
+    other = config.replace("8k-in-1k-out", "1k-in-1k-out").replace("input_len: 8192", "input_len: 1024")
+    parts = read(RECIPE + other).under_each()
+    told = [(part.workload_title, part.params["prompt_tokens"]) for part in parts[:2]]
+    assert told == [("grid 8k-in-1k-out", [8192]), ("grid 1k-in-1k-out", [1024])]
 
 
 def test_whoever_asks_leaves_out_a_block_or_a_part_of_it() -> None:
     limited = RECIPE.replace("num_threads: 16", "max_test_cases:\n    multi_turn: 240")
+    assert read(limited).under_each()[2].params["tasks"] == "simple_python,multi_turn=240"
+    every = RECIPE.replace("num_threads: 16", "max_test_cases: 9")
+    assert read(every).under_each()[2].params["tasks"] == "simple_python=9,multi_turn=9"
     plan = read(limited, "bfcl.multi_turn")
     assert plan.under_each()[2].params["tasks"] == "simple_python"
     assert len(read(limited, "bfcl", tools=Tools()).under_each()) == 2

@@ -62,8 +62,9 @@ def test_a_file_names_several_each_with_its_objective() -> None:
     plan = study_of_text('objective = "decode_tps"\n' + text, "two")
     parts = [(part.workload, part.objective, part.params) for part in plan.under_each()]
     assert parts == [("five-prompts", "decode_tps", {"token_scale": 0.25}), ("ladder", "output_tps@4", {})]
-    with pytest.raises(StudyFileError, match="two workloads have one name"):
-        study_of_text(text.replace('"ladder"', '"five-prompts"'), "two")
+    with pytest.raises(StudyFileError, match="two workloads are alike"):
+        alike = 'name = "five-prompts"\nparams = {token_scale = 0.25}'
+        study_of_text(text.replace('name = "ladder"', alike), "two")
 
 
 def test_the_command_line_tells_each_workload_and_what_was_predicted() -> None:

@@ -16,6 +16,7 @@ from analysis.study import Left, race
 from commands.study_file import StudyPlan, study_of_text
 from domain import Config, Run, RunState, WorkloadSpec, utc_now
 from reports.studies.study import StudyStanding, _cause, _told_under, next_arms, starts_by_arm
+from reports.studies.told_apart import Part, told_apart
 from studies.answer import answer_of
 from studies.runner import StudyRunner
 from tests.comparison.hand_made import load, run, streams
@@ -86,6 +87,10 @@ def named(name: str, load_id: str, **asked: Any) -> LoadRecord:
     return replace(made, load_id=load_id, asked=replace(made.asked, load_id=load_id))
 
 
+def part(workload: str) -> Part:
+    return next(one for one in told_apart(plan().under_each()) if one.plan.workload == workload)
+
+
 def two_loads(state: str = "finished", **second: Any) -> RunFacts:
     return run("r1", named("five-prompts", "l1"), named("ladder", "l2", **second), state=state)
 
@@ -94,7 +99,7 @@ def test_each_workload_is_told_its_own_loads_alone() -> None:
     facts = two_loads()
     assert [one.load_id for one in under_name(facts, "ladder").loads] == ["l2"]
     assert under_name(facts, "grid").loads == ()
-    told = _told_under("five-prompts", [facts])
+    told = _told_under(part("five-prompts"), [facts])
     assert [one.load_id for one in told["r1"].loads] == ["l1"]
 
 
@@ -103,9 +108,9 @@ def test_each_workload_is_told_its_own_loads_alone() -> None:
 )
 def test_a_start_that_failed_under_one_workload_still_tells_of_the_one_before(workload: str, counts: bool) -> None:
     failed = two_loads("failed", planned_requests=9)  # three of nine were sent when its server died
-    assert bool(_told_under(workload, [failed])) is counts
+    assert bool(_told_under(part(workload), [failed])) is counts
     unplanned = two_loads("failed", planned_requests=None)  # nobody knows whether it was all
-    assert not _told_under("ladder", [unplanned])
+    assert not _told_under(part("ladder"), [unplanned])
 
 
 def test_starts_that_fail_under_one_workload_put_an_arm_out_under_that_one_alone() -> None:

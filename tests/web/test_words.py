@@ -22,7 +22,12 @@ OF_RESULTS = [
     *(ROOT / "collectors/imports/results").rglob("*.py"),
     *(
         ROOT / name
-        for name in ("analysis/loads/load_results.py", "analysis/loads/requests.py", "workloads/shapes/knee.py")
+        for name in (
+            "analysis/loads/load_results.py",
+            "analysis/loads/requests.py",
+            "workloads/shapes/knee.py",
+            "workloads/texts/fitting.py",
+        )
     ),
 ]
 # A text behind THEN or ELSE whose CASE is a reason: lower case and underscores, values behind it.
@@ -50,6 +55,7 @@ VALUES: dict[Code, dict[str, Any]] = {
     Code.VALUES_MISSING: {"present": "2", "wanted": "3"},
     Code.LIMITS_AT_P95: {"ttft_ms": "2000", "tpot_ms": "100"},
     Code.LOWEST_RUNG_BROKE: {"users": "1"},
+    Code.LENGTH_APPROXIMATE: {"said": "HTTP 404"},
     Code.ITEMS_WITHOUT_ANSWER: {"errors": "3", "items": "20"},
     Code.NOT_SCORED_YET: {"items": "4", "errors": "1"},
 }

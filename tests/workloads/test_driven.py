@@ -38,6 +38,20 @@ def test_each_command_names_the_tool_the_server_and_ends_with_the_persons_words(
     assert tool_of(TOOLS[tool].workload) is TOOLS[tool]
 
 
+def test_lm_eval_s_completions_are_texts_unless_a_tokenizer_is_named(tmp_path: Path) -> None:
+    def model_args(**params: object) -> str:
+        words = command_of(job_of(tmp_path, "lm-eval", tasks="t", **params))
+        return words[words.index("--model_args") + 1]
+
+    asked = ",tokenizer_backend=None,tokenized_requests=False"
+    assert model_args(endpoint="completions").endswith(asked)
+    own = "tokenizer_backend=huggingface,tokenizer=/tok"
+    told = model_args(endpoint="completions", model_args=own)
+    assert told.endswith(own) and asked not in told
+    assert asked not in model_args()
+    assert {"endpoint", "model_args"} < set(TOOLS["lm-eval"].fields)
+
+
 def test_what_is_no_parameter_is_refused() -> None:
     with pytest.raises(ValidationError):
         DriveParams.model_validate({"executable": ""})
@@ -59,6 +73,7 @@ def test_results_are_handed_in_where_there_are_any(tmp_path: Path, kind: str, st
     )
     assert (done.returncode, said in done.stdout + done.stderr) == (status, True)
     handed = [json.loads(path.read_text()) for path in (tmp_path / "inbox").glob("*.job.json")]
+    assert all(one["asked"].keys() == set(TOOLS["llama-benchy"].fields) for one in handed)
     assert all(one["command"][0] == str(tool) and "--exact-tg" in one["command"] for one in handed)
     assert [(one["run"], Path(one["path"]).name) for one in handed] == ([("r-1", "results")] if not status else [])
 

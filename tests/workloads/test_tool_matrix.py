@@ -20,7 +20,7 @@ from workloads.process.job import Job
 from workloads.process.prepare import COMMAND_LINE
 from workloads.process.start import run_job
 from workloads.requests.records import parse_line
-from workloads.suites.tool_matrix import HTML, QUESTIONS, REASONING
+from workloads.suites.tool_matrix import HTML, QUESTIONS, REASONING, TOOL_MATRIX
 
 Body = Mapping[str, Any]
 BOTH = ("streaming", "whole")
@@ -277,3 +277,10 @@ def test_the_report_has_a_line_a_check(tmp_path: Path) -> None:
     assert "── tool calls: 10 of 14 pass" in printed
     assert "pass       Single call, streaming\n" in printed
     assert "fail       Parallel calls, whole: called get_weather, where get_local_time, get_weather was" in printed
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_arguments_that_follow_the_schema_are_asked_for_where_it_is_set(is_strict: bool) -> None:
+    (phase,) = TOOL_MATRIX.plan({"strict": is_strict, "tool_choice": "required"})
+    offered = [tool["function"] for request in phase.requests for tool in request.tools]
+    assert offered and {function.get("strict") for function in offered} == {True if is_strict else None}

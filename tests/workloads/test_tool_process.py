@@ -8,16 +8,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from redaction import SERVER_API_KEY
 from tests.demo_engine import ROOT
 from tests.e2e.pitwall_process import wait_until
 from tests.workloads.test_driven import job_of
 from workloads.process.driven import TOOLS, commands_of
-from workloads.process.driven_commands import OWN_BFCL, environment, files_before
+from workloads.process.driven_commands import OWN_BFCL, environment
+from workloads.process.own_bfcl import first_cases
 from workloads.process.prepare import COMMAND_LINE
 
 BAR = "\r 12%|█▎        | 1/8 [00:01<00:08,  1.15s/it]\r 62%|██████▎   | 5/8 [00:02<00:01,  2.41it/s]"
@@ -53,19 +56,42 @@ def test_a_tool_asks_no_hub_for_a_folder_and_aiperf_is_not_told_so(tmp_path: Pat
     assert of("aiperf", "/opt/tok") == {"OPENAI_API_KEY": "k"}
 
 
-def test_bfcl_runs_and_is_scored_with_the_servers_model_and_the_first_items(tmp_path: Path) -> None:
-    job = job_of(tmp_path, "bfcl", tasks="multiple, irrelevance", limit=2)
+def test_bfcl_is_asked_for_the_first_cases_of_a_category_where_the_command_is_shown(tmp_path: Path) -> None:
+    job = job_of(tmp_path, "bfcl", tasks="multiple, irrelevance=5", limit=2)
     generate, evaluate = commands_of(job)
-    assert generate[:4] == ["/opt/python", str(OWN_BFCL), "20", "generate"] and "--run-ids" in generate
-    assert evaluate[3] == "evaluate" and evaluate[evaluate.index("--test-category") + 1] == "multiple,irrelevance"
-    (ids,) = files_before(job).values()
-    assert json.loads(ids) == {
-        "multiple": ["multiple_0", "multiple_1"],
-        "irrelevance": ["irrelevance_0", "irrelevance_1"],
-    }
-    whole = job_of(tmp_path, "bfcl", tasks="multiple")
-    assert files_before(whole) == {} and "--run-ids" not in commands_of(whole)[0]
+    assert generate[:5] == ["/opt/python", str(OWN_BFCL), "20", "multiple=2,irrelevance=5", "generate"]
+    assert "--run-ids" in generate and "--test-category" not in generate
+    assert evaluate[4] == "evaluate" and evaluate[evaluate.index("--test-category") + 1] == "multiple,irrelevance"
+    whole = commands_of(job_of(tmp_path, "bfcl", tasks="multiple"))[0]
+    assert whole[3] == "all" and "--run-ids" not in whole
+    mixed = commands_of(job_of(tmp_path, "bfcl", tasks="simple_python,multi_turn=240"))[0]
+    assert mixed[3] == "simple_python,multi_turn=240" and "--run-ids" in mixed
     assert environment(job, {})["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
+    with pytest.raises(ValidationError, match="'multiple=few' is no task with a number of items"):
+        job_of(tmp_path, "bfcl", tasks="multiple=few")
+
+
+def test_the_first_cases_are_by_bfcl_s_own_order_with_those_that_they_build_upon() -> None:
+    """FAKE: what is used of bfcl_eval.utils."""
+    groups = {"live": ["live_multiple", "live_simple"]}
+    entries = {
+        "simple": [{"id": f"simple_{n}"} for n in (2, 0, 1)],
+        "live_multiple": [{"id": f"live_multiple_{n}-{n}-0"} for n in range(3)],
+        "live_simple": [{"id": f"live_simple_{n}-{n}-0"} for n in range(3)],
+        "memory": [{"id": "memory_prereq_0"}, {"id": "memory_0", "depends_on": ["memory_prereq_0"]}],
+    }
+    utils = SimpleNamespace(
+        parse_test_category_argument=lambda names: groups.get(names[0], names),
+        load_dataset_entry=entries.get, sort_key=lambda entry: entry["id"],
+    )  # fmt: skip
+    assert first_cases("simple=2,live=3,memory=1", utils) == {
+        "simple": ["simple_0", "simple_1"],
+        "live_multiple": ["live_multiple_0-0-0", "live_multiple_1-1-0"],
+        "live_simple": ["live_simple_0-0-0"],
+        "memory": ["memory_prereq_0", "memory_0"],
+    }
+    assert first_cases("simple", utils) == {"simple": ["simple_0", "simple_1", "simple_2"]}
+    assert first_cases("live=1", utils) == {"live_multiple": ["live_multiple_0-0-0"]}
 
 
 def test_bfcl_is_told_of_a_model_that_it_does_not_list(tmp_path: Path) -> None:
@@ -81,7 +107,7 @@ def test_bfcl_is_told_of_a_model_that_it_does_not_list(tmp_path: Path) -> None:
         path = tmp_path / "bfcl_eval" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    argv = [sys.executable, str(OWN_BFCL), "20", "generate", "--model", "own/model"]
+    argv = [sys.executable, str(OWN_BFCL), "20", "all", "generate", "--model", "own/model"]
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     said = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
     assert said.strip() == "{'own/model': 'chat'}"

@@ -9,6 +9,7 @@ import streamlit as st
 from commands.recipe.quality import Tools
 from commands.recipe.reading import is_recipe, study_of_recipe
 from commands.study_file import StudyFileError, StudyPlan, study_of_text
+from reports.studies.told_apart import alike
 from web import audit
 from web.actions import require_operator
 from web.context import services
@@ -75,6 +76,8 @@ def _words(plan: StudyPlan) -> str:
     parts = plan.under_each()
     if unknown := [part.workload for part in parts if not (part.workload in REGISTRY or tool_of(part.workload))]:
         raise ValueError(f"There is no workload {unknown[0]!r}: it is one of {', '.join(REGISTRY)}.")
+    if same := alike(parts):
+        raise ValueError(same)
     loads = " and ".join(map(_load, parts))
     arms = ", ".join(arm.name for arm in plan.arms)
     if plan.is_proposed:
@@ -88,10 +91,12 @@ def _words(plan: StudyPlan) -> str:
 
 
 def _load(part: StudyPlan) -> str:
-    """'Five prompts (18 requests a start)', 'lm-eval (gsm8k)'."""
+    """'Five prompts (18 requests a start)', 'short: Grid (8 requests a start)', 'lm-eval (gsm8k)'."""
+    called = "" if part.workload_title == part.workload else f"{part.workload_title}: "
     if tool := tool_of(part.workload):
-        return f"{tool.title} ({part.params.get('tasks', '')})"
-    return f"{REGISTRY[part.workload].title} ({forecast(part.workload, part.params, 50.0).requests} requests a start)"
+        return f"{called}{tool.title} ({part.params.get('tasks', '')})"
+    requests = forecast(part.workload, part.params, 50.0).requests
+    return f"{called}{REGISTRY[part.workload].title} ({requests} requests a start)"
 
 
 def _begin(plan: StudyPlan) -> None:

@@ -82,15 +82,20 @@ TOOLS: Mapping[str, DrivenTool] = {
             "readings; that is switched off here.",
         ),
         DrivenTool(
-            "lm-eval", "lm-eval", "0.4.13", "", commands.lm_eval, ("tasks", "limit", "concurrency"), "lm_eval",
+            "lm-eval", "lm-eval", "0.4.13", "", commands.lm_eval,
+            ("tasks", "limit", "concurrency", "endpoint", "model_args"), "lm_eval",
             takes_key=True,
             progress=r"Requesting API: .{0,60}? " + BAR,
+            needs="Tasks of your own are found by --include_path FOLDER. It asks a model hub for data, unless they "
+            "name files. Completions are sent as text; a task that compares the likelihood of answers needs a "
+            "tokenizer among the model args (tokenizer_backend=huggingface,tokenizer=...).",
         ),
         DrivenTool(
             "bfcl", "BFCL", "2026.3.23", "", commands.bfcl, ("tasks", "limit", "concurrency"), "bfcl", takes_key=True,
             then=commands.bfcl_scores,
-            needs="The task is one of BFCL's categories. The package soundfile must be installed beside it. It sets no "
-            "limit to an answer.",
+            needs="The tasks are BFCL's categories or groups of them; 'multi_turn=240' asks for its first 240 cases, "
+            "the limit for so many of each. A part of a category is no score of the leaderboard. The package soundfile "
+            "must be installed beside it. It sets no limit to an answer.",
         ),
     )
 }  # fmt: skip
@@ -105,6 +110,13 @@ def commands_of(job: DriveJob) -> list[list[str]]:
     """All that is run, one after the other."""
     then = TOOLS[job.tool].then
     return [command_of(job), *([then(job)] if then else [])]
+
+
+def asked_of(job: DriveJob) -> dict[str, JsonValue]:
+    """What a person set of the tool, for its load's record: what it takes, and whatever else is not as proposed."""
+    told, changed = job.params.model_dump(mode="json"), job.params.model_dump(mode="json", exclude_defaults=True)
+    named = {*TOOLS[job.tool].fields, *changed} - {"executable"}  # which lies elsewhere on another machine
+    return {name: value for name, value in told.items() if name in named}
 
 
 def tool_of(workload: str) -> DrivenTool | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from redaction import SERVER_API_KEY
 from workloads.process.drive_job import DriveJob, DriveParams
+from workloads.process.own_bfcl import ALL
 
 BENCHY_RUNS = 3
+NO_TOKENIZER = "tokenizer_backend=None,tokenized_requests=False"  # of completions: else lm-eval looks for transformers
 HUB_OFF = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 OWN_BFCL = Path(__file__).resolve().with_name("own_bfcl.py")
 
@@ -76,9 +77,10 @@ def lm_eval(job: DriveJob) -> list[str]:
     is_chat = p.endpoint == "chat"
     path = "chat/completions" if is_chat else "completions"
     asked = f"model={job.model},base_url={job.base_url}/v1/{path},num_concurrent={p.concurrency},max_retries=5"
+    texts = NO_TOKENIZER if not is_chat and "tokenizer_backend" not in p.model_args else ""
     return [
         p.executable, "run", "--model", "local-chat-completions" if is_chat else "local-completions",
-        "--model_args", ",".join(filter(None, [asked, p.model_args])), "--tasks", p.tasks,
+        "--model_args", ",".join(filter(None, [asked, texts, p.model_args])), "--tasks", p.tasks,
         *(["--apply_chat_template"] if is_chat else []), "--log_samples", "--output_path", str(job.results),
         *(["--limit", str(p.limit)] if p.limit else []),
     ]  # fmt: skip
@@ -87,42 +89,39 @@ def lm_eval(job: DriveJob) -> list[str]:
 def bfcl(job: DriveJob) -> list[str]:
     """Through a script of ours that makes the server's model known to it: it takes none that it does not list."""
     p = job.params
-    which = ["--run-ids"] if p.limit else ["--test-category", ",".join(_categories(job))]
+    which = ["--test-category", ",".join(_categories(p))] if bfcl_cases(p) == ALL else ["--run-ids"]
     return [
-        *_own_bfcl(job),
-        "generate",
-        "--model",
-        str(job.model),
-        *which,
-        "--num-threads",
-        str(p.concurrency),
-        "--temperature",
-        str(p.temperature),
-    ]
+        *_own_bfcl(job), "generate", "--model", str(job.model), *which, "--num-threads", str(p.concurrency),
+        "--temperature", str(p.temperature),
+    ]  # fmt: skip
 
 
 def bfcl_scores(job: DriveJob) -> list[str]:
     """What the answers are worth."""
-    words = ["evaluate", "--model", str(job.model), "--test-category", ",".join(_categories(job)), "--partial-eval"]
-    return [*_own_bfcl(job), *words]
+    words = ["evaluate", "--model", str(job.model), "--test-category", ",".join(_categories(job.params))]
+    return [*_own_bfcl(job), *words, "--partial-eval"]
 
 
-def _categories(job: DriveJob) -> list[str]:
-    return [task.strip() for task in job.params.tasks.split(",")]
+def bfcl_cases(params: DriveParams) -> str:
+    """How many cases of each category: 'all', or 'simple_python=20,multi_turn=240'; one of its own goes before all."""
+    told = [(name, own or str(params.limit or "")) for name, own in _limited(params)]
+    return ",".join(f"{name}={most}" if most else name for name, most in told) if any(m for _, m in told) else ALL
+
+
+def _categories(params: DriveParams) -> list[str]:
+    return [name for name, _ in _limited(params)]
+
+
+def _limited(params: DriveParams) -> list[tuple[str, str]]:
+    """Each category, and the number that stands behind it: 'multi_turn=240'."""
+    told = [task.partition("=") for task in params.tasks.split(",")]
+    return [(name.strip(), most.strip()) for name, _, most in told]
 
 
 def _own_bfcl(job: DriveJob) -> list[str]:
     named = Path(job.params.executable)  # the tool, or the Python that has it
     python = named if named.name.startswith("python") else named.with_name("python")
-    return [str(python), str(OWN_BFCL), str(job.params.most_steps)]
-
-
-def files_before(job: DriveJob) -> Mapping[str, str]:
-    """What a tool reads from its folder of results before it begins: name -> text."""
-    if job.tool != "bfcl" or not job.params.limit:
-        return {}
-    items = {task: [f"{task}_{number}" for number in range(job.params.limit)] for task in _categories(job)}
-    return {"test_case_ids_to_generate.json": json.dumps(items)}
+    return [str(python), str(OWN_BFCL), str(job.params.most_steps), bfcl_cases(job.params)]
 
 
 def environment(job: DriveJob, inherited: Mapping[str, str]) -> dict[str, str]:

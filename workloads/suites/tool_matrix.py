@@ -27,6 +27,7 @@ class ToolMatrixParams(Params):
     max_tokens: int = Field(default=1024, ge=16, le=100_000)  # of an answer, its thinking among them
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     tool_choice: Literal["auto", "required"] = "auto"  # of the first request of a case
+    strict: bool = False  # ask that a call's arguments follow the tool's schema; not every server does otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class ToolCase:
     question: Question
     mode: str
     sampling: Mapping[str, JsonValue]
+    is_strict: bool = False
     suite: str = SUITE
 
     @property
@@ -96,7 +98,7 @@ class ToolCase:
             "",
             sampling,
             messages=messages,
-            tools=tuple(tool.as_json() for tool in self.question.tools),
+            tools=tuple(_offered(tool, self.is_strict) for tool in self.question.tools),
             facts={"mode": self.mode},
             is_streamed=self.mode == STREAMED,
             case=self,
@@ -142,6 +144,11 @@ class ReasoningCase:
         return Verdict(True)
 
 
+def _offered(tool: Tool, is_strict: bool) -> Message:
+    told = tool.as_json()
+    return {**told, "function": {**told["function"], "strict": True}} if is_strict else told
+
+
 def _spoken(one: Exchange) -> Message:
     """The answer as the history has it."""
     calls: list[JsonValue] = [
@@ -165,7 +172,8 @@ def build(params: ToolMatrixParams) -> Plan:
     """Every case once in each mode, one after the other."""
     plain = params.sampled(params.max_tokens, params.temperature, ignore_eos=False)
     chosen = plain if params.tool_choice == "auto" else {**plain, "tool_choice": params.tool_choice}
-    requests = [ToolCase(question, mode, chosen).first() for question in QUESTIONS for mode in (STREAMED, WHOLE)]
+    cases = [ToolCase(question, mode, chosen, params.strict) for question in QUESTIONS for mode in (STREAMED, WHOLE)]
+    requests = [case.first() for case in cases]
     requests += [_reasoning(mode, plain) for mode in (STREAMED, WHOLE)]
     return [Phase("Tool calls", "measure", 1, tuple(requests))]
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 import orjson
 
+from analysis.reasons import Code, Reason, write_reasons
 from domain import JsonValue
 from engines import BY_NAME
 from engines.base import TokenizerApi
 from errors import PitwallError
+from load_records import LENGTH_REASON
 from workloads.plan import Message, Phase, PlannedRequest
 from workloads.requests.client import Target
 from workloads.texts.natural_text import DrawnText
@@ -19,6 +21,7 @@ from workloads.texts.natural_text import DrawnText
 ANSWER_BYTES = 64 << 20
 ANSWER_WITHIN_S = 30.0
 SEPARATOR = "\n\n"
+MOST_SAID = 100
 SAMPLE = "The driver watched the brakes."
 
 
@@ -31,14 +34,14 @@ class Fitter:
     """Fits the texts of a phase before it begins, while nothing is in flight.
 
     Where the server has no tokenizer to ask, texts are about as long as wanted, and the server's own count of each
-    prompt's tokens is what its record says.
+    prompt's tokens is what its record says, with the reason.
     """
 
     session: aiohttp.ClientSession
     target: Target
     _cut: dict[DrawnText, str] = field(default_factory=dict)  # contexts, which many requests share
     _overhead: int | None = None  # tokens of the chat template, or of what a completion begins with
-    _cannot: bool = False
+    _why_not: str | None = None  # the server's tokenizer was asked, and this is what it said
 
     async def fitted(self, phase: Phase) -> Phase:
         """The phase with every text that is known by its length cut to it."""
@@ -47,18 +50,21 @@ class Fitter:
         return replace(phase, requests=tuple([await self._fit(request) for request in phase.requests]))
 
     async def _fit(self, request: PlannedRequest) -> PlannedRequest:
-        api = self._api()
-        if request.drawn is None or api is None:
+        if request.drawn is None:
             return request
         try:
-            return replace(request, fitted=await self._text(api, request))
-        except NoTokenizerError:
-            self._cannot = True
-            return request
+            return replace(request, fitted=await self._text(self._api(), request))
+        except NoTokenizerError as error:
+            self._why_not = str(error)
+        reason = Reason(Code.LENGTH_APPROXIMATE, values={"said": self._why_not[:MOST_SAID]})
+        return replace(request, facts={**request.facts, LENGTH_REASON: write_reasons([reason])})
 
-    def _api(self) -> TokenizerApi | None:
+    def _api(self) -> TokenizerApi:
+        """How its tokenizer is asked; raises NoTokenizerError where it has none, or could not be asked before."""
         engine = BY_NAME.get(self.target.engine)
-        return engine.tokenizer if engine and not self._cannot else None
+        if self._why_not is not None or engine is None or engine.tokenizer is None:
+            raise NoTokenizerError(self._why_not or "none is known of this engine")
+        return engine.tokenizer
 
     async def _text(self, api: TokenizerApi, request: PlannedRequest) -> str:
         assert request.drawn
@@ -76,7 +82,7 @@ class Fitter:
     async def _cut_to(self, api: TokenizerApi, drawn: DrawnText, tokens: int) -> str:
         found = await self._tokens(api, drawn.ample())
         answer = await self._ask("/detokenize", {"tokens": list(found[: max(1, tokens)])})
-        text = answer.get(api.text_field)
+        text = answer.get(api.answer_field or api.text_field)
         if not isinstance(text, str):
             raise NoTokenizerError("its answer holds no text")
         return text

@@ -146,19 +146,23 @@ def _level_order(folder: Path) -> tuple[int, ...]:
 
 # --- BFCL -------------------------------------------------------------------------------------------------------------
 def _is_bfcl(path: Path) -> bool:
-    return bfcl.NAMED.fullmatch(path.name) is not None
+    return bfcl.NAMED.fullmatch(path.name) is not None or path.name == bfcl.CASES
 
 
 def _read_bfcl(files: Files, ticket: Ticket) -> list[LoadBuilder]:
     """A load a model: 'result/<model>/<group>/BFCL_v4_<category>_result.json' and the same below 'score'."""
     loads = []
+    cases = next((bfcl.cases_of(source) for path, source in files.items() if path.name == bfcl.CASES), {})
+    files = {path: source for path, source in files.items() if path.name != bfcl.CASES}
+    if not files:
+        raise ImportRefusedError(f"{ticket.source_name} holds no answer of BFCL's: was it broken off?")
     models = sorted({_model_of(path) for path in files})
     for number, model in enumerate(models):
         load = bfcl.new_load(_nth(ticket, number), model or None)
         mine = [path for path in files if _model_of(path) == model]
         for category in sorted({bfcl.category_of(path.name) for path in mine}):
             pair = {kind: _first(files, mine, category, kind) for kind in ("score", "result")}
-            bfcl.add_category(load, category, pair["score"], pair["result"])
+            bfcl.add_category(load, category, pair["score"], pair["result"], cases.get(category))
         loads.append(load)
     return loads
 

@@ -72,6 +72,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "process_starts": lambda store: queries.process_starts(store, ASKED),
     "requests": lambda store: [queries.requests(store, run_id) for run_id in ASKED],
     "events": lambda store: [queries.events(store, run_id) for run_id in ASKED],
+    "load_events": lambda store: [queries.load_events(store, run_id) for run_id in ASKED],
     "server_latency": lambda store: queries.server_latency(store, ASKED),
     "startups": lambda store: queries.startups(store, ASKED),
     "startup_facts": lambda store: queries.startup_facts(store, ASKED),
@@ -153,6 +154,7 @@ def samples_of(run_id: str, engine: str, seconds: int = SECONDS) -> Iterator[Sam
             yield GpuSample(run_id, ts, n, "worker", 0, clock_offset_s=0.5)
             yield HostSample(run_id, ts, n, "worker", clock_offset_s=0.5)
         yield Event(run_id, ts, "startup", "x", data={"key": "k", "value": second})
+        yield Event(run_id, ts, "workload", "x")
         yield CollectorHealth(run_id, ts, "gpu", True, 1.0)
         yield Result(run_id, "l", ts, "Code", "decode_tps", "mean", "tok/s", "pitwall", 50.0)
         yield RequestRecord(run_id, str(second), "w", "measure", "prose", 0, 1, ts, phase_index=0)

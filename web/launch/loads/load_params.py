@@ -33,6 +33,7 @@ TITLES = {
     "top_p": "top_p",
     "top_k": "top_k",
     "min_p": "min_p",
+    "limit": "Items of each task at most",
     "lowest": "Users to begin with",
     "most": "Users at most",
 }

@@ -10,7 +10,7 @@ import streamlit as st
 from analysis.evidence.loads import LoadRecord
 from analysis.loads.load_results import DEFINITION
 from domain import Run
-from load_records import CUT_SHORT, LoadPhase, Result
+from load_records import CUT_SHORT, LENGTH_REASON, LoadPhase, Result
 from storage.ask import load_queries
 from storage.ask.load_queries import Outcome
 from web import markup
@@ -100,6 +100,8 @@ def about(load: LoadRecord) -> str:
         words.append(f"its own client used {busiest:.0%} of a core: it may have been the limit")
     most = max((phase.client_processes or 1 for phase in phases), default=1)
     words += [f"sent by {most} processes"] if most > 1 else []
+    approximate = next((why for one in load.measured if (why := one.extra.get(LENGTH_REASON))), None)
+    words += [markdown_text(told_by_view(approximate) or "")] if approximate else []
     words += [f"from the file {markdown_text(load.asked.source_name)}"] if load.asked and load.asked.source_name else []
     return ", ".join(words)
 

@@ -18,6 +18,7 @@ from collectors.imports.results.values import count, cut, dict_of, digest, list_
 TOOL = "bfcl"
 METRIC, FILTER = "accuracy", "none"
 NAMED = re.compile(r"BFCL_v\d+_(?P<category>\w+?)_(?P<kind>result|score)\.json")
+CASES = "test_case_ids_to_generate.json"  # which cases were asked for, where it was not all of a category
 FAILED = "Error during inference"
 NONE_IS_RIGHT = "irrelevance"  # where the right answer is no call, an error counts as right too
 
@@ -55,8 +56,20 @@ def new_load(ticket: Ticket, model: str | None) -> LoadBuilder:
     return LoadBuilder(ticket, TOOL, None, TOOL, ticket.dated, model=model)
 
 
-def add_category(load: LoadBuilder, category: str, score: Source | None, result: Source | None) -> None:
-    """Add one category by its two files, as far as they are there; raises ImportRefusedError."""
+def cases_of(source: Source) -> dict[str, list[str]]:
+    """The ids of the cases that were asked for, by category."""
+    return {category: [str(one) for one in list_of(ids)] for category, ids in dict_of(source.json()).items()}
+
+
+def add_category(
+    load: LoadBuilder, category: str, score: Source | None, result: Source | None, cases: list[str] | None = None
+) -> None:
+    """Add one category by its two files, as far as they are there; raises ImportRefusedError.
+
+    cases: the ids of those that were asked for; None: all of it.
+    """
+    if cases is not None:
+        load.params |= {"cases": {**(load.params.get("cases") or {}), category: len(cases)}}
     answers = _answers(result) if result else {}
     if score is None:
         _add_unscored(load, category, answers)
@@ -64,17 +77,18 @@ def add_category(load: LoadBuilder, category: str, score: Source | None, result:
     head, wrong = _scored(score)
     known = list(dict.fromkeys([*answers, *wrong]))
     errors = {item for item in known if _why_error(answers.get(item)) or _why_error(wrong.get(item))}
-    _add_accuracy(load, category, head, errors, wrong.keys(), has_answers=bool(answers))
+    _add_accuracy(load, category, head, errors, wrong.keys(), cases, has_answers=bool(answers))
     for item in known:
         _add_item(load, category, item, wrong.get(item), answers.get(item))
 
 
 def _add_accuracy(
     load: LoadBuilder, category: str, head: Mapping[str, Any], errors: set[str], wrong: Collection[str],
-    has_answers: bool,
+    cases: list[str] | None, has_answers: bool,
 ) -> None:  # fmt: skip
-    about = {"task": category, "filter": FILTER, "metric": METRIC, "protocol": {"category": category},
-             "protocol_hash": digest([TOOL, category])}  # fmt: skip
+    part = {} if cases is None else {"cases": len(cases), "cases_hash": digest(sorted(cases))}
+    about = {"task": category, "filter": FILTER, "metric": METRIC, "protocol": {"category": category} | part,
+             "protocol_hash": digest([TOOL, category, *([part] if part else [])])}  # fmt: skip
     total, right = count(head.get("total_count")), count(head.get("correct_count"))
     if total is None or right is None:
         load.accuracy(**about, reason=Reason(Code.ITEM_COUNTS_NOT_TOLD))

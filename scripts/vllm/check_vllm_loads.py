@@ -1,0 +1,208 @@
+"""`make test-vllm`: Pitwall's loads that need what a vLLM has, each put on a real one as the Run page puts it.
+
+Prompts of an exact length (/tokenize, chats too) with answers of full length (ignore_eos); calls of tools that its
+grammar forces, streamed and whole; a session that finds its context in the prefix cache; and the server's own
+histograms beside what the client measured. Prints a table, exits 1 where a demand is not met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import httpx
+
+from demo.presets import free_ports
+from domain import Config, JsonValue
+from load_records import LENGTH_REASON
+from scripts.tools.driving import Driving, LoadSeen, driving
+from scripts.tools.tool_demands import table
+from scripts.vllm.check_vllm import ENVIRONMENT, READY_WITHIN_S, end_group, is_ready, wait_until
+from workloads.suites.tool_set import BY_NAME
+
+# The random model has no template of its own; what it is told does not matter, only that it is the same each time.
+TEMPLATE = (
+    "<s>{% for m in messages %}{{ m.role }}: {{ m.content or '' }}"
+    "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}\n{% endfor %}"
+    "{% for t in tools or [] %}{{ t | tojson }}\n{% endfor %}assistant:"
+)
+REQUEST = (
+    "SELECT prompt_class, prompt_tokens, completion_tokens, ttft_ms, total_ms, error_kind, error_text, "
+    "finish_reason, sampling->>'tool_choice' AS choice, "
+    "CAST(extra AS VARCHAR) AS extra "
+    "FROM requests WHERE load_id = ? AND phase = 'measure' ORDER BY sent_at"
+)
+GRID: Mapping[str, JsonValue] = {"prompt_tokens": [64, 200], "output_tokens": [16], "concurrency": [1, 2], "repeats": 2}
+TURNS = 5
+SESSION: Mapping[str, JsonValue] = {"turns": TURNS, "context_tokens": 400, "output_tokens": 8, "send_tools": False}
+TRAFFIC: Mapping[str, JsonValue] = {
+    "prompt_tokens": 64, "output_tokens": 64, "concurrency": 2, "requests": 12, "warmup_requests": 0,
+}  # fmt: skip
+# A random model closes its strings late, and only where they are drawn: what is cut off is no call that fits.
+MATRIX: Mapping[str, JsonValue] = {"tool_choice": "required", "strict": True, "max_tokens": 400, "temperature": 1.0}
+BLOCK_TOKENS = 128  # of vLLM's cache on a CPU: what is cached is whole blocks
+CLIENT_MS, SHARE = 60.0, 0.1  # by how much a client may see more than the server: a hop on a busy machine
+
+
+class Demand(NamedTuple):
+    """What was asked of one load, what was seen, and whether that will do."""
+
+    load: str
+    demand: str
+    seen: str
+    is_met: bool
+
+
+@contextmanager
+def serving(vllm: Path, model: Path, folder: Path) -> Iterator[str]:
+    """A vLLM that calls tools and tells what it had cached; its URL."""
+    port, log = free_ports(1)[0], folder / "server.log"
+    (folder / "template.jinja").write_text(TEMPLATE)
+    command = [str(vllm / "bin/vllm"), "serve", str(model), "--served-model-name", "tiny", "--port", str(port)]
+    command += ["--host", "127.0.0.1", "--enforce-eager", "--max-model-len", "2048", "--max-num-seqs", "8"]
+    command += ["--chat-template", str(folder / "template.jinja"), "--enable-prompt-tokens-details"]
+    command += ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"]
+    env = os.environ | ENVIRONMENT | {"PATH": f"{vllm / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, env=env, start_new_session=True)
+    try:
+        wait_until(lambda: process.poll() is not None or is_ready(port), READY_WITHIN_S, "the server was not ready")
+        if process.poll() is not None:
+            sys.exit(f"vLLM ended with {process.returncode}:\n{log.read_text(errors='replace')[-3000:]}")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        end_group(process)
+
+
+def counters(url: str) -> dict[str, float]:
+    """Of /metrics, without labels, summed."""
+    found: dict[str, float] = {}
+    for line in httpx.get(f"{url}/metrics").text.splitlines():
+        if line.startswith("vllm:"):
+            name, value = line.split("{")[0].split(" ")[0], line.rsplit(" ", 1)[1]
+            found[name] = found.get(name, 0.0) + float(value)
+    return found
+
+
+def grid(on: Driving, endpoint: str) -> Iterator[Demand]:
+    """Exact lengths, of answers too."""
+    rows = asked(on, on.put("grid", {**GRID, "endpoint": endpoint}))
+    wanted = {f"pp{tokens} tg16 d0": tokens for tokens in (64, 200)}
+    apart = {row["prompt_tokens"] - wanted[row["prompt_class"]] for row in rows}
+    yield Demand(f"grid, {endpoint}", "prompts are as long as asked for", f"{apart} tokens more", apart == {0})
+    answers = {row["completion_tokens"] for row in rows}
+    yield Demand(f"grid, {endpoint}", "answers have 16 tokens (ignore_eos)", str(answers), answers == {16})
+    reasons = {row["extra"].get(LENGTH_REASON) for row in rows}
+    yield Demand(f"grid, {endpoint}", "its tokenizer was asked", str(reasons), reasons == {None})
+
+
+def tools(on: Driving) -> Iterator[Demand]:
+    """By its grammar whatever model calls one of the tools that it was given, streamed or not."""
+    load = on.put("tool-matrix", MATRIX)
+    first = [row for row in asked(on, load) if row["choice"] == "required"]
+    called = [[call.get("name") for call in row["extra"].get("tool_calls") or []] for row in first]
+    modes = {row["extra"]["mode"] for row, names in zip(first, called, strict=True) if names}
+    yield Demand("tool matrix", "forced calls in both modes", ", ".join(sorted(modes)), modes == {"streaming", "whole"})
+    unknown = {name for names in called for name in names} - set(BY_NAME)
+    yield Demand("tool matrix", "only tools that it was given", str(unknown or "no other"), not unknown)
+    none = [row["prompt_class"] for row, names in zip(first, called, strict=True) if not names]
+    yield Demand("tool matrix", "a call in every first answer", f"{len(first) - len(none)} of {len(first)}", not none)
+    ended = [row for row in first if row["finish_reason"] != "length"]
+    fits = [row for row in ended if all(call["parses"] for call in row["extra"]["tool_calls"])]
+    seen = f"{len(fits)} of {len(ended)} that were not cut off"
+    yield Demand("tool matrix", "arguments are JSON objects (strict)", seen, bool(fits) and len(fits) == len(ended))
+    checks = on.rows("SELECT is_pass, why FROM checks WHERE load_id = ?", load.load_id)
+    told = [one for one in checks if one["is_pass"] or one["why"]]
+    yield Demand("tool matrix", "a verdict with a reason for each", f"{len(told)} of {len(checks)}", len(told) == 14)
+
+
+def session(on: Driving, url: str) -> Iterator[Demand]:
+    """What a turn finds in the cache is what the turn before it sent, but for the last block."""
+    before = counters(url).get("vllm:prefix_cache_hits_total", 0.0)
+    rows = asked(on, on.put("session", SESSION))
+    hits = counters(url).get("vllm:prefix_cache_hits_total", 0.0) - before
+    cached = [row["extra"].get("cached_prompt_tokens") or 0 for row in rows]
+    sent = [row["prompt_tokens"] for row in rows]
+    yield Demand("session", "its context grows", str(sent), len(sent) == TURNS and sent == sorted(set(sent)))
+    expected = [tokens // BLOCK_TOKENS * BLOCK_TOKENS for tokens in sent[:-1]]
+    is_found = all(one >= least for one, least in zip(cached[1:], expected, strict=True))
+    yield Demand("session", "each turn finds that of the one before", f"{cached} cached", is_found and max(cached) > 0)
+    same = abs(hits - sum(cached)) < 1
+    yield Demand("session", "the server counts the same hits", f"{hits:.0f} and {sum(cached)}", same)
+
+
+def latencies(on: Driving, url: str) -> Iterator[Demand]:
+    """The server's histograms hold the client's requests, and are a little below what it saw."""
+    before = counters(url)
+    rows = asked(on, on.put("traffic", TRAFFIC))
+    after = counters(url)
+    for metric, name in (
+        ("ttft_ms", "vllm:time_to_first_token_seconds"),
+        ("total_ms", "vllm:e2e_request_latency_seconds"),
+    ):
+        count = after[f"{name}_count"] - before[f"{name}_count"]
+        yield Demand("traffic", f"{name}: requests", f"{count:.0f} of {len(rows)}", count == len(rows))
+        server_ms = 1000 * (after[f"{name}_sum"] - before[f"{name}_sum"]) / count
+        client_ms = fmean(row[metric] for row in rows)
+        yield Demand("traffic", f"{name}: mean", *_near(server_ms, client_ms))
+
+
+def histograms(on: Driving) -> Iterator[Demand]:
+    """What Pitwall's own reading of them says of the whole run: no request is lost, none counted twice."""
+    (sent,) = on.rows("SELECT count(*) AS n, avg(total_ms) AS mean_ms FROM requests")
+    told = "SELECT n, mean_ms FROM server_latency WHERE metric = 'e2e_ms'"
+    wait_until(lambda: any(row["n"] >= sent["n"] for row in on.rows(told)), 60.0, "its histograms lack requests")
+    (seen,) = on.rows(told)
+    yield Demand("all loads", "view server_latency: requests", f"{seen['n']} of {sent['n']}", seen["n"] == sent["n"])
+    yield Demand("all loads", "view server_latency: mean", *_near(seen["mean_ms"], sent["mean_ms"]))
+
+
+def _near(server_ms: float, client_ms: float) -> tuple[str, bool]:
+    is_near = -1.0 <= client_ms - server_ms <= CLIENT_MS + SHARE * server_ms
+    return f"{server_ms:.1f} ms, the client {client_ms:.1f}", is_near
+
+
+def asked(on: Driving, load: LoadSeen) -> list[dict[str, Any]]:
+    """The measured requests of a load; exits where one of them failed."""
+    written = "SELECT 1 FROM results WHERE load_id = ?"  # which a load writes last
+    wait_until(lambda: bool(on.rows(written, load.load_id)), 60.0, "the load's results are not in the store")
+    rows = on.rows(REQUEST, load.load_id)
+    if failed := [row["error_text"] or row["error_kind"] for row in rows if row["error_kind"]]:
+        sys.exit(f"{len(failed)} of {len(rows)} requests failed: {failed[0]}")
+    return [row | {"extra": json.loads(row["extra"])} for row in rows]
+
+
+def check(vllm: Path, model: Path, folder: Path) -> list[Demand]:
+    config = Config(engine="vllm", launcher="attach", model="tiny", served_model_name="tiny")
+    with serving(vllm, model, folder) as url, driving(folder / "data", url, config) as on:
+        told: list[Demand] = []
+        parts = (grid(on, "completions"), grid(on, "chat"), tools(on), session(on, url), latencies(on, url))
+        for part in (*parts, histograms(on)):
+            for demand in part:
+                told.append(demand)
+                print(f"{demand.load}: {demand.demand}: {demand.seen}", file=sys.stderr, flush=True)
+        return told
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("vllm", type=Path, help="the environment that scripts/install_vllm.sh made")
+    parser.add_argument("model", type=Path, help="the folder that scripts/vllm/make_tiny_llama.py wrote")
+    flags = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        told = check(flags.vllm.absolute(), flags.model.absolute(), Path(scratch))
+    print(table(["load", "demand", "seen", "met"], [[*one[:3], "yes" if one.is_met else "NO"] for one in told]))
+    return int(not all(one.is_met for one in told))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
