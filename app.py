@@ -25,6 +25,7 @@ from service.fleet import Fleet
 from settings import VERSION, SettingsError, load_settings
 from storage.database import StoreError
 from storage.sandbox.client import Sandbox
+from storage.sandbox.lake.client import LakeSandbox
 from storage.store import Store
 from web.access.access_rules import access_for
 from web.access.auth import AuthMiddleware
@@ -47,7 +48,7 @@ from web.server.report_api import report_route
 from web.server.routes import build_routes
 from web.server.series_api import series_route
 from web.server.sign_in import sign_in_routes
-from web.server.sql_api import sql_route
+from web.server.sql_api import OF_LAKE, sql_route
 from web.server.warm_up import import_and_freeze
 
 CLOSE_WITHIN_S = 5.0
@@ -68,7 +69,7 @@ elsewhere = Elsewhere(PeerBook(settings.peers_path))
 hub = LiveHub(
     StoreReader(lambda: services().store), is_storing=lambda: services().store.health().is_storing, elsewhere=elsewhere
 )
-sandbox = Sandbox(settings, run_bounded)
+sandbox, lake_sandbox = Sandbox(settings, run_bounded), LakeSandbox(settings, run_bounded)
 
 
 @contextmanager
@@ -89,6 +90,7 @@ def opened() -> Iterator[Services]:
             elsewhere,
             shipping=core.shipping,
             fleet=fleet,
+            lake_sandbox=lake_sandbox,
             freshness=core.loop.freshness,
         )
 
@@ -179,6 +181,7 @@ app = st.App(
         report_route(base_path),
         series_route(base_path),
         sql_route(sandbox.ask, base_path),
+        sql_route(lake_sandbox.ask, base_path, OF_LAKE),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
         *agent_routes(lambda: services().intake, base_path),
         *sign_in,

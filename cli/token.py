@@ -14,7 +14,7 @@ from cli.exit_status import DONE, REFUSED
 if TYPE_CHECKING:
     from web.access.tokens import ApiToken, TokenBook
 
-SCOPES = ("live:read", "sql:read", "agent:write", "sign-in:editor", "sign-in:viewer")
+SCOPES = ("live:read", "sql:read", "lake:read", "agent:write", "sign-in:editor", "sign-in:viewer")
 DAYS = 90.0
 
 

@@ -20,6 +20,10 @@ secret = "..."
 """
 PASSWORD = re.compile(r"password\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S+))")
 HIDDEN = "<secret>"
+NO_READER = (
+    "SQL is asked of the lake with a role and a key that may only read: add [reader] with catalogue, key_id and secret "
+    "to lake.toml (docs/fleet.md)."
+)
 
 
 class LakeError(StoreError):
@@ -37,6 +41,15 @@ class S3(BaseModel):
     use_ssl: bool = True
 
 
+class Reader(BaseModel):
+    """A role of the catalogue and a key of the S3 store that may only read: with these the lake answers SQL."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    catalogue: str
+    key_id: str = ""
+    secret: str = ""
+
+
 class LakeConfig(BaseModel):
     """`catalogue`: a libpq connection string of keywords; `data_path`: an s3:// address, or a folder that all mount."""
 
@@ -44,6 +57,15 @@ class LakeConfig(BaseModel):
     catalogue: str
     data_path: str
     s3: S3 | None = None
+    reader: Reader | None = None
+
+    def to_read(self) -> LakeConfig:
+        """The same lake for who may only read it; raises LakeError where no such role and key are given."""
+        if self.reader is None or (self.s3 and not (self.reader.key_id and self.reader.secret)):
+            raise LakeError(NO_READER)
+        key = {"key_id": self.reader.key_id, "secret": self.reader.secret}
+        s3 = self.s3.model_copy(update=key) if self.s3 else None
+        return LakeConfig(catalogue=self.reader.catalogue, data_path=self.data_path, s3=s3)
 
     def hide(self, text: str) -> str:
         """The text without what opens the lake."""
@@ -51,6 +73,7 @@ class LakeConfig(BaseModel):
         known = [
             self.catalogue,
             *(found.groups() if found else ()),
+            *(re.sub(r"\\(.)", r"\1", one) for one in (found.groups() if found else ()) if one),
             *((self.s3.secret, self.s3.key_id) if self.s3 else ()),
         ]
         for secret in filter(None, known):

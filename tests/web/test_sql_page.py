@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Se
 @pytest.fixture(autouse=True)
 def operator(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> None:
     store, settings = folder
-    provided = SimpleNamespace(store=store, settings=settings, sandbox=Sandbox(settings, run_bounded))
+    provided = SimpleNamespace(store=store, settings=settings, sandbox=Sandbox(settings, run_bounded), fleet=None)
     monkeypatch.setattr("web.context._provided", [provided])
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")

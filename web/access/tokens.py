@@ -46,6 +46,7 @@ class Scope(StrEnum):
 
     LIVE = "live:read"
     SQL = "sql:read"
+    LAKE = "lake:read"  # the runs of all machines, by SQL
     AGENT = "agent:write"  # of one run
     EDITOR = "sign-in:editor"  # of a person, whom the note names
     VIEWER = "sign-in:viewer"

@@ -46,7 +46,12 @@ from web.access.tokens import OLD_FILE_DAYS, SIGN_IN_AS, ApiToken, Scope, TokenB
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = b"a secret of more than enough length"
 DAY = timedelta(days=1)
-ROUTES = {"/api/sql": Scope.SQL, "/api/live": Scope.LIVE, "/api/agent/batches": Scope.AGENT}
+ROUTES = {
+    "/api/sql": Scope.SQL,
+    "/api/lake/sql": Scope.LAKE,
+    "/api/live": Scope.LIVE,
+    "/api/agent/batches": Scope.AGENT,
+}
 Serve = Callable[[Any], AbstractContextManager[str]]
 
 
