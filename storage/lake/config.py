@@ -69,14 +69,12 @@ class LakeConfig(BaseModel):
 
     def hide(self, text: str) -> str:
         """The text without what opens the lake."""
-        found = PASSWORD.search(self.catalogue)
-        known = [
-            self.catalogue,
-            *(found.groups() if found else ()),
-            *(re.sub(r"\\(.)", r"\1", one) for one in (found.groups() if found else ()) if one),
-            *((self.s3.secret, self.s3.key_id) if self.s3 else ()),
-        ]
-        for secret in filter(None, known):
+        reader = self.reader
+        known = [*_secrets_of(self.catalogue), *(_secrets_of(reader.catalogue) if reader else ())]
+        keys: tuple[S3 | Reader | None, ...] = (self.s3, reader)
+        for key in keys:
+            known += [key.secret, key.key_id] if key else []
+        for secret in sorted(filter(None, known), key=len, reverse=True):
             text = text.replace(secret, HIDDEN)
         return text
 
@@ -84,6 +82,13 @@ class LakeConfig(BaseModel):
     def address(self) -> str:
         """The catalogue without its password."""
         return PASSWORD.sub(f"password={HIDDEN}", self.catalogue)
+
+
+def _secrets_of(dsn: str) -> list[str]:
+    """A connection string whole, and its password as it is written there and as it is."""
+    found = PASSWORD.search(dsn)
+    written = [one for one in found.groups() if one] if found else []
+    return [dsn, *written, *(re.sub(r"\\(.)", r"\1", one) for one in written)]
 
 
 def read_config(settings: Settings) -> LakeConfig | None:

@@ -41,13 +41,14 @@ def check_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         "AND database_name = current_database()"
     ).fetchall()
     allowed = TABLE_FUNCTIONS | {name for (name,) in ours}
-    # The lake's own catalogue stands beside our views, and holds more than rows.
-    others = connection.execute(
-        "SELECT database_name FROM duckdb_databases() WHERE NOT internal AND database_name <> current_database()"
+    # The lake's own catalogue stands beside our views under a hidden name, and holds more than rows.
+    places = connection.execute(
+        "SELECT unnest([database_name, schema_name]) FROM duckdb_schemas() "
+        "WHERE database_name IN (current_database(), 'system')"
     ).fetchall()
-    closed = {name.lower() for (name,) in others}
+    known = {"", *(name.lower() for (name,) in places)}
     for node in _nodes(statement):
-        _check_node(node, allowed, closed)
+        _check_node(node, allowed, known)
 
 
 def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
@@ -85,13 +86,13 @@ def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
             waiting.extend(one)
 
 
-def _check_node(node: dict[str, Any], allowed: set[str], closed: set[str]) -> None:
+def _check_node(node: dict[str, Any], allowed: set[str], known: set[str]) -> None:
     kind = str(node.get("type", ""))
     if kind.endswith("_NODE") and kind not in NODES:
         raise SqlRefusedError(Fault.STATEMENT, f"Only SELECTs can be asked here, not {kind.removesuffix('_NODE')}.")
     if kind == "BASE_TABLE" and set(str(node.get("table_name"))) & set("/\\.*:"):
         raise SqlRefusedError(Fault.STATEMENT, "Files cannot be read here: ask the views.")
-    if kind == "BASE_TABLE" and not closed.isdisjoint(_qualifiers(node)):
+    if kind == "BASE_TABLE" and not _qualifiers(node) <= known:
         raise SqlRefusedError(Fault.STATEMENT, "Only the views can be asked here: leave out the catalogue's name.")
     if kind == "BASE_TABLE" and str(node.get("table_name")).lower() in DENIED_TABLES:
         raise SqlRefusedError(Fault.STATEMENT, f"The view {node['table_name']} is not available here.")

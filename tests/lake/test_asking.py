@@ -21,7 +21,7 @@ from storage.lake.layout import make_lake, wanted_columns
 from storage.sandbox.client import Ended
 from storage.sandbox.job import Fault, SqlRefusedError
 from storage.sandbox.lake.client import LakeSandbox
-from tests.lake.boxes import Box, assert_whole, lake_toml
+from tests.lake.boxes import Box, lake_toml
 from tests.lake.servers import KEYS, Postgres
 
 pytestmark = pytest.mark.lake
@@ -73,6 +73,48 @@ def test_the_views_answer_about_all_boxes(asked: tuple[LakeSandbox, LakeConfig])
     assert sandbox.ask("FROM run_windows(2, run_ids := ['a000'])").table.num_columns > 10
 
 
+REFUSED_BY_THE_CHECK = [
+    "FROM read_csv('http://127.0.0.1:{port}/x.csv')",
+    "FROM read_parquet('s3://elsewhere/x.parquet')",
+    "FROM 's3://pitwall/x.parquet'",
+    "FROM postgres_scan('host=127.0.0.1 port={port}', 'public', 'runs')",
+    "FROM postgres_query('__ducklake_metadata_lake', 'SELECT 1')",
+    "FROM lake.run_versions",
+    "FROM __ducklake_metadata_lake.ducklake_data_file",
+    "FROM __ducklake_metadata_lake.public.ducklake_metadata",
+    "FROM lake.snapshots()",
+    "FROM duckdb_secrets()",
+    "FROM which_secret('{data}', 's3')",
+    "FROM duckdb_databases()",
+    "FROM duckdb_databases",
+    "FROM main.pragma_database_list",
+    "FROM pg_catalog.pg_settings",
+    "FROM duckdb_settings()",
+    "SELECT getenv('HOME')",
+    "COPY (FROM runs) TO '{data}x.parquet'",
+    "INSERT INTO lake.requests FROM lake.requests",
+    "DELETE FROM lake.requests",
+    "ATTACH 'host=127.0.0.1 port={port}' AS other (TYPE postgres)",
+    "ATTACH 'ducklake:postgres:host=127.0.0.1 port={port}' AS other",
+    "CALL postgres_execute('__ducklake_metadata_lake', 'DELETE FROM pitwall_parts')",
+    "SET http_proxy = ''",
+    "INSTALL httpfs",
+]  # fmt: skip
+
+
+def placed(sql: str, config: LakeConfig, port: int) -> str:
+    return sql.format(data=config.data_path, port=port)
+
+
+def test_what_reaches_further_is_refused_before_it_is_run(asked: tuple[LakeSandbox, LakeConfig]) -> None:
+    sandbox, config = asked
+    for sql in REFUSED_BY_THE_CHECK:
+        with pytest.raises(SqlRefusedError) as refusal:
+            sandbox.ask(placed(sql, config, 9))
+        assert refusal.value.fault is Fault.STATEMENT, sql
+        assert any(word in str(refusal.value) for word in ("available", "Only", "Files")), (sql, str(refusal.value))
+
+
 WITHOUT_THE_CHECK = """
 import sys
 import storage.sandbox.lake.__main__ as entry
@@ -103,3 +145,120 @@ def behind_the_check(asked: tuple[LakeSandbox, LakeConfig], sql: str, *missing: 
         return f"DONE {LakeSandbox(asked[0].settings, run).ask(sql).table.to_pylist()}"
     except SqlRefusedError as refusal:
         return f"REFUSED {refusal}"
+
+
+@pytest.fixture
+def stranger() -> Iterator[socket.socket]:
+    """Somebody who listens on this machine, and whom no statement is to reach."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        yield listener
+
+
+def was_reached(stranger: socket.socket) -> bool:
+    try:
+        stranger.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+TO_A_STRANGER = [
+    "FROM read_csv('http://127.0.0.1:{port}/x.csv')",
+    "FROM postgres_scan('host=127.0.0.1 port={port} connect_timeout=3', 'public', 'runs')",
+    "ATTACH 'host=127.0.0.1 port={port} connect_timeout=3' AS other (TYPE postgres)",
+]
+
+
+@pytest.mark.parametrize("missing", [("settings", "kernel"), ("settings", "network")], ids="+".join)
+def test_one_wall_of_the_network_is_enough(
+    asked: tuple[LakeSandbox, LakeConfig], stranger: socket.socket, missing: tuple[str, ...]
+) -> None:
+    """Without DuckDB's settings: once the network namespace alone, once Landlock's ports alone."""
+    port = stranger.getsockname()[1]
+    assert behind_the_check(asked, "SELECT count(*) AS n FROM requests", *missing) == "DONE [{'n': 90}]"
+    for sql in TO_A_STRANGER:
+        assert behind_the_check(asked, placed(sql, asked[1], port), *missing).startswith("REFUSED"), sql
+    assert not was_reached(stranger)
+
+
+def test_without_any_wall_the_stranger_is_reached(
+    asked: tuple[LakeSandbox, LakeConfig], stranger: socket.socket
+) -> None:
+    """That the attacks above are attacks."""
+    sql = placed(TO_A_STRANGER[1], asked[1], stranger.getsockname()[1])
+    behind_the_check(asked, sql, "settings", "kernel", "network")
+    assert was_reached(stranger)
+
+
+WRITES = [
+    "INSERT INTO lake.requests FROM lake.requests",
+    "DELETE FROM lake.requests",
+    "CREATE TABLE lake.more (a INTEGER)",
+    "CALL postgres_execute('__ducklake_metadata_lake', 'DELETE FROM pitwall_parts')",
+    "COPY (SELECT 1 AS a) TO '{data}x.parquet'",
+    "COPY (SELECT 1 AS a) TO 's3://pitwall/x.parquet'",
+    "COPY (SELECT 1 AS a) TO '/tmp/pitwall-x.parquet'",
+    "FROM read_text('s3://elsewhere/known.txt')",
+    "FROM read_text('/etc/passwd')",
+    "ATTACH '/tmp/pitwall-x.duckdb' AS other",
+    "SET enable_external_access = true",
+]  # fmt: skip
+
+
+def test_behind_the_check_nothing_is_written_and_nothing_else_read(asked: tuple[LakeSandbox, LakeConfig]) -> None:
+    """DuckDB's settings, and behind them the rights of role and key."""
+    _, config = asked
+    put_elsewhere(config)
+    for sql in WRITES:
+        assert behind_the_check(asked, placed(sql, config, 9)).startswith("REFUSED"), sql
+    for sql in WRITES[:-1]:
+        assert behind_the_check(asked, placed(sql, config, 9), "settings").startswith("REFUSED"), sql
+    with opened_lake(config, read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM lake.requests").fetchall() == [(90,)]
+        assert connection.execute(f"FROM glob('{config.data_path}x*')").fetchall() == []
+
+
+def put_elsewhere(config: LakeConfig) -> None:
+    """An object of another bucket, by the key that may write."""
+    with opened_lake(config) as connection:
+        assert config.s3
+        connection.execute(
+            f"CREATE SECRET wide (TYPE s3, KEY_ID '{config.s3.key_id}', SECRET '{config.s3.secret}', URL_STYLE 'path', "
+            f"ENDPOINT '{config.s3.endpoint}', REGION 'us-east-1', USE_SSL false, SCOPE 's3://elsewhere')"
+        )
+        connection.execute("COPY (SELECT 'x' AS a) TO 's3://elsewhere/known.txt' (FORMAT csv)")
+        assert connection.execute("FROM glob('s3://elsewhere/*')").fetchall()
+
+
+def test_no_secret_is_in_an_answer_or_an_error(asked: tuple[LakeSandbox, LakeConfig]) -> None:
+    """Of what DuckDB tells about itself, with the check taken down, the one name that is left is the key's id."""
+    _, config = asked
+    told = []
+    for sql in ("FROM duckdb_databases()", "FROM duckdb_settings()", "FROM duckdb_views()", "EXPLAIN ANALYZE FROM runs",
+                "FROM pragma_database_list", "FROM __ducklake_metadata_lake.ducklake_metadata",
+                "FROM postgres_query('__ducklake_metadata_lake', 'SELECT no_such_column')"):  # fmt: skip
+        told.append(behind_the_check(asked, sql))
+    assert sum(text.startswith("DONE") for text in told) >= 5, told
+    known = behind_the_check(asked, "FROM duckdb_secrets()").replace(config.reader.key_id if config.reader else "", "")
+    for text in [*told, known]:
+        assert not [secret for secret in secrets_of(config) if secret in text]
+
+
+def test_a_lake_that_is_away_is_told_without_a_secret(asked: tuple[LakeSandbox, LakeConfig]) -> None:
+    sandbox, config = asked
+    path = sandbox.settings.lake_path
+    text = path.read_text()
+    for wrong in (text.replace("port=", "port=1"), text.replace("pass word", "pass-word")):
+        write_private(path, wrong.encode())
+        with pytest.raises(SqlRefusedError, match="The lake does not answer") as refusal:
+            sandbox.ask("FROM runs")
+        assert refusal.value.fault is Fault.UNAVAILABLE
+        assert not [secret for secret in secrets_of(config) if secret in str(refusal.value)]
+
+
+def test_without_a_reader_the_lake_is_not_asked(boxes: Boxes) -> None:
+    box: Box = boxes("alone")
+    with pytest.raises(SqlRefusedError, match=r"\[reader\]") as refusal:
+        LakeSandbox(box.settings, run_bounded).ask("FROM runs")
+    assert refusal.value.fault is Fault.UNAVAILABLE

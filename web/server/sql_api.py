@@ -1,4 +1,7 @@
-"""`POST /api/sql` and `/api/lake/sql`: a program's statement, its rows as JSON, CSV, Arrow, Parquet (docs/http-sql.md)."""
+"""`POST /api/sql` and `/api/lake/sql`: a statement from a program, its rows as JSON, CSV, Arrow or Parquet.
+
+docs/http-sql.md describes them.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ def _end_like(status: int) -> None:
     """Whoever started us learns how the answering process ended."""
     if os.WIFSIGNALED(status):
         ended_by = os.WTERMSIG(status)
-        signal.signal(ended_by, signal.SIG_DFL) if ended_by != signal.SIGKILL else None
+        if ended_by != signal.SIGKILL:
+            signal.signal(ended_by, signal.SIG_DFL)
         os.kill(os.getpid(), ended_by)
     os._exit(os.waitstatus_to_exitcode(status))
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import sys
-from pathlib import Path
 
 import duckdb
 
@@ -20,8 +18,8 @@ from storage.sandbox.lake.forwarder import open_ports
 from storage.sandbox.lake.ways import HERE, readable, targets, through
 
 CANNOT_CLOSE = (
-    "The lake is not asked here: this machine's kernel can keep no statement off the network (it needs user namespaces, "
-    "or Landlock from version 4)."
+    "The lake is not asked here: this machine's kernel can keep no statement off the network (it needs user "
+    "namespaces, or Landlock from version 4)."
 )
 
 
