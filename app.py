@@ -15,6 +15,7 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
+from launcher.remote.hosts import HostBook
 from machine.private_files import close_to_others
 from machine.run_with_timeout import run_bounded
 from redaction import KNOWN, is_secret_name
@@ -47,6 +48,7 @@ from web.server.live_api import live_routes
 from web.server.report_api import report_route
 from web.server.routes import build_routes
 from web.server.series_api import series_route
+from web.server.shell_audit import keep_telling
 from web.server.sign_in import sign_in_routes
 from web.server.sql_api import OF_LAKE, sql_route
 from web.server.warm_up import import_and_freeze
@@ -128,8 +130,9 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def told_audit(store: Store) -> AsyncIterator[None]:
-    """The audit hears of tokens that a shell has made or revoked."""
-    telling = asyncio.create_task(tokens.keep_telling(store.record), name="token-audit")
+    """The audit hears of the tokens, peers and hosts that a shell has made or removed."""
+    tells = [book.tell for book in (tokens, elsewhere.peers, HostBook(settings.hosts_path))]
+    telling = asyncio.create_task(keep_telling(tells, store.record), name="shell-audit")
     try:
         yield
     finally:

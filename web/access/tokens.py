@@ -179,15 +179,6 @@ class TokenBook:
         while self.why_over(token) is None:
             await asyncio.sleep(LOOK_EVERY_S)
 
-    async def keep_telling(self, record: Callable[[Iterable[AuditEntry]], Future[None]]) -> None:
-        """`tell`, as long as the process lives."""
-        while True:
-            try:
-                await asyncio.to_thread(self.tell, record)
-            except (OSError, PitwallError) as error:  # a full disk, or a store that is closing; it is tried again
-                _log.warning("What was done to tokens is not in the audit yet: %s", error)
-            await asyncio.sleep(LOOK_EVERY_S)
-
     def _add(
         self, text: str, scopes: tuple[Scope, ...], run_id: str | None, lasts: timedelta, note: str, by: str
     ) -> ApiToken:

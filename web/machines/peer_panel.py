@@ -19,7 +19,7 @@ from web.access.roles import current_person
 from web.actions import is_member, is_operator, require_operator
 from web.context import services
 from web.live.elsewhere.peer_look import PeerState
-from web.live.elsewhere.peers import Peer, PeerError
+from web.live.elsewhere.peers import Peer, PeerError, in_words
 from web.markup import markdown_text
 from web.sharing.share_dialog import moment
 from web.theme import DASH
@@ -130,7 +130,7 @@ def confirm(name: str, url: str, token: str) -> None:
     except (PitwallError, OSError) as refusal:
         st.error(markdown_text(str(refusal)))
         return
-    audit.record("confirm peer", detail=f"{name} at {url}")
+    audit.record("confirm peer", detail=in_words(peer))
     st.session_state[CONFIRMED] = True
     st.rerun()
 
@@ -143,4 +143,4 @@ def remove(name: str) -> None:
     except (PitwallError, OSError) as refusal:
         st.error(markdown_text(str(refusal)))
         return
-    audit.record("remove peer", detail=f"{gone.name} at {gone.url}")
+    audit.record("remove peer", detail=in_words(gone))
