@@ -30,7 +30,7 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 def answer(job: Job, opened: Callable[[], duckdb.DuckDBPyConnection]) -> Answer:
     """Run the statement of a job; `opened` confines this process too. Raises SqlRefusedError, and what it raises."""
     connection = opened()
-    come_last_when_long()
+    come_last_when_long(time.process_time() if job.lake else 0.0)  # a lake's views are not the statement's time
     begun = time.monotonic()
     try:
         check_statement(connection, job.sql)

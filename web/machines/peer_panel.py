@@ -90,12 +90,13 @@ def proposed(known: Sequence[MachineRow], peers: Sequence[Peer], own_id: str | N
         for row in known
         if row.seen_at and row.host_name and row.machine_id != here
         and not hosts & {one.lower() for one in (row.host_name, *(row.addresses or ()))}
+        and not hosts & {urlsplit(row.url or "").hostname or row.host_name.lower()}
     ]  # fmt: skip
 
 
 def _fill_in(row: MachineRow) -> None:
     st.session_state["peer-name"] = re.sub(r"[^\w.-]+", "-", row.title())[:40]
-    st.session_state["peer-url"] = f"https://{row.host_name}"
+    st.session_state["peer-url"] = row.url or f"https://{row.host_name}"
 
 
 def _form() -> None:
