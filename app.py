@@ -15,6 +15,7 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
+from launcher.remote.hosts import HostBook
 from machine.private_files import close_to_others
 from machine.run_with_timeout import run_bounded
 from redaction import KNOWN, is_secret_name
@@ -25,6 +26,7 @@ from service.fleet import Fleet
 from settings import VERSION, SettingsError, load_settings
 from storage.database import StoreError
 from storage.sandbox.client import Sandbox
+from storage.sandbox.lake.client import LakeSandbox
 from storage.store import Store
 from web.access.access_rules import access_for
 from web.access.auth import AuthMiddleware
@@ -46,8 +48,9 @@ from web.server.live_api import live_routes
 from web.server.report_api import report_route
 from web.server.routes import build_routes
 from web.server.series_api import series_route
+from web.server.shell_audit import keep_telling
 from web.server.sign_in import sign_in_routes
-from web.server.sql_api import sql_route
+from web.server.sql_api import OF_LAKE, sql_route
 from web.server.warm_up import import_and_freeze
 
 CLOSE_WITHIN_S = 5.0
@@ -68,7 +71,7 @@ elsewhere = Elsewhere(PeerBook(settings.peers_path))
 hub = LiveHub(
     StoreReader(lambda: services().store), is_storing=lambda: services().store.health().is_storing, elsewhere=elsewhere
 )
-sandbox = Sandbox(settings, run_bounded)
+sandbox, lake_sandbox = Sandbox(settings, run_bounded), LakeSandbox(settings, run_bounded)
 
 
 @contextmanager
@@ -89,6 +92,7 @@ def opened() -> Iterator[Services]:
             elsewhere,
             shipping=core.shipping,
             fleet=fleet,
+            lake_sandbox=lake_sandbox,
             freshness=core.loop.freshness,
         )
 
@@ -126,8 +130,9 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def told_audit(store: Store) -> AsyncIterator[None]:
-    """The audit hears of tokens that a shell has made or revoked."""
-    telling = asyncio.create_task(tokens.keep_telling(store.record), name="token-audit")
+    """The audit hears of the tokens, peers and hosts that a shell has made or removed."""
+    tells = [book.tell for book in (tokens, elsewhere.peers, HostBook(settings.hosts_path))]
+    telling = asyncio.create_task(keep_telling(tells, store.record), name="shell-audit")
     try:
         yield
     finally:
@@ -179,6 +184,7 @@ app = st.App(
         report_route(base_path),
         series_route(base_path),
         sql_route(sandbox.ask, base_path),
+        sql_route(lake_sandbox.ask, base_path, OF_LAKE),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
         *agent_routes(lambda: services().intake, base_path),
         *sign_in,

@@ -262,6 +262,7 @@ class Machine:
     driver_version: str | None
     cuda_version: str | None
     seen_at: datetime
+    url: str | None = None  # under which others reach the Pitwall there, where that is set
 
 
 class AdoptedPoint(BaseModel):

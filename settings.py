@@ -62,6 +62,11 @@ class Settings(BaseSettings):
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     @property
+    def published_url(self) -> str | None:
+        """Under which other machines reach us, where that is set."""
+        return self.url if self.public_url else None
+
+    @property
     def base_path(self) -> str:
         """Below which path everything is served: that of the public URL, as '/pitwall'; '' for none."""
         return str((self.public_url and self.public_url.path) or "").rstrip("/")

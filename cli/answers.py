@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import getpass
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -29,6 +30,11 @@ def add_command(
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(run=_print, answer=answer)
     return command
+
+
+def who() -> str:
+    """Who changes something, for the audit."""
+    return f"{getpass.getuser()}, in a shell"
 
 
 def _print(arguments: argparse.Namespace) -> int:

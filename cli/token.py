@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from cli.answers import Answer, add_command
+from cli.answers import Answer, add_command, who
 from cli.exit_status import DONE, REFUSED
 
 if TYPE_CHECKING:
     from web.access.tokens import ApiToken, TokenBook
 
-SCOPES = ("live:read", "sql:read", "agent:write", "sign-in:editor", "sign-in:viewer")
+SCOPES = ("live:read", "sql:read", "lake:read", "agent:write", "sign-in:editor", "sign-in:viewer")
 DAYS = 90.0
 
 
@@ -43,7 +42,7 @@ def make(arguments: argparse.Namespace) -> int:
         print(f"There is no run {arguments.run_id}.", file=sys.stderr)
         return REFUSED
     scopes = [Scope(word) for word in arguments.scopes]
-    token, text = _book().make(scopes, arguments.run_id, _lasting(arguments.days), mask_text(arguments.note), _who())
+    token, text = _book().make(scopes, arguments.run_id, _lasting(arguments.days), mask_text(arguments.note), who())
     print(f"{token.in_words()}. It is shown this once:", file=sys.stderr)
     print(text, end="\n" if sys.stdout.isatty() else "")  # a file holds the token and nothing else
     return DONE
@@ -66,7 +65,7 @@ def list_all(arguments: argparse.Namespace) -> Answer:
 
 def revoke(arguments: argparse.Namespace) -> Answer:
     """Raises TokenError at the first id that is none."""
-    words = [f"Revoked: {_book().revoke(token_id, _who()).in_words()}" for token_id in arguments.ids]
+    words = [f"Revoked: {_book().revoke(token_id, who()).in_words()}" for token_id in arguments.ids]
     return Answer("\n".join(words), {"revoked": arguments.ids})
 
 
@@ -75,11 +74,6 @@ def _book() -> TokenBook:
     from web.access.tokens import TokenBook
 
     return TokenBook(load_settings().tokens_path)
-
-
-def _who() -> str:
-    """For the audit."""
-    return f"{getpass.getuser()}, in a shell"
 
 
 def _over(token: ApiToken) -> str | None:

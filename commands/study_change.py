@@ -51,7 +51,7 @@ def values_more(plan: StudyPlan, text: str) -> Addition:
         variants = sweep_configs(first.config, [Axis(vary.field, values)])
     except CommandError as error:
         raise StudyFileError(f"The values cannot be tried: {error}") from error
-    arms = tuple(StudyArm(name=one.name, config=one.config, base_url=first.base_url) for one in variants)
+    arms = tuple(first.model_copy(update={"name": one.name, "config": one.config}) for one in variants)
     return Addition(arms=arms, values=tuple(values))
 
 
@@ -60,7 +60,7 @@ def with_choice(plan: StudyPlan, choice: tuple[int, ...]) -> StudyPlan:
     first = plan.arms[0]
     axes = [Axis(one.field, (one.values[place],)) for one, place in zip(plan.vary, choice, strict=True)]
     (made,) = sweep_configs(first.config, axes)
-    arm = StudyArm(name=made.name, config=made.config, base_url=first.base_url, choice=choice)
+    arm = first.model_copy(update={"name": made.name, "config": made.config, "choice": choice})
     return plan.model_copy(update={"arms": (*plan.arms, arm)})
 
 

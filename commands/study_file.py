@@ -52,6 +52,7 @@ class ArmText(BaseModel):
     engine: str | None = None  # where the command does not tell
     base_url: str | None = None
     env: dict[str, str] = Field(default_factory=dict)
+    host: str | None = Field(default=None, pattern=r"^[\w.-]{1,40}$")  # as `./pitwall host list` calls it; None: here
 
 
 class Vary(BaseModel):
@@ -108,6 +109,7 @@ class StudyArm(BaseModel):
     name: str
     config: Config
     base_url: str | None = None
+    host: str | None = None  # on which its server is started by ssh
     choice: tuple[int, ...] = ()  # of a proposed combination: which value of each setting, from 0
 
 
@@ -261,7 +263,7 @@ def arm_of(given: ArmText) -> StudyArm:
         **({"engine": given.engine} if given.engine else {}),
         **({"env": {**config.env, **given.env}} if given.env else {}),
     }
-    return StudyArm(name=given.name, config=config.model_copy(update=update), base_url=given.base_url)
+    return StudyArm(name=given.name, config=config.model_copy(update=update), base_url=given.base_url, host=given.host)
 
 
 def _varied(base: StudyArm, vary: list[Vary]) -> tuple[list[StudyArm], list[Vary]]:
@@ -278,7 +280,7 @@ def _varied(base: StudyArm, vary: list[Vary]) -> tuple[list[StudyArm], list[Vary
     names = [one.name for one in variants]
     if not 2 <= len(set(names)) == len(names) <= MOST_ARMS:
         raise StudyFileError(f"[[vary]] takes 2 to {MOST_ARMS} values that differ, not {', '.join(names)[:200]}.")
-    return [StudyArm(name=one.name, config=one.config, base_url=base.base_url) for one in variants], told
+    return [base.model_copy(update={"name": one.name, "config": one.config}) for one in variants], told
 
 
 def _first_choice(base: StudyArm, told: list[Vary]) -> StudyArm:
@@ -290,7 +292,7 @@ def _first_choice(base: StudyArm, told: list[Vary]) -> StudyArm:
         axes = [Axis(one.field, tuple(one.values if one is varied else one.values[:1])) for one in told]
         first, *_ = sweep_configs(base.config, axes)
         if place == 0:
-            arm = StudyArm(name=first.name, config=first.config, base_url=base.base_url, choice=(0,) * len(told))
+            arm = base.model_copy(update={"name": first.name, "config": first.config, "choice": (0,) * len(told)})
     return arm
 
 

@@ -28,7 +28,7 @@ from web.compare.sheet import all_numbers, as_its_arm, colors_of, decision_sheet
 from web.compare.sources.published import published_group
 from web.compare.sources.shown_sql import show_the_sql
 from web.compare.viewpoints.viewpoint_section import viewpoint_section
-from web.fleet import OF_ANOTHER, asked_about, away_ids, away_runs, newest_of_all
+from web.fleet import asked_about, away_ids, away_runs, newest_of_all, tell_of_another
 from web.live.component import course_plot
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
@@ -95,8 +95,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         adopt_form(report.arms, picked.runs)
         show_the_sql(ids)
     replay_link([arm.runs[0].run_id for arm in report.arms])
-if away_ids(picked.runs):
-    st.caption(OF_ANOTHER)
+if ids_away := away_ids(picked.runs):
+    tell_of_another([run for run in picked.runs if run.id in ids_away])
 elif is_member():
     offer_repeats(report, picked.runs)
     offer_more_repeats(report)

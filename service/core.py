@@ -64,7 +64,7 @@ def opened_core(settings: Settings, prepare: Callable[[Store], None] = lambda st
         closing.callback(store.close)
         store.set_definitions([*(row for engine in ENGINES for row in engine.definitions), *CLIENT])
         prepare(store)
-        tell_this_machine(store)
+        tell_this_machine(store, settings.published_url)
         clock = forward_clock()
         supervisor, loop = _runs_at_work(store, settings, clock, closing)
         _at_work(inbox_of(store, settings), closing, INBOX_TIMEOUT_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -20,16 +21,16 @@ OF_THE_MOMENT = ("memory_used_bytes", "unknown")
 LOG = logging.getLogger(__name__)
 
 
-def tell_this_machine(store: Store) -> threading.Thread:
-    """Write this machine's description to the store, on a thread that then ends."""
-    thread = threading.Thread(target=_tell, args=(store,), name="this-machine", daemon=True)
+def tell_this_machine(store: Store, url: str | None = None) -> threading.Thread:
+    """Write this machine's description to the store, on a thread that then ends; `url`: where others reach us."""
+    thread = threading.Thread(target=_tell, args=(store, url), name="this-machine", daemon=True)
     thread.start()
     return thread
 
 
-def _tell(store: Store) -> None:
+def _tell(store: Store, url: str | None) -> None:
     try:
-        store.save_machine(this_machine()).result()
+        store.save_machine(replace(this_machine(), url=url)).result()
     except PitwallError as error:  # the store was closed meanwhile, or takes nothing; the next start tells it
         LOG.warning("what this machine is was not stored: %s", error)
 

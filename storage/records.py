@@ -96,6 +96,7 @@ MACHINE_SCHEMA = pa.schema(
         ("driver_version", pa.string()),
         ("cuda_version", pa.string()),
         ("seen_at", _MOMENT),
+        ("url", pa.string()),
     ]
 )
 LABEL_SCHEMA = pa.schema([("machine_id", pa.string()), ("label", pa.string()), ("labelled_at", _MOMENT)])

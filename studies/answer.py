@@ -13,6 +13,7 @@ from commands.study_file import StudyPlan
 from domain import JsonValue
 from reports.studies.study import StudyStanding, next_arms, starts_by_arm
 from studies.several import together
+from studies.systems import of_several_machines
 
 OF_THE_MACHINE = (RowCode.STARVATION, RowCode.CLIENT, RowCode.NEIGHBOURS)
 
@@ -94,7 +95,7 @@ def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[
     """What stands behind the answer, in sentences."""
     margin = f"{plan.margin:.3g}"
     away = [seat.name for seat in standing.race.seats if seat.state is ArmState.PREDICTED]
-    said: list[JsonValue] = []
+    said: list[JsonValue] = [*of_several_machines(standing.runs)]
     if end is End.WINNER:
         others = "Every other arm that started" if away else "Every other arm"
         others = "Every other arm that raced" if plan.is_proposed else others

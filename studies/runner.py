@@ -253,6 +253,7 @@ class StudyRunner:
             specs[0],
             tuple(specs[1:]),
             base_url=arm.base_url,
+            on_host=arm.host,
             ready_timeout_s=plan.ready_timeout_s,
             arm=arm.name,
             round=number,

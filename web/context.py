@@ -12,6 +12,7 @@ from service.fleet import Fleet
 from service.lake_shipping import LakeShipping
 from settings import Settings
 from storage.sandbox.client import Sandbox
+from storage.sandbox.lake.client import LakeSandbox
 from storage.store import Store
 from studies.runner import StudyRunner
 from web.access.sessions import SessionBook
@@ -38,6 +39,7 @@ class Services:
     elsewhere: Elsewhere
     shipping: LakeShipping | None = None
     fleet: Fleet | None = None  # other machines' runs
+    lake_sandbox: LakeSandbox | None = None  # SQL over them
     freshness: Callable[[], Sequence[Freshness]] = tuple  # of the collecting of each live run
 
 

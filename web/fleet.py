@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote, urlsplit
 
 import streamlit as st
 
 from domain import Run
 from errors import PitwallError
 from storage.ask import run_queries
+from storage.ask.machine_queries import machines
 from storage.ask.queries import Asked
 from storage.ask.run_queries import RunFilter
 from web.actions import is_operator
@@ -51,6 +53,35 @@ def away_runs(run_ids: Sequence[str]) -> list[Run]:
     except PitwallError as error:
         st.warning(f"The lake does not answer: {markdown_text(str(error))}")
         return []
+
+
+def tell_of_another(runs: Sequence[Run]) -> None:
+    """That these runs are other machines', with a link to each on its own Pitwall where that has told its address."""
+    st.caption(OF_ANOTHER)
+    with st.container(horizontal=True):
+        for run in runs:
+            if address := home_of(run, _urls()):
+                st.link_button(f"{markdown_text(run.name)} on its own Pitwall", address, type="tertiary")
+
+
+def home_of(run: Run, urls: Mapping[str, str]) -> str | None:
+    """The run's page on the Pitwall that measured it; None where that is not known to be the one of its machine.
+
+    A run that was attached, or launched by ssh, may belong to the Pitwall of another machine.
+    """
+    url = urls.get(run.machine_id, "")
+    if run.kind != "launched" or run.on_host or urlsplit(url).scheme not in ("http", "https"):
+        return None
+    return f"{url}/run?run={quote(run.id)}"
+
+
+def _urls() -> dict[str, str]:
+    """Machine id -> the address that the Pitwall there told; none where the lake does not answer."""
+    fleet = services().fleet
+    try:
+        return {row.machine_id: row.url for row in machines(fleet) if row.url} if fleet else {}
+    except PitwallError:
+        return {}
 
 
 def away_ids(runs: Sequence[Run]) -> set[str]:

@@ -7,7 +7,7 @@ import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.answers import Answer, add_command
+from cli.answers import Answer, add_command, who
 
 if TYPE_CHECKING:
     from launcher.remote.hosts import Host, HostBook
@@ -47,7 +47,7 @@ def add(arguments: argparse.Namespace) -> Answer:
     )
     machine = machine_of(host)
     host = host.model_copy(update={"machine_id": machine.id})
-    _book().add(host)
+    _book().add(host, who())
     has = f"{machine.cores or '?'} cores, {len(machine.gpus)} GPU{'' if len(machine.gpus) == 1 else 's'}"
     return Answer(f"Servers may be started on {host.label}: {machine.host_name}, {has}.", _told(host))
 
@@ -60,7 +60,7 @@ def list_all(arguments: argparse.Namespace) -> Answer:
 
 def remove(arguments: argparse.Namespace) -> Answer:
     """Raises HostError."""
-    gone = _book().remove(arguments.label)
+    gone = _book().remove(arguments.label, who())
     return Answer(f"Nothing is started on {gone.label} any more; what runs there is still followed.", _told(gone))
 
 

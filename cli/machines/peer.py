@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.answers import Answer, add_command
+from cli.answers import Answer, add_command, who
 
 if TYPE_CHECKING:
     from web.live.elsewhere.peers import Peer, PeerBook
@@ -48,12 +47,12 @@ def add(arguments: argparse.Namespace) -> Answer:
             url=arguments.url,
             token=token,
             trusted=str(arguments.ca.absolute()) if arguments.ca else None,
-            confirmed_by=f"{getpass.getuser()}, in a shell",
+            confirmed_by=who(),
             confirmed_at=utc_now(),
         )
     except ValidationError:
         raise PeerError("A name has 1 to 40 letters, digits, '.', '_' or '-'.") from None
-    _book().confirm(peer)
+    _book().confirm(peer, in_shell=True)
     return Answer(f"{peer.name} is watched at {peer.url}; its token goes there and nowhere else.", _told(peer))
 
 
@@ -78,7 +77,7 @@ def list_all(arguments: argparse.Namespace) -> Answer:
 
 def remove(arguments: argparse.Namespace) -> Answer:
     """Raises PeerError."""
-    gone = _book().forget(arguments.name)
+    gone = _book().forget(arguments.name, who())
     return Answer(f"{gone.name} is watched no longer. Revoke its token there.", _told(gone))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
+from domain import AuditEntry, utc_now
 from errors import PitwallError
-from machine.named_list import Kind, NamedList
+from machine.named_list import Kind, NamedList, Record
 
 MOST_HOSTS = 200
 TARGET = re.compile(r"(?:[A-Za-z_][\w.-]{0,63}@)?[A-Za-z0-9](?:[A-Za-z0-9.:_-]{0,252})", re.ASCII)
@@ -100,10 +102,18 @@ class HostBook:
             raise HostError(NO_HOST.format(label))
         return found
 
-    def add(self, host: Host) -> None:
-        """Keep a host, in place of one of its label. Raises HostError, OSError."""
-        self._list.keep(host)
+    def add(self, host: Host, by: str | None = None) -> None:
+        """Keep a host, in place of one of its label; `by`: who does so, for the audit. Raises HostError, OSError."""
+        self._list.keep(host, _entry("add host", host, by) if by else None)
 
-    def remove(self, label: str) -> Host:
+    def remove(self, label: str, by: str | None = None) -> Host:
         """Start nothing there any more; what runs there is still followed. Raises HostError, OSError."""
-        return self._list.drop(label, NO_HOST.format(label))
+        return self._list.drop(label, NO_HOST.format(label), partial(_entry, "remove host", by=by) if by else None)
+
+    def tell(self, record: Record) -> None:
+        """Give the store's audit what was done in a shell; raises PitwallError, OSError."""
+        self._list.tell(record)
+
+
+def _entry(action: str, host: Host, by: str) -> AuditEntry:
+    return AuditEntry(utc_now(), by, action, None, f"{host.label}: {host.target}")

@@ -27,6 +27,7 @@ class MachineRow:
     addresses: Sequence[str] | None  # without loopback
     runs: int
     seen_at: datetime | None
+    url: str | None = None  # of the Pitwall there
 
     def title(self, tells_host: bool = True) -> str:
         """Its label, else its host name where hosts may be told, else its id."""

@@ -20,6 +20,10 @@ secret = "..."
 """
 PASSWORD = re.compile(r"password\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S+))")
 HIDDEN = "<secret>"
+NO_READER = (
+    "SQL is asked of the lake with a role and a key that may only read: add [reader] with catalogue, key_id and secret "
+    "to lake.toml (docs/fleet.md)."
+)
 
 
 class LakeError(StoreError):
@@ -37,6 +41,15 @@ class S3(BaseModel):
     use_ssl: bool = True
 
 
+class Reader(BaseModel):
+    """A role of the catalogue and a key of the S3 store that may only read: with these the lake answers SQL."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    catalogue: str
+    key_id: str = ""
+    secret: str = ""
+
+
 class LakeConfig(BaseModel):
     """`catalogue`: a libpq connection string of keywords; `data_path`: an s3:// address, or a folder that all mount."""
 
@@ -44,16 +57,24 @@ class LakeConfig(BaseModel):
     catalogue: str
     data_path: str
     s3: S3 | None = None
+    reader: Reader | None = None
+
+    def to_read(self) -> LakeConfig:
+        """The same lake for who may only read it; raises LakeError where no such role and key are given."""
+        if self.reader is None or (self.s3 and not (self.reader.key_id and self.reader.secret)):
+            raise LakeError(NO_READER)
+        key = {"key_id": self.reader.key_id, "secret": self.reader.secret}
+        s3 = self.s3.model_copy(update=key) if self.s3 else None
+        return LakeConfig(catalogue=self.reader.catalogue, data_path=self.data_path, s3=s3)
 
     def hide(self, text: str) -> str:
         """The text without what opens the lake."""
-        found = PASSWORD.search(self.catalogue)
-        known = [
-            self.catalogue,
-            *(found.groups() if found else ()),
-            *((self.s3.secret, self.s3.key_id) if self.s3 else ()),
-        ]
-        for secret in filter(None, known):
+        reader = self.reader
+        known = [*_secrets_of(self.catalogue), *(_secrets_of(reader.catalogue) if reader else ())]
+        keys: tuple[S3 | Reader | None, ...] = (self.s3, reader)
+        for key in keys:
+            known += [key.secret, key.key_id] if key else []
+        for secret in sorted(filter(None, known), key=len, reverse=True):
             text = text.replace(secret, HIDDEN)
         return text
 
@@ -61,6 +82,13 @@ class LakeConfig(BaseModel):
     def address(self) -> str:
         """The catalogue without its password."""
         return PASSWORD.sub(f"password={HIDDEN}", self.catalogue)
+
+
+def _secrets_of(dsn: str) -> list[str]:
+    """A connection string whole, and its password as it is written there and as it is."""
+    found = PASSWORD.search(dsn)
+    written = [one for one in found.groups() if one] if found else []
+    return [dsn, *written, *(re.sub(r"\\(.)", r"\1", one) for one in written)]
 
 
 def read_config(settings: Settings) -> LakeConfig | None:

@@ -36,8 +36,21 @@ def opened_lake(config: LakeConfig, read_only: bool = False) -> Iterator[duckdb.
         connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
         _load_extensions(connection)
         connection.execute(f"{LIMITS}; {RETRIES}; {PATIENCE}")
-        _attach(connection, config, read_only)
+        option = ", READ_ONLY" if read_only else ""
+        _attach(connection, config, option)
+        connection.execute(f"ATTACH {quoted(_patient(config.catalogue))} AS {LOCKS} (TYPE postgres{option})")
         yield connection
+
+
+def attach_to_read(connection: duckdb.DuckDBPyConnection, config: LakeConfig, password: str) -> None:
+    """The catalogue as `lake`, to be read, and nothing else; raises LakeError, duckdb.Error.
+
+    The password is not the configuration's: DuckDB tells the address of what is attached, and of a secret no secret.
+    """
+    _load_extensions(connection)
+    connection.execute(PATIENCE)
+    connection.execute(f"CREATE SECRET catalogue (TYPE postgres, PASSWORD {quoted(password)})")
+    _attach(connection, config, ", META_SECRET 'catalogue', READ_ONLY")
 
 
 @contextmanager
@@ -74,22 +87,21 @@ def _extension_file(wheel: str) -> Path:
     return path
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, config: LakeConfig, read_only: bool) -> None:
-    dsn = config.catalogue
-    if "connect_timeout" not in dsn:
-        dsn += f" connect_timeout={CONNECT_TIMEOUT_S}"
+def _attach(connection: duckdb.DuckDBPyConnection, config: LakeConfig, options: str) -> None:
     if s3 := config.s3:
         connection.execute(
             f"CREATE SECRET lake_files (TYPE s3, KEY_ID {quoted(s3.key_id)}, SECRET {quoted(s3.secret)}, "
             f"ENDPOINT {quoted(s3.endpoint)}, REGION {quoted(s3.region)}, URL_STYLE 'path', USE_SSL {s3.use_ssl}, "
             f"SCOPE {quoted(config.data_path)})"
         )
-    option = ", READ_ONLY" if read_only else ""
     connection.execute(
-        f"ATTACH {quoted(f'ducklake:postgres:{dsn}')} AS {LAKE} "
-        f"(DATA_PATH {quoted(config.data_path)}, DATA_INLINING_ROW_LIMIT 0{option})"
+        f"ATTACH {quoted(f'ducklake:postgres:{_patient(config.catalogue)}')} AS {LAKE} "
+        f"(DATA_PATH {quoted(config.data_path)}, DATA_INLINING_ROW_LIMIT 0{options})"
     )
-    connection.execute(f"ATTACH {quoted(dsn)} AS {LOCKS} (TYPE postgres{option})")
+
+
+def _patient(dsn: str) -> str:
+    return dsn if "connect_timeout" in dsn else f"{dsn} connect_timeout={CONNECT_TIMEOUT_S}"
 
 
 @contextmanager

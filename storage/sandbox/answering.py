@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, count
 from pathlib import Path
 
@@ -19,13 +19,18 @@ from storage.sandbox.priority import come_last_when_long
 from storage.sandbox.statement import check_statement
 
 ROWS_PER_BATCH = 2048
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,  # ours, the confined one
+    "python_enable_replacements": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
 
 
-def answer(job: Job) -> Answer:
-    """Run the statement of a job, confined; raises SqlRefusedError."""
-    limit_resources(job.limits)
-    connection = open_locked(job)
-    come_last_when_long()
+def answer(job: Job, opened: Callable[[], duckdb.DuckDBPyConnection]) -> Answer:
+    """Run the statement of a job; `opened` confines this process too. Raises SqlRefusedError, and what it raises."""
+    connection = opened()
+    come_last_when_long(time.process_time() if job.lake else 0.0)  # a lake's views are not the statement's time
     begun = time.monotonic()
     try:
         check_statement(connection, job.sql)
@@ -48,13 +53,7 @@ def open_locked(job: Job) -> duckdb.DuckDBPyConnection:
     kernel's confinement comes after the file is open, for a newer one may take its name at any moment.
     """
     published, parquet_dir = Path(job.published), Path(job.parquet_dir)
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "threads": 1,  # ours, the confined one
-        "memory_limit": f"{job.limits.memory_bytes}B",
-        "python_enable_replacements": False,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
+    config = {**CONFIG, "memory_limit": f"{job.limits.memory_bytes}B"}
     connection = duckdb.connect(str(published), read_only=True, config=config)
     paths = ", ".join(quoted(str(parquet_dir / path)) for path in files_in_force(connection))
     for setting in (
@@ -109,9 +108,15 @@ def _told(message: str, limits: Limits) -> SqlRefusedError:
 
 def answer_stdin() -> None:
     """The whole life of the process."""
+    job = Job.decode(sys.stdin.buffer.read())
+    limit_resources(job.limits)
     try:
-        parts = encode_answer(answer(Job.decode(sys.stdin.buffer.read())))
+        say(encode_answer(answer(job, lambda: open_locked(job))))
     except SqlRefusedError as refusal:
-        parts = encode_refusal(refusal)
+        say(encode_refusal(refusal))
+
+
+def say(parts: Sequence[bytes | pa.Buffer]) -> None:
+    """To whoever asked."""
     for part in parts:
         sys.stdout.buffer.write(part)

@@ -42,15 +42,17 @@ HELD_UP = "This machine is busy, and a query gives way to all other work: it may
 class Sandbox:
     """`ask` may be called from any thread."""
 
+    module = "storage.sandbox"
+
     def __init__(self, settings: Settings, run: RunProcess, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self._settings = settings
+        self.settings = settings
         self._run = run
         self._turns = threading.BoundedSemaphore(self.limits.at_once)
 
     def ask(self, sql: str) -> Answer:
-        """The rows of one SELECT over the published file; raises SqlRefusedError with one sentence."""
-        if not self._settings.published_path.exists():
+        """The rows of one SELECT; raises SqlRefusedError with one sentence."""
+        if not self.settings.published_path.exists():
             raise SqlRefusedError(Fault.UNAVAILABLE, "Nothing has been published yet: try again in a few seconds.")
         if not self._turns.acquire(timeout=self.limits.wait_s):
             raise SqlRefusedError(
@@ -62,15 +64,17 @@ class Sandbox:
             self._turns.release()
 
     def _answer(self, sql: str) -> Answer:
-        published, parquet_dir = self._settings.published_path.absolute(), self._settings.parquet_dir.absolute()
-        job = Job(sql, str(published), str(parquet_dir), self.limits)
+        job = self.job(sql)
         # No environment: what is not there cannot be told.
-        ended = self._run(
-            [sys.executable, "-m", "storage.sandbox"], ROOT, {}, job.encode(), self.limits.seconds + START_S
-        )
+        ended = self._run([sys.executable, "-m", self.module], ROOT, {}, job.encode(), self.limits.seconds + START_S)
         if ended.returncode == 0:
             return decode_answer(ended.stdout)
         raise _why(ended, self.limits)
+
+    def job(self, sql: str) -> Job:
+        """What the sandboxed process is given: a statement over the published file."""
+        published, parquet_dir = self.settings.published_path.absolute(), self.settings.parquet_dir.absolute()
+        return Job(sql, str(published), str(parquet_dir), self.limits)
 
 
 def _why(ended: Ended, limits: Limits) -> SqlRefusedError:

@@ -21,11 +21,12 @@ OVERHEAD_BYTES = 1024 * 1024 * 1024  # Python, Arrow and the answer, beside what
 # The same numbers on every architecture.
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 VERSION_FLAG = 1
-RULE_PATH_BENEATH = 1
+RULE_PATH_BENEATH, RULE_NET_PORT = 1, 2
 READ_FILE, READ_DIR = 1 << 2, 1 << 3
 # By version of Landlock: all rights over files that it knows (refer came with 2, truncate with 3, ioctl with 5).
 FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
-NETWORK_RIGHTS = 0b11  # bind and connect, from version 4
+BIND, CONNECT = 1 << 0, 1 << 1  # of TCP
+KNOWS_PORTS = 4  # the version from which it knows them
 PR_SET_NO_NEW_PRIVS = 38
 
 
@@ -45,20 +46,34 @@ def limit_resources(limits: Limits) -> None:
     signal.setitimer(signal.ITIMER_REAL, limits.seconds)
 
 
-def confine_files(readable: Iterable[Path]) -> bool:
+def knows_ports() -> bool:
+    """Whether the kernel can keep a thread to some ports of TCP."""
+    return _version(ctypes.CDLL(None)) >= KNOWS_PORTS
+
+
+def _version(libc: ctypes.CDLL) -> int:
+    """Of the kernel's Landlock; below 1 where it has none."""
+    return int(libc.syscall(CREATE_RULESET, None, 0, VERSION_FLAG))
+
+
+def confine_files(readable: Iterable[Path], ports: Iterable[int] = ()) -> bool:
     """Leave this thread, and those it starts, only the reading of these files and folders; false where it cannot be.
 
-    There is no way back. Threads that run already keep their rights, so the work must be done by this one.
+    `ports`: to which it may still connect, from Landlock 4 on. There is no way back. Threads that run already keep
+    their rights, so the work must be done by this one.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    version = libc.syscall(CREATE_RULESET, None, 0, VERSION_FLAG)
+    version = _version(libc)
     if version < 1:
         return False
     rights = FILE_RIGHTS[min(version, max(FILE_RIGHTS))]
-    rules = struct.pack("=QQ", rights, NETWORK_RIGHTS) if version >= 4 else struct.pack("=Q", rights)
+    has_ports = version >= KNOWS_PORTS
+    rules = struct.pack("=QQ", rights, BIND | CONNECT) if has_ports else struct.pack("=Q", rights)
     ruleset = _checked(libc.syscall(CREATE_RULESET, rules, len(rules), 0))
     for path in readable:
         _allow_reading(libc, ruleset, path)
+    for port in ports if has_ports else ():
+        _checked(libc.syscall(ADD_RULE, ruleset, RULE_NET_PORT, struct.pack("=QQ", CONNECT, port), 0))
     _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     _checked(libc.syscall(RESTRICT_SELF, ruleset, 0))
     os.close(ruleset)

@@ -28,12 +28,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One statement for the file at `published`, whose sealed rows are below `parquet_dir`."""
+    """One statement for the file at `published`, whose sealed rows are below `parquet_dir`.
+
+    `lake`: for the lake of this configuration instead, as JSON; a role and a key that may only read.
+    """
 
     sql: str
     published: str
     parquet_dir: str
     limits: Limits
+    lake: str | None = None
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()

@@ -20,15 +20,15 @@ def come_second() -> None:
     os.nice(SECOND)
 
 
-def come_last_when_long() -> None:
-    """Put this thread last once the process has used its short time.
+def come_last_when_long(begun_s: float = 0.0) -> None:
+    """Put this thread last once the process has used its short time, from this processor time on.
 
     Niceness belongs to a thread on Linux (setpriority(2)), and a thread of Python's runs while DuckDB computes.
     """
     busy = threading.get_native_id()
 
     def watch() -> None:
-        while time.process_time() < SHORT_S:
+        while time.process_time() - begun_s < SHORT_S:
             time.sleep(LOOK_S)
         os.setpriority(os.PRIO_PROCESS, busy, LAST)
 

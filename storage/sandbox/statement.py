@@ -25,6 +25,8 @@ DENIED = {
     "currval", "getenv", "getvariable", "glob", "json_execute_serialized_sql", "json_serialize_plan", "nextval",
     "pg_sleep", "query", "query_table", "sleep_ms", "sniff_csv", "write_log",
 }  # fmt: skip
+# Views of DuckDB's own that tell what it is attached to and how it is set.
+DENIED_TABLES = {"duckdb_databases", "duckdb_logs", "pg_settings", "pragma_database_list"}
 EXPLAIN = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 DENIED_PREFIXES = ("read_", "parquet_")
 
@@ -35,11 +37,18 @@ def check_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         raise SqlRefusedError(Fault.STATEMENT, "The statement holds a NUL character (byte 0): please take it out.")
     statement = _parse(connection, EXPLAIN.sub("", sql, count=1))
     ours = connection.execute(
-        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal"
+        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal "
+        "AND database_name = current_database()"
     ).fetchall()
     allowed = TABLE_FUNCTIONS | {name for (name,) in ours}
+    # The lake's own catalogue stands beside our views under a hidden name, and holds more than rows.
+    places = connection.execute(
+        "SELECT unnest([database_name, schema_name]) FROM duckdb_schemas() "
+        "WHERE database_name IN (current_database(), 'system')"
+    ).fetchall()
+    known = {"", *(name.lower() for (name,) in places)}
     for node in _nodes(statement):
-        _check_node(node, allowed)
+        _check_node(node, allowed, known)
 
 
 def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
@@ -77,17 +86,25 @@ def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
             waiting.extend(one)
 
 
-def _check_node(node: dict[str, Any], allowed: set[str]) -> None:
+def _check_node(node: dict[str, Any], allowed: set[str], known: set[str]) -> None:
     kind = str(node.get("type", ""))
     if kind.endswith("_NODE") and kind not in NODES:
         raise SqlRefusedError(Fault.STATEMENT, f"Only SELECTs can be asked here, not {kind.removesuffix('_NODE')}.")
     if kind == "BASE_TABLE" and set(str(node.get("table_name"))) & set("/\\.*:"):
         raise SqlRefusedError(Fault.STATEMENT, "Files cannot be read here: ask the views.")
+    if kind == "BASE_TABLE" and not _qualifiers(node) <= known:
+        raise SqlRefusedError(Fault.STATEMENT, "Only the views can be asked here: leave out the catalogue's name.")
+    if kind == "BASE_TABLE" and str(node.get("table_name")).lower() in DENIED_TABLES:
+        raise SqlRefusedError(Fault.STATEMENT, f"The view {node['table_name']} is not available here.")
     if kind == "TABLE_FUNCTION":
         _check_function(str(node["function"].get("function_name", "")).lower(), allowed)
     name = str(node.get("function_name", "")).lower()
     if name in DENIED or name.startswith(DENIED_PREFIXES):
         raise SqlRefusedError(Fault.STATEMENT, f"The function {name} is not available here.")
+
+
+def _qualifiers(node: dict[str, Any]) -> set[str]:
+    return {str(node.get(name) or "").lower() for name in ("catalog_name", "schema_name")}
 
 
 def _check_function(name: str, allowed: set[str]) -> None:

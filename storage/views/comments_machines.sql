@@ -12,6 +12,7 @@ COMMENT ON COLUMN machines.cores IS 'logical CPUs';
 COMMENT ON COLUMN machines.memory_bytes IS 'of the host';
 COMMENT ON COLUMN machines.addresses IS 'its network addresses, loopback left out; null: no Pitwall there has told them';
 COMMENT ON COLUMN machines.seen_at IS 'when a Pitwall there last started; null: never seen';
+COMMENT ON COLUMN machines.url IS 'under which others reach the Pitwall there; null: none is set, or no Pitwall there has told it';
 COMMENT ON COLUMN machines.runs IS 'how many runs were on it';
 COMMENT ON COLUMN machines.last_run_at IS 'when the newest of them started, else was made';
 

@@ -30,6 +30,7 @@ SELECT
     coalesce(told.memory_bytes, (noted->>'$.host.memory_bytes')::BIGINT) AS memory_bytes,
     told.addresses,
     told.seen_at,
+    told.url,
     coalesce(seen.runs, 0) AS runs,
     seen.last_run_at
 FROM raw.machines told

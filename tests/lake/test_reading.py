@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -103,7 +104,7 @@ def test_lists_are_of_all_machines_or_of_one(boxes: Boxes, config: LakeConfig) -
     one, two = boxes("one"), boxes("two")
     one.add_runs("a", 2)
     two.add_runs("b", 1)
-    two.store.save_machine(this_machine()).result()
+    two.store.save_machine(replace(this_machine(), url="https://two.example")).result()
     two.store.label_machine("machine-of-two", "the second box")
     two.store.publish()
     for box in (one, two):
@@ -113,6 +114,7 @@ def test_lists_are_of_all_machines_or_of_one(boxes: Boxes, config: LakeConfig) -
         assert [run.id for run in find_runs(fleet, RunFilter(), 10)] == ["b000", "a001", "a000"]
         assert [run.id for run in find_runs(fleet, RunFilter(machines=("machine-of-two",)), 10)] == ["b000"]
         titles = {row.machine_id: row.title() for row in machines(fleet)}
+        assert "https://two.example" in [row.url for row in machines(fleet)]
     assert titles["machine-of-two"] == "the second box"
 
 

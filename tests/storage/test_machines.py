@@ -89,12 +89,13 @@ def test_a_run_has_its_machines_with_the_gpus_that_were_sampled(store: Store) ->
 
 
 def test_this_machine_is_told_and_published(settings: Settings, store: Store) -> None:
-    tell_this_machine(store).join()
+    tell_this_machine(store, "https://gpu.example/pitwall").join()
     store.label_machine(this_machine().id, "mine")
     store.publish()
     with published_query(settings.published_path) as query:
         (row,) = query("FROM machines").to_pylist()
     assert (row["host_name"], row["label"]) == (socket.gethostname(), "mine")
+    assert row["url"] == "https://gpu.example/pitwall"
     assert row["gpus"] or row["gpus_reason"]
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from machine.run_with_timeout import run_bounded
 from settings import Settings
 from storage.sandbox.client import Sandbox
+from storage.sandbox.job import Answer
 from storage.store import Store
 from tests.many_runs import BEGAN, many_runs
 from tests.web.app_page import page_at, still_charts
@@ -35,7 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Se
 @pytest.fixture(autouse=True)
 def operator(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> None:
     store, settings = folder
-    provided = SimpleNamespace(store=store, settings=settings, sandbox=Sandbox(settings, run_bounded))
+    provided = SimpleNamespace(
+        store=store, settings=settings, sandbox=Sandbox(settings, run_bounded), fleet=None, lake_sandbox=None
+    )
     monkeypatch.setattr("web.context._provided", [provided])
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
@@ -135,3 +139,41 @@ def test_a_guest_may_ask_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_no_axis_has_leaves_the_page_whole(across: str) -> None:
     at = page(sql=f"SELECT {across} AS a, 1 AS n", draw="line", x="a")
     assert len(still_charts(at)) == 1 and ("Not drawn: 1 point" in said(at)) == ("infinity" in across)
+
+
+class FakeLake:
+    """A FAKE lake: every statement is answered with one row, by which it is known that it was asked."""
+
+    def ask(self, sql: str) -> Answer:
+        return Answer(pa.table({"machine_id": ["of-another-box"]}), 7.0, False)
+
+
+@pytest.fixture
+def with_a_lake(operator: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    import web.context
+
+    provided = web.context._provided[0]
+    monkeypatch.setattr(provided, "fleet", SimpleNamespace(is_configured=True), raising=False)
+    monkeypatch.setattr(provided, "lake_sandbox", FakeLake())
+
+
+@pytest.mark.usefixtures("with_a_lake")
+def test_the_operator_asks_all_machines_and_the_address_keeps_it() -> None:
+    at = page(sql="SELECT 1 AS one", machines="all")
+    assert at.dataframe[0].value.to_dict("list") == {"machine_id": ["of-another-box"]}
+    assert "all machines\\: 1 row in 7 ms" in said(at)
+    at = page(sql="SELECT 1 AS one")
+    assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
+    next(one for one in at.segmented_control if one.label == "Asked of").set_value("all").run()
+    press(at, "Run")
+    assert at.query_params["machines"] in ("all", ["all"])
+    assert at.dataframe[0].value.to_dict("list") == {"machine_id": ["of-another-box"]}
+
+
+@pytest.mark.usefixtures("with_a_lake")
+def test_nobody_else_asks_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    for room in ("web.actions", "web.access.roles"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "viewer")
+    at = page(sql="SELECT 1 AS one", machines="all")
+    assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
+    assert not [one for one in at.segmented_control if one.label == "Asked of"]

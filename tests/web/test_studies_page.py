@@ -13,12 +13,14 @@ from streamlit.testing.v1 import AppTest
 
 from commands.study_file import StudyPlan, study_of_text
 from domain import Run, RunState, Study, utc_now
+from launcher.remote.hosts import Host, HostBook
 from settings import Settings
 from storage.store import Store
 from studies.runner import StudyRunner
 from tests.study.test_proposal import COMMAND, FILE
 from tests.study.test_recipe import RECIPE
-from tests.study.test_study_file import ONE_ARM
+from tests.study.test_study_file import ONE_ARM, WHICH
+from web.context import services
 from workloads import spec_for
 
 CARD = """
@@ -158,3 +160,12 @@ def test_a_recipe_is_begun_once_nothing_of_it_is_left_unsaid(store: Store) -> No
 def test_a_study_of_three_settings_says_how_many_of_all_combinations_start(store: Store) -> None:
     at = form(FILE.replace("COMMAND", COMMAND))
     assert "8 of 27 combinations under" in told(at) and "At most 18 starts" in told(at)
+
+
+def test_a_study_on_a_host_begins_once_that_host_is_known(store: Store) -> None:
+    text = WHICH.replace('name = "b"', 'name = "b"\nhost = "gpu-box"')
+    at = form(text)
+    assert any("There is no host gpu-box" in one.value.replace("\\", "") for one in at.error)
+    HostBook(services().settings.hosts_path).add(Host(label="gpu-box", target="me@gpu-box"))
+    at = form(text)
+    assert not at.error and "b on gpu-box" in told(at).replace("\\", "")

@@ -12,9 +12,14 @@ from web.access.tokens import ApiToken, Scope
 
 API_ROUTES = "/api/"
 # One that is not named here is closed. The operator's browser passes where nothing is written.
-ROUTE_SCOPES = {"/api/sql": Scope.SQL, "/api/live": Scope.LIVE, "/api/agent": Scope.AGENT}
+ROUTE_SCOPES = {
+    "/api/sql": Scope.SQL,
+    "/api/lake": Scope.LAKE,
+    "/api/live": Scope.LIVE,
+    "/api/agent": Scope.AGENT,
+}
 WRITES = {Scope.AGENT}
-SECRET_LINES_ONLY = {Scope.LIVE, Scope.AGENT}  # by TLS or from this machine, else refused
+SECRET_LINES_ONLY = {Scope.LIVE, Scope.LAKE, Scope.AGENT}  # by TLS or from this machine, else refused
 NO_ROUTE = "There is no such route for programs."
 NEEDS_A_TOKEN = "This route is for agents alone; each needs a token of its run."
 IN_CLEAR = (

@@ -46,6 +46,7 @@ class Scope(StrEnum):
 
     LIVE = "live:read"
     SQL = "sql:read"
+    LAKE = "lake:read"  # the runs of all machines, by SQL
     AGENT = "agent:write"  # of one run
     EDITOR = "sign-in:editor"  # of a person, whom the note names
     VIEWER = "sign-in:viewer"
@@ -176,15 +177,6 @@ class TokenBook:
     async def wait_for_end(self, token: ApiToken) -> None:
         """Return once the token opens nothing any more."""
         while self.why_over(token) is None:
-            await asyncio.sleep(LOOK_EVERY_S)
-
-    async def keep_telling(self, record: Callable[[Iterable[AuditEntry]], Future[None]]) -> None:
-        """`tell`, as long as the process lives."""
-        while True:
-            try:
-                await asyncio.to_thread(self.tell, record)
-            except (OSError, PitwallError) as error:  # a full disk, or a store that is closing; it is tried again
-                _log.warning("What was done to tokens is not in the audit yet: %s", error)
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _add(

@@ -19,7 +19,7 @@ from web.access.roles import current_person
 from web.actions import is_member, is_operator, require_operator
 from web.context import services
 from web.live.elsewhere.peer_look import PeerState
-from web.live.elsewhere.peers import Peer, PeerError
+from web.live.elsewhere.peers import Peer, PeerError, in_words
 from web.markup import markdown_text
 from web.sharing.share_dialog import moment
 from web.theme import DASH
@@ -90,12 +90,13 @@ def proposed(known: Sequence[MachineRow], peers: Sequence[Peer], own_id: str | N
         for row in known
         if row.seen_at and row.host_name and row.machine_id != here
         and not hosts & {one.lower() for one in (row.host_name, *(row.addresses or ()))}
+        and not hosts & {urlsplit(row.url or "").hostname or row.host_name.lower()}
     ]  # fmt: skip
 
 
 def _fill_in(row: MachineRow) -> None:
     st.session_state["peer-name"] = re.sub(r"[^\w.-]+", "-", row.title())[:40]
-    st.session_state["peer-url"] = f"https://{row.host_name}"
+    st.session_state["peer-url"] = row.url or f"https://{row.host_name}"
 
 
 def _form() -> None:
@@ -130,7 +131,7 @@ def confirm(name: str, url: str, token: str) -> None:
     except (PitwallError, OSError) as refusal:
         st.error(markdown_text(str(refusal)))
         return
-    audit.record("confirm peer", detail=f"{name} at {url}")
+    audit.record("confirm peer", detail=in_words(peer))
     st.session_state[CONFIRMED] = True
     st.rerun()
 
@@ -143,4 +144,4 @@ def remove(name: str) -> None:
     except (PitwallError, OSError) as refusal:
         st.error(markdown_text(str(refusal)))
         return
-    audit.record("remove peer", detail=f"{gone.name} at {gone.url}")
+    audit.record("remove peer", detail=in_words(gone))

@@ -1,4 +1,7 @@
-"""`POST /api/sql`: a statement from a program, its rows as JSON, CSV, Arrow or Parquet (docs/http-sql.md)."""
+"""`POST /api/sql` and `/api/lake/sql`: a statement from a program, its rows as JSON, CSV, Arrow or Parquet.
+
+docs/http-sql.md describes them.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from storage.sandbox.job import Answer, Fault, SqlRefusedError
 
 Ask = Callable[[str], Answer]
 STATUS = {Fault.STATEMENT: 400, Fault.LIMIT: 422, Fault.BUSY: 429, Fault.UNAVAILABLE: 503}
+OWN, OF_LAKE = "/api/sql", "/api/lake/sql"
 MOST_BYTES = 256 * 1024
 ANY_FORMAT = {"*/*", "application/*", ""}
 
@@ -27,8 +31,8 @@ class _UsageError(Exception):
         self.status = status
 
 
-def sql_route(ask: Ask, base_path: str = "") -> Route:
-    """The route; the gate before it lets the operator pass and programs whose token reads SQL."""
+def sql_route(ask: Ask, base_path: str = "", path: str = OWN) -> Route:
+    """The route; the gate before it lets the operator pass and programs whose token reads SQL, or the lake by it."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -41,7 +45,7 @@ def sql_route(ask: Ask, base_path: str = "") -> Route:
         except SqlRefusedError as refusal:
             return JSONResponse({"error": str(refusal), "fault": refusal.fault}, STATUS[refusal.fault])
 
-    return Route(f"{base_path}/api/sql", answer, methods=["POST"])
+    return Route(f"{base_path}{path}", answer, methods=["POST"])
 
 
 def _response(answer: Answer, kind: str) -> Response:

@@ -19,6 +19,7 @@ from web.sharing.share_dialog import moment
 DAYS = 90
 OPENS = {
     Scope.SQL: "read everything by SQL",
+    Scope.LAKE: "read all machines' runs by SQL, where there is a lake",
     Scope.LIVE: "watch every run live",
     Scope.AGENT: "send GPU and host samples of one run, from another machine of it",
     Scope.VIEWER: "sign a person in who sees every run and changes nothing",

@@ -16,6 +16,7 @@ class Question(NamedTuple):
     sql: str
     at: datetime
     outcome: str  # '12 rows in 8 ms', or why there were none
+    whose: str = "mine"  # or all machines'
 
 
 class AskedBook:
@@ -28,7 +29,11 @@ class AskedBook:
     def add(self, browser: str, question: Question) -> None:
         """Keep it in the place of the same statement asked before."""
         with self._lock:
-            earlier = [one for one in self._by_browser.pop(browser, []) if one.sql != question.sql]
+            earlier = [
+                one
+                for one in self._by_browser.pop(browser, [])
+                if (one.sql, one.whose) != (question.sql, question.whose)
+            ]
             self._by_browser[browser] = [question, *earlier][:MOST_KEPT]
             while len(self._by_browser) > MOST_BROWSERS:
                 self._by_browser.popitem(last=False)

@@ -15,11 +15,13 @@ from web import audit, markup
 from web.access.roles import current_session_id
 from web.actions import is_editor, require_editor, require_member
 from web.context import services
+from web.fleet import ALL, SCOPE, SCOPES
 from web.kept import address_button
 from web.markup import markdown_text
 from web.sql.asked import ASKED, Question
 from web.sql.editor import put_text, sql_editor, text_now
 from web.sql.sql_chart import DRAWN, TABLE, chart, choose_kind
+from web.sql.whose import choose_whose, sandbox_of, whose
 
 FIRST = (
     "SELECT name, state, engine, model, speculative_method, time_to_ready_s\nFROM runs ORDER BY run_id DESC LIMIT 20"
@@ -49,6 +51,7 @@ def take_address() -> None:
 
 def editor() -> None:
     """The statement, to be run (Ctrl+Enter too), explained or saved."""
+    choose_whose()
     sql_editor({**_columns(), **_macros()}, on_run=_run)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button("Run", type="primary", on_click=_run, icon=":material/play_arrow:", help="Ctrl+Enter in the editor")
@@ -77,18 +80,19 @@ def _run(before: str = "") -> None:
     question = {"query": name} if name and _saved().read(name) == sql else {"sql": sql}
     st.session_state[ADDRESS] = (question.get("query"), question.get("sql"))
     if st.session_state[ADDRESS] != (st.query_params.get("query"), st.query_params.get("sql")):
-        drawn = {one: st.query_params.get_all(one) for one in DRAWN if one in st.query_params}
+        drawn = {one: st.query_params.get_all(one) for one in (SCOPE, *DRAWN) if one in st.query_params}
         st.query_params.from_dict({**drawn, **question})
 
 
 def _answer(sql: str) -> None:
+    asked = whose()
     try:
-        found = services().sandbox.ask(sql)
+        found = sandbox_of(asked).ask(sql)
         st.session_state[ANSWER] = found
         outcome = in_words(found)
     except SqlRefusedError as refusal:
         st.session_state[ANSWER] = outcome = str(refusal)
-    ASKED.add(current_session_id() or "", Question(sql, datetime.now(UTC), outcome))
+    ASKED.add(current_session_id() or "", Question(sql, datetime.now(UTC), outcome, asked))
 
 
 def in_words(found: Answer) -> str:
@@ -151,8 +155,10 @@ def history() -> None:
     with st.expander("Asked before", icon=":material/history:"):
         for place, question in enumerate(asked):
             first = next((line for line in question.sql.splitlines() if line.strip()), "")[:LONGEST_LABEL]
-            address_button(markdown_text(first), f"asked-{place}", {"sql": [question.sql]})
-            st.caption(markdown_text(f"{question.at:%H:%M:%S} UTC: {question.outcome}"))
+            of_all = {SCOPE: [ALL]} if question.whose == ALL else {}
+            address_button(markdown_text(first), f"asked-{place}", {"sql": [question.sql], **of_all})
+            words = f", {SCOPES[ALL].lower()}" if of_all else ""
+            st.caption(markdown_text(f"{question.at:%H:%M:%S} UTC{words}: {question.outcome}"))
 
 
 def saved() -> None:

@@ -11,9 +11,11 @@ from pydantic import ValidationError
 from commands.study_change import with_arm, with_values
 from commands.study_file import ArmText, StudyFileError, StudyPlan
 from domain import Study
+from launcher.remote.hosts import HostBook
 from web import audit
 from web.actions import require_operator
 from web.context import services
+from web.launch.host_choice import HERE
 from web.markup import markdown_text
 
 Change = Callable[[StudyPlan], StudyPlan]
@@ -46,10 +48,12 @@ def _command(study: Study) -> Change | None:
     name = st.text_input("Its name", key=f"name-{study.id}", max_chars=80)
     command = st.text_area("Its command", key=f"command-{study.id}")
     engine = st.text_input("Its engine, where the command does not tell", key=f"engine-{study.id}")
+    labels = [one.label for one in HostBook(services().settings.hosts_path).all()]
+    host = st.selectbox("On machine", [None, *labels], format_func=lambda one: one or HERE, key=f"host-{study.id}")
     if not (name.strip() and command.strip()):
         return None
     try:
-        given = ArmText(name=name.strip(), command=command, engine=engine.strip() or None)
+        given = ArmText(name=name.strip(), command=command, engine=engine.strip() or None, host=host)
     except ValidationError as error:
         st.error(markdown_text(error.errors(include_url=False)[0]["msg"]))
         return None
@@ -63,5 +67,5 @@ def _add(study_id: str, change: Change, new: str) -> None:
     except (KeyError, StudyFileError):  # it has ended, or has the arm by now
         return
     audit.record("study arm", [], f"{study_id}: {new}")
-    for field in ("values", "name", "command", "engine"):
+    for field in ("values", "name", "command", "engine", "host"):
         st.session_state.pop(f"{field}-{study_id}", None)

@@ -10,14 +10,15 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from domain import Machine
+from domain import Config, Machine, Run
 from settings import Settings
 from storage.ask.machine_queries import MachineRow, machines
 from storage.store import Store
+from web.fleet import home_of
 from web.live.elsewhere.peer_look import RefusedByPeerError, Standing, state_of
 from web.live.elsewhere.peers import Peer, PeerBook
 from web.live.elsewhere.relay import Elsewhere
-from web.machines.peer_panel import proposed, remove
+from web.machines.peer_panel import _fill_in, proposed, remove
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 PANEL = """
@@ -185,3 +186,39 @@ def test_no_proposal_is_this_machine_or_one_that_is_watched(store: Store, tmp_pa
     assert {row.machine_id for row in proposed(known, [], "own")} == {"m2"}
     for url in ("https://BOX-2:8443/pitwall", "https://10.0.0.2"):
         assert proposed(known, [peer(url=url)], "own") == []
+
+
+def row(**fields: object) -> MachineRow:
+    known: dict[str, object] = {
+        "machine_id": "m2",
+        "label": None,
+        "host_name": "box-2",
+        "addresses": [],
+        "seen_at": NOW,
+    }
+    blank: dict[str, object] = dict.fromkeys(MachineRow.__dataclass_fields__)
+    return MachineRow(**{**blank, "gpus": [], "runs": 0, **known, **fields})  # type: ignore[arg-type]
+
+
+def test_the_address_that_a_machine_told_is_filled_in_and_one_that_is_a_peer_is_not_proposed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    form: dict[str, str] = {}
+    monkeypatch.setattr("web.machines.peer_panel.st.session_state", form)
+    _fill_in(row(url="https://gpu.example/pitwall"))
+    assert form["peer-url"] == "https://gpu.example/pitwall"
+    _fill_in(row())
+    assert form["peer-url"] == "https://box-2"
+    known = [row(url="https://gpu.example/pitwall")]
+    assert proposed(known, [], "own") == known
+    assert proposed(known, [peer(url="https://gpu.example/pitwall")], "own") == []
+
+
+def test_a_run_of_another_machine_links_to_its_own_pitwall_where_that_is_certain() -> None:
+    run = Run(id="r 1", name="n", color=0, config=Config(), machine_id="m2", created_at=NOW)
+    urls = {"m2": "https://gpu.example/pitwall"}
+    assert home_of(run, urls) == "https://gpu.example/pitwall/run?run=r%201"
+    assert home_of(run, {}) is None
+    assert home_of(run, {"m2": "javascript:alert(1)"}) is None
+    for changes in ({"kind": "attached"}, {"kind": "imported"}, {"provenance": {"on_host": "gpu-box"}}):
+        assert home_of(run.model_copy(update=changes), urls) is None

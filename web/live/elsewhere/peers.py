@@ -7,13 +7,15 @@ that it was confirmed with, and to no other.
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from collectors.nodes.link import checked_address
+from domain import AuditEntry, utc_now
 from errors import PitwallError
-from machine.named_list import Kind, NamedList
+from machine.named_list import Kind, NamedList, Record
 
 MOST_PEERS = 20
 
@@ -56,10 +58,28 @@ class PeerBook:
         """None where the file is none, which is logged."""
         return self._list.all()
 
-    def confirm(self, peer: Peer) -> None:
-        """Keep a peer, in place of one of its name. Raises PeerError, AddressError, OSError."""
-        self._list.keep(peer.model_copy(update={"url": checked_address(peer.url)}))
+    def confirm(self, peer: Peer, in_shell: bool = False) -> None:
+        """Keep a peer, in place of one of its name; from a shell the audit learns it from the file.
 
-    def forget(self, name: str) -> Peer:
-        """Watch it no longer. Raises PeerError for a name that none has."""
-        return self._list.drop(name, f"There is no other Pitwall {name}.")
+        Raises PeerError, AddressError, OSError.
+        """
+        kept = peer.model_copy(update={"url": checked_address(peer.url)})
+        self._list.keep(kept, _entry("confirm peer", kept, kept.confirmed_by) if in_shell else None)
+
+    def forget(self, name: str, by: str | None = None) -> Peer:
+        """Watch it no longer; `by`: who does so in a shell, for the audit. Raises PeerError for an unknown name."""
+        told = partial(_entry, "remove peer", by=by) if by else None
+        return self._list.drop(name, f"There is no other Pitwall {name}.", told)
+
+    def tell(self, record: Record) -> None:
+        """Give the store's audit what was done in a shell; raises PitwallError, OSError."""
+        self._list.tell(record)
+
+
+def in_words(peer: Peer) -> str:
+    """What the audit says of it."""
+    return f"{peer.name} at {peer.url}"
+
+
+def _entry(action: str, peer: Peer, by: str) -> AuditEntry:
+    return AuditEntry(utc_now(), by, action, None, in_words(peer))

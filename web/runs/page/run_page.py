@@ -18,7 +18,7 @@ from web.actions import is_operator, stop_buttons
 from web.compare.comparison import number_tiles
 from web.compare.sources.shown_sql import show_the_sql
 from web.compare.sources.source_line import source_line
-from web.fleet import OF_ANOTHER, asked_about, away_ids
+from web.fleet import asked_about, away_ids, tell_of_another
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
 from web.replay.choice import replay_link
@@ -69,7 +69,7 @@ def header(report: RunReport) -> None:
 def actions(run: Run) -> None:
     """Where to go from here, and what to do with the run; of another machine's only that Pitwall does anything."""
     if away_ids([run]):
-        st.caption(OF_ANOTHER)
+        tell_of_another([run])
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(places.LIVE, label="Live view", query_params={"run": run.id})

@@ -1,0 +1,91 @@
+"""What a shell does to the lists of other Pitwalls and of hosts is in the store's audit, once, with who did it."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import subprocess
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from domain import AuditEntry
+from launcher.processes.process import ROOT
+from launcher.remote.hosts import Host, HostBook
+from settings import Settings
+from storage.database import StoreError
+from storage.store import Store
+from web.live.elsewhere.peers import PeerBook
+from web.server.shell_audit import keep_telling
+
+ME = f"{getpass.getuser()}, in a shell"
+TOKEN = "a-token-of-the-other-pitwall"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store.open(Settings(data_dir=tmp_path / "data"))
+    yield opened
+    opened.close()
+
+
+def peer(data: Path, *words: str) -> None:
+    environ = os.environ | {"PITWALL_DATA": str(data), "PITWALL_PEER_TOKEN": TOKEN}
+    subprocess.run([ROOT / "pitwall", "peer", *words], env=environ, check=True, capture_output=True)
+
+
+def audited(store: Store) -> list[tuple[str, str, str]]:
+    store.record([]).result()
+    return sorted((entry.action, entry.detail, entry.role) for entry in store.audit(10))
+
+
+def test_peers_of_a_shell_are_in_the_audit_once(store: Store, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    peer(data, "add", "box-2", "https://box-2.example.org")
+    peer(data, "remove", "box-2")
+    book = PeerBook(data / "peers.json")
+    for _ in range(2):
+        book.tell(store.record)
+        assert audited(store) == [
+            ("confirm peer", "box-2 at https://box-2.example.org", ME),
+            ("remove peer", "box-2 at https://box-2.example.org", ME),
+        ]
+    assert "untold" not in (data / "peers.json").read_text()
+    assert TOKEN not in str(audited(store))
+
+
+def test_hosts_of_a_shell_are_in_the_audit(store: Store, tmp_path: Path) -> None:
+    book = HostBook(tmp_path / "hosts.json")
+    book.add(Host(label="gpu-box", target="me@gpu-box"), ME)
+    book.remove("gpu-box", ME)
+    book.tell(store.record)
+    assert audited(store) == [("add host", "gpu-box: me@gpu-box", ME), ("remove host", "gpu-box: me@gpu-box", ME)]
+
+
+def test_a_store_that_cannot_write_gets_it_later_and_the_others_do_not_wait(store: Store, tmp_path: Path) -> None:
+    book = HostBook(tmp_path / "hosts.json")
+    book.add(Host(label="gpu-box", target="me@gpu-box"), ME)
+    asked: list[str] = []
+
+    def refuse(entries: Iterable[AuditEntry]) -> Future[None]:
+        raise StoreError("The disk is full.")
+
+    def next_one(record: object) -> None:
+        asked.append("next")
+
+    async def once() -> None:
+        task = asyncio.create_task(keep_telling([book.tell, next_one], refuse))
+        while not asked:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(once())
+    assert [host.label for host in book.all()] == ["gpu-box"]
+    book.tell(store.record)
+    assert [action for action, _, _ in audited(store)] == ["add host"]

@@ -1,0 +1,36 @@
+"""Whose runs a statement asks about: this Pitwall's, or all machines' by the lake; for the operator, in the address."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.sandbox.client import Sandbox
+from web.context import services
+from web.fleet import ALL, SCOPE, SCOPES, reads_fleet
+from web.kept import kept_one
+
+MINE = "mine"
+HELP = "All machines: the lake is asked, through a process that reaches nothing else; an answer takes seconds."
+
+
+def choose_whose() -> None:
+    """A switch, where there is a lake and whoever looks may read it."""
+    if not reads_fleet():
+        return
+    kept = kept_one(SCOPE, "sql-machines", list(SCOPES), MINE)
+    kept.take()
+    chosen = st.segmented_control(
+        "Asked of", list(SCOPES), key=kept.key, format_func=SCOPES.__getitem__, required=True, help=HELP
+    )
+    kept.keep(chosen)
+
+
+def whose() -> str:
+    """What the address says, for who may; a stranger's address opens nothing more to anybody."""
+    return ALL if reads_fleet() and st.query_params.get(SCOPE) == ALL else MINE
+
+
+def sandbox_of(asked: str) -> Sandbox:
+    """What answers about these machines' runs."""
+    lake = services().lake_sandbox
+    return lake if asked == ALL and lake is not None else services().sandbox
