@@ -36,6 +36,7 @@ from web.access.tokens import TokenBook, TokenError
 from web.context import Services, provide, services
 from web.live.elsewhere.peers import PeerBook
 from web.live.elsewhere.relay import Elsewhere
+from web.live.ended import EndedRuns
 from web.live.hub import LiveHub
 from web.live.reader import StoreReader
 from web.runs.table.run_cards import first_cards
@@ -65,8 +66,11 @@ shares = ShareBook(access.secret, share_url(settings))
 tokens = TokenBook(settings.tokens_path)
 sessions = SessionBook(settings.sessions_path, is_token_open=tokens.is_open)
 elsewhere = Elsewhere(PeerBook(settings.peers_path))
+ended = EndedRuns()
 hub = LiveHub(
-    StoreReader(lambda: services().store), is_storing=lambda: services().store.health().is_storing, elsewhere=elsewhere
+    StoreReader(lambda: services().store, ended=ended),
+    is_storing=lambda: services().store.health().is_storing,
+    elsewhere=elsewhere,
 )
 sandbox = Sandbox(settings, run_bounded)
 
@@ -95,6 +99,7 @@ def opened() -> Iterator[Services]:
 
 def prepare(store: Store) -> None:
     """Before the first commit."""
+    store.on_commit(ended.committed)
     store.on_commit(hub.on_commit)
     shares.load(store)
 
@@ -177,7 +182,7 @@ app = st.App(
     routes=[
         *build_routes(hub, count_live_runs, VERSION, base_path, is_well, health),
         report_route(base_path),
-        series_route(base_path),
+        series_route(ended, base_path),
         sql_route(sandbox.ask, base_path),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
         *agent_routes(lambda: services().intake, base_path),
