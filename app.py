@@ -43,6 +43,7 @@ from web.runs.table.run_cards import first_cards
 from web.server.agent_api import agent_routes
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook
+from web.server.known_base import KnownBase
 from web.server.live_api import live_routes
 from web.server.report_api import report_route
 from web.server.routes import build_routes
@@ -197,6 +198,7 @@ app = st.App(
             tokens=tokens,
             provider=provider.name if provider else None,
         ),
+        Middleware(KnownBase, base_path=base_path),
         Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),
     ],
 )
