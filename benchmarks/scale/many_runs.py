@@ -64,8 +64,15 @@ def fill(folder: Path, count: int) -> None:
             copies = [_copy(originals, number) for number in range(first, min(first + AT_A_TIME, count))]
             store.take_sealed([run for _, run in copies], _drafts(connection, copies, folder / str(first)))
     source.close()
+    store.close()
+
+
+def settle(data: Path) -> None:
+    """What is done in the background is done: files are merged, and what the list of runs says is kept."""
+    store = Store.open(Settings(data_dir=data))
     while store.merge():
         pass
+    _keep_lines(store)
     store.close()
 
 
@@ -119,7 +126,7 @@ def _of_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -
         yield SealedDraft(table, path.parent.name.removeprefix("run_id="), path, rows)
 
 
-def keep_lines(store: Store) -> None:
+def _keep_lines(store: Store) -> None:
     """Of each of the eight configurations one line is computed; its copies have the same."""
     runs, asked_s = store.runs(), time.monotonic()
     first = compute_lines(store, runs[:ARMS])

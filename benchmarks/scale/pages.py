@@ -21,7 +21,7 @@ from pathlib import Path
 import duckdb
 
 from analysis.evidence.measure import quantile
-from benchmarks.scale.many_runs import ARMS, TABLES, fill, keep_lines, spread
+from benchmarks.scale.many_runs import ARMS, TABLES, fill, settle, spread
 from benchmarks.scale.served import tell_served
 from domain import Run
 from reports.arms.comparison import comparison_of
@@ -84,10 +84,10 @@ def questions(store: Store, data: Path, runs: Sequence[Run]) -> Mapping[str, Cal
 
 def tell_questions(data: Path, turns: int) -> list[Run]:
     """Print what the questions take in this process; all runs, the newest first."""
+    settle(data)
     begun = time.perf_counter()
     store = Store.open(Settings(data_dir=data))
     opened_s = time.perf_counter() - begun
-    keep_lines(store)
     (rows,) = store.query("SELECT sum(row_count)::BIGINT AS n FROM raw.sealed_files")["n"].to_pylist()
     parts, files = store.query(
         "SELECT count(*) AS n FROM raw.sealed_files UNION ALL "

@@ -18,6 +18,7 @@ from web.load_progress import load_under_way
 from web.words import told_by_view, why
 
 NOT_ALL_POSITIONS = "not told for all of the run"
+NOT_MEASURED = "not measured"
 NOTHING_YET = "nothing measured yet"
 NO_LOAD = "no load is under way"
 SERVER_LATENCIES = ("ttft_ms", "itl_ms", "e2e_ms")
@@ -101,7 +102,7 @@ def _newest(course: Course) -> Tile:
 def _median(course: Course) -> Tile:
     known = course.v[~np.isnan(course.v) & (True if course.excluded is None else ~course.excluded)]
     if not len(known):
-        return Tile(v=None, why="no active moment was measured")
+        return Tile(v=None, why=NOT_MEASURED if course.excluded is None else "no active moment was measured")
     return Tile(v=float(np.median(known)), why=None)
 
 
