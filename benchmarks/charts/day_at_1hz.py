@@ -30,6 +30,7 @@ from storage.store import Store
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
+from web.live.ended import EndedRuns
 from web.live.reader import StoreReader
 
 SECONDS = 86_400
@@ -127,9 +128,11 @@ def questions(store: Store, run_ids: list[str]) -> Mapping[str, Callable[[], obj
     def stretch(length: timedelta) -> Callable[[], object]:
         return lambda: [reader.stretch(run_id, middle, middle + length) for run_id in run_ids]
 
-    return {"the whole day": lambda: reader.courses(run_ids)} | {
-        name: stretch(length) for name, length in STRETCHES.items()
-    }
+    kept = StoreReader(lambda: store, ended=EndedRuns())
+    return {
+        "the whole day, as if for the first time": lambda: reader.courses(run_ids),
+        "the whole day, again": lambda: kept.courses(run_ids),
+    } | {name: stretch(length) for name, length in STRETCHES.items()}
 
 
 def tell_server(data: Path, run_ids: list[str], turns: int) -> None:

@@ -31,9 +31,11 @@ from settings import Settings
 from storage.ask.literals import quoted
 from storage.ask.run_queries import RunFilter, find_runs, run_choices
 from storage.store import Store
+from web.live.ended import EndedRuns
 from web.live.reader import StoreReader
 
 SHOWN = 200
+IN_FORCE = "SELECT DISTINCT coalesce(merged_path, path) AS file FROM raw.sealed_files WHERE table_name = ?"
 
 
 def runs_page(store: Store) -> None:
@@ -47,13 +49,14 @@ def compare_page(store: Store, runs: Sequence[Run]) -> None:
     report_on(store, runs)
 
 
-def bare(data: Path, runs: Sequence[Run], tables: Sequence[str]) -> None:
+def bare(store: Store, data: Path, runs: Sequence[Run], tables: Sequence[str]) -> None:
     """The rows that a page needs, by DuckDB alone from the same files: read, and nothing made of them."""
     ids = ", ".join(quoted(run.id) for run in runs)
     with duckdb.connect() as connection:
         for table in tables:
-            files = quoted(f"{data}/parquet/{table}/merged/*.parquet")
-            connection.execute(f"FROM read_parquet({files}) WHERE run_id IN ({ids})").to_arrow_table()
+            found = store.query(IN_FORCE, [table])["file"].to_pylist()
+            files = [f"{data}/parquet/{file}" for file in found]
+            connection.execute(f"FROM read_parquet(?) WHERE run_id IN ({ids})", [files]).to_arrow_table()
 
 
 def p50_p95_ms(ask: Callable[[], object], turns: int) -> tuple[float, float]:
@@ -67,17 +70,19 @@ def p50_p95_ms(ask: Callable[[], object], turns: int) -> tuple[float, float]:
 
 def questions(store: Store, data: Path, runs: Sequence[Run]) -> Mapping[str, Callable[[], object]]:
     """Each page's questions; of Compare and Live other runs each time, and Live's once more of the same runs."""
-    turn, reader = count(), StoreReader(lambda: store)
+    turn, reader = count(), StoreReader(lambda: store, ended=EndedRuns())
     same = [run.id for run in spread(runs, turn=0)]
     return {
         f"Runs page: filters, {SHOWN} runs by speed, their lines": lambda: runs_page(store),
         f"Compare of {ARMS} arms": lambda: compare_page(store, spread(runs, turn=next(turn))),
-        "bare DuckDB: such runs' rows read": lambda: bare(data, spread(runs, turn=next(turn)), list(TABLES)),
+        "bare DuckDB: such runs' rows read": lambda: bare(store, data, spread(runs, turn=next(turn)), list(TABLES)),
         f"Live of {ARMS} ghosts, never shown before": lambda: reader.snapshots(
             [run.id for run in spread(runs, turn=next(turn))]
         ),
         f"Live of {ARMS} ghosts, shown before": lambda: reader.snapshots(same),
-        "bare DuckDB: such runs' samples read": lambda: bare(data, spread(runs, turn=next(turn)), ["counter_samples"]),
+        "bare DuckDB: such runs' samples read": lambda: bare(
+            store, data, spread(runs, turn=next(turn)), ["counter_samples"]
+        ),
         "publishing (in the background)": store.publish,
     }
 
