@@ -38,12 +38,14 @@ from web.access.tokens import TokenBook, TokenError
 from web.context import Services, provide, services
 from web.live.elsewhere.peers import PeerBook
 from web.live.elsewhere.relay import Elsewhere
+from web.live.ended import EndedRuns
 from web.live.hub import LiveHub
 from web.live.reader import StoreReader
 from web.runs.table.run_cards import first_cards
 from web.server.agent_api import agent_routes
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook
+from web.server.known_base import KnownBase
 from web.server.live_api import live_routes
 from web.server.report_api import report_route
 from web.server.routes import build_routes
@@ -68,8 +70,11 @@ shares = ShareBook(access.secret, share_url(settings))
 tokens = TokenBook(settings.tokens_path)
 sessions = SessionBook(settings.sessions_path, is_token_open=tokens.is_open)
 elsewhere = Elsewhere(PeerBook(settings.peers_path))
+ended = EndedRuns()
 hub = LiveHub(
-    StoreReader(lambda: services().store), is_storing=lambda: services().store.health().is_storing, elsewhere=elsewhere
+    StoreReader(lambda: services().store, ended=ended),
+    is_storing=lambda: services().store.health().is_storing,
+    elsewhere=elsewhere,
 )
 sandbox, lake_sandbox = Sandbox(settings, run_bounded), LakeSandbox(settings, run_bounded)
 
@@ -99,6 +104,7 @@ def opened() -> Iterator[Services]:
 
 def prepare(store: Store) -> None:
     """Before the first commit."""
+    store.on_commit(ended.committed)
     store.on_commit(hub.on_commit)
     shares.load(store)
 
@@ -182,7 +188,7 @@ app = st.App(
     routes=[
         *build_routes(hub, count_live_runs, VERSION, base_path, is_well, health),
         report_route(base_path),
-        series_route(base_path),
+        series_route(ended, base_path),
         sql_route(sandbox.ask, base_path),
         sql_route(lake_sandbox.ask, base_path, OF_LAKE),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
@@ -198,6 +204,7 @@ app = st.App(
             tokens=tokens,
             provider=provider.name if provider else None,
         ),
+        Middleware(KnownBase, base_path=base_path),
         Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),
     ],
 )

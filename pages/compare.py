@@ -43,7 +43,7 @@ NEWEST = 200
 SPEED_CHARTS = ("decode", "tokens", "steps")
 MOST = 24  # runs: eight arms of three starts each
 
-runs = visible_runs(NEWEST)
+runs = visible_runs(NEWEST, st.query_params.get_all("run"))
 if away := away_runs(st.query_params.get_all("run")):  # where some of another machine are asked for, all are offered
     known = {run.id for run in runs}
     others = {run.id: run for run in [*away, *newest_of_all(NEWEST)] if run.id not in known}

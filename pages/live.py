@@ -18,7 +18,7 @@ from web.visible import visible_runs
 NEWEST = 200
 GHOSTS_BY_DEFAULT = 3
 
-runs = visible_runs(NEWEST)
+runs = visible_runs(NEWEST, st.query_params.get_all("run"))
 live = [run.id for run in runs if run.state.is_live]
 ghosts = [run.id for run in runs if run.state == "finished"][:GHOSTS_BY_DEFAULT][::-1]
 picked = live_head(runs, live or ghosts)

@@ -16,7 +16,7 @@ from web.visible import visible_runs
 NEWEST = 200
 BY_DEFAULT = 2
 
-runs = visible_runs(NEWEST)
+runs = visible_runs(NEWEST, st.query_params.get_all("run"))
 finished = [run.id for run in runs if run.state == "finished"]
 with st.container(horizontal=True, vertical_alignment="bottom"):
     picked = pick_runs(runs, finished[:BY_DEFAULT][::-1], "Runs to play side by side", key="replay-runs")

@@ -89,7 +89,7 @@ if choices.runs:
         of_all = choices.runs - (0 if wanted.marks else choices.archived)
         run_table(found, lines, columns, machines, how_many(found, of_all, wanted))
 else:
-    st.info("No run has ended yet. Run the demo: three configurations of a real server, about two minutes.")
+    st.info("No run has ended yet: what has is listed here, with its speed and what it was measured under.")
 
 adopted_section()
 published_section()

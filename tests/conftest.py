@@ -108,3 +108,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("mounting a small file system is refused here")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests measured on the way, whichever process ran them: record_property("told", ...)."""
+    for report in terminalreporter.getreports("passed"):
+        for name, said in report.user_properties:
+            if name == "told":
+                terminalreporter.write_line(f"{report.nodeid}: {said}")

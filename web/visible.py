@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from domain import Run, Share, Study
 from web.access.roles import MEMBERS, current_role, current_share_id
 from web.context import services
 from web.fleet import away_runs
 
 
-def visible_runs(newest: int) -> list[Run]:
-    """The runs that the running page script may speak of, the newest first; of a member's at most `newest`."""
+def visible_runs(newest: int, named: Sequence[str] = ()) -> list[Run]:
+    """The runs that the running page script may speak of, the newest first.
+
+    Of a member's the `newest`, and behind them those that the address names, however old they are.
+    """
     if current_role() in MEMBERS:
-        return services().store.runs(limit=newest)
+        runs = services().store.runs(limit=newest)
+        older = set(named) - {run.id for run in runs}
+        return runs + services().store.runs_of([run_id for run_id in named if run_id in older])
     share = current_share()
     shared = [services().store.run(run_id) for run_id in sorted(share.run_ids, reverse=True)] if share else []
     return [run for run in shared if run]

@@ -30,9 +30,8 @@ from storage.store import Store
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
-from web.live.decimation import decimate_part
+from web.live.ended import EndedRuns
 from web.live.reader import StoreReader
-from web.server.series_api import POINTS
 
 SECONDS = 86_400
 BEGAN = datetime(2026, 11, 1, tzinfo=UTC)
@@ -126,14 +125,14 @@ def questions(store: Store, run_ids: list[str]) -> Mapping[str, Callable[[], obj
     """What the charts ask: all of it, and stretches from the middle of the day."""
     reader, middle = StoreReader(lambda: store), BEGAN + timedelta(seconds=SECONDS / 2)
 
-    def whole() -> None:
-        for part in reader.courses(run_ids).values():
-            decimate_part(part, POINTS)
-
     def stretch(length: timedelta) -> Callable[[], object]:
         return lambda: [reader.stretch(run_id, middle, middle + length) for run_id in run_ids]
 
-    return {"the whole day": whole} | {name: stretch(length) for name, length in STRETCHES.items()}
+    kept = StoreReader(lambda: store, ended=EndedRuns())
+    return {
+        "the whole day, as if for the first time": lambda: reader.courses(run_ids),
+        "the whole day, again": lambda: kept.courses(run_ids),
+    } | {name: stretch(length) for name, length in STRETCHES.items()}
 
 
 def tell_server(data: Path, run_ids: list[str], turns: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.runs.conditions import HARDWARE
 from storage.ask.queries import Asked
@@ -16,17 +18,17 @@ TROUBLE_APART_S = 60.0  # one that comes again within is the same
 Since = Mapping[str, datetime | None]  # run id -> the time after which rows are wanted, None for all
 
 
-def engine_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
-    """What the engines showed, oldest first, ranks summed; `t` in epoch seconds."""
+def engine_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, pa.Table]:
+    """What the engines showed, oldest first, ranks summed; `t` in epoch seconds. Of each run that is asked about."""
     return _points(store, "engine_points", since, until)
 
 
-def host_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
+def host_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, pa.Table]:
     """CPU and memory of the servers' process trees and of the host."""
     return _points(store, "host_points", since, until)
 
 
-def gpu_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, list[Row]]:
+def gpu_points(store: Asked, since: Since, until: datetime | None = None) -> dict[str, pa.Table]:
     """Power and clock of the runs' GPUs: watts summed, the slowest clock."""
     return _points(store, "gpu_points", since, until)
 
@@ -58,14 +60,17 @@ def marks(store: Asked, run_ids: Sequence[str], most: int = 100) -> dict[str, li
     return found
 
 
-def _points(store: Asked, question: str, since: Since, until: datetime | None) -> dict[str, list[Row]]:
-    rows: dict[str, list[Row]] = defaultdict(list)
-    wanted = {"run_ids": list(since), "since": _earliest(since), "until": until}
-    for row in store.query(statement(question), wanted).to_pylist():
-        after = since[row["run_id"]]
-        if after is None or row["ts"] > after:
-            rows[row["run_id"]].append(row)
-    return rows
+def _points(store: Asked, question: str, since: Since, until: datetime | None) -> dict[str, pa.Table]:
+    if not since:
+        return {}
+    rows = store.query(statement(question), {"run_ids": list(since), "since": _earliest(since), "until": until})
+    return {run_id: _after(rows, run_id, moment) for run_id, moment in since.items()}
+
+
+def _after(rows: pa.Table, run_id: str, moment: datetime | None) -> pa.Table:
+    """A run's own rows after its moment."""
+    own = rows.filter(pc.equal(rows["run_id"], run_id))
+    return own if moment is None else own.filter(pc.greater(own["ts"], pa.scalar(moment, own["ts"].type)))
 
 
 def _earliest(since: Since) -> datetime | None:

@@ -58,6 +58,15 @@ def courses(page: Page) -> Locator:
     return page.locator(".lv-charts:not(.lv-waiting)")
 
 
+def test_the_first_page(page: Page, pitwall: Pitwall, record_property: Callable[[str, object], None]) -> None:
+    """How long a newcomer waits for it is told at the end of the log, and not judged."""
+    assert pitwall.process
+    page.goto(pitwall.url)
+    expect(page.get_by_role("button", name="Run the demo")).to_be_visible()
+    seconds = time.time() - psutil.Process(pitwall.process.pid).create_time()
+    record_property("told", f"from the start of Pitwall to its first page: {seconds:.1f} s")
+
+
 def test_the_demo_runs_one_after_the_other_and_is_watched_live(page: Page, pitwall: Pitwall) -> None:
     page.goto(pitwall.url)
     expect(page.get_by_text("Launch configurations of a language model server")).to_be_visible()

@@ -45,8 +45,8 @@ test("each tile has its number and its unit", () => {
   };
   const lane = laneOf(modelOf({ now }));
   assert.equal(chipOf(modelOf({ now })).speed.textContent, "107\u2009tok/s");
-  const labels = ["Tokens/step", "Acceptance", "Steps", "Run / wait", "KV cache", "Server's TTFT / ITL / E2E", "CPU", "Memory", "GPU"];
-  assert.deepEqual(labels.map((label) => tileText(lane, label)), ["4.10", "4.28 of 5", "25.0 /s", "1 0", "3.20 %", "120 ms9.50 ms2,400 ms", "3.20 cores", "1.21 GiB", "412 W2,400 MHz"]);
+  const labels = ["Tokens/step", "Acceptance", "Steps", "Run / wait", "KV cache", "Server's TTFT / ITL / E2E, ms", "CPU", "Memory", "GPU"];
+  assert.deepEqual(labels.map((label) => tileText(lane, label)), ["4.10", "4.28 of 5", "25.0 /s", "1 0", "3.20 %", "120 9.50 2,400", "3.20 cores", "1.21 GiB", "412 W2,400 MHz"]);
 });
 
 test("the unknown is a dash with its reason, and never a zero", () => {

@@ -21,11 +21,9 @@ from typing import Self, TypeVar, TypeVarTuple
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from web.access.roles import ROLE_KEY, may_see
-from web.live.decimation import decimate_part
 from web.live.elsewhere.relay import Elsewhere
 from web.live.protocol import LivePart, LiveReader, encode, is_empty
 
-POINTS_PER_SERIES = 600  # of a snapshot: what a chart of our width can tell apart
 BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer
 WAITING_MESSAGES = 100  # per browser, before it is sent a snapshot instead
 WAITING_BYTES = 16 << 20  # likewise: what other Pitwalls send may be large
@@ -220,10 +218,7 @@ class LiveHub:
         missed = {run_id: self._missed(run_id, cursor) for run_id, cursor in wanted.items()}
         if late := [run_id for run_id, part in missed.items() if not part and run_id not in first]:
             whole |= self._reader.snapshots(late)
-        found = {
-            run_id: ("snapshot", decimate_part(part, POINTS_PER_SERIES), part["cursor"])
-            for run_id, part in whole.items()
-        }
+        found = {run_id: ("snapshot", part, part["cursor"]) for run_id, part in whole.items()}
         starts = {run_id: start for run_id, (_, _, start) in found.items()}
         return found | {run_id: ("backfill", part, starts.get(run_id, "")) for run_id, part in missed.items() if part}
 

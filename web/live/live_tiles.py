@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from domain import Run
 from reports.runs.run_report import RunReport
-from web.live.live_series import RATE_SERIES, Points, Row, finite, keeps_pace, series_of
-from web.live.protocol import LivePart, PerPosition, Series, Tile
+from web.live.course import Course
+from web.live.live_series import RATE_SERIES, Points, finite, keeps_pace
+from web.live.protocol import PerPosition, Tile
 from web.load_progress import load_under_way
 from web.words import told_by_view, why
 
 NOT_ALL_POSITIONS = "not told for all of the run"
+NOT_MEASURED = "not measured"
 NOTHING_YET = "nothing measured yet"
 NO_LOAD = "no load is under way"
 SERVER_LATENCIES = ("ttft_ms", "itl_ms", "e2e_ms")
@@ -22,20 +27,22 @@ NOTHING_COUNTED = "its server counted none of these"
 NOTHING_OF_LATE = "its server counted none of these in the last minute"
 
 
-def tiles_of(points: Points, run: Run, absent: Mapping[str, str]) -> dict[str, Tile]:
+def measured_tiles(points: Points, courses: Mapping[str, Course], is_final: bool) -> dict[str, Tile]:
     """The numbers of the moment while the run is live, their medians once it has ended."""
-    series = series_of(points)
-    last = _median if run.state.is_final else _newest
-    tiles = {name: last(one) for name, one in series.items()}
-    if points.host and not run.state.is_final:
-        newest = points.host[-1]
+    last = _median if is_final else _newest
+    tiles = {name: last(course) for name, course in courses.items()}
+    if len(points.host) and not is_final:
+        (newest,) = points.host.slice(len(points.host) - 1).to_pylist()
         tiles["process_count"] = Tile(v=newest["process_count"], why=None, t=newest["t"])
-    for name, reason in absent.items():
-        tiles.setdefault(name, Tile(v=None, why=reason))
     for name, reason in _reasons(points.engine).items():
         if name in tiles and tiles[name]["v"] is None:
             tiles[name]["why"] = reason
     return tiles
+
+
+def absent_tiles(absent: Mapping[str, str]) -> dict[str, Tile]:
+    """What a run cannot have, with the reason: where nothing was measured."""
+    return {name: Tile(v=None, why=reason) for name, reason in absent.items()}
 
 
 def load_tile(run: Run) -> dict[str, Tile]:
@@ -57,17 +64,15 @@ def latency_tiles(told: Mapping[str, float | None], is_final: bool) -> dict[str,
     return tiles
 
 
-def tell_whole(part: LivePart, report: RunReport) -> None:
-    """A run that has ended: what is known of all of it, in place of what came last."""
-    part["now"] |= _verdict_tiles(report)
+def positions_of_whole(report: RunReport, told: PerPosition | None) -> PerPosition | None:
+    """Acceptance by position over all of a run that has ended, in place of what its engine told last."""
     positions = report.acceptance.per_position
     if positions and all(map(math.isfinite, positions)):
-        part["per_position"] = PerPosition(v=positions, why=None)
-    elif "per_position" in part:
-        part["per_position"] = PerPosition(v=None, why=why(report.acceptance.reason) or NOT_ALL_POSITIONS)
+        return PerPosition(v=positions, why=None)
+    return PerPosition(v=None, why=why(report.acceptance.reason) or NOT_ALL_POSITIONS) if told else None
 
 
-def _verdict_tiles(report: RunReport) -> dict[str, Tile]:
+def verdict_tiles(report: RunReport) -> dict[str, Tile]:
     """Speed, its factors and acceptance of a run that has ended, the same that Compare shows and judges by."""
     factors, unknown = report.summary.factors, why(report.summary.reason)
     tiles = {name: Tile(v=None, why=unknown) for name in RATE_SERIES}
@@ -79,26 +84,30 @@ def _verdict_tiles(report: RunReport) -> dict[str, Tile]:
     return tiles | {"acceptance_length": Tile(v=finite(length), why=why(acceptance.reason))}
 
 
-def _newest(series: Series) -> Tile:
-    return Tile(v=series["v"][-1], why=None if series["v"][-1] is not None else NOTHING_YET, t=series["t"][-1])
-
-
-def _median(series: Series) -> Tile:
-    skip = series.get("excluded") or [0] * len(series["v"])
-    known = [v for v, excluded in zip(series["v"], skip, strict=True) if v is not None and not excluded]
-    return Tile(v=median(known) if known else None, why=None if known else "no active moment was measured")
-
-
-def _reasons(rows: Sequence[Row]) -> dict[str, str]:
-    """Why the newest row leaves its rates unknown."""
-    reason = next((row["reason"] for row in reversed(rows) if keeps_pace(row)), None)
-    words = told_by_view(reason)
-    return dict.fromkeys(RATE_SERIES, words) if words else {}
-
-
-def per_position(rows: Sequence[Row]) -> PerPosition | None:
-    newest = next((row["per_position"] for row in reversed(rows) if row["per_position"]), None)
-    if not newest:
+def per_position(rows: pa.Table) -> PerPosition | None:
+    """What the newest row says that has positions."""
+    having = rows.filter(pc.greater(pc.list_value_length(rows["per_position"]), 0))
+    if not len(having):
         return None
-    is_known = all(map(math.isfinite, newest))
+    newest = having["per_position"][-1].as_py()
+    is_known = all(value is not None and math.isfinite(value) for value in newest)
     return PerPosition(v=newest if is_known else None, why=None if is_known else "its log states no number")
+
+
+def _newest(course: Course) -> Tile:
+    value = None if np.isnan(course.v[-1]) else float(course.v[-1])
+    return Tile(v=value, why=None if value is not None else NOTHING_YET, t=float(course.t[-1]))
+
+
+def _median(course: Course) -> Tile:
+    known = course.v[~np.isnan(course.v) & (True if course.excluded is None else ~course.excluded)]
+    if not len(known):
+        return Tile(v=None, why=NOT_MEASURED if course.excluded is None else "no active moment was measured")
+    return Tile(v=float(np.median(known)), why=None)
+
+
+def _reasons(rows: pa.Table) -> dict[str, str]:
+    """Why the newest row leaves its rates unknown."""
+    paced = rows["reason"].filter(keeps_pace(rows))
+    words = told_by_view(paced[-1].as_py() if len(paced) else None)
+    return dict.fromkeys(RATE_SERIES, words) if words else {}

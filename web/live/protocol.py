@@ -147,7 +147,7 @@ class LiveReader(Protocol):
     """Where the hub learns about runs; called from one thread of the hub's, one call at a time."""
 
     def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
-        """All there is of each of these runs that exists, with the cursor after it."""
+        """All there is of each of these runs that exists, thinned to what is drawn, with the cursor after it."""
         ...
 
     def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:

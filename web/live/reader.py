@@ -13,18 +13,21 @@ from pydantic import TypeAdapter
 from analysis.comparison.config_diff import as_started, chips
 from collectors.logs.line_time import line_time
 from collectors.logs.log_view import ViewLine
-from domain import JsonValue, Run
-from reports.runs.run_report import engine_title, report_on
+from domain import Run
+from reports.runs.run_report import engine_title
 from storage.ask import live_queries
-from storage.ask.queries import Asked, server_latency
+from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of
+from web.live.ended import POINTS, EndedRuns, Whole, wholes_of
 from web.live.live_marks import LiveMarks, Seldom, mark_of
 from web.live.live_nodes import live_nodes
-from web.live.live_series import GPU_SERIES, HOST_SERIES, Points, series_of
-from web.live.live_tiles import latency_tiles, load_tile, per_position, tell_whole, tiles_of
+from web.live.live_series import GPU_SERIES, HOST_SERIES, Points, courses_of, thinned, told
+from web.live.live_tiles import absent_tiles, latency_tiles, load_tile, measured_tiles, per_position
 from web.live.log_reads import LogEnd, LogReads
-from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, Series
+from web.live.point_reader import Moments, PointReader
+from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
 
+SNAPSHOT_POINTS = 600  # of a series: what a chart beside the log can tell apart
 LATELY_S = 60.0  # of which a server's own latencies are shown
 
 
@@ -39,6 +42,11 @@ class Cursor:
     meta: str | None = None
     marks: str | None = None
 
+    @property
+    def moments(self) -> Moments:
+        """After which the rows of each kind are new."""
+        return Moments(_time(self.engine), _time(self.host), _time(self.gpu))
+
     def text(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
 
@@ -51,24 +59,22 @@ class Cursor:
 _CURSORS = TypeAdapter(Cursor)
 
 
-def _newest_times(points: Points, cursor: Cursor) -> dict[str, str | None]:
-    """The newest time of each kind, or the cursor's where nothing came."""
-    newest = {"engine": points.engine, "host": points.host, "gpu": points.gpu}
-    return {kind: rows[-1]["ts"].isoformat() if rows else getattr(cursor, kind) for kind, rows in newest.items()}
-
-
 class StoreReader:
     """A web.live.protocol.LiveReader over the store."""
 
-    def __init__(self, store: Callable[[], Asked], logs: LogReads | None = None) -> None:
+    def __init__(
+        self, store: Callable[[], Asked], logs: LogReads | None = None, ended: EndedRuns | None = None
+    ) -> None:
+        """`ended`: where others look too, and somebody tells it of commits."""
         self._store = store
         self._logs = logs or LogReads()
+        self._ended = ended
         self._marks = LiveMarks()
         self._latencies = Seldom(_recent_latencies)
-        self._counted: set[str] = set()  # runs with counters, whose log lines are not drawn beside them
+        self._points = PointReader()
 
     def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
-        """All there is of each of these runs that exists."""
+        """All there is of each of these runs that exists, its series thinned."""
         return self._read(dict.fromkeys(run_ids, Cursor()))
 
     def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
@@ -78,80 +84,104 @@ class StoreReader:
     def _read(self, cursors: Mapping[str, Cursor]) -> dict[str, LivePart]:
         store = self._store()
         runs = runs_of(store, list(cursors))
-        new = self._points(cursors)
-        # The numbers of a run that has ended are of all of it, never of what came last.
-        ended = [run for run in runs if run.state.is_final]
-        again = [run.id for run in ended if cursors[run.id] != Cursor()]
-        whole = new | (self._points(dict.fromkeys(again, Cursor())) if again else {})
-        reports = {report.run.id: report for report in report_on(store, ended)} if ended else {}
-        errors = live_queries.collector_errors(store, list(cursors))
-        logs = self._logs.ends(runs)
-        absent = {run.id: _absent(run, errors[run.id], logs.get(run.id)) for run in runs}
-        marks = self._marks.of(store, [run.id for run in runs])
+        wholes = self._wholes(store, runs)
+        known = self._known(store, runs, cursors, wholes)
         latencies = self._latencies.of(store, [run.id for run in runs if not run.state.is_final])
-        if ended:
-            latencies |= _latencies_of_all(store, [run.id for run in ended])
-        parts = {
-            run.id: _part(_Known(run, new[run.id], absent[run.id], logs.get(run.id, LogEnd([])).lines, marks[run.id]),
-                          cursors[run.id])
-            for run in runs
-        }  # fmt: skip
         nodes = live_nodes(store, runs)
+        parts = {}
         for run in runs:
+            parts[run.id] = part = _part(known[run.id], cursors[run.id])
             if run.id in nodes:
-                parts[run.id]["nodes"] = nodes[run.id]
-            parts[run.id]["now"] = tiles_of(whole[run.id], run, absent[run.id]) | load_tile(run)
-            parts[run.id]["now"] |= latency_tiles(latencies[run.id], run.state.is_final)
-            if report := reports.get(run.id):
-                tell_whole(parts[run.id], report)
+                part["nodes"] = nodes[run.id]
+            part["now"] |= load_tile(run)
+            if whole := wholes.get(run.id):
+                part["now"] |= whole.tiles
+                _tell_positions(part, whole)
+            else:
+                part["now"] |= latency_tiles(latencies[run.id], is_final=False)
         return parts
 
+    def _wholes(self, store: Asked, runs: Sequence[Run]) -> dict[str, Whole]:
+        """The numbers of a run that has ended are of all of it, never of what came last."""
+        ended = [run for run in runs if run.state.is_final]
+        return self._ended.of(store, ended) if self._ended else wholes_of(store, ended)
+
+    def _known(
+        self, store: Asked, runs: Sequence[Run], cursors: Mapping[str, Cursor], wholes: Mapping[str, Whole]
+    ) -> dict[str, _Known]:
+        read = [run.id for run in runs if run.id not in wholes or cursors[run.id] != Cursor()]
+        points = self._points.read(store, {run_id: cursors[run_id].moments for run_id in read})
+        errors, logs = live_queries.collector_errors(store, list(cursors)), self._logs.ends(runs)
+        marks = self._marks.of(store, [run.id for run in runs])
+        return {
+            run.id: _Known(
+                run,
+                _new(points[run.id], run, cursors[run.id]) if run.id in points else _all(wholes[run.id]),
+                _absent(run, errors[run.id], logs.get(run.id)),
+                logs.get(run.id, LogEnd([])).lines,
+                marks[run.id],
+            )
+            for run in runs
+        }
+
     def courses(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
-        """What is drawn over time of each of these runs that exists: no tiles, no log."""
+        """What is drawn over time of each of these runs that exists, thinned: no tiles, no log."""
         store = self._store()
-        points = self._points(dict.fromkeys(run_ids, Cursor()))
+        runs = runs_of(store, run_ids)
+        wholes = self._wholes(store, runs)
+        live = [run.id for run in runs if run.id not in wholes]
+        points = self._points.read(store, dict.fromkeys(live, Moments()))
+        drawn = {run_id: courses_of(its) for run_id, its in points.items()} | {
+            run_id: whole.courses for run_id, whole in wholes.items()
+        }
         errors, marks = live_queries.collector_errors(store, run_ids), live_queries.marks(store, run_ids)
         return {
             run.id: LivePart(
                 cursor="",
                 meta=_meta(run, _absent(run, errors[run.id], None)),
-                series=series_of(points[run.id]),
+                series=told(thinned(drawn[run.id], POINTS)),
                 marks=[mark_of(row) for row in marks[run.id]],
             )
-            for run in runs_of(store, run_ids)
+            for run in runs
         }
 
     def stretch(self, run_id: str, began_at: datetime, ended_at: datetime) -> dict[str, Series]:
-        """The series of a run between two moments."""
-        began = began_at.isoformat()
-        points = self._points({run_id: Cursor(engine=began, host=began, gpu=began)}, ended_at)
-        return series_of(points[run_id])
-
-    def _points(self, cursors: Mapping[str, Cursor], until: datetime | None = None) -> dict[str, Points]:
-        store = self._store()
-        ask = live_queries
-        engine = ask.engine_points(store, {run_id: _time(one.engine) for run_id, one in cursors.items()}, until)
-        host = ask.host_points(store, {run_id: _time(one.host) for run_id, one in cursors.items()}, until)
-        gpu = ask.gpu_points(store, {run_id: _time(one.gpu) for run_id, one in cursors.items()}, until)
-        return {
-            run_id: Points(self._without_doubles(run_id, engine[run_id]), host[run_id], gpu[run_id])
-            for run_id in cursors
-        }
-
-    def _without_doubles(self, run_id: str, rows: list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
-        """One source a run: the log only where no counter ever spoke."""
-        if any(row["source"] != "log" for row in rows):
-            self._counted.add(run_id)
-        return [row for row in rows if row["source"] != "log" or run_id not in self._counted]
+        """The series of a run between two moments, thinned."""
+        asked = {run_id: Moments(began_at, began_at, began_at)}
+        points = self._points.read(self._store(), asked, ended_at)
+        return told(thinned(courses_of(points[run_id]), POINTS))
 
 
 def _recent_latencies(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, float | None]]:
     return live_queries.recent_server_latency(store, run_ids, LATELY_S)
 
 
-def _latencies_of_all(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, float | None]]:
-    told = server_latency(store, run_ids)
-    return {run_id: {row["metric"]: row["mean_ms"] for row in rows} for run_id, rows in told.items()}
+@dataclass(frozen=True)
+class _New:
+    """What is sent of a run's numbers: all of it, or what came after a cursor."""
+
+    series: dict[str, Series]
+    tiles: dict[str, Tile]
+    positions: PerPosition | None
+    newest: Mapping[str, datetime | None]
+
+
+def _new(points: Points, run: Run, cursor: Cursor) -> _New:
+    """The whole of a live run is thinned; what came after a cursor is sent as it is."""
+    courses = courses_of(points)
+    series = courses if cursor != Cursor() else thinned(courses, SNAPSHOT_POINTS)
+    tiles = {} if run.state.is_final else measured_tiles(points, courses, is_final=False)
+    return _New(told(series), tiles, per_position(points.engine), points.newest)
+
+
+def _all(whole: Whole) -> _New:
+    return _New(told(thinned(whole.courses, SNAPSHOT_POINTS)), {}, None, whole.newest)
+
+
+def _tell_positions(part: LivePart, whole: Whole) -> None:
+    """Of all of a run that has ended, whatever came last."""
+    if whole.positions:
+        part["per_position"] = whole.positions
 
 
 @dataclass(frozen=True)
@@ -159,24 +189,25 @@ class _Known:
     """What there is of a run, read after its cursor where that tells a place."""
 
     run: Run
-    points: Points
+    new: _New
     absent: dict[str, str]
     log: Sequence[ViewLine]
     marks: list[LiveMark]
 
 
 def _part(known: _Known, cursor: Cursor) -> LivePart:
-    """All but the numbers."""
+    """All but the numbers of a run that has ended."""
     lines = [_log_line(row, known.run) for row in known.log if row["at"] > cursor.log]
-    meta = _meta(known.run, known.absent)
-    told = {"meta": _digest(meta), "marks": _digest(known.marks)}
-    said = Cursor(**_newest_times(known.points, cursor), **told, log=lines[-1]["at"] if lines else cursor.log)
-    part = LivePart(cursor=said.text(), series=series_of(known.points), log=lines)
-    if position := per_position(known.points.engine):
-        part["per_position"] = position
-    if told["meta"] != cursor.meta:
+    meta, new = _meta(known.run, known.absent), known.new
+    digests = {"meta": _digest(meta), "marks": _digest(known.marks)}
+    newest = {kind: at.isoformat() if at else getattr(cursor, kind) for kind, at in new.newest.items()}
+    said = Cursor(**newest, **digests, log=lines[-1]["at"] if lines else cursor.log)
+    part = LivePart(cursor=said.text(), series=new.series, log=lines, now=absent_tiles(known.absent) | new.tiles)
+    if new.positions:
+        part["per_position"] = new.positions
+    if digests["meta"] != cursor.meta:
         part["meta"] = meta
-    if told["marks"] != cursor.marks and (known.marks or cursor.marks):
+    if digests["marks"] != cursor.marks and (known.marks or cursor.marks):
         part["marks"] = known.marks
     return part
 

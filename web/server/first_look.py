@@ -11,12 +11,12 @@ import logging
 from collections.abc import Callable, Sequence
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from web import markup
 from web.access.roles import may_see
 from web.server.assets import STATIC, assets_url
+from web.server.inserting import Inserting, asked_whole
 
 _log = logging.getLogger(__name__)
 Look = Callable[[Sequence[str]], str]  # the cards of those of these runs that exist, as HTML; called in a thread
@@ -24,8 +24,6 @@ Look = Callable[[Sequence[str]], str]  # the cards of those of these runs that e
 DRAWN = {"live": ".lv-strip:not(:has(.lv-waiting))", "compare": ".pw-answer, h3", "run": ".pw-title"}
 MOST_RUNS = 8
 PATIENCE_S = 3.0  # a machine so busy that this passes draws its page far later; a store that hangs must not hold it
-END_OF_PAGE = b"</body>"
-MAKES_IT_ANOTHER_PAGE = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
 class FirstLook:
@@ -42,8 +40,8 @@ class FirstLook:
         if not cards:
             await self._app(scope, receive, send)
             return
-        inserting = _Inserting(send, overlay(page, cards, assets_url(self._base_path)).encode())
-        await self._app(_asked_whole(scope), receive, inserting.send)
+        inserting = Inserting(send, overlay(page, cards, assets_url(self._base_path)).encode())
+        await self._app(asked_whole(scope), receive, inserting.send)
 
     async def _cards(self, run_ids: Sequence[str]) -> str:
         """Nothing where the look takes too long or fails: the page will say what is wrong."""
@@ -75,43 +73,3 @@ def overlay(page: str, cards: str, assets: str) -> str:
         f'<p class="pw-muted">Loading the page. What is known now:</p>{cards}</section>'
         f'<script type="module" src="{assets}/first_look.js"></script>'
     )
-
-
-def _asked_whole(scope: Scope) -> Scope:
-    """The request without what would make the answer another than the whole plain page."""
-    headers = [(name, value) for name, value in scope["headers"] if name.lower() not in MAKES_IT_ANOTHER_PAGE]
-    return {**scope, "headers": headers, "extensions": {}}
-
-
-class _Inserting:
-    """Passes an answer on; where it is a page, holds it until it is whole and puts the words at its end."""
-
-    def __init__(self, send: Send, words: bytes) -> None:
-        self._send = send
-        self._words = words
-        self._start: Message | None = None
-        self._body = b""
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and _is_page(message):
-            self._start = message
-        elif self._start is None:
-            await self._send(message)
-        else:
-            self._body += message.get("body", b"")
-            if not message.get("more_body", False):
-                await self._send_page(self._start)
-
-    async def _send_page(self, start: Message) -> None:
-        body = self._body.replace(END_OF_PAGE, self._words + END_OF_PAGE, 1)
-        headers = MutableHeaders(raw=list(start["headers"]))
-        headers["content-length"] = str(len(body))
-        headers["cache-control"] = "no-store"  # the numbers are those of now
-        del headers["etag"], headers["last-modified"]
-        await self._send({**start, "headers": headers.raw})
-        await self._send({"type": "http.response.body", "body": body})
-
-
-def _is_page(start: Message) -> bool:
-    kind = MutableHeaders(raw=list(start["headers"])).get("content-type", "")
-    return start["status"] == 200 and kind.startswith("text/html")

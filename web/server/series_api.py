@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -18,21 +17,20 @@ from errors import PitwallError
 from storage.ask.queries import Asked
 from web.access.roles import MEMBERS, ROLE_KEY, may_see
 from web.context import services
-from web.live.decimation import decimate, decimate_part
-from web.live.protocol import encode
+from web.live.ended import EndedRuns
+from web.live.protocol import LivePart, encode
 from web.live.reader import StoreReader
 from web.places import SERIES
 
 MOST_RUNS = 100
 MOST_AT_ONCE = 2  # each takes a core while it is read
-POINTS = 1000  # of a series: what a chart as wide as the page can tell apart
 NOT_SHOWN = "This link does not show all of these runs."
 NO_STRETCH = "A stretch has two moments, from and to, in seconds since the epoch, for each run."
 
 Stretch = tuple[datetime, datetime]
 
 
-def series_route(base_path: str = "") -> Route:
+def series_route(ended: EndedRuns, base_path: str = "") -> Route:
     """The route: `?run=` each, and of a stretch `from=` and `to=` for each run, in their order.
 
     It answers {"runs": [snapshot, ...]}, messages as web.live.protocol has them; of a stretch they hold series alone.
@@ -48,7 +46,7 @@ def series_route(base_path: str = "") -> Route:
         except (ValueError, OverflowError, OSError):
             return PlainTextResponse(NO_STRETCH, 400)
         async with reading:
-            return await run_in_threadpool(_answer, request.scope, run_ids, stretches)
+            return await run_in_threadpool(_answer, request.scope, run_ids, stretches, ended)
 
     return Route(f"{base_path}/{SERIES}", series)
 
@@ -61,11 +59,12 @@ def _stretches(run_ids: Sequence[str], began: Sequence[str], ended: Sequence[str
     return dict(zip(run_ids, zip(*moments, strict=True), strict=True))
 
 
-def _answer(scope: Scope, run_ids: Sequence[str], stretches: Mapping[str, Stretch]) -> Response:
+def _answer(scope: Scope, run_ids: Sequence[str], stretches: Mapping[str, Stretch], ended: EndedRuns) -> Response:
     try:
-        reader = StoreReader(lambda: asked)
         asked = _asked(scope, run_ids)
-        parts = _stretched(reader, stretches) if stretches else _whole(reader, run_ids)
+        # What is committed is told of this store alone.
+        reader = StoreReader(lambda: asked, ended=ended if asked is services().store else None)
+        parts = _stretched(reader, stretches) if stretches else reader.courses(run_ids)
     except PitwallError as error:
         return PlainTextResponse(str(error), 503)
     now = time.time()
@@ -81,13 +80,7 @@ def _asked(scope: Scope, run_ids: Sequence[str]) -> Asked:
     return fleet.asked_about(run_ids)
 
 
-def _whole(reader: StoreReader, run_ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    return {run_id: decimate_part(part, POINTS) for run_id, part in reader.courses(run_ids).items()}
-
-
-def _stretched(reader: StoreReader, stretches: Mapping[str, Stretch]) -> dict[str, Mapping[str, Any]]:
-    found = {run_id: reader.stretch(run_id, *stretch) for run_id, stretch in stretches.items()}
+def _stretched(reader: StoreReader, stretches: Mapping[str, Stretch]) -> dict[str, LivePart]:
     return {
-        run_id: {"cursor": "", "series": {name: decimate(one, POINTS) for name, one in series.items()}}
-        for run_id, series in found.items()
+        run_id: LivePart(cursor="", series=reader.stretch(run_id, *stretch)) for run_id, stretch in stretches.items()
     }

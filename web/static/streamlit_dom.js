@@ -5,3 +5,5 @@
 export const ROOT = "#root";
 /** The same once the script of the page has run through to its end. */
 export const SCRIPT_HAS_RUN = "#root [data-testid=stApp][data-test-script-state=notRunning]";
+/** What has the colour scheme of the theme that Streamlit shows, and a class that changes with it. */
+export const APP = "[data-testid=stApp]";

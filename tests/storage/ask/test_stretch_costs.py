@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from domain import Config, Run
@@ -24,7 +24,7 @@ FROM_S, TO_S, LEAD_S = 300, 360, 60
 LONG_AGO = timedelta(days=2)  # all of it is sealed
 SILENCE = range(330, 345)  # nobody looked
 RESTART_S = 350  # the counters begin anew
-MADE_BY: Mapping[str, Callable[..., dict[str, list[dict[str, Any]]]]] = {
+MADE_BY: Mapping[str, Callable[..., dict[str, pa.Table]]] = {
     "engine": live_queries.engine_points,
     "host": live_queries.host_points,
     "gpu": live_queries.gpu_points,
@@ -104,13 +104,13 @@ def test_a_stretch_has_the_values_of_the_whole(
     kind: str, run_id: str, ends_s: int, stores: tuple[Profiled, Profiled]
 ) -> None:
     store, _ = stores
-    whole = MADE_BY[kind](store, {run_id: None})[run_id]
-    part = MADE_BY[kind](store, {run_id: moment(FROM_S)}, moment(ends_s))[run_id]
+    whole = MADE_BY[kind](store, {run_id: None})[run_id].to_pylist()
+    part = MADE_BY[kind](store, {run_id: moment(FROM_S)}, moment(ends_s))[run_id].to_pylist()
     assert part and part == [row for row in whole if moment(FROM_S) < row["ts"] <= moment(ends_s)]
 
 
 def test_the_troubles_are_there(stores: tuple[Profiled, Profiled]) -> None:
     """The check of the check: the stretch holds what the row before tells."""
-    rows = MADE_BY["engine"](stores[0], {"vllm": moment(FROM_S)}, moment(TO_S))["vllm"]
+    rows = MADE_BY["engine"](stores[0], {"vllm": moment(FROM_S)}, moment(TO_S))["vllm"].to_pylist()
     reasons = {row["reason"].split()[0] for row in rows if row["reason"]}
     assert {"no_answer", "counter_reset"} <= reasons

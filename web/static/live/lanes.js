@@ -15,17 +15,17 @@ import { plain, writeValue } from "./tile_value.js";
 
 /** @type {Write} */
 const count = (value) => [value.toLocaleString("en-US", { maximumFractionDigits: 1 }), ""];
-/** @type {[label: string, parts: Part[]][]} */
+/** @type {[label: string, parts: Part[], look?: string][]} */
 const TILES = [
   ["Tokens/step", [["tokens_per_step", plain("")]]],
   ["Acceptance", [["acceptance_length", plain("")]]],
   ["Steps", [["steps_per_s", plain("/s")]]],
-  ["Run / wait", [["requests_running", count], ["requests_waiting", count]]],
+  ["Run / wait", [["requests_running", count], ["requests_waiting", count]], "lv-slashed"],
   ["KV cache", [["kv_usage_ratio", (value) => [threeDigits(value * 100), "%"]]]],
-  ["Server's TTFT / ITL / E2E", [["server_ttft_ms", plain("ms")], ["server_itl_ms", plain("ms")], ["server_e2e_ms", plain("ms")]]],
+  ["Server's TTFT / ITL / E2E, ms", [["server_ttft_ms", plain("")], ["server_itl_ms", plain("")], ["server_e2e_ms", plain("")]], "lv-slashed lv-span3"],
   ["CPU", [["server_cpu_cores", plain("cores")]]],
   ["Memory", [["server_rss_bytes", byteSize]]],
-  ["GPU", [["gpu_power_w", plain("W")], ["gpu_sm_clock_mhz", plain("MHz")]]],
+  ["GPU", [["gpu_power_w", plain("W")], ["gpu_sm_clock_mhz", plain("MHz")]], "lv-span2"],
 ];
 
 export class Lane {
@@ -40,7 +40,7 @@ export class Lane {
     this.cause = element("div", "lv-cause"); // not in the lane: the page shows it at its top
     this.cause.hidden = true;
     this.tiles = element("dl", "lv-tiles");
-    this.values = TILES.map(([label, parts]) => this.#tile(label, parts));
+    this.values = TILES.map(([label, parts, look]) => this.#tile(label, parts, look));
     this.nodes = element("ul", "lv-nodes");
     this.root.append(head, this.tiles, this.nodes);
   }
@@ -48,9 +48,10 @@ export class Lane {
   /**
    * @param {string} label
    * @param {Part[]} parts
+   * @param {string} [look] classes
    */
-  #tile(label, parts) {
-    const box = element("div");
+  #tile(label, parts, look = "") {
+    const box = element("div", look);
     const value = element("dd");
     const spans = parts.map(() => element("span"));
     value.append(...spans);

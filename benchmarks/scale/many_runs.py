@@ -1,0 +1,135 @@
+"""A store of many runs that have ended, taken in through the import of bundles, for whoever measures what that costs.
+
+A few runs of an idealised engine are copied, each an hour earlier than the one before: their loads and requests, and
+10,000 counter samples each, ten a second. Their sealed files are merged, and their lines kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from domain import Run
+from load_records import Result
+from reports.formulas import formulas
+from reports.runs.run_line import compute_lines
+from samples import Batch
+from settings import Settings
+from storage.ask.literals import quoted
+from storage.files.seal import SealedDraft
+from storage.store import Store
+from tests.comparison.ideal_engine import IdealEngine, repeats
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
+
+TABLES = {
+    "results": "ts",
+    "loads": "ts",
+    "load_phases": "ts",
+    "load_counters": "ts",
+    "requests": "sent_at",
+    "counter_samples": "ts",
+}
+SAMPLES = 10_000  # counter samples a run, ten a second
+ARMS = 8
+AT_A_TIME = 250  # runs an import
+OWN = """
+    SELECT rows.* REPLACE (copies.id AS run_id, $at + to_seconds(by_s) AS $at)
+    FROM $table AS rows JOIN copies ON rows.run_id = original
+"""
+COUNTERS = f"""
+    UNION ALL BY NAME
+    SELECT copies.id AS run_id, ready_at + i * INTERVAL 100 MILLISECOND AS ts, i / 10.0 AS mono_s,
+        'vllm.counter' AS definition, 10.0 * i AS generation_tokens_total, 1.0 AS first_tokens_total,
+        5.0 * i AS inter_token_count_total, 9.0 AS prompt_tokens_total, 1.0 AS requests_running
+    FROM copies, range({SAMPLES}) AS t(i)
+"""
+WRITTEN = "FORMAT parquet, COMPRESSION zstd, PARTITION_BY (run_id), WRITE_PARTITION_COLUMNS, RETURN_STATS"
+TIMES = ("created_at", "started_at", "ready_at", "ended_at")
+
+
+def fill(folder: Path, count: int) -> None:
+    """Make a store of so many runs in `folder`/data."""
+    source, originals = _templates(folder / "source")
+    store = Store.open(Settings(data_dir=folder / "data"))
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for table in TABLES:
+            connection.register(table, source.query(f"FROM raw.{table}"))
+        for first in range(0, count, AT_A_TIME):
+            copies = [_copy(originals, number) for number in range(first, min(first + AT_A_TIME, count))]
+            store.take_sealed([run for _, run in copies], _drafts(connection, copies, folder / str(first)))
+    source.close()
+    store.close()
+
+
+def settle(data: Path) -> None:
+    """What is done in the background is done: files are merged, and what the list of runs says is kept."""
+    store = Store.open(Settings(data_dir=data))
+    while store.merge():
+        pass
+    _keep_lines(store)
+    store.close()
+
+
+def spread(runs: Sequence[Run], most: int = ARMS, turn: int = 0) -> list[Run]:
+    """A run of each configuration, far apart in the store; each turn gives others."""
+    apart = max(ARMS, len(runs) // most // ARMS * ARMS)
+    return [runs[(k * apart + turn * ARMS + k) % len(runs)] for k in range(min(most, len(runs)))]
+
+
+def _templates(folder: Path) -> tuple[Store, list[Run]]:
+    """A store with one run of each of eight configurations."""
+    store, rng = Store.open(Settings(data_dir=folder)), np.random.default_rng(7)
+    made = []
+    for k in range(ARMS):
+        (facts,) = repeats(IdealEngine(0.02, drafts=k, start_sd=0.005), "ladder", 1, rng, **SMALL)
+        made.append(stored(store, facts, k, k))
+        told = Result(
+            made[-1].id, "l", made[-1].created_at, "Single", "decode_tps", "mean", "tok/s", "pitwall", 80.0 + k
+        )
+        store.write(Batch((replace(told, concurrency=1),))).result()
+    return store, made
+
+
+def _copy(originals: Sequence[Run], number: int) -> tuple[Run, Run]:
+    """A run, and one like it so many hours earlier."""
+    original = originals[number % len(originals)]
+    moved = {name: getattr(original, name) - timedelta(hours=number) for name in TIMES}
+    return original, original.model_copy(update={"id": f"run-{number:05}", "name": f"run {number}", **moved})
+
+
+def _drafts(
+    connection: duckdb.DuckDBPyConnection, copies: Sequence[tuple[Run, Run]], folder: Path
+) -> list[SealedDraft]:
+    """A file of each table for each of these copies."""
+    rows = [
+        (run.id, original.id, (run.created_at - original.created_at).total_seconds(), run.ready_at)
+        for original, run in copies
+    ]
+    connection.execute("CREATE OR REPLACE TABLE copies (id TEXT, original TEXT, by_s DOUBLE, ready_at TIMESTAMPTZ)")
+    connection.executemany("INSERT INTO copies VALUES (?, ?, ?, ?)", rows)
+    folder.mkdir()
+    return [draft for table in TABLES for draft in _of_table(connection, table, folder / table)]
+
+
+def _of_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Iterator[SealedDraft]:
+    at = TABLES[table]
+    sql = OWN.replace("$table", table).replace("$at", at) + (COUNTERS if table == "counter_samples" else "")
+    written = connection.execute(f"COPY ({sql}) TO {quoted(str(folder))} ({WRITTEN})").fetchall()
+    for name, rows, *_ in written:
+        path = Path(name)
+        yield SealedDraft(table, path.parent.name.removeprefix("run_id="), path, rows)
+
+
+def _keep_lines(store: Store) -> None:
+    """Of each of the eight configurations one line is computed; its copies have the same."""
+    runs, asked_s = store.runs(), time.monotonic()
+    first = compute_lines(store, runs[:ARMS])
+    of_k = {(run.config.speculative and run.config.speculative.num_tokens): first[run.id] for run in runs[:ARMS]}
+    lines = [(run, of_k[run.config.speculative and run.config.speculative.num_tokens]) for run in runs]
+    store.keep_run_lines(lines, formulas(), asked_s)

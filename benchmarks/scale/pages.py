@@ -1,0 +1,133 @@
+"""What Runs, Compare and Live wait for when many runs are stored, beside bare DuckDB on the same rows.
+
+    python -m benchmarks.scale.pages [--runs 1000] [--folder DIR] [--turns 15] [--viewers 50]
+
+A folder that holds the store already is used as it is, else it is filled (benchmarks/scale/many_runs.py). First the
+questions of each page are asked in this process; then a whole Pitwall is started on the store, and its pages and its
+push are asked over the wire, by one and by many at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+
+import duckdb
+
+from analysis.evidence.measure import quantile
+from benchmarks.scale.many_runs import ARMS, TABLES, fill, settle, spread
+from benchmarks.scale.served import tell_served
+from domain import Run
+from reports.arms.comparison import comparison_of
+from reports.runs.run_line import lines_of
+from reports.runs.run_report import report_on
+from settings import Settings
+from storage.ask.literals import quoted
+from storage.ask.run_queries import RunFilter, find_runs, run_choices
+from storage.store import Store
+from web.live.ended import EndedRuns
+from web.live.reader import StoreReader
+
+SHOWN = 200
+IN_FORCE = "SELECT DISTINCT coalesce(merged_path, path) AS file FROM raw.sealed_files WHERE table_name = ?"
+
+
+def runs_page(store: Store) -> None:
+    """What the Runs page asks at each click."""
+    run_choices(store)
+    lines_of(store, find_runs(store, RunFilter(order_by="stream"), SHOWN))
+
+
+def compare_page(store: Store, runs: Sequence[Run]) -> None:
+    comparison_of(store, runs)
+    report_on(store, runs)
+
+
+def bare(store: Store, data: Path, runs: Sequence[Run], tables: Sequence[str]) -> None:
+    """The rows that a page needs, by DuckDB alone from the same files: read, and nothing made of them."""
+    ids = ", ".join(quoted(run.id) for run in runs)
+    with duckdb.connect() as connection:
+        for table in tables:
+            found = store.query(IN_FORCE, [table])["file"].to_pylist()
+            files = [f"{data}/parquet/{file}" for file in found]
+            connection.execute(f"FROM read_parquet(?) WHERE run_id IN ({ids})", [files]).to_arrow_table()
+
+
+def p50_p95_ms(ask: Callable[[], object], turns: int) -> tuple[float, float]:
+    taken = []
+    for _ in range(turns):
+        begun = time.perf_counter()
+        ask()
+        taken.append((time.perf_counter() - begun) * 1e3)
+    return quantile(taken, 0.5), quantile(taken, 0.95)
+
+
+def questions(store: Store, data: Path, runs: Sequence[Run]) -> Mapping[str, Callable[[], object]]:
+    """Each page's questions; of Compare and Live other runs each time, and Live's once more of the same runs."""
+    turn, reader = count(), StoreReader(lambda: store, ended=EndedRuns())
+    same = [run.id for run in spread(runs, turn=0)]
+    return {
+        f"Runs page: filters, {SHOWN} runs by speed, their lines": lambda: runs_page(store),
+        f"Compare of {ARMS} arms": lambda: compare_page(store, spread(runs, turn=next(turn))),
+        "bare DuckDB: such runs' rows read": lambda: bare(store, data, spread(runs, turn=next(turn)), list(TABLES)),
+        f"Live of {ARMS} ghosts, never shown before": lambda: reader.snapshots(
+            [run.id for run in spread(runs, turn=next(turn))]
+        ),
+        f"Live of {ARMS} ghosts, shown before": lambda: reader.snapshots(same),
+        "bare DuckDB: such runs' samples read": lambda: bare(
+            store, data, spread(runs, turn=next(turn)), ["counter_samples"]
+        ),
+        "publishing (in the background)": store.publish,
+    }
+
+
+def tell_questions(data: Path, turns: int) -> list[Run]:
+    """Print what the questions take in this process; all runs, the newest first."""
+    settle(data)
+    begun = time.perf_counter()
+    store = Store.open(Settings(data_dir=data))
+    opened_s = time.perf_counter() - begun
+    (rows,) = store.query("SELECT sum(row_count)::BIGINT AS n FROM raw.sealed_files")["n"].to_pylist()
+    parts, files = store.query(
+        "SELECT count(*) AS n FROM raw.sealed_files UNION ALL "
+        "SELECT count(DISTINCT coalesce(merged_path, path)) FROM raw.sealed_files"
+    )["n"].to_pylist()
+    runs = store.runs()
+    print(
+        f"{len(runs):,} runs, {rows:,} rows, {parts:,} parts in {files:,} files; the store opens in {opened_s:.1f} s\n"
+    )
+    print("| asked in one process | p50 | p95 |\n|---|---|---|")
+    for what, ask in questions(store, data, runs).items():
+        middle, slow = p50_p95_ms(ask, turns)
+        print(f"| {what} | {middle:.0f} ms | {slow:.0f} ms |", flush=True)
+    store.close()
+    return runs
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--folder", type=Path, help="where the store is, or is made and left")
+    parser.add_argument("--turns", type=int, default=15)
+    parser.add_argument("--viewers", type=int, default=50)
+    said = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder: Path = said.folder or Path(name)
+        if not (folder / "data").exists():
+            begun = time.perf_counter()
+            fill(folder, said.runs)
+            print(f"{said.runs:,} runs were made in {time.perf_counter() - begun:.0f} s")
+        runs = tell_questions(folder / "data", said.turns)
+        tell_served(folder / "data", runs, said.turns, said.viewers)
+    print(f"\nload average {os.getloadavg()[0]:.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""A course over time, thinned and told."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from web.live.course import Course
+
+
+def test_thinning_keeps_peaks_dips_gaps_and_times() -> None:
+    v = np.full(10_000, 10.0)
+    v[1234], v[5678], v[9000] = 99.0, 1.0, np.nan
+    short = Course(np.arange(10_000.0), v, np.zeros(10_000, dtype=np.bool_)).thinned(600).told()
+    assert len(short["t"]) <= 603
+    kept = dict(zip(short["t"], short["v"], strict=True))
+    assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
+    assert short["t"] == sorted(short["t"])
+    assert (short["t"][0], short["t"][-1]) == (0.0, 9999.0)
+    assert len(short["excluded"]) == len(short["t"])
+
+
+def test_what_is_thinned_again_keeps_them_too() -> None:
+    v = np.full(10_000, 10.0)
+    v[1234], v[5678], v[9000] = 99.0, 1.0, np.nan
+    short = Course(np.arange(10_000.0), v).thinned(1000).thinned(600)
+    kept = dict(zip(short.told()["t"], short.told()["v"], strict=True))
+    assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
+
+
+def test_a_short_course_stays_as_it_is() -> None:
+    course = Course(np.array([1.0, 2.0]), np.array([np.nan, 3.0]))
+    assert course.thinned(600) is course
+    assert course.told() == {"t": [1.0, 2.0], "v": [None, 3.0]}
