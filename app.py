@@ -42,17 +42,17 @@ from web.live.ended import EndedRuns
 from web.live.hub import LiveHub
 from web.live.reader import StoreReader
 from web.runs.table.run_cards import first_cards
-from web.server.agent_api import agent_routes
+from web.server.api.agent_api import agent_routes
+from web.server.api.live_api import live_routes
+from web.server.api.report_api import report_route
+from web.server.api.series_api import series_route
+from web.server.api.sql_api import OF_LAKE, sql_route
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook
 from web.server.known_base import KnownBase
-from web.server.live_api import live_routes
-from web.server.report_api import report_route
 from web.server.routes import build_routes
-from web.server.series_api import series_route
 from web.server.shell_audit import keep_telling
 from web.server.sign_in import sign_in_routes
-from web.server.sql_api import OF_LAKE, sql_route
 from web.server.warm_up import import_and_freeze
 
 CLOSE_WITHIN_S = 5.0

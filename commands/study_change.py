@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from commands.study_file import MOST_ARMS, ArmText, StudyArm, StudyFileError, StudyPlan, arm_of
+from commands.study_file import ArmText, StudyArm, StudyFileError, StudyPlan, arm_of
+from commands.study_vary import MOST_ARMS
 from commands.sweep import Axis, read_values, sweep_configs
 from commands.write import CommandError
 from domain import JsonValue

@@ -6,16 +6,16 @@ import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
-from analysis.study.proposal import OptunaMissingError, check_installed
+from analysis.study.proposal import OptunaMissingError
 from commands.any_program import as_it_is
 from commands.explain import explain
+from commands.study_vary import MOST_ARMS, MOST_IN_GRID, Vary, varied
 from commands.study_workloads import Name, WorkloadText, titles
-from commands.sweep import Axis, checked_values, field_named, read_values, sweep_configs
 from commands.write import CommandError
 from domain import Config, JsonValue
 from errors import PitwallError
@@ -23,9 +23,8 @@ from errors import PitwallError
 MOST_BYTES = 1 << 20
 ACCURACY = "accuracy"  # the objective of a tool that counts right answers; of 'measure' alone
 USERS_HELD = "users_held"  # the objective of 'load': a result of the workload 'knee', not of single requests
-MOST_ARMS = 32
 MOST_WORKLOADS = 4
-MOST_SETTINGS, MOST_IN_GRID = 6, 2  # more than the latter are proposed, not all combined
+MOST_SETTINGS = 6
 Question = Literal["which", "value", "load", "upgrade", "measure"]
 
 
@@ -53,15 +52,6 @@ class ArmText(BaseModel):
     base_url: str | None = None
     env: dict[str, str] = Field(default_factory=dict)
     host: str | None = Field(default=None, pattern=r"^[\w.-]{1,40}$")  # as `./pitwall host list` calls it; None: here
-
-
-class Vary(BaseModel):
-    """A field of the one arm, and the values that are tried: a list, or as on the page Sweep, '0..4, 8'."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    field: str = Field(min_length=1, max_length=80)
-    values: Annotated[list[JsonValue], Field(min_length=1, max_length=MOST_ARMS)] | str
-    most_step_gain: float | None = Field(default=None, gt=1.0)  # assumed; see analysis.study.prediction
 
 
 class StudyFile(BaseModel):
@@ -267,36 +257,10 @@ def arm_of(given: ArmText) -> StudyArm:
 
 
 def _varied(base: StudyArm, vary: list[Vary]) -> tuple[list[StudyArm], list[Vary]]:
-    """An arm for each value, or combination of two fields' values; and what is varied, by our names and in full."""
     try:
-        told = [_in_full(one, base.config) for one in vary]
-        if len(told) > MOST_IN_GRID:
-            return [_first_choice(base, told)], told
-        variants = sweep_configs(base.config, [Axis(one.field, tuple(one.values)) for one in told])
+        variants, told = varied(base.config, vary)
     except CommandError as error:
         raise StudyFileError(f"The values cannot be tried: {error}") from error
     except OptunaMissingError as error:
         raise StudyFileError(str(error)) from error
-    names = [one.name for one in variants]
-    if not 2 <= len(set(names)) == len(names) <= MOST_ARMS:
-        raise StudyFileError(f"[[vary]] takes 2 to {MOST_ARMS} values that differ, not {', '.join(names)[:200]}.")
-    return [base.model_copy(update={"name": one.name, "config": one.config}) for one in variants], told
-
-
-def _first_choice(base: StudyArm, told: list[Vary]) -> StudyArm:
-    """The first value of each setting; every other one is said once, so that what cannot be is refused now."""
-    check_installed()
-    for place, varied in enumerate(told):
-        if len(varied.values) < 2:
-            raise StudyFileError(f"[[vary]] of {varied.field} has one value.")
-        axes = [Axis(one.field, tuple(one.values if one is varied else one.values[:1])) for one in told]
-        first, *_ = sweep_configs(base.config, axes)
-        if place == 0:
-            arm = base.model_copy(update={"name": first.name, "config": first.config, "choice": (0,) * len(told)})
-    return arm
-
-
-def _in_full(vary: Vary, config: Config) -> Vary:
-    field = field_named(vary.field, config)
-    values = read_values(field, vary.values) if isinstance(vary.values, str) else checked_values(field, vary.values)
-    return vary.model_copy(update={"field": field, "values": list(values)})
+    return [base.model_copy(update=one._asdict()) for one in variants], told

@@ -21,7 +21,7 @@ from web.access.auth import AuthMiddleware
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.tokens import TokenBook
-from web.server.agent_api import agent_routes
+from web.server.api.agent_api import agent_routes
 
 SECRET = b"a secret of more than enough length"
 

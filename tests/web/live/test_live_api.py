@@ -26,7 +26,7 @@ from web.access.shares import ShareBook
 from web.access.tokens import Scope, TokenBook
 from web.live.hub import LiveHub
 from web.live.reader import StoreReader
-from web.server.live_api import live_routes
+from web.server.api.live_api import live_routes
 
 SECRET = b"a secret of more than enough length"
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

@@ -40,7 +40,7 @@ from web.live.elsewhere.peers import Peer, PeerBook, PeerError
 from web.live.elsewhere.relay import Elsewhere
 from web.live.hub import WAITING_BYTES, LiveHub, _Viewer
 from web.live.reader import StoreReader
-from web.server.live_api import live_routes
+from web.server.api.live_api import live_routes
 
 SECRET = b"a secret of more than enough length"
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

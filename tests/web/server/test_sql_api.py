@@ -31,7 +31,7 @@ from web.access.auth import AuthMiddleware
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.tokens import TokenBook
-from web.server.sql_api import sql_route
+from web.server.api.sql_api import sql_route
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parents[3]
