@@ -33,7 +33,7 @@ class Variant(NamedTuple):
 
 
 def varied(base: Config, vary: list[Vary]) -> tuple[list[Variant], list[Vary]]:
-    """Each value, or combination of two fields' values, of more the first; and what is varied, by our names and in full.
+    """Each value, or combination of two fields' values, of more the first; and what is varied, by our names, in full.
 
     Raises CommandError for values that cannot be tried, OptunaMissingError where more fields need it.
     """

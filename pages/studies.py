@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_member, is_operator
-from web.studies import begin, race_table
+from web.study_pages import begin, race_table
 from web.visible import visible_studies
 
 studies = visible_studies()

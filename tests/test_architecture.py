@@ -59,7 +59,7 @@ MAY_NAME_AN_ENGINE = {
     "web/launch/attach_form.py": "an example beside an empty field",
     "web/launch/editor.py": "likewise",
     "web/launch/import_form.py": "likewise",
-    "web/studies/begin.py": "likewise",
+    "web/study_pages/begin.py": "likewise",
     "workloads/process/driven.py": "a benchmark tool of the engine's makers, which measures any server",
     "workloads/process/driven_commands.py": "likewise",
 }
@@ -121,6 +121,12 @@ def test_no_folder_is_a_drawer() -> None:
     sizes = Counter(str(path.parent.relative_to(ROOT)) for path in [*product_files(), *others])
     full = {folder: size for folder, size in sizes.items() if size > MOST_FILES}
     assert full == {}, "find the trades in it, and give each a folder"
+
+
+def test_nothing_below_web_takes_the_name_of_a_room() -> None:
+    """Streamlit puts the folder of its script first on the path: such a name would be found there, not the room."""
+    below = {path.stem for path in (ROOT / "web").iterdir()}
+    assert below & (set(RANK) - {"__init__"}) == set()
 
 
 def test_files_are_short() -> None:

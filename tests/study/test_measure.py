@@ -13,7 +13,7 @@ from commands.study_file import ArmText, StudyFileError, study_of_text
 from domain import Study, utc_now
 from reports.studies.study import StudyStanding
 from studies.answer import answer_of, ended_answer
-from web.studies.race_words import about, head, headers, parts, rows
+from web.study_pages.race_words import about, head, headers, parts, rows
 
 FILE = """
 question = "measure"

@@ -9,7 +9,7 @@ import pytest
 
 from commands.study_file import Question, StudyPlan, study_of_text
 from tests.demo_engine import ROOT
-from web.studies.begin import EXAMPLE
+from web.study_pages.begin import EXAMPLE
 from workloads import spec_for
 
 EXAMPLES = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/studies.md").read_text(), re.DOTALL)

@@ -25,7 +25,7 @@ from workloads import spec_for
 
 CARD = """
 from web.context import services
-from web.studies.race_table import study_card
+from web.study_pages.race_table import study_card
 study_card(services().store.studies()[0].id, True)
 """
 WHY = "Predicted, not measured: decode_tps is at least 20 by the run of max_num_seqs 4."
@@ -133,7 +133,7 @@ def test_workloads_that_disagree_are_said_to(store: Store) -> None:
     assert "Under ladder: a is best." in words and words.count("predicted 1.2x to 1.4x") == 2
 
 
-FORM = "from web.studies.begin import new_study\nnew_study(True)\n"
+FORM = "from web.study_pages.begin import new_study\nnew_study(True)\n"
 
 
 def form(text: str) -> AppTest:

@@ -27,7 +27,7 @@ from web.report.markdown_words import fenced, plain, table
 from web.report.note_markdown import quoted, safe_markdown
 from web.report.sections import command_text, lines_of, title
 from web.safe_markdown import is_web_link
-from web.studies import race_words
+from web.study_pages import race_words
 from web.theme import DASH, duration, three_digits
 
 

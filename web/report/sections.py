@@ -24,7 +24,7 @@ from web.runs.page.physics_panel import panel_html
 from web.runs.page.timeline import timeline_table
 from web.runs.remarks.gotcha_panel import gotcha_html
 from web.runs.remarks.people_panel import said
-from web.studies import race_words
+from web.study_pages import race_words
 from web.theme import duration
 
 MOST_NAMED = 4

@@ -15,8 +15,8 @@ from web.context import services
 from web.markup import markdown_text
 from web.report.button import report_button
 from web.sharing.share_dialog import is_sharing, share_study_button
-from web.studies.add_arm import add_arm
-from web.studies.race_words import about, head, headers, outlook, parts, rows
+from web.study_pages.add_arm import add_arm
+from web.study_pages.race_words import about, head, headers, outlook, parts, rows
 
 LOOK_S = 2.0
 
