@@ -193,7 +193,7 @@ def _on_real(
     load = put(on, client, params)
     ended = [row for row in load.requests if row["total_ms"] is not None]
     if len(ended) < len(load.requests):
-        why = {row["error_kind"] for row in load.requests if row["total_ms"] is None}
+        why = {f"{row['error_kind']}: {row['error_text']}" for row in load.requests if row["total_ms"] is None}
         unmet.append(f"{client}: {len(ended)} of {len(load.requests)} requests ended well on llama.cpp ({why})")
     if not ended:
         sys.exit(f"{client}: no request ended well on llama.cpp")

@@ -18,8 +18,8 @@ from workloads.process.driven import PREFIX, tool_of
 LIMIT_S = 300.0
 LOOK_EVERY_S = 0.2
 REQUESTS = (
-    "SELECT sent_at, ttft_ms, total_ms, completion_tokens, error_kind, CAST(extra AS VARCHAR) AS extra FROM requests "
-    "WHERE run_id = ? AND load_id = ? AND phase = 'measure' ORDER BY sent_at"
+    "SELECT sent_at, ttft_ms, total_ms, completion_tokens, error_kind, error_text, CAST(extra AS VARCHAR) AS extra "
+    "FROM requests WHERE run_id = ? AND load_id = ? AND phase = 'measure' ORDER BY sent_at"
 )
 LOADS = "SELECT load_id, tool, tool_version, tool_command FROM loads WHERE run_id = ?"
 
