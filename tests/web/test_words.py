@@ -30,6 +30,7 @@ OF_RESULTS = [
         )
     ),
 ]
+OF_MACHINE = ROOT / "analysis/runs/condition_sums.py"  # in the guard of `./pitwall compare --json`
 # A text behind THEN or ELSE whose CASE is a reason: lower case and underscores, values behind it.
 REASON = re.compile(r"(?:THEN|ELSE)\s+'([a-z]+_[a-z_]+(?: \w+=)?)'")
 VALUES: dict[Code, dict[str, Any]] = {
@@ -58,6 +59,9 @@ VALUES: dict[Code, dict[str, Any]] = {
     Code.LENGTH_APPROXIMATE: {"said": "HTTP 404"},
     Code.ITEMS_WITHOUT_ANSWER: {"errors": "3", "items": "20"},
     Code.NOT_SCORED_YET: {"items": "4", "errors": "1"},
+    Code.TOO_FEW_SAMPLES_WITHIN: {"samples": "1", "span_s": "10.0"},
+    Code.LOOKED_AT_IN_PART: {"seen_s": "7.5", "span_s": "10.0"},
+    Code.COLLECTOR_SAYS: {"text": "no NVIDIA driver"},
 }
 
 
@@ -76,7 +80,11 @@ def test_no_words_are_kept_for_a_reason_that_is_gone() -> None:
 def test_every_code_of_a_column_has_words_and_stands_in_the_document() -> None:
     derived = [file for file in VIEWS.rglob("*.sql") if file.stem != "earlier_reasons"]
     of_views = {code.split()[0] for file in derived for code in REASON.findall(file.read_text())}
-    of_results = {Code[name] for file in OF_RESULTS for name in re.findall(r"\bCode\.([A-Z_0-9]+)", file.read_text())}
+    of_results = {
+        Code[name]
+        for file in (*OF_RESULTS, OF_MACHINE)
+        for name in re.findall(r"\bCode\.([A-Z_0-9]+)", file.read_text())
+    }
     document = (ROOT / "docs/reasons.md").read_text()
     assert len(of_views) > 20 and len(of_results) > 20 and of_views <= set(Code)
     told = of_views | of_results | {row.null_reason for row in DEFINITIONS if row.null_reason}

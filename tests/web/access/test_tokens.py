@@ -129,15 +129,12 @@ def test_a_token_opens_the_routes_of_its_scope_and_no_other(
 
 def test_every_route_below_api_has_a_scope() -> None:
     """The routes as app.py puts them together, read from its text: it cannot be imported here."""
-    named = {
-        word for path in ("server/sql_api.py", "server/agent_api.py", "server/live_api.py") for word in _paths(path)
-    }
+    named = {word for path in sorted((ROOT / "web/server/api").glob("*_api.py")) for word in _paths(path)}
     assert named and all(why_not_pass(path, None, True) != why_not_pass("/api/new", None, True) for path in named)
 
 
-def _paths(name: str) -> set[str]:
-    path = ROOT / "web" / name
-    words = path.read_text().split('"') if path.exists() else []
+def _paths(path: Path) -> set[str]:
+    words = path.read_text().split('"')
     return {f"/api{word.partition('/api')[2]}" for word in words if word.startswith("{base_path}/api")}
 
 
