@@ -20,6 +20,7 @@ from machine.private_files import close_to_others
 from machine.run_with_timeout import run_bounded
 from redaction import KNOWN, is_secret_name
 from reports.health import health_fields, is_fresh
+from reports.runs.ended import EndedReports
 from service.agents import AgentIntake
 from service.core import opened_core
 from service.fleet import Fleet
@@ -70,7 +71,7 @@ shares = ShareBook(access.secret, share_url(settings))
 tokens = TokenBook(settings.tokens_path)
 sessions = SessionBook(settings.sessions_path, is_token_open=tokens.is_open)
 elsewhere = Elsewhere(PeerBook(settings.peers_path))
-ended = EndedRuns()
+ended, reports = EndedRuns(), EndedReports()
 hub = LiveHub(
     StoreReader(lambda: services().store, ended=ended),
     is_storing=lambda: services().store.health().is_storing,
@@ -95,6 +96,7 @@ def opened() -> Iterator[Services]:
             sandbox,
             AgentIntake(core.store, core.clock.utc),
             elsewhere,
+            reports,
             shipping=core.shipping,
             fleet=fleet,
             lake_sandbox=lake_sandbox,
@@ -105,6 +107,7 @@ def opened() -> Iterator[Services]:
 def prepare(store: Store) -> None:
     """Before the first commit."""
     store.on_commit(ended.committed)
+    store.on_commit(reports.committed)
     store.on_commit(hub.on_commit)
     shares.load(store)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from reports.runs.evidence import evidence_of
-from reports.runs.run_report import report_on
 from web.actions import is_member
 from web.compare.answer.report_notes import report_notes
 from web.compare.arms.adopt import adopt_form, adopted_notes
@@ -23,6 +22,7 @@ from web.compare.arms.repeats_panel import (
 from web.compare.asking import address_of_asking, answered, asked_by_address
 from web.compare.comparison import evidence_table
 from web.compare.compatibility_table import compatibility_section
+from web.compare.kept_reports import reports_on
 from web.compare.server_rows import server_latencies
 from web.compare.sheet import all_numbers, as_its_arm, colors_of, decision_sheet
 from web.compare.sources.published import published_group
@@ -100,7 +100,7 @@ if ids_away := away_ids(picked.runs):
 elif is_member():
     offer_repeats(report, picked.runs)
     offer_more_repeats(report)
-reports = [as_its_arm(one, report, colors) for one in report_on(asked, picked.runs)]
+reports = [as_its_arm(one, report, colors) for one in reports_on(asked, picked.runs)]
 all_numbers(asked, report, reports, colors)
 server_latencies(asked, report.arms, colors)
 viewpoint_section(report, asking, picked.runs, colors)

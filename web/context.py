@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from collectors.loop import Freshness
 from launcher.runs.supervisor import Supervisor
+from reports.runs.ended import EndedReports
 from service.agents import AgentIntake
 from service.fleet import Fleet
 from service.lake_shipping import LakeShipping
@@ -37,6 +38,7 @@ class Services:
     sandbox: Sandbox
     intake: AgentIntake
     elsewhere: Elsewhere
+    reports: EndedReports
     shipping: LakeShipping | None = None
     fleet: Fleet | None = None  # other machines' runs
     lake_sandbox: LakeSandbox | None = None  # SQL over them

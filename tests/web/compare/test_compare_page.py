@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from reports.runs.ended import EndedReports
 from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
@@ -51,7 +52,7 @@ class _Services:
     fleet = None
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self.store = store
+        self.store, self.reports = store, EndedReports()
         self.settings = Settings(data_dir=folder / "data")
 
 
@@ -159,7 +160,7 @@ def test_a_persons_verdict_stands_beside_the_numbers(ids: list[str], monkeypatch
         store.notes.change([run_id], "operator", lambda note, given=verdict: note.model_copy(update=given))
     assert rated(page(run=ids)) == "4, 2"
     shared = [store.run(run_id) for run_id in ids[:4]]
-    monkeypatch.setattr("web.visible.visible_runs", lambda newest: shared)
+    monkeypatch.setattr("web.visible.visible_runs", lambda newest, named=(): shared)
     monkeypatch.setattr("web.access.roles.current_role", lambda: "guest")
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     guest = page(run=ids)
