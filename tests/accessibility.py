@@ -40,7 +40,12 @@ def broken_in_both_schemes(page: Page, within: str = "html") -> list[str]:
     """The same in light and in dark, without opening the page again."""
     told = list[str]()
     for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_function(FOLLOWED, arg=scheme)
+        follow(page, scheme)
         told += [f"{scheme}: {one}" for one in broken_rules(page, within)]
     return told
+
+
+def follow(page: Page, scheme: Literal["light", "dark"]) -> None:
+    """Change the system's scheme, and wait until the page has followed."""
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function(FOLLOWED, arg=scheme)

@@ -20,7 +20,7 @@ from tests.agents.conftest import AGENT, batch, message
 from tests.agents.taker import taking
 from tests.web.conftest import serve as serve
 from web.access.tokens import Scope, TokenBook
-from web.server import agent_api
+from web.server.api import agent_api
 
 GREET = f"/api/agent?agent={AGENT}"
 TAKE = f"/api/agent/batches?agent={AGENT}"
