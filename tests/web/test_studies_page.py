@@ -21,6 +21,7 @@ from tests.study.test_proposal import COMMAND, FILE
 from tests.study.test_recipe import RECIPE
 from tests.study.test_study_file import ONE_ARM, WHICH
 from web.context import services
+from web.study_pages.race_words import compared_by
 from workloads import spec_for
 
 CARD = """
@@ -169,3 +170,20 @@ def test_a_study_on_a_host_begins_once_that_host_is_known(store: Store) -> None:
     HostBook(services().settings.hosts_path).add(Host(label="gpu-box", target="me@gpu-box"))
     at = form(text)
     assert not at.error and "b on gpu-box" in told(at).replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({}, "what the workload is for"),
+        ({"objective": "ttft_ms@2"}, "time to first token, 2 at once"),
+        ({"objective": "users_held"}, "the users held"),
+        ({"objective": "newer@2"}, "newer@2"),
+        (
+            {"workloads": [{"workload": "a", "objective": "decode_tps"}, {"workload": "b", "objective": None}]},
+            "decode speed of a stream under a, what the workload is for under b",
+        ),
+    ],
+)
+def test_what_it_compares_by_is_told_in_words(answer: dict[str, object], words: str) -> None:
+    assert compared_by(answer) == words

@@ -29,7 +29,7 @@ def study_card(study_id: str, is_open: bool) -> None:
             _card(study)
         else:
             st.fragment(_followed, run_every=LOOK_S)(study_id, study.state)
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
             if study.state != "ended" and is_operator():
                 add_arm(study, StudyPlan.model_validate(study.plan))
             share_study_button(study)
@@ -77,7 +77,7 @@ def _next(study: Study, runs: Sequence[Run]) -> None:
 
 
 def _buttons(study: Study, finished: Sequence[Run]) -> None:
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         if finished:
             st.page_link(places.COMPARE, label="Compare its runs", query_params={"run": [run.id for run in finished]})
             report_button(finished, f"study-{study.id}", study=study)

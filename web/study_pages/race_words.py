@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
 from analysis.study import ArmState
-from commands.study_file import StudyPlan
+from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, Study
 from web import markup
 from web.compare.answer.dots import SMALLEST_SPAN, strip
@@ -21,6 +22,7 @@ QUESTIONS = {
     "upgrade": "Did this upgrade change anything?",
     "measure": "What does it do?",
 }
+OBJECTIVES = {"": "what the workload is for", USERS_HELD: "the users held", ACCURACY: "the share of right answers"}
 HEADS = {
     "winner": "{winner} is best.",
     "same": "They are the same: what is left of a difference does not matter.",
@@ -63,13 +65,28 @@ def head(study: Study) -> str:
 def about(study: Study, plan: StudyPlan, starts: int) -> str:
     """What it asks, by what, and what it has cost."""
     ended = study.updated_at if study.state == "ended" else datetime.now(UTC)
-    objective = (study.answer or {}).get("objective") or "what the workload is for"
+    objective = compared_by(study.answer or {})
     under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
     by = f"{QUESTIONS[study.question]} By {objective}{under}"
     matters = "" if study.question == "measure" else f"; differences below {plan.margin:.1%} do not matter"
     return f"{by}{matters}. {budget}, {lasted} so far."
+
+
+def compared_by(answer: Mapping[str, Any]) -> str:
+    """The objective in words: 'time to first token, 2 at once'; under several workloads that of each."""
+    if "workloads" in answer:
+        return ", ".join(
+            f"{compared_by({'objective': one.get('objective')})} under {one['workload']}" for one in answer["workloads"]
+        )
+    name = str(answer.get("objective") or "")
+    if name in OBJECTIVES:
+        return OBJECTIVES[name]
+    try:
+        return parse_objective(name).title
+    except UnknownObjectiveError:
+        return name  # as a newer Pitwall calls it
 
 
 def outlook(study: Study, runs: Sequence[Run]) -> str:
