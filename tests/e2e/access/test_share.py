@@ -73,9 +73,8 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, demo_server: DemoServer) -
 
 
 def _generate_until(base_url: str, enough: Event) -> None:
-    """An answer that lasts over a few looks, then a rest: else a core is busy for as long as the pages are tried."""
-    body = {"prompt": "once", "max_tokens": 1000, "ignore_eos": True}
-    while not enough.wait(5.0):
+    body = {"prompt": "once", "max_tokens": 300, "ignore_eos": True}
+    while not enough.is_set():
         httpx.post(f"{base_url}/v1/completions", json=body, timeout=120).raise_for_status()
 
 
