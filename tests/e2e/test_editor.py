@@ -80,6 +80,7 @@ def test_a_preset_is_saved_listed_and_a_broken_one_is_told_with_its_line(page: P
     paste(page, f"{SERVE} --api-key sk-very-secret-1234567890")
     press(page.get_by_role("button", name="Save as preset"))
     current(page.get_by_label("Name of the preset")).fill("Mine")
+    current(page.get_by_label("Name of the preset")).press("Enter")  # else the press below leaves the field and is lost
     press(page.get_by_role("button", name="Save", exact=True))
     wait_until(lambda: (pitwall.data / "presets/mine.toml").exists(), 20)
     saved = (pitwall.data / "presets/mine.toml").read_text()
