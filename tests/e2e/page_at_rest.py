@@ -39,6 +39,18 @@ def press(known: Locator) -> None:
     current(known).click()
 
 
+def fill_until(box: Locator, text: str, opens: Locator, times: int = 6) -> None:
+    """Fill in what makes a button usable, again where Streamlit has replaced the box while it was filled in."""
+    for _ in range(times):
+        wait_for_rest(box.page)
+        current(box).fill(text)
+        current(box).press("Enter")
+        with suppress(AssertionError):
+            expect(current(opens)).to_be_enabled(timeout=LOST_AFTER_MS)
+            return
+    expect(current(opens)).to_be_enabled()
+
+
 def press_until(button: Locator, seen: Locator, times: int = 6) -> None:
     """Press what changes the page, again where Streamlit has lost the press because it was still drawing."""
     for _ in range(times):

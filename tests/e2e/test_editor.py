@@ -17,7 +17,7 @@ from tests.e2e.launch_page import (
     paste_launchable,
     set_repeats,
 )
-from tests.e2e.page_at_rest import current, press, wait_for_rest
+from tests.e2e.page_at_rest import current, fill_until, press, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.ports import free_ports
 
@@ -79,9 +79,9 @@ def test_a_preset_is_saved_listed_and_a_broken_one_is_told_with_its_line(page: P
     page.goto(f"{pitwall.url}/launch")
     paste(page, f"{SERVE} --api-key sk-very-secret-1234567890")
     press(page.get_by_role("button", name="Save as preset"))
-    current(page.get_by_label("Name of the preset")).fill("Mine")
-    current(page.get_by_label("Name of the preset")).press("Enter")  # else the press below leaves the field and is lost
-    press(page.get_by_role("button", name="Save", exact=True))
+    save = page.get_by_role("button", name="Save", exact=True)
+    fill_until(page.get_by_label("Name of the preset"), "Mine", save)
+    press(save)
     wait_until(lambda: (pitwall.data / "presets/mine.toml").exists(), 20)
     saved = (pitwall.data / "presets/mine.toml").read_text()
     assert "sk-very-secret" not in saved and "max_model_len = 16384" in saved
