@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from domain import Run
+from reports.arms.served import gpus_of
 
 HERE = "this machine"
 
@@ -17,26 +17,31 @@ def of_several_machines(runs: Mapping[str, Sequence[Run]]) -> list[str]:
     if len({run.machine_id for run in newest.values()}) < 2:
         return []
     places = "; ".join(f"{name}: {_words(run)}" for name, run in newest.items())
-    kind = "unlike hardware" if len({_hardware(run) for run in newest.values()}) > 1 else "several machines of a kind"
+    kind = _kind([(_cpu(run), _gpus(run)) for run in newest.values()])
     return [f"The arms ran on {kind} ({places}): the answer is about machine and settings together."]
 
 
-def _hardware(run: Run) -> tuple[str, str]:
-    """CPU and GPUs, as noted at the start."""
-    return str(_noted(run, "host").get("cpu")), _gpus(run)
+def _kind(hardware: Sequence[tuple[str | None, str | None]]) -> str:
+    """By CPUs and GPUs; what is not known is never equal to another that is not known."""
+    parts = [set(part) for part in zip(*hardware, strict=True)]
+    if any(len(part - {None}) > 1 for part in parts):
+        return "unlike hardware"
+    is_known = all(None not in part for part in parts)
+    return "several machines of a kind" if is_known else "several machines, not all of known hardware"
+
+
+def _cpu(run: Run) -> str | None:
+    """As noted at the start."""
+    return ((run.provenance or {}).get("host") or {}).get("cpu")
+
+
+def _gpus(run: Run) -> str | None:
+    """'2 × H200'; '' for none, None where nobody looked."""
+    names = gpus_of(run.provenance or {}, ())
+    if names is None:
+        return None
+    return ", ".join(f"{count} × {name}" for name, count in sorted(Counter(names).items()))
 
 
 def _words(run: Run) -> str:
-    gpus, cpu = _gpus(run), _noted(run, "host").get("cpu")
-    return f"{gpus or cpu or 'hardware not told'} on {run.on_host or HERE}"
-
-
-def _gpus(run: Run) -> str:
-    """'2 x H200'; '' for none."""
-    told = (run.provenance or {}).get("gpus") or []
-    names = Counter(str(gpu.get("name")) for gpu in told)
-    return ", ".join(f"{count} \u00d7 {name}" for name, count in sorted(names.items()))
-
-
-def _noted(run: Run, key: str) -> Mapping[str, Any]:
-    return (run.provenance or {}).get(key) or {}
+    return f"{_gpus(run) or _cpu(run) or 'hardware not told'} on {run.on_host or HERE}"

@@ -54,3 +54,27 @@ def test_arms_on_several_machines_are_told_as_systems() -> None:
     (alike,) = of_several_machines({"a": [here], "b": [run_on("m2", "H100", "gpu-box")]})
     assert "several machines of a kind" in alike
     assert of_several_machines({"a": [here], "b": [run_on("m1", "H100")], "c": []}) == []
+
+
+def noted(machine: str, cpu: str | None, gpus: list[str] | None) -> Run:
+    frozen = {} if gpus is None else {"gpus": [{"name": name} for name in gpus]}
+    return run_on(machine, None).model_copy(update={"provenance": {"host": {"cpu": cpu}, **frozen}})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (("a CPU", []), ("a CPU", []), "several machines of a kind"),
+        (("a CPU", ["H100"]), ("another", ["H100"]), "unlike hardware"),
+        ((None, ["H100"]), (None, ["H200"]), "unlike hardware"),
+        ((None, ["H100"]), (None, ["H100"]), "several machines, not all of known hardware"),
+        (("a CPU", None), ("a CPU", None), "several machines, not all of known hardware"),
+        ((None, []), ("a CPU", []), "several machines, not all of known hardware"),
+    ],
+)
+def test_hardware_that_is_not_known_is_no_kind(
+    one: tuple[str | None, list[str] | None], other: tuple[str | None, list[str] | None], kind: str
+) -> None:
+    (said,) = of_several_machines({"a": [noted("m1", *one)], "b": [noted("m2", *other)]})
+    assert said.startswith(f"The arms ran on {kind} (")
+    assert ("hardware not told" in said) is ((None, []) in (one, other))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,24 +21,24 @@ MOST_RUNS = 64  # kept, the last that were asked for: about 0.2 MB each
 
 
 @dataclass(frozen=True)
-class Whole:
-    """All of a run that has ended, thinned to what a chart can show."""
+class Drawn:
+    """What is drawn and told of a run: all of it, or what came after a moment."""
 
     courses: dict[str, Course]
     tiles: dict[str, Tile]
     positions: PerPosition | None
-    newest: dict[str, datetime | None]
+    newest: Mapping[str, datetime | None]
 
 
-class EndedRuns(OfEnded[Whole]):
+class EndedRuns(OfEnded[Drawn]):
     """Keeps what is drawn of the last runs that were looked at."""
 
     def __init__(self) -> None:
         super().__init__(wholes_of, MOST_RUNS)
 
 
-def wholes_of(store: Asked, runs: Sequence[Run]) -> dict[str, Whole]:
-    """By id, computed now."""
+def wholes_of(store: Asked, runs: Sequence[Run]) -> dict[str, Drawn]:
+    """All of runs that have ended, by id, thinned to what a chart can show; computed now."""
     if not runs:
         return {}
     ids = [run.id for run in runs]
@@ -51,5 +51,5 @@ def wholes_of(store: Asked, runs: Sequence[Run]) -> dict[str, Whole]:
         means = {row["metric"]: row["mean_ms"] for row in latencies[run_id]}
         tiles = measured_tiles(its, courses, is_final=True) | latency_tiles(means, is_final=True)
         told = positions_of_whole(report, per_position(its.engine))
-        made[run_id] = Whole(thinned(courses, POINTS), tiles | verdict_tiles(report), told, its.newest)
+        made[run_id] = Drawn(thinned(courses, POINTS), tiles | verdict_tiles(report), told, its.newest)
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from pydantic import TypeAdapter
@@ -18,14 +18,14 @@ from reports.runs.run_report import engine_title
 from storage.ask import live_queries
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of
-from web.live.ended import POINTS, EndedRuns, Whole, wholes_of
+from web.live.ended import POINTS, Drawn, EndedRuns, wholes_of
 from web.live.live_marks import LiveMarks, Seldom, mark_of
 from web.live.live_nodes import live_nodes
 from web.live.live_series import GPU_SERIES, HOST_SERIES, Points, courses_of, thinned, told
 from web.live.live_tiles import absent_tiles, latency_tiles, load_tile, measured_tiles, per_position
 from web.live.log_reads import LogEnd, LogReads
 from web.live.point_reader import Moments, PointReader
-from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, PerPosition, Series, Tile
+from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, Series
 
 SNAPSHOT_POINTS = 600  # of a series: what a chart beside the log can tell apart
 LATELY_S = 60.0  # of which a server's own latencies are shown
@@ -101,13 +101,13 @@ class StoreReader:
                 part["now"] |= latency_tiles(latencies[run.id], is_final=False)
         return parts
 
-    def _wholes(self, store: Asked, runs: Sequence[Run]) -> dict[str, Whole]:
+    def _wholes(self, store: Asked, runs: Sequence[Run]) -> dict[str, Drawn]:
         """The numbers of a run that has ended are of all of it, never of what came last."""
         ended = [run for run in runs if run.state.is_final]
         return self._ended.of(store, ended) if self._ended else wholes_of(store, ended)
 
     def _known(
-        self, store: Asked, runs: Sequence[Run], cursors: Mapping[str, Cursor], wholes: Mapping[str, Whole]
+        self, store: Asked, runs: Sequence[Run], cursors: Mapping[str, Cursor], wholes: Mapping[str, Drawn]
     ) -> dict[str, _Known]:
         read = [run.id for run in runs if run.id not in wholes or cursors[run.id] != Cursor()]
         points = self._points.read(store, {run_id: cursors[run_id].moments for run_id in read})
@@ -116,7 +116,7 @@ class StoreReader:
         return {
             run.id: _Known(
                 run,
-                _new(points[run.id], run, cursors[run.id]) if run.id in points else _all(wholes[run.id]),
+                _new(points[run.id], run, cursors[run.id]) if run.id in points else _shown(wholes[run.id]),
                 _absent(run, errors[run.id], logs.get(run.id)),
                 logs.get(run.id, LogEnd([])).lines,
                 marks[run.id],
@@ -156,29 +156,20 @@ def _recent_latencies(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[st
     return live_queries.recent_server_latency(store, run_ids, LATELY_S)
 
 
-@dataclass(frozen=True)
-class _New:
-    """What is sent of a run's numbers: all of it, or what came after a cursor."""
-
-    series: dict[str, Series]
-    tiles: dict[str, Tile]
-    positions: PerPosition | None
-    newest: Mapping[str, datetime | None]
-
-
-def _new(points: Points, run: Run, cursor: Cursor) -> _New:
+def _new(points: Points, run: Run, cursor: Cursor) -> Drawn:
     """The whole of a live run is thinned; what came after a cursor is sent as it is."""
     courses = courses_of(points)
-    series = courses if cursor != Cursor() else thinned(courses, SNAPSHOT_POINTS)
     tiles = {} if run.state.is_final else measured_tiles(points, courses, is_final=False)
-    return _New(told(series), tiles, per_position(points.engine), points.newest)
+    drawn = courses if cursor != Cursor() else thinned(courses, SNAPSHOT_POINTS)
+    return Drawn(drawn, tiles, per_position(points.engine), points.newest)
 
 
-def _all(whole: Whole) -> _New:
-    return _New(told(thinned(whole.courses, SNAPSHOT_POINTS)), {}, None, whole.newest)
+def _shown(whole: Drawn) -> Drawn:
+    """Its numbers are told whatever came last, see `_read`."""
+    return replace(whole, courses=thinned(whole.courses, SNAPSHOT_POINTS), tiles={}, positions=None)
 
 
-def _tell_positions(part: LivePart, whole: Whole) -> None:
+def _tell_positions(part: LivePart, whole: Drawn) -> None:
     """Of all of a run that has ended, whatever came last."""
     if whole.positions:
         part["per_position"] = whole.positions
@@ -189,7 +180,7 @@ class _Known:
     """What there is of a run, read after its cursor where that tells a place."""
 
     run: Run
-    new: _New
+    new: Drawn
     absent: dict[str, str]
     log: Sequence[ViewLine]
     marks: list[LiveMark]
@@ -202,7 +193,7 @@ def _part(known: _Known, cursor: Cursor) -> LivePart:
     digests = {"meta": _digest(meta), "marks": _digest(known.marks)}
     newest = {kind: at.isoformat() if at else getattr(cursor, kind) for kind, at in new.newest.items()}
     said = Cursor(**newest, **digests, log=lines[-1]["at"] if lines else cursor.log)
-    part = LivePart(cursor=said.text(), series=new.series, log=lines, now=absent_tiles(known.absent) | new.tiles)
+    part = LivePart(cursor=said.text(), series=told(new.courses), log=lines, now=absent_tiles(known.absent) | new.tiles)
     if new.positions:
         part["per_position"] = new.positions
     if digests["meta"] != cursor.meta:
