@@ -132,8 +132,9 @@ def define_views(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> No
 
 def name_sealed_files(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) -> None:
     """Have the sample tables read the files that are sealed now; all other views follow from these by name."""
+    sealed, folder = _sealed_files(connection), parquet_dir.absolute()
     for table in TIME_COLUMNS:
-        connection.execute(_samples_sql(table, parquet_dir.absolute(), _sealed_files(connection, table)))
+        connection.execute(_samples_sql(table, folder, sealed.get(table, [])))
 
 
 def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -152,16 +153,18 @@ class SealedFiles(NamedTuple):
     merged: str | None  # each of several
 
 
-def _sealed_files(connection: duckdb.DuckDBPyConnection, table: str) -> list[SealedFiles]:
-    """By schema, the oldest first."""
+def _sealed_files(connection: duckdb.DuckDBPyConnection) -> dict[str, list[SealedFiles]]:
+    """By table and schema, the oldest first."""
     found = connection.execute(
-        "SELECT string_agg(path, chr(10) ORDER BY path) FILTER (merged_path IS NULL), "
+        "SELECT table_name, string_agg(path, chr(10) ORDER BY path) FILTER (merged_path IS NULL), "
         "string_agg(DISTINCT merged_path, chr(10) ORDER BY merged_path) "
-        "FROM raw.sealed_files WHERE table_name = ? AND lost_reason IS NULL "
-        "GROUP BY schema_number ORDER BY schema_number",
-        [table],
+        "FROM raw.sealed_files WHERE lost_reason IS NULL "
+        "GROUP BY table_name, schema_number ORDER BY schema_number"
     ).fetchall()
-    return [SealedFiles(*files) for files in found]
+    sealed: dict[str, list[SealedFiles]] = {}
+    for table, own, merged in found:
+        sealed.setdefault(table, []).append(SealedFiles(own, merged))
+    return sealed
 
 
 def _samples_sql(table: str, folder: Path, sealed: list[SealedFiles]) -> str:

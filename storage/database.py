@@ -52,6 +52,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.version = 0  # of the rows: another one after each transaction, before anybody is told of it
         self._connection = connect(path)
         self._refusal: str | None = None  # why nothing can be written now
         self._idle = threading.Condition()
@@ -89,6 +90,9 @@ class Database:
             except BaseException:
                 roll_back(cursor)
                 raise
+            finally:  # a commit that failed may have reached the disk
+                with self._idle:
+                    self.version += 1
 
     def reopen(self) -> None:
         """Open the file anew, which replays what was committed; needed after a fatal error of DuckDB's, and to have

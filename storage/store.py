@@ -15,6 +15,7 @@ from domain import AdoptedPoint, AuditEntry, Machine, Run, RunState, Share, Stud
 from notes import Gotcha, RunNote
 from samples import AgentPosition, Batch, TailPosition
 from settings import Settings
+from storage.answers import SharedAnswers
 from storage.ask import run_queries
 from storage.database import Database
 from storage.files.deleted import RunBin
@@ -73,6 +74,7 @@ class Store:
         self._publisher = Publisher(settings, database)
         self.bin = RunBin(settings, database, self, clock, self._publisher.changed)
         self._sealer = Sealer(settings, database, clock, self._publisher.changed, self.bin)
+        self.answers = SharedAnswers(lambda: database.version)
         self._lines = KeptLines(self._writer.submit, self.query)
 
     @classmethod
@@ -86,7 +88,6 @@ class Store:
         return store
 
     def _start(self) -> None:
-        self._sealer.remove_orphans()
         self._sealer.lost = read_lost_files(self.query)
         self._publisher.try_publish()
         self._writer.on_commit(self._publisher.changed)
@@ -237,6 +238,18 @@ class Store:
         """Runs, the newest first; all of them unless states or a limit are given."""
         where, params = ("", []) if states is None else ("WHERE list_contains(?, state)", [[str(s) for s in states]])
         return self._runs(f"{where} ORDER BY id DESC LIMIT ?", [*params, limit])
+
+    def runs_of_batch(self, batch_id: str) -> list[Run]:
+        """The runs that were launched together, in the order of their making."""
+        return run_queries.runs_of_batch(self, batch_id)
+
+    def names_like(self, name: str) -> list[str]:
+        """The names of runs that are this one or numbered on from it."""
+        return run_queries.names_like(self, name)
+
+    def log_paths(self) -> dict[str, str]:
+        """Where the logs of runs are, by the run, the newest first."""
+        return run_queries.log_paths(self)
 
     def _runs(self, clause: str, params: Sequence[Any]) -> list[Run]:
         return [run_of(record) for record in self.query(f"SELECT * FROM raw.runs {clause}", params).to_pylist()]

@@ -71,6 +71,13 @@ class EventRow(NamedTuple):
     text: str
 
 
+class Events(NamedTuple):
+    """What happened to a run, oldest first, and how much more did that is not among the rows."""
+
+    rows: list[EventRow]
+    left_out: int = 0
+
+
 class StartupRow(NamedTuple):
     key: str
     value: JsonValue
@@ -139,9 +146,11 @@ def requests(store: Asked, run_id: str) -> pa.Table:
     return store.query(statement("requests"), {"run_ids": [run_id]})
 
 
-def events(store: Asked, run_id: str, most: int = 500) -> list[EventRow]:
-    """What happened to a run, oldest first."""
-    return [EventRow(**row) for row in _rows(store, "events", run_ids=[run_id], most=most)]
+def events(store: Asked, run_id: str, most: int = 500) -> Events:
+    """What happened to a run, oldest first; the least important and oldest are left out where there are more."""
+    rows = _rows(store, "events", run_ids=[run_id], most=most)
+    of_all = rows[0]["of_all"] if rows else 0
+    return Events([EventRow(row["ts"], row["kind"], row["text"]) for row in rows], of_all - len(rows))
 
 
 def load_events(store: Asked, run_id: str, most: int = 20) -> list[EventRow]:

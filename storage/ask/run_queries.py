@@ -27,6 +27,17 @@ def runs_of_batch(store: Asked, batch_id: str) -> list[Run]:
     return _ask(store, "runs_of_batch", batch_id=batch_id)
 
 
+def names_like(store: Asked, name: str) -> list[str]:
+    """The names of runs that are this one or numbered on from it: 'name (2)'."""
+    told: list[str] = store.query(statement("names_like"), {"wanted": name})["name"].to_pylist()
+    return told
+
+
+def log_paths(store: Asked) -> dict[str, str]:
+    """Where the logs of runs are, by the run, the newest first; a run without a log is not in it."""
+    return {row["id"]: row["log_path"] for row in store.query(statement("log_paths"), {}).to_pylist()}
+
+
 @dataclass(frozen=True, slots=True)
 class RunFilter:
     """What runs are looked for; an empty filter lets all through. All of the words must be found somewhere."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from storage.reading import Query
+import duckdb
+import pyarrow as pa
+
+from storage.catalog import define_views, migrate
+from storage.reading import Params, Query
 
 HEAD = """# The views
 
@@ -18,6 +23,18 @@ written out, not a subquery; null means all runs. `WHERE run_id = '<id>'` over r
 those of every run.
 """
 CONTRACT = ("runs", "engine_samples", "run_samples", "requests", "events", "gpu_samples", "host_samples")
+
+
+def describe_new_store() -> str:
+    """The views that this Pitwall makes, as Markdown; no data folder is read."""
+    with duckdb.connect() as connection:
+        migrate(connection)
+        define_views(connection, Path())
+
+        def query(sql: str, params: Params | None = None) -> pa.Table:
+            return connection.execute(sql, params).to_arrow_table()
+
+        return describe_schema(query)
 
 
 def describe_schema(query: Query) -> str:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,21 +85,29 @@ class Sealer:
         self._thread.join()
 
     def _run(self) -> None:
+        """What a kill left is looked for in the background: on a slow disk that may take ten seconds."""
+        self._try(self.remove_orphans)
         ticks = 0
         while not self._closing.wait(EVERY_S):
             ticks += 1
-            try:
-                self.seal_due()
-                self.merge_due(beside_runs=False)
-                self.purge_due()
-                if ticks % SWEPT_AFTER == 0:
-                    self._deleted.apply_rule()
-                    self.remove_orphans()
-                if ticks % RENEWED_AFTER == 0:
-                    self._database.reopen()
-                self.failure = None
-            except (OSError, duckdb.Error, StoreError) as error:
-                self.failure = f"Rows could not be sealed: {str(error).splitlines()[0]}"
+            self._try(partial(self._tick, ticks))
+
+    def _try(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+            self.failure = None
+        except (OSError, duckdb.Error, StoreError) as error:
+            self.failure = f"Rows could not be sealed: {str(error).splitlines()[0]}"
+
+    def _tick(self, ticks: int) -> None:
+        self.seal_due()
+        self.merge_due(beside_runs=False)
+        self.purge_due()
+        if ticks % SWEPT_AFTER == 0:
+            self._deleted.apply_rule()
+            self.remove_orphans()
+        if ticks % RENEWED_AFTER == 0:
+            self._database.reopen()
 
     def seal_due(self) -> int:
         """Seal what is due, a bounded number of portions in one transaction; the number of files made."""
@@ -206,7 +215,7 @@ class Sealer:
     def remove_orphans(self) -> int:
         """Delete old files that a kill left, and those whose rows another file has; the number of them."""
         with self._tick_lock, self._database.cursor() as cursor:
-            return remove_orphans(cursor, self._parquet_dir)
+            return remove_orphans(cursor, self._parquet_dir, self._closing.is_set)
 
 
 def _due_sql(table: str, column: str) -> str:

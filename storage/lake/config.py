@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, FilePath, ValidationInfo, field_validator
 
-from machine.secret_file import read_secrets
+from machine.secret_file import FOLDER, read_secrets
 from settings import Settings
 from storage.database import StoreError
 
@@ -20,6 +20,8 @@ secret = "..."
 """
 PASSWORD = re.compile(r"password\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S+))")
 HIDDEN = "<secret>"
+WORD = re.compile(r"\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)+))\s*")
+NO_KEYWORDS = "The reader's catalogue in lake.toml is no libpq connection string of keywords with one host."
 NO_READER = (
     "SQL is asked of the lake with a role and a key that may only read: add [reader] with catalogue, key_id and secret "
     "to lake.toml (docs/fleet.md)."
@@ -39,6 +41,13 @@ class S3(BaseModel):
     secret: str
     region: str = "us-east-1"
     use_ssl: bool = True
+    ca_file: FilePath | None = None  # PEM, in place of the system's authorities: who may have signed its certificate
+
+    @field_validator("ca_file", mode="before")
+    @classmethod
+    def _from_the_file(cls, value: object, info: ValidationInfo) -> object:
+        """A relative path is meant from the file that says it, wherever Pitwall was started."""
+        return str(info.context[FOLDER] / value) if info.context and isinstance(value, str) else value
 
 
 class Reader(BaseModel):
@@ -82,6 +91,26 @@ class LakeConfig(BaseModel):
     def address(self) -> str:
         """The catalogue without its password."""
         return PASSWORD.sub(f"password={HIDDEN}", self.catalogue)
+
+
+def keywords(dsn: str) -> dict[str, str]:
+    """The words of a libpq connection string; raises LakeError, without a word of it."""
+    found, place = {}, 0
+    while place < len(dsn):
+        word = WORD.match(dsn, place)
+        if word is None:
+            raise LakeError(NO_KEYWORDS)
+        name, quoted, plain = word.groups()
+        found[name] = re.sub(r"\\(.)", r"\1", plain if quoted is None else quoted)
+        place = word.end()
+    if not found.get("hostaddr") and (not found.get("host") or "," in found["host"]):
+        raise LakeError(NO_KEYWORDS)
+    return found
+
+
+def host_of(s3: S3) -> str:
+    """The endpoint without its port."""
+    return s3.endpoint.rpartition(":")[0] or s3.endpoint
 
 
 def _secrets_of(dsn: str) -> list[str]:

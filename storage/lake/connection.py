@@ -17,6 +17,7 @@ import duckdb
 from storage.ask.literals import quoted
 from storage.database import roll_back
 from storage.lake.config import LakeConfig, LakeError
+from storage.lake.tls import refused_certificate
 
 LAKE, LOCKS = "lake", "locks"
 EXTENSIONS = {"httpfs": "httpfs", "postgres": "postgres_scanner", "ducklake": "ducklake"}  # wheel -> DuckDB's name
@@ -59,7 +60,8 @@ def told_without_secrets(config: LakeConfig) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise LakeError(_two_ends(" ".join(config.hide(str(error)).split()))) from None
+        told = refused_certificate(config, str(error)) or _two_ends(" ".join(config.hide(str(error)).split()))
+        raise LakeError(told) from None
 
 
 def _two_ends(text: str) -> str:
@@ -89,6 +91,9 @@ def _extension_file(wheel: str) -> Path:
 
 def _attach(connection: duckdb.DuckDBPyConnection, config: LakeConfig, options: str) -> None:
     if s3 := config.s3:
+        connection.execute("SET enable_server_cert_verification = true")  # curl's is on; httplib's is not
+        if s3.ca_file:
+            connection.execute(f"SET ca_cert_file = {quoted(str(s3.ca_file))}")
         connection.execute(
             f"CREATE SECRET lake_files (TYPE s3, KEY_ID {quoted(s3.key_id)}, SECRET {quoted(s3.secret)}, "
             f"ENDPOINT {quoted(s3.endpoint)}, REGION {quoted(s3.region)}, URL_STYLE 'path', USE_SSL {s3.use_ssl}, "

@@ -11,6 +11,7 @@ import pyarrow as pa
 from storage.catalog import define_views, migrate
 from storage.database import roll_back
 from storage.lake.layout import RECORDS
+from storage.lake.machines import TOLD, keep_versions, merge_machines
 from storage.lake.reading import ALIASES, KNOWN_MACHINE, NOWHERE, LakeReader, insert
 from storage.reading import Params, Query
 from storage.rows import TIME_COLUMNS
@@ -20,6 +21,8 @@ WITH_KNOWN_MACHINES = f"""
 ALTER TABLE raw.runs RENAME TO told_runs;
 CREATE VIEW raw.runs AS SELECT * REPLACE ({KNOWN_MACHINE} AS machine_id) FROM raw.told_runs AS runs
 """
+KNOWN_ALIASES = f"DELETE FROM raw.machine_aliases; INSERT INTO raw.machine_aliases {ALIASES}"
+OF_ONE_OWNER = {table: key for table, key in RECORDS.items() if table != "machines"}
 
 
 class _Copy:
@@ -29,6 +32,7 @@ class _Copy:
         self._connection = duckdb.connect()
         self._connection.execute(LIMITS)
         migrate(self._connection)
+        keep_versions(self._connection)
         self._connection.execute(more)
         define_views(self._connection, NOWHERE)
         insert(self._connection, "metric_definitions", definitions)
@@ -53,7 +57,7 @@ class LakeRecords(_Copy):
     """Every run, note, machine and label in the lake; answers the questions that need no sample."""
 
     def __init__(self, definitions: pa.Table) -> None:
-        super().__init__(definitions, ALIASES + ";" + WITH_KNOWN_MACHINES)
+        super().__init__(definitions, f"CREATE TABLE raw.machine_aliases AS {ALIASES};{WITH_KNOWN_MACHINES}")
         self._rows = dict.fromkeys(RECORDS, 0)
         self.changes = 0
 
@@ -66,7 +70,13 @@ class LakeRecords(_Copy):
                 self.changes += 1
 
     def _take(self, table: str, versions: pa.Table) -> None:
-        """Of each record the newest version, in place of the one that was known."""
+        """Of each record the newest version, in place of the one that was known; of a machine all that tell of it."""
+        if table == "machines":
+            with self._changing() as connection:
+                insert(connection, TOLD, versions)
+                merge_machines(connection)
+                connection.execute(KNOWN_ALIASES)
+            return
         key, kept = RECORDS[table], "told_runs" if table == "runs" else table
         newest = f"FROM incoming QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY shipped_version DESC) = 1"
         with self._changing() as connection:
@@ -74,7 +84,7 @@ class LakeRecords(_Copy):
             connection.execute(
                 f"DELETE FROM raw.{kept} WHERE {key} IN (SELECT {key} FROM incoming);"
                 f"INSERT INTO raw.{kept} BY NAME "
-                f"SELECT * EXCLUDE (shipped_version, is_deleted) FROM ({newest}) WHERE NOT is_deleted"
+                f"SELECT * EXCLUDE (shipped_version, is_deleted, owner) FROM ({newest}) WHERE NOT is_deleted"
             )
             connection.unregister("incoming")
 
@@ -83,15 +93,21 @@ class RunCopies(_Copy):
     """Some runs with all that is stored of them, among the records of every run; answers like a store."""
 
     def take_records(self, queries: Iterable[Query]) -> None:
-        """Every record of a store and a lake, in place of what was known; of one that both have, the first's."""
+        """Every record of a store and a lake, in place of what was known; of one that both have, the first's.
+
+        Of a machine it is the one that is its own word.
+        """
         with self._changing() as connection:
-            for table in RECORDS:
+            for table in (*OF_ONE_OWNER, TOLD):
                 connection.execute(f"DELETE FROM raw.{table}")
-            for query in queries:
+            for place, query in enumerate(queries):
                 self._add_records(query)
+                told = f"SELECT *, '{place}' AS owner, {-place} AS shipped_version FROM raw.machines"
+                insert(connection, TOLD, query(told))
+            merge_machines(connection)
 
     def _add_records(self, query: Query) -> None:
-        for table, key in RECORDS.items():
+        for table, key in OF_ONE_OWNER.items():
             self._connection.register("incoming", query(f"FROM raw.{table}"))
             self._connection.execute(
                 f"INSERT INTO raw.{table} BY NAME FROM incoming WHERE {key} NOT IN (SELECT {key} FROM raw.{table})"

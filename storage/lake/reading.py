@@ -15,13 +15,13 @@ from storage.database import roll_back
 from storage.lake.config import LakeConfig
 from storage.lake.connection import LAKE, LOCKS, opened_lake, told_without_secrets
 from storage.lake.layout import RECORDS, lake_columns, version_table
+from storage.lake.machines import columns_of_machines, merged_machines
 from storage.reading import Params
 from storage.rows import TIME_COLUMNS
 
 NOWHERE = Path("/nonexistent")  # no sealed file is read here
 # A server attached by URL from elsewhere is on the machine whose Pitwall tells that name or, alone, that address.
 ALIASES = """
-CREATE OR REPLACE VIEW raw.machine_aliases AS
 SELECT 'remote-' || lower(name) AS alias, min(id) AS machine_id
 FROM (
     SELECT id, host_name AS name FROM raw.machines
@@ -71,7 +71,7 @@ class LakeReader:
     def versions_since(self, table: str, first_row: int) -> pa.Table:
         """The versions of records that were shipped from this row on. Raises LakeError."""
         versions = version_table(table)
-        picked = f"{self._columns[table]}, shipped_version, is_deleted"
+        picked = f"{self._columns[table]}, shipped_version, is_deleted, owner"
         return self.query(f"SELECT {picked} FROM {LAKE}.{versions} AS there WHERE rowid >= {first_row}")
 
     def samples_of(self, run_ids: Sequence[str], tables: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
@@ -118,9 +118,11 @@ def define_lake_views(connection: duckdb.DuckDBPyConnection, definitions: pa.Tab
     records = [table for table in RECORDS if version_table(table) in there]
     picked |= {table: _picked(connection, table, there[version_table(table)]) for table in records}
     scans |= {table: _newest(table, picked[table]) for table in records if table != "runs"}
+    if "machines" in records:
+        scans["machines"] = _machines(connection, picked["machines"])
     for table, scan in scans.items():
         replace_table(connection, table, scan)
-    connection.execute(ALIASES)
+    connection.execute(f"CREATE OR REPLACE VIEW raw.machine_aliases AS {ALIASES}")
     replace_table(
         connection, "runs", f"SELECT * REPLACE ({KNOWN_MACHINE} AS machine_id) FROM ({_newest('runs', picked['runs'])})"
         " AS runs"
@@ -161,6 +163,13 @@ def _newest(table: str, picked: str) -> str:
         f"SELECT {picked} FROM (FROM {LAKE}.{version_table(table)} QUALIFY "
         f"row_number() OVER (PARTITION BY {RECORDS[table]} ORDER BY shipped_version DESC) = 1) AS there "
         "WHERE NOT there.is_deleted"
+    )
+
+
+def _machines(connection: duckdb.DuckDBPyConnection, picked: str) -> str:
+    versions = f"SELECT {picked}, there.owner, there.shipped_version, there.is_deleted "
+    return merged_machines(
+        f"{versions} FROM {LAKE}.{version_table('machines')} AS there", columns_of_machines(connection)
     )
 
 

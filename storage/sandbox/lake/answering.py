@@ -11,6 +11,7 @@ from storage.ask.literals import quoted
 from storage.lake.config import LakeConfig, LakeError
 from storage.lake.connection import attach_to_read, told_without_secrets
 from storage.lake.reading import define_lake_views
+from storage.lake.tls import refused_certificate
 from storage.sandbox.answering import CONFIG, answer, say
 from storage.sandbox.confinement import confine_files, knows_ports, limit_resources
 from storage.sandbox.job import Fault, Job, SqlRefusedError, encode_answer, encode_refusal
@@ -34,7 +35,8 @@ def answer_stdin(way_out: socket.socket, is_apart: bool) -> None:
     except LakeError as error:
         say(encode_refusal(SqlRefusedError(Fault.UNAVAILABLE, f"The lake does not answer: {config.hide(str(error))}")))
     except SqlRefusedError as refusal:
-        say(encode_refusal(SqlRefusedError(refusal.fault, config.hide(str(refusal)))))
+        told = refused_certificate(config, str(refusal)) or config.hide(str(refusal))
+        say(encode_refusal(SqlRefusedError(refusal.fault, told)))
 
 
 def _opened(job: Job, config: LakeConfig, way_out: socket.socket) -> duckdb.DuckDBPyConnection:

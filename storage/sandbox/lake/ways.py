@@ -5,29 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from storage.lake.config import LakeConfig, LakeError
+from storage.lake.config import NO_KEYWORDS, LakeConfig, LakeError, host_of, keywords
 from storage.sandbox.lake.forwarder import Target
 
-WORD = re.compile(r"\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)+))\s*")
 HERE = "127.0.0.1"
 OF_TLS = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 CERTIFICATES = ("/etc/ssl", "/etc/pki")
-NO_KEYWORDS = "The reader's catalogue in lake.toml is no libpq connection string of keywords with one host."
-
-
-def keywords(dsn: str) -> dict[str, str]:
-    """The words of a libpq connection string; raises LakeError, without a word of it."""
-    found, place = {}, 0
-    while place < len(dsn):
-        word = WORD.match(dsn, place)
-        if word is None:
-            raise LakeError(NO_KEYWORDS)
-        name, quoted, plain = word.groups()
-        found[name] = re.sub(r"\\(.)", r"\1", plain if quoted is None else quoted)
-        place = word.end()
-    if not found.get("hostaddr") and (not found.get("host") or "," in found["host"]):
-        raise LakeError(NO_KEYWORDS)
-    return found
 
 
 def targets(config: LakeConfig) -> list[Target]:
@@ -38,8 +21,8 @@ def targets(config: LakeConfig) -> list[Target]:
         raise LakeError(NO_KEYWORDS)
     found = [Target(words.get("hostaddr") or words["host"], int(port))]
     if s3 := config.s3:
-        host, _, port = s3.endpoint.rpartition(":") if ":" in s3.endpoint else (s3.endpoint, "", "")
-        found.append(Target(host, int(port or (443 if s3.use_ssl else 80)), is_tunnel=s3.use_ssl))
+        port = s3.endpoint.removeprefix(host_of(s3)).lstrip(":")
+        found.append(Target(host_of(s3), int(port or (443 if s3.use_ssl else 80)), is_tunnel=s3.use_ssl))
     return found
 
 
@@ -65,5 +48,6 @@ def readable(config: LakeConfig) -> list[Path]:
     words = keywords(config.catalogue)
     named = [words[name] for name in OF_TLS if name in words]
     named += CERTIFICATES if config.s3 and config.s3.use_ssl else ()
+    named += [str(config.s3.ca_file)] if config.s3 and config.s3.ca_file else []
     named += [] if config.s3 else [config.data_path]
     return [path for path in map(Path, named) if path.exists()]
