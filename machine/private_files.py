@@ -21,22 +21,24 @@ def private_folder(path: Path) -> Path:
     """The folder, made where there is none; those that are missing above it are made likewise. Raises OSError."""
     if path.is_dir():
         return path
-    if path.exists():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     private_folder(path.parent)
-    path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    try:
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)  # another process may make it at the same moment
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
     return path
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, durably; raises OSError."""
+def write_private(path: Path, content: bytes, is_durable: bool = True) -> None:
+    """Write a file whole or not at all; raises OSError. is_durable: False where a crash of the machine may undo it."""
     private_folder(path.parent)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE), "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if is_durable:
+                file.flush()
+                os.fsync(file.fileno())
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from errors import PitwallError
 
 Model = TypeVar("Model", bound=BaseModel)
+FOLDER = "folder"  # in the context of the model's validation: where the file lies, for the paths that it names
 
 
 def read_secrets(path: Path, model: type[Model], error: type[PitwallError]) -> Model | None:
@@ -27,7 +28,7 @@ def read_secrets(path: Path, model: type[Model], error: type[PitwallError]) -> M
     if mode & 0o077:
         raise error(f"{path} holds secrets and may be read by others: `chmod 600 {path}`.")
     try:
-        return model.model_validate(tomllib.loads(text))
+        return model.model_validate(tomllib.loads(text), context={FOLDER: path.parent.absolute()})
     except tomllib.TOMLDecodeError:
         raise error(f"{path} is no TOML.") from None
     except ValidationError as wrong:

@@ -28,6 +28,7 @@ _OURS = "An error of Pitwall's own ended this import; the server's output tells 
 
 
 def inbox_folder(data_dir: Path) -> Path:
+    """Where the jobs of a data folder lie."""
     return data_dir / "inbox"
 
 

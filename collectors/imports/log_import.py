@@ -18,7 +18,7 @@ from collectors.logs.log_collector import LogReader
 from collectors.logs.tail import CHUNK_BYTES
 from collectors.logs.tail_collector import FollowCollector, Placed
 from collectors.plausible import without_impossible
-from commands.naming import choose_color, choose_name
+from commands.naming import KnownRuns, RunBook
 from commands.secrets import take_secrets
 from domain import TOLD_FACTS, Config, JsonValue, Run, RunState, new_run_id
 from engines import ENGINES
@@ -39,10 +39,11 @@ UNKNOWABLE = (
 )
 
 
-class RunStore(Protocol):
+class RunStore(RunBook, Protocol):
     """What an import needs of the store."""
 
-    def runs(self) -> list[Run]: ...
+    def run(self, run_id: str) -> Run | None: ...
+    def log_paths(self) -> Mapping[str, str]: ...
     def save_run(self, run: Run) -> Any: ...
     def write(self, batch: Batch) -> Future[None]: ...
     def tail_position(self, run_id: str, path: str) -> TailPosition | None: ...
@@ -90,7 +91,7 @@ class LogImporter:
             draft = Path(folder) / "server.log"
             if unpack(source, draft, lambda share: tell(UNPACKING * share)) == 0:
                 raise ImportRefusedError(f"{wish.shown_name} is empty.")
-            known = next((run for run in self._store.runs() if run.log_path and _holds(run, draft)), None)
+            known = self._run_of(draft)
             if known and known.kind != "imported":
                 return Outcome((known.id,), f"{wish.shown_name} is the log of {known.name}, which Pitwall has watched.")
             run = known or self._new_run(draft, wish, file_date)
@@ -98,19 +99,25 @@ class LogImporter:
         self._read(run, is_whole, lambda share: tell(UNPACKING + (1 - UNPACKING) * share))
         return Outcome((run.id,), _outcome_words(run, wish, gained, is_new=known is None))
 
+    def _run_of(self, draft: Path) -> Run | None:
+        """The newest run whose log begins with this one, or that begins with its log."""
+        logs = self._store.log_paths().items()
+        run_id = next((run_id for run_id, path in logs if is_same_log(Path(path), draft)), None)
+        return self._store.run(run_id) if run_id else None
+
     def _new_run(self, draft: Path, wish: Wish, file_date: datetime) -> Run:
         """The record of a new run with its log in place; it says it is over, for nobody may adopt it."""
         engine = _engine_of(draft, wish)
         config = read_config(draft, engine)
         plan = plan_times(draft, file_date, wish.zone)
-        known, now = self._store.runs(), self._clock()
+        known, now = KnownRuns(self._store), self._clock()
         run_id = new_run_id(now)
         log_path = self._runs_dir / run_id / draft.name
         wanted = wish.name or (None if config.model else f"{engine.title}, {wish.shown_name}")
         run = Run(
             id=run_id,
-            name=choose_name(config, wanted, {run.name for run in known}),
-            color=choose_color(known),
+            name=known.choose_name(config, wanted),
+            color=known.choose_color(),
             kind="imported",
             state=RunState.FINISHED,
             config=config,
@@ -227,10 +234,6 @@ def _engine_of(log: Path, wish: Wish) -> Engine:
         titles = ", ".join(engine.title for engine in ENGINES)
         raise ImportRefusedError(f"{wish.shown_name} holds no line that only a known engine writes ({titles}).")
     return engine
-
-
-def _holds(run: Run, draft: Path) -> bool:
-    return is_same_log(_log_of(run), draft)
 
 
 def _log_of(run: Run) -> Path:

@@ -18,7 +18,7 @@ from collectors.imports.results.folder import look_into
 from collectors.imports.results.readers import TEXTS, reader_of
 from collectors.imports.results.source import CHUNK_BYTES, Source
 from collectors.imports.results.values import after
-from commands.naming import choose_color, choose_name
+from commands.naming import KnownRuns, RunBook
 from domain import Config, Run, RunState, new_run_id
 from engines import ENGINES
 from engines.base import ParsedSample
@@ -41,10 +41,9 @@ CUT = "The tool was cancelled: what it had written whole until then was taken in
 ONE = {"accuracies": "accuracy"}  # what is not called by its plural less an s
 
 
-class ResultStore(Protocol):
+class ResultStore(RunBook, Protocol):
     """What an import needs of the store."""
 
-    def runs(self) -> list[Run]: ...
     def run(self, run_id: str) -> Run | None: ...
     def runs_of_source(self, sha256: str) -> list[str]: ...
     def write(self, batch: Batch) -> Future[None]: ...
@@ -118,15 +117,15 @@ class ResultImporter:
         return Outcome(tuple(known[:1]), f"{wish.shown_name} is known: nothing in it is new.")
 
     def _new_run(self, run_id: str, loads: Sequence[LoadBuilder], wish: Wish) -> Run:
-        known, first = self._store.runs(), loads[0]
+        known, first = KnownRuns(self._store), loads[0]
         model = next((load.model for load in loads if load.model), None)
         config = Config(launcher="import", model=model and mask_text(model))
         wanted = wish.name or f"{first.tool}, {config.model or wish.shown_name}"
         began, ended = _span(loads)
         url = next((load.base_url for load in loads if load.base_url), None)
         return Run(
-            id=run_id, name=choose_name(config, mask_text(wanted), {run.name for run in known}),
-            color=choose_color(known), kind="imported", state=RunState.FINISHED, config=config,
+            id=run_id, name=known.choose_name(config, mask_text(wanted)),
+            color=known.choose_color(), kind="imported", state=RunState.FINISHED, config=config,
             machine_id=f"unknown-{run_id}",  # two unknown machines are not the same one
             created_at=self._clock(), started_at=began, ended_at=ended, base_url=url and mask_text(url),
             note=f"Imported from {mask_text(wish.shown_name)}: what {first.definition} measured. "

@@ -108,6 +108,7 @@ class FollowCollector(Collector):
             following.tail.close()
 
     def unread_bytes(self, run_id: str) -> int | None:
+        """How far behind the end of its file a run is read, in bytes; None where it has none."""
         following = self._files.get(run_id)
         return following.tail.unread_bytes if following else None
 

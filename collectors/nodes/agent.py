@@ -91,6 +91,7 @@ class Agent:
         self._is_over = False
 
     def stop(self) -> None:
+        """Ask it to end; what it has is still sent."""
         self._stopping.set()
 
     def work(self) -> bool:

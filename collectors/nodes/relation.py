@@ -47,6 +47,7 @@ class Relation:
         return cls(middle, (trip.received_s + trip.returned_s) / 2, max(way_s, 0.0) / 2)
 
     def uncertainty_s(self, mono_s: float) -> float:
+        """By how much the clocks may differ from it at that moment, in seconds."""
         return self.half_trip_s + DRIFT * abs(mono_s - self.mono_s)
 
     def agrees_with(self, other: Relation) -> bool:
@@ -55,6 +56,7 @@ class Relation:
         return abs(found.t - other.t) <= other.half_trip_s + self.uncertainty_s(other.mono_s) + SLACK_S
 
     def at(self, mono_s: float) -> Related:
+        """The time by Pitwall's clock at that moment, with its uncertainty."""
         return Related(self.t + mono_s - self.mono_s, self.uncertainty_s(mono_s))
 
 

@@ -20,7 +20,7 @@ from commands.explain import explain
 from commands.secrets import mask_argv, telling, values_of
 from domain import Config
 from engines import BY_NAME
-from launcher.checks.readiness import default_base_url
+from launcher.checks.addresses import default_base_url
 from launcher.processes.containers import Container, list_containers
 from launcher.processes.process import environ_of
 from launcher.processes.shim import MARKER

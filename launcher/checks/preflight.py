@@ -14,7 +14,7 @@ from commands.gpus import CONTAINER_LAUNCHERS
 from commands.secrets import missing_secrets, told, with_secrets_in
 from domain import Config, Run, WorkloadSpec
 from errors import PitwallError
-from launcher.checks.readiness import default_base_url
+from launcher.checks.addresses import default_base_url
 from launcher.processes.runtimes import backend_of
 from machine.ports import describe_busy_port, host_and_port, is_port_free
 

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 
 import httpx
 
-from domain import Config
-from engines import BY_NAME
 from machine.bounded_http import BadAnswerError, BoundedHttp, NoAnswerError, ReadLimits
-from machine.ports import dial_host, host_and_port
+from machine.ports import host_and_port
 
 PROBE_TIMEOUT_S = 2.0
 LIMITS = ReadLimits(body_bytes=1 << 20, total_s=PROBE_TIMEOUT_S)
-ANY_ENGINE_READY_PATH = "/v1/models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +65,3 @@ def accepts_connections(base_url: str) -> bool:
     except (OSError, UnicodeError):  # the latter for a host that no name can have
         return False
     return True
-
-
-def default_ready_path(config: Config) -> str:
-    """The engine's own readiness endpoint."""
-    engine = BY_NAME.get(config.engine)
-    return engine.ready_path if engine else ANY_ENGINE_READY_PATH
-
-
-def default_base_url(config: Config) -> str | None:
-    """Where a server of this config will answer on this machine; None when no port is known."""
-    engine = BY_NAME.get(config.engine)
-    port = config.port or (engine.default_port if engine else None)
-    host = dial_host(config.host)
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}" if port else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from commands.gpus import CONTAINER_LAUNCHERS
 from commands.presets import Needs
 from domain import Config, Run
 from engines import BY_NAME
+from launcher.checks.addresses import default_base_url
+from launcher.checks.file_patterns import name_files, unmatched
 from launcher.checks.preflight import (
     LaunchRefusedError,
     LaunchRequest,
@@ -24,12 +27,11 @@ from launcher.checks.preflight import (
     port_of,
     several_words,
 )
-from launcher.checks.readiness import default_base_url
 from launcher.processes.containers import TOOLS, has_image
 from launcher.runs.provenance import GpusNow
 
 GIB = 2**30
-_FILE = re.compile(r"(?:/|\./|\.\./)[^\s:,{}]*\.(?:json|jinja2?|ya?ml|txt|toml|gguf|grammar|gbnf)")
+_FILE = re.compile(r"(?:/|\./|\.\./)[^\s:,{}*?\[]*\.(?:json|jinja2?|ya?ml|txt|toml|gguf|grammar|gbnf)")
 
 
 class Gpu(NamedTuple):
@@ -58,16 +60,23 @@ def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, live: S
 
     `live` are Pitwall's own runs: the port of one that it launched is waited for in the queue.
     """
-    return [*_software(config, cwd), *_port(config, live), *_gpus(config, needs, facts)]
+    try:
+        named = name_files(config, os.environ, cwd)
+    except LaunchRefusedError as refusal:
+        return [str(refusal)]
+    return [*_software(named, cwd), *_port(config, live), *_gpus(config, needs, facts)]
 
 
 def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> list[str]:
     """What may make the launch fail or wait, one sentence each."""
-    filled = expand_config(config, os.environ).config
+    named = config
+    with suppress(LaunchRefusedError):  # that it matches too many files is told as a lack
+        named = name_files(config, os.environ, cwd)
+    filled = expand_config(named, os.environ).config
     doubts = [*_memory(needs, facts), *_free_memory(config, facts)]
     if config.launcher in CONTAINER_LAUNCHERS:
         return [*_image(filled), *doubts]
-    return [*_files(filled, cwd), *doubts]
+    return [*_patterns(config, cwd), *_files(filled, cwd), *doubts]
 
 
 def find_unknowns(config: Config, needs: Needs, facts: GpuFacts) -> list[str]:
@@ -125,6 +134,13 @@ def _image(config: Config) -> Iterator[str]:
     tool = Path(config.argv[0]).name if config.argv else ""
     if tool in TOOLS and config.image and has_image(tool, config.image) is False:
         yield f"The image {config.image} is not on this machine: {tool} will try to pull it."
+
+
+def _patterns(config: Config, cwd: Path) -> Iterator[str]:
+    """File patterns of a command that match nothing, but for the model's, without which it fails for certain."""
+    for word, pattern in unmatched(config, os.environ, cwd):
+        if word != config.model:
+            yield f"No file matches {pattern}, which is passed on as it stands."
 
 
 def _files(config: Config, cwd: Path) -> Iterator[str]:

@@ -22,7 +22,7 @@ from machine.process_start import process_start_s, same_process
 
 FILE = "descendants.json"
 LOOK_EVERY_S = 1.0
-LEAST_REST = 100  # times what a look takes: at most 1 % of a core, however many processes the machine has
+LEAST_REST = 100  # times the CPU time that a look takes: at most 1 % of a core, however many processes the machine has
 
 
 class DescendantRecord:
@@ -46,18 +46,20 @@ class DescendantWatch:
 
     def __init__(self, directory: Path) -> None:
         self._record = DescendantRecord(directory)
+        self.seen: list[psutil.Process] = []  # at the last look
         self._children = ""
         self._due_s = 0.0
 
-    def look(self) -> None:
-        """Look, if it is time to; an orphan that nobody recorded would be lost with this process."""
-        children, began_s = _own_children(), time.monotonic()
+    def look(self) -> bool:
+        """Look, if it is time to, and say so; an orphan that nobody recorded would be lost with this process."""
+        children, began_s, used_s = _own_children(), time.monotonic(), time.thread_time()
         if children == self._children and began_s < self._due_s:
-            return
+            return False
         self._children = children
-        self._record.keep(descendants(psutil.Process()))
-        took_s = time.monotonic() - began_s
-        self._due_s = began_s + max(LOOK_EVERY_S, LEAST_REST * took_s)
+        self.seen = descendants(psutil.Process())
+        self._record.keep(self.seen)
+        self._due_s = began_s + max(LOOK_EVERY_S, LEAST_REST * (time.thread_time() - used_s))
+        return True
 
 
 def _own_children() -> str:

@@ -49,6 +49,7 @@ class ProcessSpec:
     # What becomes of the processes that the first one leaves: a script's own server is waited for as the first one was,
     # what a container's client leaves is its runtime's to end.
     leftovers: Leftovers = "end"
+    port: int | None = None  # where the server will listen: of several processes that a script leaves, that one is it
     # The soft limit of open files; None: that of Pitwall, which raises its own. The hard one is the user's in any case.
     open_files: int | None = None
 

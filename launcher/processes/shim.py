@@ -30,6 +30,7 @@ import psutil
 from launcher.json_file import write_json
 from launcher.processes.descendants import DescendantWatch, descendants
 from launcher.processes.ending import Ended, end_processes, signal_server
+from launcher.processes.following import Following
 from machine.identity import boot_id
 from machine.open_files import set_open_file_limit
 from machine.private_files import FILE_MODE
@@ -129,6 +130,7 @@ class Shim:
         self._directory = directory
         self._spec = json.loads((directory / "spec.json").read_text())
         self._watch = DescendantWatch(directory)
+        self._following = Following(self._spec.get("port"))
         self._server: psutil.Process | None = None
         self._was_told_to_end = False
 
@@ -145,10 +147,10 @@ class Shim:
         except OSError as error:
             cause = explain_start(error, self._spec["argv"], self._spec["cwd"])
             return write_exit(self._directory, describe_end(None, cause))
-        code = self._hold(started.pid)
         leftovers = self._spec.get("leftovers", "end")
+        code = self._hold(started.pid)
         if leftovers == "follow" and code == 0 and (next_one := self._left_running()):
-            code = self._hold(next_one.pid)
+            code = self._hold(next_one.pid, is_left=True)
         end = describe_end(code)
         write_exit(self._directory, end)
         if leftovers != "leave":
@@ -169,18 +171,29 @@ class Shim:
                 start_new_session=True,
             )
 
-    def _hold(self, server_pid: int) -> int:
-        """Write down that this child is the server and wait for its end: its exit code, negative for a signal."""
-        self._server = psutil.Process(server_pid)
+    def _hold(self, server_pid: int, is_left: bool = False) -> int:
+        """Wait for the end of this child, or of the one that a script left and that turns out to be the server.
+
+        Its exit code, negative for a signal.
+        """
+        self._take_for_server(server_pid)
+        while (code := self._reap(server_pid)) is None:
+            if self._watch.look() and not is_left:
+                self._following.note(server_pid, self._watch.seen)
+            if is_left and (listener := self._following.listener(self._watch.seen)) and listener.pid != server_pid:
+                server_pid = listener.pid
+                self._take_for_server(server_pid)
+            self._wakeups.rest(LOOK_S)
+        self._server = None
+        return code
+
+    def _take_for_server(self, pid: int) -> None:
+        """Write down that this child is the server."""
+        self._server = psutil.Process(pid)
         with suppress(OSError):  # a full disk: the server is then found by its marker
             self._record()
         if self._was_told_to_end:
             self._end_server()
-        while (code := self._reap(server_pid)) is None:
-            self._watch.look()
-            self._wakeups.rest(LOOK_S)
-        self._server = None
-        return code
 
     def _reap(self, server_pid: int | None = None) -> int | None:
         """Reap whatever has ended; the exit code of the server if it is among them."""
@@ -209,9 +222,9 @@ class Shim:
             signal_server(self._server, signal.SIGTERM)
 
     def _left_running(self) -> psutil.Process | None:
-        """The oldest child that a script left running as it ended; None when there is none, or all is to end."""
+        """The child that a script left running as it ended; None when there is none, or all is to end."""
         left = [] if self._was_told_to_end else [p for p in self._living() if p.ppid() == os.getpid()]
-        return min(left, key=lambda process: process_start_s(process.pid), default=None)
+        return self._following.first_of(left)
 
     def _living(self) -> list[psutil.Process]:
         self._reap()

@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engines import BY_NAME
 from engines.base import Mark
-from launcher.checks.readiness import ReadinessPoll
+
+if TYPE_CHECKING:  # asking over HTTP is imported by those who ask: not by the far side of a launch by ssh
+    from launcher.checks.readiness import ReadinessPoll
 
 PULLING = "pulling the image"
 PULL_LIMIT_S = 3600.0  # a layer of tens of GB takes its time, and podman says nothing meanwhile

@@ -21,7 +21,15 @@ from pydantic import ValidationError
 
 from domain import Machine, Run
 from errors import PitwallError
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_machine, expanded, working_directory
+from launcher.checks.file_patterns import with_files_named
+from launcher.checks.preflight import (
+    LaunchRefusedError,
+    LaunchRequest,
+    check_machine,
+    expanded,
+    port_of,
+    working_directory,
+)
 from launcher.checks.requirements import find_doubts, find_lacks, find_unknowns, gpu_facts
 from launcher.processes.descendants import DescendantRecord
 from launcher.processes.process import ProcessSpec, ProcessStatus, look_at, processes_of, start_shim, write_spec
@@ -115,13 +123,16 @@ class FarSide:
         here = {"run_dir": str(directory), "log_path": str(directory / LOGS[0]), "machine_id": machine_id()}
         run, cwd = order.run.model_copy(update=here), Path(order.cwd) if order.cwd else None
         request = LaunchRequest(run.config, base_url=run.base_url, cwd=cwd, makes_model=order.makes_model)
-        request = expanded(request)
+        request = expanded(with_files_named(request))
         check_machine(request)
         config = request.config
         for name in LOGS:
             (directory / name).touch(FILE_MODE)
         words = backend_of(config, run.id).words(config.argv)
-        spec = ProcessSpec(words, str(working_directory(request)), config.env, leftovers=leftovers_of(config))
+        port = port_of(run.base_url) if run.base_url else None
+        spec = ProcessSpec(
+            words, str(working_directory(request)), config.env, leftovers=leftovers_of(config), port=port
+        )
         write_private(directory / RUN, run.model_dump_json().encode())
         write_spec(spec, directory)
         start_shim(directory, order.secrets)

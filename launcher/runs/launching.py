@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from commands.naming import KnownRuns
 from domain import Run
 from launcher.checks.preflight import (
     LaunchRefusedError,
@@ -51,7 +52,7 @@ class Site(NamedTuple):
 
 
 def make_runs(
-    requests: Sequence[LaunchRequest], place: float | None, promised: Sequence[Run], known: Sequence[Run], site: Site
+    requests: Sequence[LaunchRequest], place: float | None, promised: Sequence[Run], known: KnownRuns, site: Site
 ) -> list[Run]:
     """The records of runs that belong together; raises LaunchRefusedError.
 
@@ -62,17 +63,18 @@ def make_runs(
         starts_now = place is None
         check_launch(request, [*promised, *made] if starts_now else [], starts_now)
         now = max([site.clock(), *(run.created_at + ID_STEP for run in made[-1:])])
-        run = make_run(request, site.runs_dir, now, site.machine, [*known, *made], site.hosts)
+        run = make_run(request, site.runs_dir, now, site.machine, known, site.hosts)
         made.append(run.model_copy(update={"queue_position": None if place is None else place + len(made)}))
+        known.add(made[-1])
     return made
 
 
 def make_run(
-    request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: Sequence[Run], hosts: HostBook | None
+    request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: KnownRuns, hosts: HostBook | None
 ) -> Run:
     """The record of a run to be launched, its secrets masked; raises LaunchRefusedError."""
     run = new_run(request, runs_dir, now, machine, known)
-    return on_host(run, request, _host(request.on_host, hosts), known) if request.on_host else run
+    return on_host(run, request, _host(request.on_host, hosts), known.live) if request.on_host else run
 
 
 def lay_down_run(run: Run, request: LaunchRequest, hosts: HostBook | None) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from domain import Run, RunState
+from domain import NOT_OVER, Run, RunState
 from errors import PitwallError
 from launcher.processes.process import shim_secrets
 from launcher.runs.launching import life_of
@@ -38,7 +38,7 @@ class LiveRuns:
 
     def adopt_all(self) -> list[Run]:
         """Take back every run of the store that is not over."""
-        return [self._adopt(run) for run in list(self._store.runs()) if not run.state.is_final]
+        return [self._adopt(run) for run in list(self._store.runs(NOT_OVER))]
 
     def _adopt(self, run: Run) -> Run:
         is_remote = run.kind == "attached" and run.machine_id.startswith(REMOTE)

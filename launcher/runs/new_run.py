@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from commands.naming import choose_color, choose_name
+from commands.naming import KnownRuns
 from commands.paste.servers import SHELLS, basename
 from commands.secrets import find_api_key, hide_secrets, take_secrets
 from domain import Config, Run, RunState, new_run_id
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, working_directory
-from launcher.checks.readiness import default_base_url, default_ready_path
+from launcher.checks.addresses import default_base_url, default_ready_path
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, port_of, working_directory
 from launcher.processes.process import Leftovers, ProcessSpec, write_spec
 from launcher.processes.runtimes import ContainerBackend, backend_of
 from machine import open_files
@@ -28,15 +27,15 @@ LOGS = ("server.log", "shim.log")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
 
-def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: Sequence[Run]) -> Run:
+def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: KnownRuns) -> Run:
     """The record of a run to be launched, its secrets masked."""
     run_id = new_run_id(now)
     config, _ = take_secrets(request.config)
     directory = runs_dir / run_id
     return Run(
         id=run_id,
-        name=choose_name(config, request.name, {run.name for run in known}),
-        color=choose_color(known),
+        name=known.choose_name(config, request.name),
+        color=known.choose_color(),
         config=config,
         workload=request.workload,
         later_workloads=request.later_workloads,
@@ -54,15 +53,13 @@ def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str,
     )
 
 
-def attached_run(
-    base_url: str, config: Config, now: datetime, machine: str, known: Sequence[Run], name: str | None
-) -> Run:
+def attached_run(base_url: str, config: Config, now: datetime, machine: str, known: KnownRuns, name: str | None) -> Run:
     """The record of a server that runs already."""
     config, _ = take_secrets(config)
     return Run(
         id=new_run_id(now),
-        name=choose_name(config, name, {run.name for run in known}),
-        color=choose_color(known),
+        name=known.choose_name(config, name),
+        color=known.choose_color(),
         kind="attached",
         state=RunState.STARTING,
         config=config,
@@ -88,6 +85,7 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
         str(working_directory(request)),
         hidden.env,
         leftovers=leftovers_of(request.config),
+        port=port_of(run.base_url) if run.base_url else None,
         open_files=open_files.AT_START,
     )
     write_spec(spec, directory)

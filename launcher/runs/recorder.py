@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from domain import JsonValue, Run
+from domain import JsonValue, Run, RunState
 from redaction import mask_json, mask_text
 from samples import Batch, Event
 
@@ -30,7 +30,11 @@ class RunStore(Protocol):
 
     def run(self, run_id: str) -> Run | None: ...
 
-    def runs(self) -> Iterable[Run]: ...
+    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> Iterable[Run]: ...
+
+    def names_like(self, name: str) -> Collection[str]: ...
+
+    def runs_of_batch(self, batch_id: str) -> Sequence[Run]: ...
 
 
 TOLD = ("phase", "cause", "cause_line", "note")  # of a run, in words that may be the server's

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from commands.gpus import stated_gpus
 from domain import Config, Run
+from launcher.checks.addresses import default_base_url
 from launcher.checks.preflight import port_of
-from launcher.checks.readiness import default_base_url
 
 
 def gpus_of(config: Config) -> frozenset[int] | None:

@@ -53,8 +53,8 @@ def repeated(requests: Sequence[LaunchRequest], repeats: int, seed: int) -> list
     return [_numbered(requests[arm], number, seed) for number, arms in order for arm in arms]
 
 
-def repeats_of(run: Run, times: int, known: Sequence[Run]) -> list[LaunchRequest]:
-    """Further repeats of a run that has ended: the same command and workload, numbered on from those there are.
+def repeats_of(run: Run, times: int, batch: Sequence[Run]) -> list[LaunchRequest]:
+    """Further repeats of a run that has ended: the same command and workload, numbered on from those in its batch.
 
     Raises LaunchRefusedError for a run that cannot be repeated as it was.
     """
@@ -77,7 +77,7 @@ def repeats_of(run: Run, times: int, known: Sequence[Run]) -> list[LaunchRequest
         ready_timeout_s=run.ready_timeout_s,
         **_place_of(run),
     )
-    last = max(one.round or 1 for one in known if _is_repeat_of(one, run))
+    last = max(one.round or 1 for one in (run, *batch) if _is_alike(one, run))
     return [_numbered(request, last + n, run.round_seed) for n in range(1, times + 1)]
 
 
@@ -100,9 +100,8 @@ def _numbered(request: LaunchRequest, number: int, seed: int | None) -> LaunchRe
     return replace(request, name=name, round=number, round_seed=seed, stop_when_done=True)
 
 
-def _is_repeat_of(one: Run, run: Run) -> bool:
-    is_alike = (one.config, one.workloads) == (run.config, run.workloads)
-    return one.id == run.id or (is_alike and one.batch_id == batch_of(run))
+def _is_alike(one: Run, run: Run) -> bool:
+    return (one.config, one.workloads) == (run.config, run.workloads)
 
 
 def _place_of(run: Run) -> dict[str, Any]:

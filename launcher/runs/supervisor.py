@@ -10,7 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from commands.naming import KnownRuns
 from domain import TOLD_FACTS, Config, JsonValue, Machine, Run, RunState, WorkloadSpec, new_run_id, utc_now
+from launcher.checks.file_patterns import with_files_named
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, port_of
 from launcher.checks.readiness import accepts_connections
 from launcher.processes.workload_signals import Order, steer
@@ -137,17 +139,18 @@ class Supervisor:
         """Queue further repeats of a run that has ended, a server start each; raises LaunchRefusedError."""
         with self._lock:
             run = self._live.stored(run_id)
-            requests = repeats_of(run, times, list(self._store.runs()))
+            requests = repeats_of(run, times, self._store.runs_of_batch(batch_of(run)))
             return self._launch_all(requests, one_after_the_other=True, batch_id=batch_of(run))
 
     def _launch_all(
         self, requests: Sequence[LaunchRequest], one_after_the_other: bool, batch_id: str | None
     ) -> list[Run]:
+        requests = [with_files_named(request) for request in requests]
         with self._lock:
             promised, place = self._live.promised(), None
             if one_after_the_other:
                 promised, place = [], self._queue.next_place(self._live.runs())
-            made = make_runs(requests, place, promised, list(self._store.runs()), self._site)
+            made = make_runs(requests, place, promised, KnownRuns(self._store), self._site)
             made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
             lives = [new_life(run, one, self._deps, self._hosts) for run, one in zip(made, requests, strict=True)]
             for life in lives:
@@ -172,10 +175,9 @@ class Supervisor:
             raise LaunchRefusedError(f"Nothing answers at {base_url}.")
         machine = self._machine if pid is not None else machine_at(base_url, self._machine)
         with self._lock:
-            same = self.run_at(base_url)
-            if same:
+            if same := self.run_at(base_url):
                 return same
-            run = attached_run(base_url, config, self._clock(), machine, list(self._store.runs()), name)
+            run = attached_run(base_url, config, self._clock(), machine, KnownRuns(self._store), name)
             run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
             self._live.watch(run)
             return self._deps.recorder.save(run, "attached")
@@ -202,8 +204,7 @@ class Supervisor:
     def cancel(self, run_id: str) -> Run:
         """Take a queued run off the queue; a run that has started is left as it is."""
         with self._lock:
-            life = self._queue.take(run_id)
-            if not life:
+            if not (life := self._queue.take(run_id)):
                 return self._live.stored(run_id)
             update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
             life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)

@@ -132,15 +132,18 @@ class LoadBuilder:
         self._add(LoadPhase(run_id=self.ticket.run_id, load_id=self.load_id, paused_s=0.0, **fields))
 
     def check(self, **fields: Any) -> None:
+        """Add the verdict on one case."""
         self._add(Check(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, **mask_json(fields)))
 
     def accuracy(self, *, reason: Reason | None = None, **fields: Any) -> None:
+        """Add the share of right answers of a task; `reason` says why it has none."""
         why = write_reasons([reason] if reason else [])
         self._add(
             Accuracy(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, reason=why, **mask_json(fields))
         )
 
     def accuracy_item(self, **fields: Any) -> None:
+        """Add one item of a task, with its answer and whether that was right."""
         self._add(AccuracyItem(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, **mask_json(fields)))
 
     def load(self) -> Load:

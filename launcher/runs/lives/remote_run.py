@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any
 
@@ -63,8 +63,8 @@ class RemoteRun(LaunchedRun):
         provenance = self.run.provenance or {}
         if known.about and "host" not in provenance:
             machine = known.about.machine
-            if machine.id != machine_id():  # this machine tells of itself
-                self.deps.tell_machine(machine)
+            if machine.id != (here := machine_id()):  # this machine tells of itself
+                self.deps.tell_machine(replace(machine, told_by=here))
             frozen = {**known.about.provenance, **provenance}
             self._change(f"what it runs on {self.run.on_host} is noted", machine_id=machine.id, provenance=frozen)
         if known.server and known.server.pid != self._server_pid:

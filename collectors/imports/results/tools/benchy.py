@@ -168,6 +168,7 @@ def points_of(tests: Iterable[re.Match[str]]) -> list[tuple[Point, bool]]:
 
 
 def is_of_prompt(test: re.Match[str]) -> bool:
+    """Whether a test measures prompt processing ('pp', 'ctx_pp') and no decoding."""
     return test["what"].endswith("pp")
 
 

@@ -31,10 +31,12 @@ def recognise(head: str) -> bool:
 
 
 def is_result(head: str) -> bool:
+    """Whether a file's first bytes are those of a result file: an object a line, with the case's id first."""
     return bool(re.match(r'\{"id": "[^"]{1,100}", "result": ', head))
 
 
 def is_score(source: Source) -> bool:
+    """Whether a file is a score file: its first line has the accuracy, each further one an item."""
     return source.head.lstrip().startswith('{"accuracy":')
 
 
@@ -53,6 +55,7 @@ def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
 
 
 def new_load(ticket: Ticket, model: str | None) -> LoadBuilder:
+    """A load without items yet, dated as its file."""
     return LoadBuilder(ticket, TOOL, None, TOOL, ticket.dated, model=model)
 
 
