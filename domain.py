@@ -43,6 +43,9 @@ class RunState(StrEnum):
         return not self.is_final and self is not RunState.QUEUED
 
 
+NOT_OVER = tuple(state for state in RunState if not state.is_final)
+
+
 class Source(StrEnum):
     """Who said a number."""
 
@@ -263,6 +266,7 @@ class Machine:
     cuda_version: str | None
     seen_at: datetime
     url: str | None = None  # under which others reach the Pitwall there, where that is set
+    told_by: str | None = None  # the machine whose Pitwall tells it; None: an older one did
 
 
 class AdoptedPoint(BaseModel):

@@ -7,24 +7,27 @@ from functools import cache
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parents[1]
-# All that the numbers of a RunLine are made of, folders whole.
+# All that the numbers of a run's report and of its line are made of, folders whole.
 SOURCES = (
+    "analysis/reasons.py",
     "storage/views",
+    "storage/ask/queries.py",
     "storage/ask/questions/acceptance.sql",
     "storage/ask/questions/load_speeds.sql",
     "storage/ask/questions/request_totals.sql",
     "storage/ask/questions/windows.sql",
     "analysis/runs/windows.py",
+    "reports/runs/packed.py",
     "reports/runs/run_line.py",
     "reports/runs/run_report.py",
 )
 
 
 @cache
-def formulas() -> str:
-    """A checksum of the formulas, 16 hexadecimal digits."""
+def formulas(*further: str) -> str:
+    """A checksum of the formulas, 16 hexadecimal digits. further: more files that a number follows from."""
     digest = hashlib.sha256()
-    for path in sorted(file for source in SOURCES for file in _files(HOUSE / source)):
+    for path in sorted(file for source in (*SOURCES, *further) for file in _files(HOUSE / source)):
         digest.update(f"{path.relative_to(HOUSE)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ from collectors.loop import CollectorLoop
 from collectors.machine.gpu_now import look_at_gpus
 from collectors.standard import standard_collectors
 from domain import RunState
-from engines import ENGINES
-from engines.definitions import CLIENT
+from engines import all_definitions
 from launcher.remote.hosts import HostBook
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
+from reports.runs.ended import EndedReports
 from samples import Batch, Event
 from service.inbox import inbox_of
 from service.lake_shipping import LakeShipping
-from service.run_lines import RunLineKeeper
+from service.run_lines import Prepare, RunLineKeeper
 from service.this_machine import tell_this_machine
 from settings import Settings
 from storage.store import Store
@@ -54,21 +54,27 @@ class Core:
 
 
 @contextmanager
-def opened_core(settings: Settings, prepare: Callable[[Store], None] = lambda store: None) -> Iterator[Core]:
+def opened_core(
+    settings: Settings,
+    prepare: Callable[[Store], None] = lambda store: None,
+    reports: EndedReports | None = None,
+    drawn: Sequence[Prepare] = (),
+) -> Iterator[Core]:
     """Open everything in order, close it in reverse; `prepare(store)` is called before anything works.
 
+    reports, drawn: what is known of runs that have ended, kept for those who ask later.
     Raises StoreError, StoreInUseError where another Pitwall owns the store.
     """
     with ExitStack() as closing:
         store = Store.open(settings)
         closing.callback(store.close)
-        store.set_definitions([*(row for engine in ENGINES for row in engine.definitions), *CLIENT])
+        store.set_definitions(all_definitions())
         prepare(store)
         tell_this_machine(store, settings.published_url)
         clock = forward_clock()
         supervisor, loop = _runs_at_work(store, settings, clock, closing)
         _at_work(inbox_of(store, settings), closing, INBOX_TIMEOUT_S)
-        _at_work(RunLineKeeper(store), closing)
+        _at_work(RunLineKeeper(store, reports, drawn), closing)
         studies = StudyRunner(store, supervisor, inbox_folder(settings.data_dir), spec_for)
         _at_work(studies, closing, STUDIES_TIMEOUT_S)
         shipping = LakeShipping(settings, store)

@@ -36,6 +36,7 @@ class ShippingState:
     waiting_parts: int | None = None
     waiting_runs: int | None = None
     failure: str | None = None
+    in_clear: tuple[str, ...] = ()  # a sentence for each way to the lake that is not encrypted
 
 
 class LakeShipping:
@@ -119,9 +120,11 @@ class LakeShipping:
         from storage.lake.config import needed_config
         from storage.lake.owner import owner_id
         from storage.lake.ship import Shipper
+        from storage.lake.tls import in_clear
 
         self._note(is_configured=True)
         config = needed_config(self._settings)
+        self._note(in_clear=tuple(in_clear(config)))
         if self._shipper is None or self._shipper[0] != config:
             folder = self._settings.parquet_dir.absolute()
             self._shipper = config, Shipper(config, owner_id(self._settings), self._store.query, folder, mask_text)

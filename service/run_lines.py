@@ -1,13 +1,15 @@
-"""Precomputes the lines of ended runs in the list of runs, a few at a time."""
+"""Precomputes what is known of ended runs, a few at a time: their lines in the list of runs, and what pages draw."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from collections.abc import Callable, Sequence
 
-from domain import utc_now
+from domain import NOT_OVER, Run, utc_now
 from reports.formulas import formulas
+from reports.runs.ended import EndedReports
 from reports.runs.run_line import SETTLED_AFTER, compute_lines
 from storage.ask.run_queries import runs_without_line
 from storage.reading import ASKING_FAILURES
@@ -16,15 +18,20 @@ from storage.store import Store
 EVERY_S = 10.0
 AT_A_TIME = 8
 DUTY = 0.05  # of the time at most, for servers may be measured on these cores
+DUTY_ALONE = 0.25  # while no run goes on: after an update all that is kept is computed anew
 STOP_TIMEOUT_S = 2.0
+Prepare = Callable[[Store, Sequence[Run]], object]
 log = logging.getLogger(__name__)
 
 
 class RunLineKeeper:
     """A thread that keeps a line of each run that has ended, the newest first; `keep_next` may be called directly."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, reports: EndedReports | None = None, prepare: Sequence[Prepare] = ()) -> None:
+        """reports: where they are kept; prepare: what else is computed of these runs before anybody asks."""
         self._store = store
+        self._reports = reports or EndedReports()
+        self._prepare = prepare
         self._failed: set[str] = set()  # runs whose line could not be computed: they hold up no other
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="run-lines", daemon=True)
@@ -42,7 +49,9 @@ class RunLineKeeper:
         found = runs_without_line(self._store, formulas(), utc_now() - SETTLED_AFTER, most)
         runs = [run for run in found if run.id not in self._failed]
         try:
-            lines = compute_lines(self._store, runs)
+            lines = compute_lines(self._store, runs, lambda ended: self._reports.prepare(self._store, ended).values())
+            for prepare in self._prepare:
+                prepare(self._store, runs)
         except ASKING_FAILURES:
             self._failed |= {run.id for run in runs}
             raise
@@ -55,7 +64,12 @@ class RunLineKeeper:
             began_s = time.monotonic()
             try:
                 made = self.keep_next()
+                pause_s = self._pause_s(time.monotonic() - began_s) if made else EVERY_S
             except ASKING_FAILURES as error:
                 log.warning("What the list of runs says could not be computed: %s", str(error).splitlines()[0])
-                made = 0
-            pause_s = max(1.0, (time.monotonic() - began_s) / DUTY) if made else EVERY_S
+                pause_s = EVERY_S
+
+    def _pause_s(self, took_s: float) -> float:
+        if self._store.runs(NOT_OVER, limit=1):
+            return max(1.0, took_s / DUTY)
+        return took_s / DUTY_ALONE - took_s

@@ -37,9 +37,10 @@ def _tell(store: Store, url: str | None) -> None:
 
 def this_machine() -> Machine:
     """What the system and the GPU driver say now."""
-    host, gpus = describe_host(), look_at_gpus()
+    host, gpus, itself = describe_host(), look_at_gpus(), machine_id()
     return Machine(
-        id=machine_id(),
+        id=itself,
+        told_by=itself,
         host_name=host["name"],
         addresses=sorted(address for address in own_addresses() if not ip_address(address).is_loopback),
         system=host["system"],

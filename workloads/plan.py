@@ -195,9 +195,11 @@ class Workload:
         return self.has_cases or self.further is not no_further
 
     def checked(self, params: Mapping[str, JsonValue]) -> Params:
+        """The parameters as this workload takes them; raises ValidationError."""
         return self.params_type.model_validate(params)
 
     def plan(self, params: Mapping[str, JsonValue]) -> Plan:
+        """The plan that these parameters make; raises ValidationError."""
         return self.build(self.checked(params))
 
     def prompt_set_hash(self, params: Mapping[str, JsonValue]) -> str:

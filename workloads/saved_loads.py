@@ -54,5 +54,6 @@ class SavedLoads:
         write_private(self._folder / f"{name}.json", load.model_dump_json(indent=1).encode())
 
     def delete(self, name: str) -> None:
+        """Remove a load that was kept."""
         if NAME.fullmatch(name):
             (self._folder / f"{name}.json").unlink(missing_ok=True)

@@ -15,9 +15,10 @@ from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective
 from analysis.guard import Pair, RowCode, guard, refusals
 from analysis.guard.rows import Row, loads_of
+from analysis.runs.windows import Window
 from analysis.verdict import MARGIN, Earlier, earlier_of
 from domain import Run
-from reports.arms.facts import facts_of
+from reports.arms.facts import WindowsOf, facts_of, stored_windows
 from storage.ask import run_queries
 from storage.ask.queries import Asked
 
@@ -52,18 +53,20 @@ class ComparisonReport:
     margin: float = MARGIN
 
 
-def comparison_of(store: Asked, runs: Sequence[Run], asking: Asking | None = None) -> ComparisonReport:
+def comparison_of(
+    store: Asked, runs: Sequence[Run], asking: Asking | None = None, windows_of: WindowsOf = stored_windows
+) -> ComparisonReport:
     """The comparison of these runs; with a single arm there is nothing to answer, and its repeats are told.
 
     Raises UnknownWorkloadError where the workload that is asked for is not shared.
     """
     asked = asking or Asking()
-    facts = facts_of(store, runs)
+    facts = facts_of(store, runs, windows_of=windows_of)
     workloads = shared_workloads(facts)
     workload = find_workload(workloads, asked.workload)
     arms = arms_of([under(one, workload) for one in facts], asked.apart, asked.left_out)
     objective = asked.objective or propose(arms)
-    earlier, lent = _earlier(store, runs, arms, objective, workload)
+    earlier, lent = _earlier(store, runs, arms, objective, workload, windows_of)
     answers = (
         compare_arms(arms, objective, declared=asked.declared, margin=asked.margin, earlier=earlier)
         if len(arms) > 1
@@ -91,21 +94,32 @@ def rungs_of(report: ComparisonReport, asking: Asking) -> list[list[Comparison]]
 
 def offered_repeats(store: Asked, runs: Sequence[Run], report: ComparisonReport) -> list[str]:
     """Runs of the store that repeat one of its arms and were not picked."""
-    likely = facts_of(store, run_queries.likely_repeats(store, runs, MOST_OFFERED), with_pieces=False)
-    candidates = [under(one, report.workload) for one in likely if any(load.measured for load in one.loads)]
+    likely = run_queries.likely_repeats(store, runs, MOST_OFFERED)
+    told = facts_of(store, likely, with_pieces=False, windows_of=_no_windows)  # which runs without a load of ours have
+    candidates = [under(one, report.workload) for one in told if any(load.measured for load in one.loads)]
     return [
         one.run_id for one in candidates if any(all(is_repeat(one, run) for run in arm.runs) for arm in report.arms)
     ]
 
 
+def _no_windows(store: Asked, runs: Sequence[Run]) -> Mapping[str, Sequence[Window]]:
+    return {}
+
+
 def _earlier(
-    store: Asked, runs: Sequence[Run], arms: Sequence[Arm], objective: Objective, workload: Workload | None
+    store: Asked,
+    runs: Sequence[Run],
+    arms: Sequence[Arm],
+    objective: Objective,
+    workload: Workload | None,
+    windows_of: WindowsOf,
 ) -> tuple[Earlier | None, tuple[RunFacts, ...]]:
     """How much one start differs from the next, by earlier repeats: asked for only where an arm has a single start."""
     if len(arms) < 2 or all(len(arm.starts) >= FEWEST_FOR_SPREAD for arm in arms):
         return None, ()
     setting = run_queries.same_setting(store, runs, MOST_EARLIER)
-    found = facts_of(store, setting, with_pieces=objective.kind is Kind.OUTPUT_TPS)
+    with_pieces = objective.kind is Kind.OUTPUT_TPS
+    found = facts_of(store, setting, with_pieces, windows_of)
     alike = [under(one, workload) for one in found if workload is None or is_under(one, workload)]
     others = [arm for arm in arms_of(alike) if len(arm.starts) >= FEWEST_FOR_SPREAD]
     groups = [values for arm in others if len(values := _values(arm, objective)) >= FEWEST_FOR_SPREAD]
@@ -123,14 +137,14 @@ def _values(arm: Arm, objective: Objective) -> list[float]:
 LIVE_ROWS = (RowCode.MODEL, RowCode.HARDWARE, RowCode.WORKLOAD, RowCode.PROMPTS, RowCode.NEIGHBOURS)
 
 
-def not_comparable(store: Asked, runs: Sequence[Run]) -> dict[str, Row]:
+def not_comparable(store: Asked, runs: Sequence[Run], windows_of: WindowsOf = stored_windows) -> dict[str, Row]:
     """Run id -> why its speed is not held against the first one's, for those of which it is not.
 
     Of two that have ended everything counts; while one goes on, what no further measuring takes away.
     """
     if len(runs) < 2:
         return {}
-    facts = facts_of(store, runs)
+    facts = facts_of(store, runs, windows_of=windows_of)
     workload = find_workload(shared_workloads(facts), None)
     first, *others = (alone(under(one, workload)) for one in facts)
     goes_on = {run.id for run in runs if not run.state.is_final}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -21,12 +21,21 @@ from storage.ask.condition_queries import conditions
 from workloads.process.load_book import TOOL
 
 OURS = (TOOL, DECLARED)
+WindowsOf = Callable[[queries.Asked, Sequence[Run]], Mapping[str, Sequence[Window]]]
 
 
-def facts_of(store: queries.Asked, runs: Sequence[Run], with_pieces: bool = True) -> list[RunFacts]:
+def stored_windows(store: queries.Asked, runs: Sequence[Run]) -> Mapping[str, Sequence[Window]]:
+    """The windows of these runs as their reports have them, by run; computed now."""
+    return queries.windows(store, [run.id for run in runs], PEAK_WINDOW_S)
+
+
+def facts_of(
+    store: queries.Asked, runs: Sequence[Run], with_pieces: bool = True, windows_of: WindowsOf = stored_windows
+) -> list[RunFacts]:
     """The facts of each run, in the order given; one question a kind for all runs.
 
     with_pieces: False where no output tok/s of several requests is taken of them, which alone needs every piece's time.
+    windows_of: where somebody keeps those of runs that have ended; asked for runs without a load of ours.
     """
     ids = [run.id for run in runs]
     told = load_queries.loads(store, ids, with_pieces)
@@ -39,7 +48,8 @@ def facts_of(store: queries.Asked, runs: Sequence[Run], with_pieces: bool = True
     near = neighbours_of(store, spans, of_run)
     processes = processes_of(store, runs)
     effective = effective_configs(store, runs)
-    logs = log_speeds(store, [run for run in runs if not any(load.measured for load in loads[run.id])])
+    unloaded = [run for run in runs if not any(load.measured for load in loads[run.id])]
+    logs = log_speeds(windows_of(store, unloaded)) if unloaded else {}
     return [
         RunFacts(
             run_id=run.id,
@@ -130,9 +140,8 @@ def _processes(run: Run, began_s: float | None) -> Iterator[str]:
         yield f"server of {run.base_url} at {began_s}"
 
 
-def log_speeds(store: queries.Asked, runs: Sequence[Run]) -> dict[str, LogSpeed]:
+def log_speeds(windows: Mapping[str, Sequence[Window]]) -> dict[str, LogSpeed]:
     """What the windows say of runs that no load of ours was put on."""
-    windows = queries.windows(store, [run.id for run in runs], PEAK_WINDOW_S) if runs else {}
     told = {run_id: _log_speed(its) for run_id, its in windows.items()}
     return {run_id: speed for run_id, speed in told.items() if speed}
 

@@ -12,6 +12,7 @@ from analysis.comparison.facts import RunFacts
 from analysis.decide.frontier import Point
 from analysis.decide.rank import Ranking
 from analysis.evidence.objectives import parse_objective
+from analysis.guard import RowCode
 from commands.study_file import USERS_HELD, StudyPlan
 from domain import Run, Study
 from redaction import mask_json, mask_text
@@ -52,7 +53,7 @@ class ReportData:
     metrics: Mapping[str, Values]
     physics: Mapping[str, Physics]
     evidence: tuple[Evidence, ...]
-    events: Mapping[str, Sequence[queries.EventRow]]
+    events: Mapping[str, queries.Events]
     people: Mapping[str, People]
     rungs: Sequence[Sequence[Comparison]] = ()
     rankings: Sequence[Ranking] = ()  # of the arms by each viewpoint
@@ -117,7 +118,9 @@ def report_data(
 
 
 def asking_of(study: Study) -> Asking:
-    """Its margin, and its objective where that is one of single runs."""
+    """Its margin, its objective where that is one of single runs, and that it compares machines where it names them."""
     plan = StudyPlan.model_validate(study.plan)
     is_of_runs = plan.objective and plan.objective != USERS_HELD
-    return Asking(parse_objective(plan.objective) if is_of_runs and plan.objective else None, margin=plan.margin)
+    objective = parse_objective(plan.objective) if is_of_runs and plan.objective else None
+    declared = {RowCode.HARDWARE} if len({arm.host for arm in plan.arms}) > 1 else ()
+    return Asking(objective, frozenset(declared), margin=plan.margin)

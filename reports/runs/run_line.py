@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from math import inf
 
@@ -20,21 +20,23 @@ NUMBERS: Mapping[str, str] = {
     "peak": "peak_tps",
     "acceptance": "acceptance_length",
 }  # RunFilter.order_by -> the number of a RunLine
+Reports = Callable[[Sequence[Run]], Iterable[RunReport]]
 SETTLED_AFTER = timedelta(seconds=60)  # of the end: the last lines of a log and of its requests come a little later
 
 
-def lines_of(store: queries.Asked, runs: Sequence[Run]) -> dict[str, RunLine]:
-    """The line of each run by its id: as the store keeps it, else computed now."""
+def lines_of(store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None) -> dict[str, RunLine]:
+    """The line of each run by its id: as the store keeps it, else computed now, of `reports` where given."""
     kept = run_queries.kept_lines(store, [run.id for run in runs], formulas()) if runs else {}
-    return kept | compute_lines(store, [run for run in runs if run.id not in kept])
+    return kept | compute_lines(store, [run for run in runs if run.id not in kept], reports)
 
 
-def compute_lines(store: queries.Asked, runs: Sequence[Run]) -> dict[str, RunLine]:
-    """The line of each run by its id, by one question a kind for all of them."""
+def compute_lines(store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None) -> dict[str, RunLine]:
+    """The line of each run by its id, by one question a kind for all of them. reports: where they are known already."""
     if not runs:
         return {}
     speeds = load_speeds(store, [run.id for run in runs])
-    return {report.run.id: _line(report, *speeds[report.run.id]) for report in report_on(store, runs)}
+    told = reports(runs) if reports else report_on(store, runs)
+    return {report.run.id: _line(report, *speeds[report.run.id]) for report in told}
 
 
 def in_order(runs: Sequence[Run], lines: Mapping[str, RunLine], order_by: str) -> list[Run]:

@@ -17,7 +17,7 @@ from analysis.evidence.loads import LoadRecord
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, parse_objective
 from analysis.guard import Row, guard, refusals
-from analysis.guard.rows import loads_of
+from analysis.guard.rows import RowCode, loads_of
 from analysis.loads.knee import FINENESS
 from analysis.study import ArmState, End, Left, Race, Seat, explore, measured, race, starts_left
 from analysis.study.explore import FINALISTS
@@ -151,7 +151,7 @@ def _standing(store: Asked, part: Part, runs: Sequence[Run], told_of: Mapping[st
         for name, its in by_arm.items()
         if (cause := _cause([run for run in its if run.id not in told_of], counts[name], values.get(name, ())))
     }
-    refused = _refused(arms, objective, values, plan.margin) if isinstance(objective, Objective) else {}
+    refused = _refused(arms, objective, values, plan) if isinstance(objective, Objective) else {}
     higher = not isinstance(objective, Objective) or objective.terms.higher_is_better
     if plan.question == "measure":
         told = measured({name: values.get(name, ()) for name in by_arm}, plan.budget.rounds, tuple(causes))
@@ -225,12 +225,15 @@ def _cause(untold: Sequence[Run], told: int, values: Sequence[float]) -> str | N
 
 
 def _refused(
-    arms: Mapping[str, Arm], objective: Objective, values: Mapping[str, Sequence[float]], margin: float
+    arms: Mapping[str, Arm], objective: Objective, values: Mapping[str, Sequence[float]], plan: StudyPlan
 ) -> dict[tuple[str, str], tuple[Row, ...]]:
     """The pairs of arms that the guard does not let be ranked."""
     found: dict[tuple[str, str], tuple[Row, ...]] = {}
+    hosts = {arm.name: arm.host for arm in plan.arms}
     for (name, one), (other_name, other) in combinations(arms.items(), 2):
-        pair = pair_of((one, other), objective, (values.get(name, ()), values.get(other_name, ())), margin)
-        if rows := refusals(guard(pair)):
+        told = values.get(name, ()), values.get(other_name, ())
+        # Whoever gives two arms two machines compares machines on purpose, and says so by that.
+        declared = {RowCode.HARDWARE} if hosts[name] != hosts[other_name] else frozenset[RowCode]()
+        if rows := refusals(guard(pair_of((one, other), objective, told, plan.margin, declared))):
             found[name, other_name] = tuple(rows)
     return found

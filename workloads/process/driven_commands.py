@@ -16,6 +16,7 @@ OWN_BFCL = Path(__file__).resolve().with_name("own_bfcl.py")
 
 
 def benchy(job: DriveJob) -> list[str]:
+    """llama-benchy's argv: exact answer lengths, result and progress as JSON."""
     p = job.params
     return [
         p.executable, "--base-url", f"{job.base_url}/v1", "--model", str(job.model), *_tokenizer(p),
@@ -26,6 +27,7 @@ def benchy(job: DriveJob) -> list[str]:
 
 
 def vllm_bench(job: DriveJob) -> list[str]:
+    """`vllm bench serve`'s argv: random prompts, answers to their full length, a record of each request."""
     p = job.params
     return [
         p.executable, "bench", "serve", "--base-url", job.base_url, "--model", str(job.model), *_tokenizer(p),
@@ -37,6 +39,7 @@ def vllm_bench(job: DriveJob) -> list[str]:
 
 
 def sglang_bench(job: DriveJob) -> list[str]:
+    """`sglang.benchmark.serving`'s argv: random token ids of exact lengths, a record of each request."""
     p = job.params
     return [
         p.executable, "-m", "sglang.benchmark.serving", "--backend", "sglang-oai", "--base-url", job.base_url,
@@ -48,6 +51,7 @@ def sglang_bench(job: DriveJob) -> list[str]:
 
 
 def guidellm(job: DriveJob) -> list[str]:
+    """GuideLLM's argv: a fixed number of concurrent streams of synthetic text."""
     p = job.params
     target = f"kind=openai_http,target={job.base_url},model={job.model},request_format=/v1/chat/completions"
     return [
@@ -73,6 +77,7 @@ def aiperf(job: DriveJob) -> list[str]:
 
 
 def lm_eval(job: DriveJob) -> list[str]:
+    """lm-evaluation-harness' argv: its tasks against the server's API, every sample logged."""
     p = job.params
     is_chat = p.endpoint == "chat"
     path = "chat/completions" if is_chat else "completions"

@@ -44,6 +44,7 @@ class Pace:
             self.add_request(request)
 
     def enter(self, phase: Phase) -> None:
+        """A phase begins."""
         self._phase = phase
         self._tell("running")
 
@@ -61,6 +62,7 @@ class Pace:
         self._tell("running")
 
     def end(self) -> None:
+        """The load is over."""
         self._phase, self._onsets = None, ()
         self._tell("cancelled" if self.is_cancelled else "done")
 
@@ -71,16 +73,19 @@ class Pace:
         await self._may_send.wait()
 
     def cancel(self) -> None:
+        """Send nothing more."""
         self.is_cancelled = True
         self._may_send.set()
 
     def pause(self) -> None:
+        """Send nothing until `go_on`; requests that were sent go on."""
         if self._may_send.is_set():
             self._paused_at_s = self._mono_s()
         self._may_send.clear()
         self._tell("paused")
 
     def go_on(self) -> None:
+        """Send again after a pause."""
         if not self._may_send.is_set():
             self.paused_s += self._mono_s() - self._paused_at_s
         self._may_send.set()

@@ -23,10 +23,14 @@ class UnknownWorkloadError(PitwallError):
 
 
 class ModelCard(BaseModel):
+    """One entry of /v1/models."""
+
     id: str
 
 
 class ModelList(BaseModel):
+    """The answer of /v1/models, as OpenAI's API has it."""
+
     data: list[ModelCard]
 
 

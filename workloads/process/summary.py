@@ -83,10 +83,12 @@ def class_line(row: ClassSummary) -> str:
 
 
 def known(value: float | None, form: str) -> str:
+    """The value in this format, '?' where it is not known."""
     return "?" if value is None else format(value, form)
 
 
 def collapse_note(record: RequestRecord) -> str:
+    """What is said of a looping answer; '' where it does not loop."""
     found = record.extra.get("collapse")
     if not found or found["verdict"] == "none":
         return ""

@@ -63,6 +63,7 @@ class Relayed:
             self.fail("closed", f"the stream ended without a finish reason, after {self.reading.chunks} chunks")
 
     def fail(self, kind: str, text: str) -> None:
+        """Note how it failed; the first failure stays."""
         self.error_kind, self.error_text = self.error_kind or kind, self.error_text or text
 
 

@@ -147,16 +147,7 @@ def record_of(target: Target, request: PlannedRequest, place: Place, went: Excha
         error_text=went.error_text,
         prompt_hash=request.prompt_hash,
         sampling={key: value for key, value in went.body.items() if key not in TEXTS},
-        extra={
-            "phase_title": place.phase_title,
-            "cached_prompt_tokens": reading.cached_prompt_tokens,
-            "first_chunk_tokens": reading.first_chunk_tokens,
-            "client_wait_ms": reading.client_wait_ms,
-            **({"thinking_tokens": reading.thinking_tokens} if reading.thinking_tokens is not None else {}),
-            **({"tool_calls": reading.tools.as_json()} if reading.tools.calls else {}),
-            **request.facts,
-            "collapse": find_collapse("".join(reading.text)).as_json(reading.completion_tokens),
-        },
+        extra=_extra_of(request, place, reading),
         load_id=place.load_id,
         phase_index=place.phase_index,
         sequence=place.sequence,
@@ -167,5 +158,20 @@ def record_of(target: Target, request: PlannedRequest, place: Place, went: Excha
     )
 
 
+def _extra_of(request: PlannedRequest, place: Place, reading: StreamReading) -> dict[str, JsonValue]:
+    """What has no field of its own in a record, the judgement of the text among it."""
+    return {
+        "phase_title": place.phase_title,
+        "cached_prompt_tokens": reading.cached_prompt_tokens,
+        "first_chunk_tokens": reading.first_chunk_tokens,
+        "client_wait_ms": reading.client_wait_ms,
+        **({"thinking_tokens": reading.thinking_tokens} if reading.thinking_tokens is not None else {}),
+        **({"tool_calls": reading.tools.as_json()} if reading.tools.calls else {}),
+        **request.facts,
+        "collapse": find_collapse("".join(reading.text)).as_json(reading.completion_tokens),
+    }
+
+
 def milliseconds(start_s: float | None, end_s: float | None) -> float | None:
+    """The time between two moments in ms, to the microsecond; None where one is not known."""
     return None if start_s is None or end_s is None else round((end_s - start_s) * 1000, 3)

@@ -22,6 +22,8 @@ class BadStreamError(PitwallError):
 
 
 class Delta(BaseModel):
+    """What an event adds to an answer, or a whole answer's message; servers name thinking in two ways."""
+
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
@@ -39,6 +41,8 @@ class Delta(BaseModel):
 
 
 class Choice(BaseModel):
+    """One entry of an answer's `choices`, of chat and of plain completions."""
+
     delta: Delta = Delta()  # of a stream of /v1/chat/completions
     message: Delta | None = None  # of a whole answer of it
     text: str | None = None  # /v1/completions
@@ -46,14 +50,20 @@ class Choice(BaseModel):
 
 
 class CachedTokens(BaseModel):
+    """`prompt_tokens_details`: prompt tokens that came from the prefix cache."""
+
     cached_tokens: int | None = None
 
 
 class CompletionDetails(BaseModel):
+    """`completion_tokens_details`: tokens of thinking among those of the answer."""
+
     reasoning_tokens: int | None = None
 
 
 class Usage(BaseModel):
+    """`usage` as OpenAI's API has it: the server's own count of tokens."""
+
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: CachedTokens | None = None
@@ -69,6 +79,8 @@ class Timings(BaseModel):
 
 
 class SpeculationCounts(BaseModel):
+    """Draft tokens of one request, as vLLM counts them."""
+
     num_draft_tokens: int | None = None
     num_accepted_draft_tokens: int | None = None
 

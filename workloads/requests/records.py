@@ -31,6 +31,8 @@ ADAPTERS: dict[type[Line], TypeAdapter[Line]] = {kind: TypeAdapter(kind) for kin
 
 
 class Labelled(BaseModel):
+    """A line's 'record', which says what the line is; None for a request."""
+
     record: str | None = None
 
 

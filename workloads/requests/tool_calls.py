@@ -14,6 +14,8 @@ MOST_ARGUMENT_CHARACTERS = 1 << 20
 
 
 class FunctionPiece(BaseModel):
+    """The `function` of a piece: its name, and the next part of its arguments as JSON text."""
+
     name: str | None = None
     arguments: str | None = None
 
@@ -77,6 +79,7 @@ class ToolCalls:
 
     @property
     def ordered(self) -> list[ToolCall]:
+        """The calls in the order of their index."""
         return [call for _, call in sorted(self.calls.items())]
 
     def as_json(self) -> list[JsonValue]:

@@ -11,6 +11,8 @@ MAX_TOKENS = {"Q&A": 256, "Code": 512, "JSON": 1024, "Math": 32, "LongCode": 204
 
 
 class FivePromptParams(Params):
+    """What can be set of 'five-prompts'."""
+
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     rounds: int = Field(default=2, ge=1, le=100)
     parallel: int = Field(default=4, ge=0, le=64)

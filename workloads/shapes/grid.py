@@ -18,6 +18,8 @@ Streams = Annotated[int, Field(ge=1, le=512)]
 
 
 class GridParams(Params):
+    """What can be set of 'grid'; lengths in tokens."""
+
     prompt_tokens: tuple[Length, ...] = (512, 2048)
     output_tokens: tuple[Length, ...] = (128,)
     depth_tokens: tuple[Depth, ...] = (0,)

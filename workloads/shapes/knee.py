@@ -22,6 +22,8 @@ P95 = 0.95
 
 
 class KneeParams(Params):
+    """What can be set of 'knee': the latency limits (95th percentile) and where the search begins and ends."""
+
     ttft_p95_ms: float = Field(default=2000.0, gt=0.0)
     tpot_p95_ms: float = Field(default=100.0, gt=0.0)
     lowest: int = Field(default=1, ge=1, le=512)

@@ -11,6 +11,8 @@ from workloads.texts import prompts
 
 
 class LadderParams(Params):
+    """What can be set of 'ladder'; a rung is a number of requests at once."""
+
     tokens: int = Field(default=256, ge=1)
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     repeats: int = Field(default=3, ge=1, le=100)  # requests per stream on each rung

@@ -10,6 +10,8 @@ from workloads.texts.prompts import SINGLE
 
 
 class OwnPromptParams(Params):
+    """What can be set of 'own-prompts'."""
+
     prompts: str = Field(default=SINGLE, max_length=65_536)  # a line each
     file: str = Field(default="", max_length=4096)  # in their place; on the machine that Pitwall runs on
     output_tokens: int = Field(default=512, ge=1, le=1_000_000)  # at most, unless the file says another number

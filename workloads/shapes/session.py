@@ -26,6 +26,8 @@ FILES = ("timing.py", "laps.py", "store.py", "pits.py", "radio.py", "tyres.py", 
 
 
 class SessionParams(Params):
+    """What can be set of 'session'."""
+
     file: str = Field(default="", max_length=4096)  # JSON lines; none: sessions of our own making
     sessions: int = Field(default=1, ge=1, le=64)  # at once; of a file the first ones
     turns: int = Field(default=8, ge=1, le=200)

@@ -15,6 +15,8 @@ ORDER: tuple[PromptClass, ...] = ("predictable", "creative", "creative", "predic
 
 
 class StreamParams(Params):
+    """What can be set of 'demo-stream'."""
+
     requests: int = Field(default=8, ge=1, le=1000)
     tokens: int = Field(default=1000, ge=1)
     warmup_tokens: int = Field(default=64, ge=1)

@@ -15,6 +15,8 @@ Arrival = Literal["closed loop", "Poisson", "constant rate", "bursts"]
 
 
 class TrafficParams(Params):
+    """What can be set of 'traffic'; lengths in tokens."""
+
     arrival: Arrival = "closed loop"
     concurrency: int = Field(default=16, ge=1, le=1024)  # of a closed loop
     rate_rps: float = Field(default=1.0, gt=0.0, le=1000.0)  # of all others, requests per second

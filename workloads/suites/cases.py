@@ -50,6 +50,7 @@ def _is_refusal(one: Exchange) -> bool:
 
 
 def broken(last: Exchange) -> Verdict | None:
+    """The verdict on a case whose last request failed; None where it did not."""
     return Verdict(False, last.error_text) if last.error_kind else None
 
 

@@ -48,15 +48,18 @@ def text_faults(one: Exchange, facts: Sequence[str]) -> Iterator[str]:
 
 
 def text_of(one: Exchange) -> str:
+    """The answer's text without its thinking."""
     return "".join(one.reading.content)
 
 
 def leaks(text: str) -> Iterator[str]:
+    """A tag of the model's own tool format that stands in the text."""
     if found := TAG.search(text):
         yield f"the tag {quoted(found[0])} leaked into the text"
 
 
 def quoted(text: str) -> str:
+    """The start of a text in quotes."""
     return repr(text[:QUOTED] + ("…" if len(text) > QUOTED else ""))
 
 

@@ -23,6 +23,8 @@ Steps = Sequence[Exchange]
 
 
 class ToolMatrixParams(Params):
+    """What can be set of 'tool-matrix'."""
+
     endpoint: Literal["chat"] = "chat"
     max_tokens: int = Field(default=1024, ge=16, le=100_000)  # of an answer, its thinking among them
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)

@@ -30,6 +30,8 @@ WORDS: Mapping[str, str] = {
 
 
 class VisionParams(Params):
+    """What can be set of 'vision'."""
+
     endpoint: Literal["chat"] = "chat"
     scenes: int = Field(default=3, ge=1, le=50)
     max_tokens: int = Field(default=512, ge=16, le=100_000)  # of an answer, its thinking among them

@@ -62,6 +62,7 @@ class Sender:
 
 
 async def main(given: int, told: int) -> None:
+    """Send what comes from the pipe `given` and tell of it on the pipe `told`, until `given` ends."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(given, "rb"))

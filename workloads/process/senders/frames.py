@@ -56,6 +56,7 @@ Frame = Ask | Begin | Cancel | Done | Used
 
 
 def packed(frame: Frame) -> bytes:
+    """The frame with its length before it, as `next_frame` reads it."""
     body = pickle.dumps(frame)
     return HEAD.pack(len(body)) + body
 
