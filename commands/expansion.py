@@ -2,7 +2,8 @@
 
 A Config keeps its text as written, and marks what was quoted (`commands.quoting`). In the text of `bash -c` only
 variables that are set here are expanded; the rest is left to that shell. `$(...)` is never run. References to secrets
-stay: `redaction` and the shim insert the values at the start, and they are never stored.
+stay: `redaction` and the shim insert the values at the start, and they are never stored. File patterns are matched
+before (`launcher.checks.file_patterns`): one that is left matched nothing and is passed on as it stands.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import pwd
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from glob import escape
 from typing import NamedTuple
 
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.paste.servers import SHELLS, basename
+from commands.quoting import pattern_pieces, without_pattern_marks
 from domain import Config
 from redaction import is_secret_name
 
@@ -26,6 +29,7 @@ _PIECE = re.compile(
 _REFERENCE_ALONE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _TILDE = re.compile(r"~(?P<user>[A-Za-z_][\w.-]*)?(?=[/:]|$)")
+_HOLD = "\ud808"  # stands for a sign of a pattern while the text around it is filled in
 _SHELL_SCRIPT_FLAG = re.compile(r"-[a-z]*c")
 
 
@@ -43,22 +47,37 @@ class Expansion:
 
     def word(self, word: str) -> str:
         """A word of a command: `~` at its start, as an assignment's value also after each colon."""
-        assigned = _ASSIGNMENT.match(word)
-        return assigned[0] + self.value(word[assigned.end() :]) if assigned else self._references(self._tilde(word))
+        return self._word(without_pattern_marks(word))
 
     def value(self, text: str) -> str:
         """What is assigned to a variable."""
-        return self._references(":".join(map(self._tilde, text.split(":"))))
+        return self._value(without_pattern_marks(text))
+
+    def pattern(self, word: str) -> str | None:
+        """The glob for the files that a word stands for, as Python's `glob` reads it; None where it is no pattern."""
+        pieces = pattern_pieces(word)
+        if len(pieces) == 1 or word.startswith("-"):
+            return None
+        text = self._word(_HOLD.join(pieces[::2]))
+        signs = iter(pieces[1::2])
+        return "".join(escape(part) + next(signs, "").replace("[^", "[!") for part in text.split(_HOLD))
 
     def words(self, argv: Sequence[str]) -> list[str]:
         """The words of a command, the text of `bash -c` as it stands."""
         alone = [match for match in map(_REFERENCE_ALONE.fullmatch, argv) if match]
         self.several += [match[1] for match in alone if _has_flags(self.environ.get(match[1], ""))]
-        return [self._script(word) if _is_shell_text(argv, at) else self.word(word) for at, word in enumerate(argv)]
+        return [self._script(word) if is_shell_text(argv, at) else self.word(word) for at, word in enumerate(argv)]
+
+    def _word(self, word: str) -> str:
+        assigned = _ASSIGNMENT.match(word)
+        return assigned[0] + self._value(word[assigned.end() :]) if assigned else self._references(self._tilde(word))
+
+    def _value(self, text: str) -> str:
+        return self._references(":".join(map(self._tilde, text.split(":"))))
 
     def _script(self, text: str) -> str:
         """The text of `bash -c`: what nothing sets here is that shell's own matter."""
-        return Expansion(self.environ)._references(text)
+        return Expansion(self.environ)._references(without_pattern_marks(text))
 
     def _tilde(self, text: str) -> str:
         match = _TILDE.match(text)
@@ -109,7 +128,8 @@ def _has_flags(value: str) -> bool:
     return len(words) > 1 and any(word.startswith("-") for word in words)
 
 
-def _is_shell_text(argv: Sequence[str], at: int) -> bool:
+def is_shell_text(argv: Sequence[str], at: int) -> bool:
+    """Whether this word is the text of `bash -c`."""
     if at < 2 or not _SHELL_SCRIPT_FLAG.fullmatch(argv[at - 1]):
         return False
     return any(basename(word) in SHELLS for word in argv[max(0, at - 3) : at - 1])
@@ -128,10 +148,9 @@ def expand_config(config: Config, environ: Mapping[str, str]) -> Filled:
 
     The environment of a container is no part of its client's.
     """
-    is_contained = config.launcher in CONTAINER_LAUNCHERS
     outside = Expansion(environ)
-    env = {name: _value(name, value, outside) for name, value in config.env.items() if not _is_passed_on(name, value)}
-    fill = Expansion(environ if is_contained else {**environ, **env})
+    env = _own_environment(config, outside)
+    fill = _words_expansion(config, environ, env)
     drafter = config.speculative
     if drafter and drafter.model:
         drafter = drafter.model_copy(update={"model": fill.word(drafter.model)})
@@ -143,8 +162,21 @@ def expand_config(config: Config, environ: Mapping[str, str]) -> Filled:
         "executable": config.executable and fill.word(config.executable),
         "speculative": drafter,
     }
-    missing = [*fill.missing, *([] if is_contained else outside.missing)]
+    missing = [*fill.missing, *([] if config.launcher in CONTAINER_LAUNCHERS else outside.missing)]
     return Filled(config.model_copy(update=stated), list(dict.fromkeys(missing)), list(dict.fromkeys(fill.several)))
+
+
+def words_expansion(config: Config, environ: Mapping[str, str]) -> Expansion:
+    """What fills in the words of the config's command."""
+    return _words_expansion(config, environ, _own_environment(config, Expansion(environ)))
+
+
+def _words_expansion(config: Config, environ: Mapping[str, str], env: Mapping[str, str]) -> Expansion:
+    return Expansion(environ if config.launcher in CONTAINER_LAUNCHERS else {**environ, **env})
+
+
+def _own_environment(config: Config, outside: Expansion) -> dict[str, str]:
+    return {name: _value(name, value, outside) for name, value in config.env.items() if not _is_passed_on(name, value)}
 
 
 def _value(name: str, value: str, outside: Expansion) -> str:

@@ -187,6 +187,7 @@ def _told(explanation: Explanation, notes: Notes, secrets: set[str]) -> Explanat
 
 
 def shorten(text: str) -> str:
+    """The text, cut to LONGEST_NOTE characters."""
     return text if len(text) <= LONGEST_NOTE else text[:LONGEST_NOTE] + " …"
 
 

@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
+from typing import Protocol
 
-from domain import Config, Run
+from domain import NOT_OVER, Config, Run, RunState
 from engines import BY_NAME
 
 COLOR_COUNT = 8
 
 
-def choose_color(runs: Sequence[Run]) -> int:
-    """The smallest index that no live run and none of the latest seven has; the least recent one's if all are taken."""
-    newest_first = sorted(runs, key=lambda run: run.created_at, reverse=True)
-    taken = [run.color for run in newest_first if not run.state.is_final]
-    taken += [run.color for run in newest_first[: COLOR_COUNT - 1]]
-    free = [color for color in range(COLOR_COUNT) if color not in taken]
-    return free[0] if free else taken[-1]
+class RunBook(Protocol):
+    """What names and colours need of the store."""
+
+    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> Iterable[Run]: ...
+    def names_like(self, name: str) -> Collection[str]: ...
 
 
-def choose_name(config: Config, wanted: str | None, taken: Collection[str]) -> str:
-    """The wanted name, or one made of engine, model and speculation; numbered when it is taken."""
-    name = (wanted or "").strip() or describe(config)
-    number, unique = 1, name
-    while unique in taken:
-        number += 1
-        unique = f"{name} ({number})"
-    return unique
+class KnownRuns:
+    """The runs that new ones are told from: all by the name; by the colour those not over, and the latest seven."""
+
+    def __init__(self, store: RunBook) -> None:
+        self._store = store
+        latest = (*store.runs(NOT_OVER), *store.runs(limit=COLOR_COUNT - 1))
+        self._runs = {run.id: run for run in latest}
+
+    def add(self, run: Run) -> None:
+        """Tell further ones from this too, which is not stored yet."""
+        self._runs[run.id] = run
+
+    @property
+    def live(self) -> list[Run]:
+        """Those that are not over."""
+        return [run for run in self._runs.values() if not run.state.is_final]
+
+    def choose_color(self) -> int:
+        """The smallest index that none of them has; the least recent one's if all are taken."""
+        newest_first = sorted(self._runs.values(), key=lambda run: run.created_at, reverse=True)
+        taken = [run.color for run in newest_first if not run.state.is_final]
+        taken += [run.color for run in newest_first[: COLOR_COUNT - 1]]
+        free = [color for color in range(COLOR_COUNT) if color not in taken]
+        return free[0] if free else taken[-1]
+
+    def choose_name(self, config: Config, wanted: str | None) -> str:
+        """The wanted name, or one made of engine, model and speculation; numbered when it is taken."""
+        name = (wanted or "").strip() or describe(config)
+        taken = {*self._store.names_like(name), *(run.name for run in self._runs.values())}
+        number, unique = 1, name
+        while unique in taken:
+            number += 1
+            unique = f"{name} ({number})"
+        return unique
 
 
 def describe(config: Config) -> str:

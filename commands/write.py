@@ -11,7 +11,7 @@ from commands.explain import read_argv
 from commands.paste.containers import Container, find_runtime, port_pair, read_container
 from commands.paste.servers import SCRIPTS, basename, find_server
 from commands.paste.variables import arg
-from commands.quoting import without_marks
+from commands.quoting import pattern_pieces, without_expansion_marks
 from commands.secrets import as_references, as_words
 from domain import Config
 from engines import BY_NAME
@@ -178,13 +178,18 @@ def shell_text(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str
 
 
 def _quote(word: str) -> str:
-    """A word in the quotes it needs; references in it stay references."""
+    """A word in the quotes it needs; references and file patterns in it stay such."""
+    pieces = pattern_pieces(word)
+    return "".join(piece if at % 2 else _quote_piece(piece) for at, piece in enumerate(pieces) if piece or word == "")
+
+
+def _quote_piece(word: str) -> str:
     if _BARE_WORD.fullmatch(word):
         return word
     if home := _HOME.match(word):  # within quotes it would be no home
-        return home[0] + (_quote(word[home.end() :]) if home.end() < len(word) else "")
+        return home[0] + (_quote_piece(word[home.end() :]) if home.end() < len(word) else "")
     if not _REFERENCE.search(word):
-        said = without_marks(word)
+        said = without_expansion_marks(word)
         return "$'" + _UNSEEN.sub(_by_code, said) + "'" if _CONTROL.search(said) else shlex.quote(said)
     return '"' + _IN_DOUBLE.sub(_escape, word) + '"'
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     words = "make runs of server logs and of other tools' results (plain, .gz, .zst), and of Pitwall's bundles"
     command = commands.add_parser("import", help=words, description=words)
-    command.add_argument("files", type=Path, nargs="+", metavar="FILE", help="or the folder of a tool's results")
+    words = "or the folder of a tool's results, or a pattern in quotes: 'logs/*.log'"
+    command.add_argument("files", nargs="+", metavar="FILE", help=words)
     command.add_argument("--run", dest="onto", metavar="RUN", help="of results: the run that they belong to")
     command.add_argument("--zone", help="time zone of stamps that name none: Europe/Berlin, UTC or +02:00")
     command.add_argument("--name", help="of the run; default: made of engine and model")
@@ -35,15 +36,19 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand the files in and wait for them; raises StoreError where no store can be opened."""
+    from collectors.imports.log_file import ImportRefusedError
+    from collectors.imports.named_files import named_files
     from settings import load_settings
 
-    for missing in (file for file in arguments.files if not (file.is_file() or file.is_dir())):
-        print(f"There is no file {missing}.", file=sys.stderr)
+    try:
+        files = [file for text in arguments.files for file in named_files(text)]
+    except ImportRefusedError as refusal:
+        print(refusal, file=sys.stderr)
         return CANNOT_READ
     settings = load_settings()
     with Owner(settings) as owner:
         owner.try_to_own()
-        jobs = hand_in(settings, arguments.files, arguments.zone, arguments.name, arguments.onto)
+        jobs = hand_in(settings, files, arguments.zone, arguments.name, arguments.onto)
         return max([_wait(settings, job, owner, arguments.json) for job in jobs])
 
 

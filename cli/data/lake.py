@@ -51,6 +51,7 @@ def status(arguments: argparse.Namespace) -> Answer:
     from storage.lake.owner import owner_id
     from storage.lake.ship import Shipper
     from storage.lake.status import attach_statements, lake_status
+    from storage.lake.tls import in_clear
     from storage.reading import published_query
 
     settings = load_settings()
@@ -64,7 +65,9 @@ def status(arguments: argparse.Namespace) -> Answer:
         told = lake_status(connection, owner, shipper.look(connection))
     statements = attach_statements(config)
     last = f"{told.last_shipped_at:%Y-%m-%d %H:%M:%S} UTC" if told.last_shipped_at else "never"
+    unencrypted = in_clear(config)
     lines = [
+        *unencrypted,
         f"This data folder ({owner}) has {told.runs:,} runs in the lake: {told.parts:,} parts, {told.rows:,} rows; "
         f"the last commit: {last}.",
         f"{told.waiting_parts:,} sealed parts of {told.waiting_runs:,} runs wait: {told.waiting_rows:,} rows.",
@@ -72,7 +75,7 @@ def status(arguments: argparse.Namespace) -> Answer:
         "Others read it in DuckDB, with a role and a key that may only read:",
         statements,
     ]
-    return Answer("\n".join(lines), asdict(told) | {"attach": statements})
+    return Answer("\n".join(lines), asdict(told) | {"attach": statements, "in_clear": unencrypted})
 
 
 def ship(arguments: argparse.Namespace) -> Answer:

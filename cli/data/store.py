@@ -1,6 +1,7 @@
 """`./pitwall check|export|backup|restore|schema`: the data folder from the shell, also while Pitwall runs.
 
-They read the published file, which Pitwall replaces every few seconds. Only `restore` writes, into an empty folder.
+They read the published file, which Pitwall replaces every few seconds; `schema` needs none. Only `restore` writes, into
+an empty folder, and `check --repair`, which owns the store meanwhile.
 """
 
 from __future__ import annotations
@@ -76,13 +77,10 @@ def _check_file(file: Path) -> Answer:
 
 
 def schema(arguments: argparse.Namespace) -> Answer:
-    """docs/schema.md."""
-    from settings import load_settings
-    from storage.ask.schema import describe_schema
-    from storage.reading import published_query
+    """docs/schema.md: the views of this Pitwall, whatever the data folder holds."""
+    from storage.ask.schema import describe_new_store
 
-    with published_query(load_settings().published_path) as query:
-        text = describe_schema(query)
+    text = describe_new_store()
     return Answer(text, {"markdown": text})
 
 

@@ -6,7 +6,6 @@ Pitwall starts it, under a load's shim.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import signal
 import sys
@@ -29,6 +28,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """The tool's own exit status; REFUSED where it cannot be started or leaves no results; 0 when it was cancelled."""
+    import asyncio
+
     from pydantic import ValidationError
 
     from redaction import SERVER_API_KEY

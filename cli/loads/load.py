@@ -6,7 +6,6 @@ Runs beside the server that it measures, so it imports no data library.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -39,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def start(spec: Path) -> int:
     """Execute the load; REFUSED with a sentence if the spec is not usable; raises OSError."""
+    import asyncio
+
     from pydantic import ValidationError
 
     from collectors.endpoints.counter_look import counter_look

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -75,6 +74,8 @@ def _run_job(path: Path) -> int:
 
 
 def _record(recording: Recording) -> int:
+    import asyncio
+
     from redaction import SERVER_API_KEY
     from workloads.recording.serve import record
 

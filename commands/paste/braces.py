@@ -1,4 +1,4 @@
-"""Bash's brace expansion (`{a,b}`, `{1..4}`) within limits, and the detection of file patterns (`*.gguf`)."""
+"""Bash's brace expansion (`{a,b}`, `{1..4}`) within limits."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ MOST_CHARACTERS = 1_000_000
 DEEPEST = 50
 _NUMBERS = re.compile(r"([+-]?\d{1,19})\.\.([+-]?\d{1,19})(?:\.\.([+-]?\d{1,19}))?")
 _LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.([+-]?\d{1,19}))?")
-_GLOB = re.compile(r"[*?]|\[[^\[\]/]{1,60}\]")
-_PATH = re.compile(r"/|\.[A-Za-z*?\[][\w*?\[\]-]*$")
 
 Atoms = tuple[Part, ...]  # an unquoted character each, or a quoted piece or a reference
 
@@ -162,18 +160,6 @@ def _joined(atoms: Atoms) -> Atoms:
     return tuple(parts)
 
 
-def file_pattern(word: Word, read: Callable[[Part], str]) -> str | None:
-    """The word, if a shell would look it up among files: a path with an unquoted `*`, `?` or `[...]` in it.
-
-    `read` gives what a reference holds. Other words with such signs, a list of numbers or a URL, stay what they are:
-    a shell leaves them too where no file has such a name.
-    """
-    texts = [(read(part) if part.is_reference else part.text, part.is_quoted) for part in word.parts]
-    whole = "".join(text for text, _ in texts)
-    is_pattern = _GLOB.search("".join("_" if is_quoted else text for text, is_quoted in texts))
-    is_text = "://" in whole or whole.startswith(("-", "{", "["))
-    return whole if is_pattern and not is_text and _PATH.search(whole) else None
-
-
 def shorten(text: str) -> str:
+    """The text, cut so that it fits into a sentence."""
     return text if len(text) <= 60 else text[:60] + " …"

@@ -173,5 +173,6 @@ def without_shell_words(prefix: Sequence[Arg]) -> list[Arg]:
 
 
 def wrapper_flags(prefix: Sequence[Arg]) -> list[str]:
+    """The words before a server's command as one launcher flag; none where there are none."""
     text = " ".join(word.text for word in prefix)
     return [text] if text else []

@@ -158,6 +158,7 @@ def _export_line(match: re.Match[str]) -> str:
 
 
 def strip_prompts(text: str) -> str:
+    """The text without the shell prompts that its lines begin with."""
     return "\n".join(line[match.end() :] if (match := _PROMPT.match(line)) else line for line in text.split("\n"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commands.paste.braces import TooManyWordsError, file_pattern, shorten
+from commands.paste.braces import TooManyWordsError
 from commands.paste.candidates import Candidate, in_container, in_words, script_of
 from commands.paste.cleaning import clean, join_lost_lines, uncomment
 from commands.paste.manifests import looks_like_manifest, read_manifest
@@ -169,14 +169,13 @@ class ScriptReader:
             self.variables.assign(name, value)
         words, obstacle = self._braces_of(words)
         args = self.variables.expand_words(words)
-        pattern = self._file_pattern(words)
         candidate = _read_inner(in_words(args, own), args, self.variables, own, self.depth)
         self.variables.notes = noted
         if candidate and not self.found and candidate.server:
             candidate.env = {name: value.text for name, value in assignments} | candidate.env
             self._accept(candidate, command, own)
-            if sentence := obstacle or pattern:
-                candidate.torn = candidate.torn or f"Line {command.line}: {sentence}"
+            if obstacle:
+                candidate.torn = candidate.torn or f"Line {command.line}: {obstacle}"
             return
         self.variables.values = before
         if candidate and candidate.server:
@@ -190,14 +189,6 @@ class ScriptReader:
             return self.variables.braces.expand(words), None
         except TooManyWordsError as error:
             return words, f"{error}: please write out the ones that are meant."
-
-    def _file_pattern(self, words: Sequence[Word]) -> str | None:
-        """Why words that name files by a pattern cannot be run; in `bash -c` they are that shell's own matter."""
-        found = (file_pattern(word, self.variables.value_of) for word in words) if self.depth == 0 else ()
-        named = next(filter(None, found), None)
-        if named is None:
-            return None
-        return f"{shorten(named)} stands for the files of that pattern, which no shell looks up here: please name them."
 
     def _accept(self, candidate: Candidate, command: Command, own: Notes) -> None:
         self.found = candidate

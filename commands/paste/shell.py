@@ -53,7 +53,7 @@ class Word:
         builder = WordBuilder()
         for part in self.parts:
             if part.is_reference:
-                builder.add_word(read(part))
+                builder.add_word(read(part), part.is_quoted)
             elif part.is_quoted:
                 builder.add_literal(part.text)
             else:

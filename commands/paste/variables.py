@@ -31,6 +31,7 @@ class Arg(NamedTuple):
 
 
 def arg(text: str) -> Arg:
+    """A word whose text is what was written."""
     return Arg(text, text)
 
 
