@@ -20,12 +20,13 @@ from machine.private_files import close_to_others
 from machine.run_with_timeout import run_bounded
 from redaction import KNOWN, is_secret_name
 from reports.health import health_fields, is_fresh
-from reports.runs.ended import EndedReports
+from reports.runs.ended import EndedEvidence, EndedReports
 from service.agents import AgentIntake
 from service.core import opened_core
 from service.fleet import Fleet
 from settings import VERSION, SettingsError, load_settings
 from storage.database import StoreError
+from storage.files.known import KnownFiles
 from storage.sandbox.client import Sandbox
 from storage.sandbox.lake.client import LakeSandbox
 from storage.store import Store
@@ -71,7 +72,9 @@ shares = ShareBook(access.secret, share_url(settings))
 tokens = TokenBook(settings.tokens_path)
 sessions = SessionBook(settings.sessions_path, is_token_open=tokens.is_open)
 elsewhere = Elsewhere(PeerBook(settings.peers_path))
-ended, reports = EndedRuns(), EndedReports()
+kept = KnownFiles(settings.runs_dir)
+reports, evidence = EndedReports(kept), EndedEvidence(kept)
+ended = EndedRuns(kept, reports)
 hub = LiveHub(
     StoreReader(lambda: services().store, ended=ended),
     is_storing=lambda: services().store.health().is_storing,
@@ -83,7 +86,10 @@ sandbox, lake_sandbox = Sandbox(settings, run_bounded), LakeSandbox(settings, ru
 @contextmanager
 def opened() -> Iterator[Services]:
     """Everything that lives as long as Pitwall does, opened in order and closed in reverse."""
-    with opened_core(settings, prepare) as core, Fleet(settings, core.store).closing() as fleet:
+    with (
+        opened_core(settings, prepare, reports, [ended.prepare, evidence.prepare]) as core,
+        Fleet(settings, core.store).closing() as fleet,
+    ):
         yield Services(
             settings,
             core.store,
@@ -97,6 +103,7 @@ def opened() -> Iterator[Services]:
             AgentIntake(core.store, core.clock.utc),
             elsewhere,
             reports,
+            evidence,
             shipping=core.shipping,
             fleet=fleet,
             lake_sandbox=lake_sandbox,
@@ -108,6 +115,7 @@ def prepare(store: Store) -> None:
     """Before the first commit."""
     store.on_commit(ended.committed)
     store.on_commit(reports.committed)
+    store.on_commit(evidence.committed)
     store.on_commit(hub.on_commit)
     shares.load(store)
 
@@ -208,6 +216,8 @@ app = st.App(
             provider=provider.name if provider else None,
         ),
         Middleware(KnownBase, base_path=base_path),
-        Middleware(FirstLook, look=lambda run_ids: first_cards(services().store, run_ids), base_path=base_path),
+        Middleware(
+            FirstLook, look=lambda run_ids: first_cards(services().store, run_ids, reports), base_path=base_path
+        ),
     ],
 )

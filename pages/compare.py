@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.runs.evidence import evidence_of
 from web.actions import is_member
 from web.compare.answer.report_notes import report_notes
 from web.compare.arms.adopt import adopt_form, adopted_notes
@@ -22,7 +21,7 @@ from web.compare.arms.repeats_panel import (
 from web.compare.asking import address_of_asking, answered, asked_by_address
 from web.compare.comparison import evidence_table
 from web.compare.compatibility_table import compatibility_section
-from web.compare.kept_reports import reports_on
+from web.compare.kept_reports import evidence_on, reports_on
 from web.compare.server_rows import server_latencies
 from web.compare.sheet import all_numbers, as_its_arm, colors_of, decision_sheet
 from web.compare.sources.published import published_group
@@ -107,7 +106,7 @@ viewpoint_section(report, asking, picked.runs, colors)
 st.subheader("What differs in the configuration")
 st.html(config_table(report.arms, colors))
 with st.expander("What the numbers rest on, run by run"):
-    st.html(evidence_table(reports, evidence_of(asked, picked.runs), machine_titles(asked)))
+    st.html(evidence_table(reports, evidence_on(asked, picked.runs), machine_titles(asked)))
 st.subheader("Over time since ready")
 course_plot(picked.runs, {one.run.id: one.run.color for one in reports}, SPEED_CHARTS)
 compatibility_section()

@@ -7,6 +7,7 @@ import streamlit as st
 from reports.arms.comparison import not_comparable
 from web.actions import is_member
 from web.compare.answer.sentence import refusal_words
+from web.compare.kept_reports import windows_on
 from web.context import services
 from web.live.component import live_plot
 from web.live.elsewhere.picker import runs_elsewhere
@@ -26,7 +27,7 @@ tell_unknown(picked)
 there = runs_elsewhere()
 if picked.runs or there:
     names = {run.id: run.name for run in picked.runs}
-    found = not_comparable(services().store, picked.runs)
+    found = not_comparable(services().store, picked.runs, windows_on)
     reasons = {run_id: refusal_words(row, names) for run_id, row in found.items()}
     colors = colors_apart([*(run.color for run in picked.runs), *range(len(there))])
     live_plot(

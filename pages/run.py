@@ -6,9 +6,9 @@ import streamlit as st
 
 from domain import RunState
 from reports.arms.facts import facts_of
-from reports.runs.run_report import report_on
 from web import places
 from web.actions import is_member
+from web.compare.kept_reports import reports_on, windows_on
 from web.fleet import asked_about, away_ids
 from web.live.component import course_plot
 from web.markup import markdown_text
@@ -41,8 +41,8 @@ if run is None:
 
 st.set_page_config(page_title=f"{run.name} · Pitwall")
 asked = asked_about([run])
-(report,) = report_on(asked, [run])
-(facts,) = facts_of(asked, [run])
+(report,) = reports_on(asked, [run])
+(facts,) = facts_of(asked, [run], windows_of=windows_on)
 run_page.header(report)
 run_page.actions(run)
 run_page.cause(run)

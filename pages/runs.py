@@ -5,8 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import Run, RunState
-from reports.runs.run_line import in_order
-from storage.ask import run_queries
 from web import markup
 from web.compare.arms.adopt import adopted_section
 from web.compare.sources.published import published_section
@@ -15,7 +13,6 @@ from web.fleet import scope_asked
 from web.guided_demo.start import demo_buttons
 from web.machines.lake_panel import lake_panel
 from web.machines.machine_list import machine_list
-from web.machines.machine_titles import machine_titles
 from web.machines.peer_panel import peer_panel
 from web.runs.change_list import links_and_changes
 from web.runs.queue_panel import queue
@@ -23,7 +20,8 @@ from web.runs.table.delete_runs import deleted_runs, disk_and_rule
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.run_cards import live_cards
 from web.runs.table.run_filters import run_filters
-from web.runs.table.run_table import choose_columns, how_many, lines_here, run_table
+from web.runs.table.run_listing import choices_of, listing, titles_of
+from web.runs.table.run_table import choose_columns, how_many, run_table
 from web.saved_views import view_list
 
 NEWEST = 50  # of those that wait
@@ -32,7 +30,7 @@ GROUPED = 1_000  # likewise, where a row is a group
 LIVE = [state for state in RunState if state.is_live]
 
 scope = scope_asked()
-choices = run_queries.run_choices(scope)
+choices = choices_of(scope)
 if not choices.runs:
     st.html(
         '<h1 class="pw-title">Pitwall</h1>'
@@ -72,15 +70,13 @@ live_now()
 
 st.subheader("Finished runs")
 if choices.runs:
-    machines = machine_titles(scope)
+    machines = titles_of(scope)
     wanted = run_filters(choices, machines, "runs")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by, speed = choose_grouping()
         columns = choose_columns(choices)
         view_list("runs")
-    found = run_queries.find_runs(scope, wanted, GROUPED if by else SHOWN)
-    lines = lines_here(found)
-    found = in_order(found, lines, wanted.order_by)
+    found, lines = listing(scope, wanted, GROUPED if by else SHOWN)
     if not found:
         st.info("No run is like that.")
     elif by:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from collectors.loop import Freshness
 from launcher.runs.supervisor import Supervisor
-from reports.runs.ended import EndedReports
+from reports.runs.ended import EndedEvidence, EndedReports
 from service.agents import AgentIntake
 from service.fleet import Fleet
 from service.lake_shipping import LakeShipping
@@ -39,6 +39,7 @@ class Services:
     intake: AgentIntake
     elsewhere: Elsewhere
     reports: EndedReports
+    evidence: EndedEvidence
     shipping: LakeShipping | None = None
     fleet: Fleet | None = None  # other machines' runs
     lake_sandbox: LakeSandbox | None = None  # SQL over them

@@ -15,6 +15,7 @@ from analysis.verdict import MARGIN, UnknownMarginError, parse_margin
 from domain import Run
 from reports.arms.comparison import Asking, ComparisonReport, comparison_of
 from storage.ask.queries import Asked
+from web.compare.kept_reports import windows_on
 
 OBJECTIVE, DECLARED, APART, OUT = "objective", "compare", "apart", "out"
 MARGIN_NAME, WORKLOAD = "margin", "workload"
@@ -52,9 +53,9 @@ def _last(said: Mapping[str, Sequence[str]], name: str) -> str | None:
 def answered(store: Asked, runs: Sequence[Run], asking: Asking) -> tuple[ComparisonReport, list[str]]:
     """The comparison; where the workload asked for is not shared, that of the proposed one, and a sentence."""
     try:
-        return comparison_of(store, runs, asking), []
+        return comparison_of(store, runs, asking, windows_on), []
     except UnknownWorkloadError as error:
-        return comparison_of(store, runs, replace(asking, workload=None)), [str(error)]
+        return comparison_of(store, runs, replace(asking, workload=None), windows_on), [str(error)]
 
 
 def _objective(name: str | None) -> tuple[Objective | None, list[str]]:

@@ -12,6 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from collectors.imports.inbox import Job, Status, drop, inbox_folder, new_job_id, status_of
 from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.named_files import named_files
 from collectors.imports.timestamps import read_zone
 from machine.private_files import private_folder
 from web import audit, markup
@@ -60,7 +61,8 @@ def _choices() -> Choices:
     return Choices(
         uploads=uploads,
         path=left.text_input(
-            "Or the path of a file, or of a tool's folder, on this machine", placeholder="/var/log/vllm.log.gz"
+            "Or the path of a file, or of a tool's folder, on this machine",
+            placeholder="/var/log/vllm.log.gz or ~/logs/*.log",
         ),
         name=right.text_input("Name of the run", placeholder="made of engine and model", key="import-name"),
         zone=left.text_input(
@@ -80,11 +82,8 @@ def _choices() -> Choices:
 def _hand_in(choices: Choices) -> None:
     """Give every file to the inbox, or say why not."""
     require_operator()
-    path = Path(choices.path.strip()).expanduser() if choices.path.strip() else None
-    if path is not None and not (path.is_file() or path.is_dir()):
-        st.error(markdown_text(f"There is no file {path}."))
-        return
     try:
+        paths = named_files(choices.path.strip()) if choices.path.strip() else []
         zone = choices.zone.strip() or None
         if zone:
             read_zone(zone)
@@ -92,7 +91,7 @@ def _hand_in(choices: Choices) -> None:
         st.error(markdown_text(str(refusal)))
         return
     made = [_upload_job(upload, choices, zone) for upload in choices.uploads]
-    made += [_job(path, path.name, choices, zone, is_upload=False)] if path else []
+    made += [_job(path.absolute(), path.name, choices, zone, is_upload=False) for path in paths]
     for job in made:
         drop(_folder(), job)
     st.session_state[JOBS] = [*_jobs(), *made]

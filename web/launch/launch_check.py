@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
@@ -10,6 +12,8 @@ from analysis.comparison.config_diff import differing_fields
 from collectors.machine.gpu_now import look_at_gpus
 from commands.presets import Needs, PresetError, save_preset
 from domain import Config
+from launcher.checks.file_patterns import name_files
+from launcher.checks.preflight import LaunchRefusedError
 from launcher.checks.requirements import find_doubts, find_lacks, find_unknowns, gpu_facts
 from launcher.remote.orders import Lacks
 from storage.store import Store
@@ -28,10 +32,12 @@ NEWEST = 100
 
 
 def exact_command() -> None:
-    """The words that will be run, live."""
+    """The words that will be run, live: file patterns as the files that they match on this machine now."""
     config = draft.current().config
     if config is None:
         return
+    with suppress(LaunchRefusedError):  # what this machine lacks says why
+        config = config if chosen_host() else name_files(config, os.environ, Path.cwd())
     st.markdown("**This will run**")
     st.code(draft.text_of(config), language="bash", wrap_lines=True)
 

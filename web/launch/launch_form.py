@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import WATCH, Config
+from launcher.checks.addresses import default_base_url, default_ready_path
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, read_ready_url
-from launcher.checks.readiness import default_base_url, default_ready_path
 from launcher.runs.rounds import new_seed, repeated
 from web import audit, places
 from web.actions import require_operator

@@ -16,11 +16,15 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Course:
-    """Values and their times, oldest first; one that is not known is NaN. `excluded` marks what is not judged."""
+    """Values and their times, oldest first; one that is not known is NaN. `excluded` marks what is not judged.
+
+    `brief` marks what of that is shorter than the points that were kept can tell: a line need not break there.
+    """
 
     t: Floats
     v: Floats
     excluded: Flags | None = None
+    brief: Flags | None = None
 
     def thinned(self, most: int) -> Course:
         """At most about `most` points: the ends, and of each bucket its minimum, maximum and a null where it has a gap.
@@ -30,15 +34,35 @@ class Course:
         count = len(self.t)
         if count <= most:
             return self
-        kept = np.unique(np.concatenate(([0, count - 1], _extremes(self.v, -(-count * 2 // most)))))
-        return Course(self.t[kept], self.v[kept], None if self.excluded is None else self.excluded[kept])
+        size = -(-count * 2 // most)
+        kept = np.unique(np.concatenate(([0, count - 1], _extremes(self.v, size))))
+        if self.excluded is None:
+            return Course(self.t[kept], self.v[kept])
+        brief = _shorter(self.excluded, size) if self.brief is None else _shorter(self.excluded, size) | self.brief
+        return Course(self.t[kept], self.v[kept], self.excluded[kept], brief[kept])
+
+    def told_excluded(self) -> list[int] | None:
+        """As the protocol has it: 1 is excluded, 2 excluded briefly; None where nothing is judged."""
+        if self.excluded is None:
+            return None
+        codes = self.excluded.astype(int) + (0 if self.brief is None else self.brief)
+        return [int(code) for code in codes]
 
     def told(self) -> Series:
         """As the protocol has it."""
         series = Series(t=self.t.tolist(), v=[None if value != value else value for value in self.v.tolist()])
-        if self.excluded is not None:
-            series["excluded"] = self.excluded.astype(int).tolist()
+        if (excluded := self.told_excluded()) is not None:
+            series["excluded"] = excluded
         return series
+
+
+def _shorter(flags: Flags, size: int) -> Flags:
+    """Of what is marked the stretches of fewer than `size` in a row."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
+    lengths = edges[1::2] - edges[::2]
+    found = flags.copy()
+    found[flags] = np.repeat(lengths < size, lengths)
+    return found
 
 
 def _extremes(values: Floats, size: int) -> Indices:

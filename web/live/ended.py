@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+
+import numpy as np
 
 from domain import Run
-from reports.runs.ended import OfEnded
+from reports.formulas import formulas
+from reports.runs.ended import EndedReports, OfEnded
 from reports.runs.run_report import report_on
+from reports.runs.shelf import Files, Form, Shelf
 from storage.ask.queries import Asked, server_latency
 from web.live.course import Course
 from web.live.live_series import courses_of, thinned
@@ -17,7 +23,17 @@ from web.live.point_reader import Moments, PointReader
 from web.live.protocol import PerPosition, Tile
 
 POINTS = 1000  # of a series: what a chart as wide as the page can tell apart
-MOST_RUNS = 64  # kept, the last that were asked for: about 0.2 MB each
+MOST_RUNS = 64  # kept in memory, the last that were asked for: about 0.2 MB each
+# What a drawing follows from beside what a report does.
+SOURCES = (
+    "analysis/runs/conditions.py",
+    "engines/definitions.py",
+    "storage/ask/live_queries.py",
+    *(f"storage/ask/questions/{name}_points.sql" for name in ("engine", "host", "gpu")),
+    "storage/ask/questions/server_latency.sql",
+    *(f"web/live/{name}.py" for name in ("course", "ended", "live_series", "live_tiles", "point_reader")),
+    "web/words.py",
+)
 
 
 @dataclass(frozen=True)
@@ -33,11 +49,42 @@ class Drawn:
 class EndedRuns(OfEnded[Drawn]):
     """Keeps what is drawn of the last runs that were looked at."""
 
-    def __init__(self) -> None:
-        super().__init__(wholes_of, MOST_RUNS)
+    def __init__(self, files: Files | None = None, reports: EndedReports | None = None) -> None:
+        """reports: where they are kept; of it they are asked."""
+        super().__init__(partial(wholes_of, reports=reports), MOST_RUNS, shelf=Shelf(files, DRAWN) if files else None)
 
 
-def wholes_of(store: Asked, runs: Sequence[Run]) -> dict[str, Drawn]:
+def _pack(drawn: Drawn) -> bytes:
+    """As JSON, in which an unknown value of a course is NaN and none is rounded."""
+    courses = {
+        name: [course.t.tolist(), course.v.tolist(), course.told_excluded()] for name, course in drawn.courses.items()
+    }
+    newest = {kind: at.isoformat() if at else None for kind, at in drawn.newest.items()}
+    return json.dumps([courses, drawn.tiles, drawn.positions, newest]).encode()
+
+
+def _unpack(run: Run, content: bytes) -> Drawn:
+    courses, tiles, positions, newest = json.loads(content)
+    return Drawn(
+        {name: _course(*columns) for name, columns in courses.items()},
+        tiles,
+        positions,
+        {kind: datetime.fromisoformat(at) if at else None for kind, at in newest.items()},
+    )
+
+
+def _course(t: list[float], v: list[float], excluded: list[int] | None) -> Course:
+    times, values = np.array(t, float), np.array(v, float)
+    if excluded is None:
+        return Course(times, values)
+    codes = np.array(excluded, int)
+    return Course(times, values, codes > 0, codes > 1)
+
+
+DRAWN = Form("drawn", lambda: formulas(*SOURCES), _pack, _unpack)
+
+
+def wholes_of(store: Asked, runs: Sequence[Run], reports: EndedReports | None = None) -> dict[str, Drawn]:
     """All of runs that have ended, by id, thinned to what a chart can show; computed now."""
     if not runs:
         return {}
@@ -45,7 +92,7 @@ def wholes_of(store: Asked, runs: Sequence[Run]) -> dict[str, Drawn]:
     points = PointReader().read(store, dict.fromkeys(ids, Moments()))
     latencies = server_latency(store, ids)
     made = {}
-    for report in report_on(store, runs):
+    for report in reports.prepare(store, runs).values() if reports else report_on(store, runs):
         run_id = report.run.id
         its, courses = points[run_id], courses_of(points[run_id])
         means = {row["metric"]: row["mean_ms"] for row in latencies[run_id]}

@@ -29,6 +29,7 @@ A LivePart in JSON:
                  whole, when anything in it changed
     series      {"decode_tps": {"t": [...], "v": [1.5, null, ...], "excluded": [0, 1, ...]}, ...}
                  a null in v is a gap (an outage); excluded (optional) marks idle, mixed or warm-up samples
+                 with 1, with 2 those of a stretch too short to be told at this detail: a line need not break there
     now         {tile name: {"v": 107.2, "why": null, "t": 1795210000.0}, "kv_usage_ratio": {"v": null, "why": "..."}}
     per_position {"v": [0.81, 0.55, ...] or null, "why": null}   acceptance per draft position, index 0 = first
     nodes       [{"title", "t", "gpu_count", "gpu_power_w", "gpu_sm_clock_mhz", "cpu_cores", "cores",

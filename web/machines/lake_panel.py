@@ -23,6 +23,8 @@ def lake_panel() -> None:
     with st.expander("Lake: the last try failed" if state.failure else "Lake"):
         if state.failure:
             st.warning(f"{markdown_text(state.failure)} It is tried again, and nothing waits for it.")
+        for sentence in state.in_clear:
+            st.warning(markdown_text(sentence))
         st.html(markup.tiles(_tiles(state)))
         st.caption("`./pitwall lake status` says more, and how others read it.")
 

@@ -17,7 +17,8 @@ from reports.arms.comparison import named
 from reports.arms.report_data import ReportData
 from reports.runs.run_metrics import Section
 from reports.runs.run_report import RunReport, engine_title
-from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
+from web.compare.answer.guard_findings import Finding, findings
+from web.compare.answer.guard_words import STANDINGS, TITLES
 from web.compare.answer.metric_table import value_of_arm
 from web.compare.answer.part_table import ranked_part, ranked_whole
 from web.compare.answer.report_notes import report_notes
@@ -191,13 +192,21 @@ def _part(part: Part | None) -> str:
 
 
 def _guard(data: ReportData) -> list[str]:
-    names = named(data.comparison.arms)
-    told: dict[tuple[str, str, str], None] = {}
-    for one in data.comparison.answers:
-        for row in one.rows:
-            if row.standing is not Standing.SAME:
-                told[TITLES[row.code], STANDINGS[row.standing], row_words(row, names)] = None
+    answers = data.comparison.answers
+    rows = findings(answers, named(data.comparison.arms))
+    told = [
+        [TITLES[r.code], STANDINGS[r.standing], _found(r, answers)] for r in rows if r.standing is not Standing.SAME
+    ]
     return ["## May I say so?", table(["", "", "found"], [[plain(w) for w in row] for row in told])] if told else []
+
+
+def _found(row: Finding, answers: Sequence[Comparison]) -> str:
+    """What was found, with the names of the arms where it is not of all."""
+    arms = {answer.pair.other.id: answer.pair.other.name for answer in answers}
+    return "; ".join(
+        one.words if len(one.arm_ids) == len(arms) else f"{', '.join(arms[i] for i in one.arm_ids)}: {one.words}"
+        for one in row.found
+    )
 
 
 def _commands(data: ReportData) -> list[str]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import streamlit as st
 
-from domain import RunState, utc_now
+from domain import NOT_OVER, utc_now
 from errors import PitwallError
 from redaction import mask_text
 from web.access.roles import current_session_id
@@ -56,8 +56,7 @@ def _dialog() -> None:
 
 
 def _run_picked() -> str | None:
-    states = [state for state in RunState if not state.is_final]
-    names = {run.id: run.name for run in services().store.runs(states)}
+    names = {run.id: run.name for run in services().store.runs(NOT_OVER)}
     if not names:
         st.caption("No run is live or waits: a token is made for one that is.")
     return st.selectbox("Run", list(names), format_func=lambda run_id: f"{names[run_id]} ({run_id})", key="token-run")

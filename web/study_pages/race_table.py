@@ -8,9 +8,11 @@ import streamlit as st
 
 from commands.study_file import StudyPlan
 from domain import Run, Study
+from reports.arms.report_data import asking_of
 from storage.ask.run_queries import runs_of_batch
 from web import audit, markup, places
 from web.actions import is_operator, require_operator
+from web.compare.asking import DECLARED
 from web.context import services
 from web.markup import markdown_text
 from web.report.button import report_button
@@ -79,7 +81,8 @@ def _next(study: Study, runs: Sequence[Run]) -> None:
 def _buttons(study: Study, finished: Sequence[Run]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if finished:
-            st.page_link(places.COMPARE, label="Compare its runs", query_params={"run": [run.id for run in finished]})
+            asked = {"run": [run.id for run in finished], DECLARED: [code.value for code in asking_of(study).declared]}
+            st.page_link(places.COMPARE, label="Compare its runs", query_params=asked)
             report_button(finished, f"study-{study.id}", study=study)
         if study.state != "ended" and is_operator():
             word, state = ("Pause after this round", "paused") if study.state == "running" else ("Go on", "running")

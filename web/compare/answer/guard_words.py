@@ -47,11 +47,18 @@ STANDINGS: Mapping[Standing, str] = {
 
 def row_words(row: Row, names: Names) -> str:
     """What a row found, without its title and without a stop: 'Qwen3-32B and Llama-3.2-1B'."""
+    return "; ".join(row_parts(row, names))
+
+
+def row_parts(row: Row, names: Names) -> list[str]:
+    """The words of a row: of settings each for itself, of anything else in one piece."""
     if row.values.get("not_needed"):
-        return "not needed for this"
+        return ["not needed for this"]
     if row.values.get("no_gpu"):
-        return "these machines have no GPU"
-    return WORDS[row.code](row.values, names)
+        return ["these machines have no GPU"]
+    if WORDS[row.code] is _fields and row.values.get("fields"):
+        return [f"{n} {pair_words([v or 'not stated' for v in pair])}" for n, pair in row.values["fields"].items()]
+    return [WORDS[row.code](row.values, names)]
 
 
 def pair_words(pair: Sequence[Any], form: Callable[[Any], str] = str) -> str:
@@ -64,11 +71,7 @@ def percent(share: float) -> str:
 
 
 def _fields(values: Values, names: Names) -> str:
-    fields = values.get("fields")
-    if fields is None:
-        return "the configuration of an arm is not known"
-    told = [f"{name} {pair_words([v or 'not stated' for v in pair])}" for name, pair in fields.items()]
-    return "; ".join(told) or "alike"
+    return "alike" if "fields" in values else "the configuration of an arm is not known"
 
 
 def _model(values: Values, names: Names) -> str:

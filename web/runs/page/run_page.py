@@ -10,12 +10,12 @@ from analysis.comparison.config_diff import as_started, chips
 from analysis.comparison.facts import RunFacts
 from commands.write import shell_text
 from domain import Run, RunState
-from reports.runs.evidence import evidence_of
 from reports.runs.run_report import RunReport, engine_title
 from storage.ask import queries
 from web import markup, places
 from web.actions import is_operator, stop_buttons
 from web.compare.comparison import number_tiles
+from web.compare.kept_reports import evidence_on
 from web.compare.sources.shown_sql import show_the_sql
 from web.compare.sources.source_line import source_line
 from web.fleet import asked_about, away_ids, tell_of_another
@@ -99,7 +99,7 @@ def cause(run: Run) -> None:
 def numbers(report: RunReport, facts: RunFacts) -> None:
     """What was measured, and who said so."""
     st.html(number_tiles(report, facts))
-    st.html(source_line(evidence_of(asked_about([report.run]), [report.run])[0]))
+    st.html(source_line(evidence_on(asked_about([report.run]), [report.run])[0]))
 
 
 def timeline(run: Run) -> None:

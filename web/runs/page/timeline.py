@@ -13,16 +13,17 @@ from web.theme import duration
 AFTERWARDS = timedelta(minutes=1)
 
 
-def timeline_table(run: Run, events: Sequence[queries.EventRow]) -> str:
-    """The events as markup, a row each."""
-    rows = [[_moment(run, row.ts), _event(row)] for row in told_once(events)]
-    return markup.table(["since start", ""], rows, wraps=True)
+def timeline_table(run: Run, events: queries.Events) -> str:
+    """The events as markup, a row each, and how many are not among them."""
+    rows = [[_moment(run, row.ts), _event(row)] for row in told_once(events.rows)]
+    left_out = f'<p class="pw-muted">{events.left_out:,} older or less important events are not shown.</p>'
+    return markup.table(["since start", ""], rows, wraps=True) + (left_out if events.left_out else "")
 
 
 def told_once(rows: Sequence[queries.EventRow]) -> list[queries.EventRow]:
-    """The events without the start-up facts, which the configuration shows, and without what a state says again."""
+    """The events without phases that a state says again, and without repeats in a row."""
     states = {row.text for row in rows if row.kind == "state"}
-    kept = [row for row in rows if row.kind != "startup" and not (row.kind == "phase" and row.text in states)]
+    kept = [row for row in rows if not (row.kind == "phase" and row.text in states)]
     return [row for before, row in zip([None, *kept], kept, strict=False) if before is None or before.text != row.text]
 
 

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 from analysis.note_changes import refusal
 from domain import Run
 from notes import RunNote
-from storage.ask.run_queries import run_choices
 from web import places
 from web.actions import is_editor
 from web.context import services
 from web.markup import markdown_text
 from web.runs.remarks.annotate import annotate
 from web.runs.table.delete_runs import delete_button
+from web.runs.table.run_listing import choices_of
 
 
 def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -> None:
@@ -53,7 +53,7 @@ def _set(run_ids: Sequence[str], field: str, value: bool) -> None:
 
 def _tags(notes: Sequence[RunNote], key: str) -> None:
     """Tags to add to all of the chosen runs or to take away from them."""
-    known = run_choices(services().store).tags
+    known = choices_of(services().store).tags
     with st.form(f"bulk-tags-{key}", border=False):
         tags = st.multiselect("Tags", known, accept_new_options=True, placeholder="choose, or type a new one")
         with st.container(horizontal=True):

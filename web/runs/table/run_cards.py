@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 from analysis.comparison.config_diff import as_started, chips
 from domain import Run, RunState
-from reports.runs.run_report import RunReport, engine_title, report_on
+from reports.runs.ended import EndedReports
+from reports.runs.run_report import RunReport, engine_title
 from storage.ask import queries
 from storage.store import Store
 from web import markup
@@ -30,7 +31,7 @@ def live_cards(runs: Sequence[Run]) -> str:
     return _grid(_live_card(run, recent[run.id]) for run in runs)
 
 
-def first_cards(store: Store, run_ids: Sequence[str]) -> str:
+def first_cards(store: Store, run_ids: Sequence[str], reports: EndedReports) -> str:
     """A card for each of these runs that exists, in their order: its latest speed, of an ended one what Compare says.
 
     Nothing where none exists.
@@ -39,7 +40,7 @@ def first_cards(store: Store, run_ids: Sequence[str]) -> str:
     runs = [known[run_id] for run_id in run_ids if run_id in known]
     if not runs:
         return ""
-    ended = {one.run.id: one for one in report_on(store, [run for run in runs if run.state.is_final])}
+    ended = reports.of(store, [run for run in runs if run.state.is_final])
     recent = queries.recent_speed(store, [run.id for run in runs if run.id not in ended], RECENT_S)
     speeds = [_speed_of(ended[run.id]) if run.id in ended else _speed_now(run, recent[run.id]) for run in runs]
     return _grid(map(_card, runs, colors_apart([run.color for run in runs]), speeds))

@@ -13,16 +13,13 @@ from analysis.comparison.config_diff import as_started, chips
 from analysis.runs.run_line import RunLine
 from domain import Run
 from notes import RunNote
-from reports.runs.run_line import lines_of
 from reports.runs.run_report import engine_title
-from storage.ask.note_queries import notes
 from storage.ask.run_queries import RunChoices, RunFilter
 from web import markup
 from web.charts import ground
-from web.context import services
-from web.fleet import away_ids
 from web.kept import choose_some
 from web.runs.table.bulk_actions import bulk_actions
+from web.runs.table.run_listing import notes_on
 from web.theme import DASH, run_color
 from web.words import why
 
@@ -64,12 +61,6 @@ ALWAYS = ("color", "name")
 CHOSEN = [name for name in COLUMNS if name not in ALWAYS]
 
 
-def lines_here(runs: Sequence[Run]) -> dict[str, RunLine]:
-    """What is said of each run whose numbers are in this store."""
-    away = away_ids(runs)
-    return lines_of(services().store, [run for run in runs if run.id not in away])
-
-
 def choose_columns(choices: RunChoices) -> list[str]:
     """The columns of the table in the order chosen; the address keeps them. One that says nothing is not proposed."""
     told = {"tags": bool(choices.tags), "machine": len(choices.machines) > 1}
@@ -92,7 +83,7 @@ def run_table(
 
     group: whose table this is, for two groups may have the same runs.
     """
-    told = notes(services().store, [run.id for run in runs])
+    told = notes_on(runs)
     rows = pd.DataFrame([_row(run, lines.get(run.id, ELSEWHERE), told[run.id], machines) for run in runs])
     key = _key_of(runs, group)
     chosen = st.dataframe(

@@ -5,7 +5,7 @@
 /** @typedef {{ x: number, mean: number, low: number, high: number }} Station */
 /** @typedef {{ color: string, name: string, runs: Set<string>, stations: Station[] }} Band */
 
-import { xOf, yOf } from "./lines.js";
+import { pointsOf } from "./lines.js";
 import { isKnown } from "./model.js";
 
 const BINS = 240; // of the stretch shown
@@ -39,7 +39,7 @@ function stationsOf(models, spec, page) {
   const [series] = spec.lines;
   const lines = models.map((model) => {
     const line = { model, series, rank: 0, kind: /** @type {const} */ ("own"), points: 0 };
-    return { x: xOf(line, page, 0), y: yOf(line, spec, page, 0) };
+    return pointsOf(line, spec, page, 0);
   });
   const [from, to] = page.view.range(page.models());
   const widest = Math.max(...lines.map(({ x }) => (x.length > 1 ? (x[x.length - 1] - x[0]) / (x.length - 1) : 0)));

@@ -83,7 +83,7 @@ export function csvOf(spec, page) {
         const x = view.toX(model, time);
         if (x < from || x > to) return;
         const value = v[index] === null ? "" : String(v[index]);
-        rows.push([model.id, model.meta.name, new Date(time * 1000).toISOString(), (time - model.anchor).toFixed(3), series, value, String(excluded[index])]);
+        rows.push([model.id, model.meta.name, new Date(time * 1000).toISOString(), (time - model.anchor).toFixed(3), series, value, excluded[index] ? "1" : "0"]);
       });
     }
   }

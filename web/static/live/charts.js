@@ -7,9 +7,9 @@
 import { bandTraces, bandsOf, beneath } from "./bands.js";
 import { fileMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
-import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
+import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence } from "./frame.js";
 import { heights, logHeights, logTicks } from "./heights.js";
-import { held, linesOf, traceOf, xOf, yOf } from "./lines.js";
+import { held, linesOf, pointsOf, traceOf } from "./lines.js";
 import { markLines } from "./marks.js";
 import { isKnown } from "./model.js";
 
@@ -85,8 +85,9 @@ export class TimeChart {
     this.#drawn.forEach((drawn, index) => {
       if (held(drawn) === drawn.points) return;
       indices.push(index);
-      points.x.push(xOf(drawn, this.page, drawn.points));
-      points.y.push(yOf(drawn, this.spec, this.page, drawn.points));
+      const { x, y } = pointsOf(drawn, this.spec, this.page, drawn.points);
+      points.x.push(x);
+      points.y.push(y);
       drawn.points = held(drawn);
     });
     if (indices.length) {
@@ -102,8 +103,8 @@ export class TimeChart {
   moveAxis() {
     this.#isStale ||= !this.isInSight;
     if (this.#isStale) return;
-    const { xaxis, yaxis } = this.frame.plot.layout;
-    Plotly.relayout(this.frame.plot, { xaxis: { ...xaxis, ...this.#axis() }, yaxis: { ...yaxis, ...this.#heights(this.frame.plot.data ?? []) } });
+    const change = changesOf(this.frame.plot.layout, { xaxis: this.#axis(), yaxis: this.#heights(this.frame.plot.data ?? []) });
+    if (Object.keys(change).length) Plotly.relayout(this.frame.plot, change);
   }
 
   resize() {

@@ -35,6 +35,22 @@ export function baseLayout(plot, theme) {
   };
 }
 
+/**
+ * What of the axes is another, by the names of Plotly's relayout: an axis given as a whole has everything computed anew.
+ * @param {Plotly.Layout} layout
+ * @param {{ xaxis: Plotly.Axis, yaxis: Plotly.Axis }} wanted
+ */
+export function changesOf(layout, wanted) {
+  /** @type {Record<string, unknown>} */
+  const changes = {};
+  for (const axis of /** @type {const} */ (["xaxis", "yaxis"])) {
+    for (const [name, value] of Object.entries(wanted[axis])) {
+      if (JSON.stringify(layout[axis][name]) !== JSON.stringify(value)) changes[`${axis}.${name}`] = value;
+    }
+  }
+  return changes;
+}
+
 /** @param {Theme} theme */
 export function baseAxis(theme) {
   return { color: theme.muted, gridcolor: theme.grid, zeroline: false, linecolor: theme.grid, tickfont: { size: 11 } };

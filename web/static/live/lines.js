@@ -8,6 +8,8 @@
 import { isKnown } from "./model.js";
 import { trailingMeans } from "./smoothing.js";
 
+const BRIEF = 2; // of `excluded`: as web/live/course.py tells a stretch shorter than what it kept can show
+
 /** @param {Pick<Line, "model" | "series">} line */
 export function held({ model, series }) {
   return model.drawn(series)?.t.length ?? 0;
@@ -28,14 +30,6 @@ export function linesOf(spec, models, isSmooth) {
   });
 }
 
-/**
- * @param {Line} line
- * @param {Page} page
- * @param {number} start the first of its points
- */
-export function xOf({ model, series }, page, start) {
-  return (model.drawn(series)?.t ?? []).slice(start).map((time) => page.view.toX(model, time));
-}
 
 /**
  * Whether a line shows means of what was measured.
@@ -48,13 +42,29 @@ function isMean({ kind }, spec, page) {
 }
 
 /**
+ * Its places, in the chart's unit; what is left out too briefly to be told at this detail breaks no line: each piece costs Plotly a path.
+ * @param {Line} line
+ * @param {ChartSpec} spec
+ * @param {Page} page
+ * @param {number} start the first of its points
+ */
+export function pointsOf(line, spec, page, start) {
+  const { model, series } = line;
+  const one = model.drawn(series) ?? { t: [], v: [], excluded: [] };
+  const y = yOf(line, spec, page, start);
+  const isDrawn = (/** @type {unknown} */ _, /** @type {number} */ index) => y[index] !== null || one.excluded[start + index] !== BRIEF;
+  const times = one.t.slice(start).filter(isDrawn);
+  return { x: times.map((time) => page.view.toX(model, time)), y: y.filter(isDrawn) };
+}
+
+/**
  * In the chart's unit.
  * @param {Line} line
  * @param {ChartSpec} spec
  * @param {Page} page
  * @param {number} start the first of its points
  */
-export function yOf({ model, series, kind }, spec, page, start) {
+function yOf({ model, series, kind }, spec, page, start) {
   const one = model.drawn(series) ?? { t: [], v: [], excluded: [] };
   const { smoothSeconds } = page.view;
   const hides = spec.showsExcluded && kind !== "excluded";
@@ -76,8 +86,7 @@ export function traceOf(line, spec, page) {
     type: "scatter",
     mode: "lines",
     name: line.model.meta.name,
-    x: xOf(line, page, 0),
-    y: yOf(line, spec, page, 0),
+    ...pointsOf(line, spec, page, 0),
     meta: isMean(line, spec, page) ? null : `${line.model.id} ${line.series}`,
     opacity: line.kind === "raw" ? 0.3 : isGhost ? 0.6 : 1,
     line: strokeOf(line, page, isGhost),

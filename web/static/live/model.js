@@ -2,6 +2,7 @@
 
 /** @import { Changes, Detail, KnownModel } from "../../types/live_page.js" */
 /** @import { ByName, LiveMark, LiveMeta, LiveNode, LogLine, PerPosition, RunMessage, Series, Tile } from "../../types/live_protocol.js" */
+/** @typedef {{ held: Series, close: Series, count: number, series: Required<Series> }} Joined `count` of what was held when it was joined */
 
 const LOG_LINES = 300;
 const POINTS_HELD = 4000; // beyond it a fresh snapshot says the same in fewer
@@ -40,6 +41,8 @@ export class RunModel {
   log = [];
   /** @type {number | null} */
   lastPointTime = null;
+  /** @type {Map<string, Joined>} */
+  #joined = new Map();
 
   /** @param {string} id */
   constructor(id) {
@@ -123,11 +126,11 @@ export class RunModel {
   drawn(name) {
     const [held, close] = [this.series[name], this.detail?.series[name]];
     if (!held || !close?.t.length) return held;
-    const before = held.t.filter((time) => time < close.t[0]).length;
-    const after = held.t.findIndex((time) => time > /** @type {number} */ (close.t.at(-1)));
-    const joined = (/** @type {any[]} */ mine, /** @type {any[]} */ closer) => [...mine.slice(0, before), ...closer, ...(after < 0 ? [] : mine.slice(after))];
-    const excluded = close.excluded ?? close.t.map(() => 0);
-    return { t: joined(held.t, close.t), v: joined(held.v, close.v), excluded: joined(held.excluded, excluded) };
+    const known = this.#joined.get(name);
+    if (known?.held === held && known.close === close && known.count === held.t.length) return known.series;
+    const series = joinedOf(held, close);
+    this.#joined.set(name, { held, close, count: held.t.length, series });
+    return series;
   }
 
   /**
@@ -172,4 +175,18 @@ export class RunModel {
     this.log = [...this.log, ...fresh].slice(-LOG_LINES);
     return fresh;
   }
+}
+
+/**
+ * A series with the stretch that came in more detail in its place.
+ * @param {Required<Series>} held
+ * @param {Series} close of which something came
+ * @returns {Required<Series>}
+ */
+function joinedOf(held, close) {
+  const before = held.t.filter((time) => time < close.t[0]).length;
+  const after = held.t.findIndex((time) => time > /** @type {number} */ (close.t.at(-1)));
+  const joined = (/** @type {any[]} */ mine, /** @type {any[]} */ closer) => [...mine.slice(0, before), ...closer, ...(after < 0 ? [] : mine.slice(after))];
+  const excluded = close.excluded ?? close.t.map(() => 0);
+  return { t: joined(held.t, close.t), v: joined(held.v, close.v), excluded: joined(held.excluded, excluded) };
 }
