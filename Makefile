@@ -11,7 +11,7 @@ JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/esl
 # Modules are compiled once, not by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run install check format test test-long test-podman test-vllm test-tools test-gpu test-lake soak mutation sql-editor clean
+.PHONY: run install check format test test-long test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -50,7 +50,7 @@ test: $(VENV)/.dev node_modules/.installed
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(JAVASCRIPT) && \
 	$(BIN)/pytest -qq --collect-only -m "$(IN_TEST)" | tail -n 1 && \
-	$(BIN)/pytest -n 4 --dist loadfile --durations=15 -m "$(IN_TEST)"
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=15 -m "$(IN_TEST)"
 
 # What takes a minute each: every load on a real server from the page, whole studies, stepped clocks, a storm of containers.
 test-long: $(VENV)/.dev
@@ -84,6 +84,12 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.vllm.check_vllm_verdict .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_value .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_loads .build/vllm .build/tiny-llama
+
+# A script that starts a real Ray cluster of two nodes and leaves a server on it, a stand-in for vLLM; each part of it is
+# killed in turn. Nothing is installed: RAY is an environment with the package ray[default]. Ten minutes.
+RAY ?= .build/ray
+test-ray: $(VENV)/.dev
+	$(BIN)/python -m scripts.ray.check_ray $(RAY)
 
 # Other benchmark tools and our own client against a server that is paced exactly, then in turn on llama.cpp. Nothing is
 # installed: TOOLS is a folder with an environment for each tool (llama-benchy, vllm, sglang, guidellm, aiperf, bfcl, lm-eval) and a

@@ -110,6 +110,21 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What waits for containers, browsers and other machines begins first, and goes on beside what computes."""
+    waits = ("podman", "browser", "ssh", "engine")
+
+    def by_module(item: pytest.Item) -> tuple[int, str]:
+        module = item.nodeid.partition("::")[0]
+        return min((waits.index(name) for name in kinds[module]), default=len(waits)), module
+
+    kinds: dict[str, set[str]] = {}
+    for item in items:
+        names = {mark.name for mark in item.iter_markers()}
+        kinds.setdefault(item.nodeid.partition("::")[0], set()).update(names & set(waits))
+    items.sort(key=by_module)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What tests measured on the way, whichever process ran them: record_property("told", ...)."""
     for report in terminalreporter.getreports("passed"):

@@ -55,7 +55,7 @@ def is_healthy(base_url: str) -> bool:
         return False
 
 
-def wait_until(is_so: Callable[[], bool], limit_s: float = 60.0) -> None:
+def wait_until(is_so: Callable[[], bool], limit_s: float = 180.0) -> None:
     """Poll until it is so; fails the test after `limit_s`."""
     ends = time.monotonic() + limit_s
     while not is_so():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.main import parser
 from collectors.imports.inbox import inbox_folder
 from settings import Settings
 from storage.store import Store
@@ -24,7 +26,8 @@ PITWALL = str(ROOT / "pitwall")
 LOG = ROOT / "tests/fixtures/vllm/0.32-ngram.log"
 COMMANDS = (
     "run", "parse", "explain", "import", "note", "load", "drive", "record", "agent", "study", "report", "claims",
-    "check", "export", "backup", "restore", "token", "peer", "host", "shim", "lake", "gpus", "identify",
+    "compare", "check", "export", "backup", "restore", "schema", "token", "peer", "host", "shim", "lake", "gpus",
+    "identify",
 )  # fmt: skip
 PATIENCE_S = 60.0
 
@@ -54,10 +57,40 @@ def test_help_names_every_command_and_every_exit_status(environ: dict[str, str],
     assert all(f"`{name}" in document for name in COMMANDS), "docs/command-line.md tells each"
 
 
+def options_of(command: argparse.ArgumentParser) -> set[str]:
+    """The long options of a command and of those within it."""
+    inner = [action for action in command._actions if isinstance(action, argparse._SubParsersAction)]
+    own = {word for action in command._actions for word in action.option_strings if word.startswith("--")}
+    return own.union(*(options_of(one) for action in inner for one in action.choices.values()))
+
+
+def test_the_document_names_every_option() -> None:
+    document = (ROOT / "docs/command-line.md").read_text()
+    assert sorted(name for name in options_of(parser()) if name not in document) == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_help(name: str, environ: dict[str, str], tmp_path: Path) -> None:
     said = pitwall(name, "--help", environ=environ, cwd=tmp_path)
     assert (said.returncode, said.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("done", "needed", "not_needed"),
+    [
+        ("parser()", "cli.machines.shim", {"asyncio", "pydantic", "httpx"}),
+        ("main(['shim', 'list'])", "launcher.remote.far_side", {"httpx", "rich", "duckdb", "numpy", "streamlit"}),
+    ],
+)
+def test_a_command_does_not_wait_for_libraries_of_others(
+    done: str, needed: str, not_needed: set[str], environ: dict[str, str]
+) -> None:
+    """A launch by ssh is several processes on the far machine, each of which pays for what it imports."""
+    script = f"import sys; from cli.main import main, parser; {done}; print(*sys.modules, sep='\\n')"
+    said = subprocess.run([sys.executable, "-c", script], env=environ, cwd=ROOT, capture_output=True, text=True)
+    modules = set(said.stdout.splitlines())
+    assert needed in modules, said.stderr
+    assert modules & not_needed == set()
 
 
 def test_it_works_from_any_folder_and_through_a_link(environ: dict[str, str], tmp_path: Path) -> None:

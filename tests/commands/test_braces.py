@@ -1,11 +1,13 @@
-"""Braces and file patterns of a paste: written out as a real bash does, or refused with their place; never a wait."""
+"""Braces of a paste: written out as a real bash does, or refused with their place; its file patterns are kept."""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable
 
 import pytest
 
+from commands.expansion import Expansion, is_shell_text
 from commands.explain import explain
 from commands.paste.braces import MOST_CHARACTERS, MOST_WORDS, Braces, TooManyWordsError
 from commands.paste.shell import split_words
@@ -96,19 +98,23 @@ PATTERNS = [
 ]
 
 
+def globs(words: Iterable[str]) -> list[str]:
+    """What is looked up among the files."""
+    return [pattern for pattern in map(Expansion({"HOME": "/h"}).pattern, words) if pattern is not None]
+
+
 @pytest.mark.parametrize("word", PATTERNS)
-def test_a_pattern_of_files_is_refused_with_its_place(word: str) -> None:
-    told = explain(f"export A=1\nDIR=/models\nllama-server -m {word}")
-    named = word.replace("$DIR", "/models")
-    assert told.refused == (
-        f"Line 3: {named} stands for the files of that pattern, which no shell looks up here: please name them."
-    )
-    assert explain(f'llama-server -m "{word}"').refused is None, "quoted, it is the name of a file"
+def test_a_pattern_of_files_is_kept_for_the_launch(word: str) -> None:
+    config = explain(f"export A=1\nDIR=/models\nllama-server -m {word}").config
+    assert config and globs(config.argv) == [word.replace("$DIR", "/models").replace("~", "/h")]
+    quoted = explain(f'llama-server -m "{word}"').config
+    assert quoted and globs(quoted.argv) == [], "quoted, it is the name of a file"
 
 
 def test_a_variable_that_holds_a_pattern_is_one_too() -> None:
-    assert "*.gguf" in str(explain("M=/m/*.gguf\nllama-server -m $M").refused)
-    assert explain('M=/m/*.gguf\nllama-server -m "$M"').refused is None
+    unquoted, quoted = (explain(f"M=/m/*.gguf\nllama-server -m {word}").config for word in ("$M", '"$M"'))
+    assert unquoted and globs(unquoted.argv) == ["/m/*.gguf"]
+    assert quoted and globs(quoted.argv) == []
 
 
 @pytest.mark.parametrize(
@@ -116,9 +122,12 @@ def test_a_variable_that_holds_a_pattern_is_one_too() -> None:
     ["--allowed-origins *", "--x [1,2,4]", '--x ["*"]', "--u http://h:1/v1?x=1", "--x={a}*", "--x a?", "--q -C*/x"],
 )
 def test_signs_that_name_no_file_are_no_pattern(words: str) -> None:
-    assert explain(f"vllm serve org/m {words}").refused is None
+    config = explain(f"vllm serve org/m {words}").config
+    assert config and globs(config.argv) == []
 
 
 def test_the_text_of_a_shell_in_a_container_is_for_that_shell() -> None:
     text = "docker run --entrypoint bash ghcr.io/ggml-org/llama.cpp:server -c 'llama-server -m /models/*.gguf'"
-    assert explain(text).refused is None
+    config = explain(text).config
+    assert config and is_shell_text(config.argv, len(config.argv) - 1)
+    assert Expansion({}).words(config.argv)[-1] == "llama-server -m /models/*.gguf"

@@ -127,7 +127,7 @@ def test_a_word_of_many_pieces_takes_no_longer_for_each(piece: str) -> None:
     assert launched(config_of(paste)) == in_bash(paste)
 
 
-@pytest.mark.parametrize("value", ["pa$word", "$ecretive", "a~b$HOME", "back\\$lash"])
+@pytest.mark.parametrize("value", ["pa$word", "$ecretive", "a~b$HOME", "back\\$lash", "a/b?c*[x]"])
 def test_a_quoted_secret_keeps_its_dollar(value: str) -> None:
     config, secrets = explain_with_secrets(f"vllm serve m --api-key '{value}'")[:2]
     assert config.config and value not in str(config.config)

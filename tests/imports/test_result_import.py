@@ -216,7 +216,7 @@ def test_what_a_driven_tool_left_and_is_refused_is_told_on_its_run(store: Store,
     assert refused.state == "refused" and cut.name in refused.text
     by_hand = handed_in(inbox, results, run=run.id)  # whoever imports by hand is told where they are
     assert by_hand.state == "refused"
-    told = [row for row in queries.events(store, run.id) if row.kind == REFUSED]
+    told = [row for row in queries.events(store, run.id).rows if row.kind == REFUSED]
     (said,) = [row.text for row in told]
     assert said == f"results were refused: {refused.text} They lie in the run's folder as results."
 

@@ -77,7 +77,7 @@ test("what comes while a chart is scrolled away is drawn when it comes back", ()
   assert.deepEqual(points(chart), [[[1, 300], [2, 310], [3, 320]]]);
 });
 
-test("each tick adds what is new of each run; without anything new the axis alone moves", () => {
+test("each tick adds what is new of each run; without anything new nothing is drawn", () => {
   const models = ["a", "b"].map((id) => modelOf(id, { series: POWER }));
   const chart = chartOf("power", pageOf(...models));
   chart.react();
@@ -85,7 +85,29 @@ test("each tick adds what is new of each run; without anything new the axis alon
   chart.extend();
   chart.extend();
   assert.deepEqual(points(chart).map((line) => line.length), [2, 3]);
-  assert.deepEqual(Plotly.calls, ["react", "extendTraces", "relayout"]);
+  assert.deepEqual(Plotly.calls, ["react", "extendTraces"]);
+});
+
+test("an axis that moves names what is another of it: given as a whole, Plotly computes every point anew", () => {
+  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1030, 1031], [300, 200, 900, 900]) }));
+  const chart = chartOf("power", page);
+  page.view.zoom = [1, 41];
+  chart.react();
+  for (const zoom of [[2, 42], [2, 42], [2, 22]]) {
+    page.view.zoom = zoom;
+    chart.moveAxis();
+  }
+  assert.deepEqual(Plotly.changes, [["xaxis.range"], ["xaxis.range", "xaxis.tickvals", "xaxis.ticktext", "yaxis.range"]]);
+});
+
+test("what is left out too briefly to be told at this detail breaks no line; what is long or not known does", () => {
+  const values = series("decode_tps", [1001, 1002, 1003, 1004, 1005, 1006, 1007], [100, 10, null, 101, 11, 102, null], [0, 2, 2, 0, 1, 0, 0]);
+  const chart = chartOf("decode", pageOf(modelOf("a", { series: values })));
+  chart.react();
+  assert.deepEqual(points(chart), [
+    [[1, 100], [2, 10], [4, 101], [5, 11], [6, 102], [7, null]],
+    [[1, 100], [4, 101], [5, null], [6, 102], [7, null]],
+  ]);
 });
 
 test("a gap is drawn as a gap, a zero as a zero", () => {

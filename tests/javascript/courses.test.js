@@ -45,6 +45,17 @@ function answers(...bodies) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
+test("what is drawn of a stretch is joined once, and again when a point or another stretch has come", () => {
+  const model = modelOf("a", { series: series("gpu_power_w", [1001, 1010, 1020], [300, 310, 320]) });
+  model.detail = { series: series("gpu_power_w", [1009, 1010], [1, 2]) };
+  const first = model.drawn("gpu_power_w");
+  assert.equal(model.drawn("gpu_power_w"), first);
+  model.apply(part("delta", 5, { series: series("gpu_power_w", [1030], [330]) }));
+  assert.deepEqual(model.drawn("gpu_power_w").t, [1001, 1009, 1010, 1020, 1030]);
+  model.detail = { series: series("gpu_power_w", [1019, 1020], [3, 4]) };
+  assert.deepEqual(model.drawn("gpu_power_w").t, [1001, 1010, 1019, 1020, 1030]);
+});
+
 test("within the stretch that is looked at closely its detail is drawn, elsewhere the whole", () => {
   const model = modelOf("a");
   model.detail = { series: series("gpu_power_w", [1009, 1010, 1011], [1, 2, 3]) };

@@ -15,6 +15,7 @@ export function openPage() {
 /** In Plotly's place: keeps what was drawn where, and counts the calls. */
 export class PlotlyStandIn {
   calls = [];
+  changes = []; // of each relayout, what it named
   Plots = { resize: () => this.calls.push("resize") };
 
   react(plot, traces, layout) {
@@ -33,7 +34,11 @@ export class PlotlyStandIn {
 
   relayout(plot, change) {
     this.calls.push("relayout");
-    Object.assign(plot.layout, change);
+    this.changes.push(Object.keys(change));
+    for (const [name, value] of Object.entries(change)) {
+      const [axis, setting] = name.split(".");
+      plot.layout[axis][setting] = value;
+    }
   }
 }
 

@@ -24,9 +24,10 @@ SECONDS = 30
 def lake_toml(config: LakeConfig) -> str:
     """What a person would write into lake.toml."""
     assert config.s3
+    tls = f'ca_file = "{config.s3.ca_file}"\n' if config.s3.use_ssl else "use_ssl = false\n"
     return (
         f'catalogue = "{config.catalogue}"\ndata_path = "{config.data_path}"\n[s3]\nendpoint = "{config.s3.endpoint}"\n'
-        f'key_id = "{config.s3.key_id}"\nsecret = "{config.s3.secret}"\nuse_ssl = false\n'
+        f'key_id = "{config.s3.key_id}"\nsecret = "{config.s3.secret}"\n{tls}'
     )
 
 

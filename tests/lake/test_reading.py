@@ -14,8 +14,7 @@ import pytest
 
 from cli.main import main
 from domain import Run
-from engines import ENGINES
-from engines.definitions import CLIENT
+from engines import all_definitions
 from reports.arms.comparison import comparison_of
 from reports.arms.facts import facts_of
 from reports.runs.run_report import report_on
@@ -42,7 +41,7 @@ Boxes = Callable[[str], Box]
 def measured(boxes: Boxes) -> tuple[Box, list[Run]]:
     """A box that has shipped two arms of three starts."""
     box = boxes("measured")
-    box.store.set_definitions([*(row for engine in ENGINES for row in engine.definitions), *CLIENT])
+    box.store.set_definitions(all_definitions())
     rng = np.random.default_rng(21)
     plain, drafting = IdealEngine(0.02, start_sd=0.005), IdealEngine(0.022, drafts=4, start_sd=0.005)
     sides = [(repeats(plain, "ladder", 3, rng, **SMALL), 0, 0), (repeats(drafting, "ladder", 3, rng, **SMALL), 4, 10)]
@@ -58,7 +57,7 @@ def measured(boxes: Boxes) -> tuple[Box, list[Run]]:
 def fleet(boxes: Boxes, measured: tuple[Box, list[Run]]) -> Iterator[Fleet]:
     """Another box's view of all."""
     other = boxes("other")
-    other.store.set_definitions([*(row for engine in ENGINES for row in engine.definitions), *CLIENT])
+    other.store.set_definitions(all_definitions())
     with Fleet(other.settings, other.store).closing() as opened:
         yield opened
 
@@ -116,6 +115,22 @@ def test_lists_are_of_all_machines_or_of_one(boxes: Boxes, config: LakeConfig) -
         titles = {row.machine_id: row.title() for row in machines(fleet)}
         assert "https://two.example" in [row.url for row in machines(fleet)]
     assert titles["machine-of-two"] == "the second box"
+
+
+def test_a_machine_is_what_it_says_itself_whoever_launched_there_later(boxes: Boxes, config: LakeConfig) -> None:
+    one, two = boxes("one"), boxes("two")
+    itself = replace(this_machine(), id="m-two", told_by="m-two", url="https://two.example", cpu="its CPU")
+    two.store.save_machine(itself).result()
+    one.store.save_machine(replace(itself, told_by="m-one", url=None, cpu="another CPU")).result()
+    for box in (two, one):
+        box.seal()
+        box.ship()
+    with Fleet(one.settings, one.store).closing() as fleet:
+        assert [(row.url, row.cpu) for row in machines(fleet)] == [("https://two.example", "its CPU")]
+    with opened_reader(config, one.store.query("FROM raw.metric_definitions")) as lake:
+        assert lake.query("SELECT url, cpu FROM machines").to_pylist() == [
+            {"url": "https://two.example", "cpu": "its CPU"}
+        ]
 
 
 def test_a_server_attached_from_elsewhere_is_on_the_machine_that_runs_pitwall(boxes: Boxes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import psutil
@@ -74,8 +74,15 @@ class DictStore:
     def run(self, run_id: str) -> Run | None:
         return next((run for run in reversed(self.saved) if run.id == run_id), None)
 
-    def runs(self) -> list[Run]:
-        return list({run.id: run for run in self.saved}.values())
+    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
+        wanted = set(RunState if states is None else states)
+        return [run for run in {run.id: run for run in self.saved}.values() if run.state in wanted][-(limit or 0) :]
+
+    def names_like(self, name: str) -> list[str]:
+        return [run.name for run in self.saved]
+
+    def runs_of_batch(self, batch_id: str) -> list[Run]:
+        return [run for run in self.runs() if run.batch_id == batch_id]
 
     def take(self, batch: Batch) -> None:
         self.events.extend(batch.samples)

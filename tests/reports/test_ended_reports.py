@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from domain import Config, Run, RunState
@@ -14,21 +11,9 @@ from reports.runs.ended import EndedReports
 from reports.runs.run_report import report_on
 from samples import Batch, CounterSample
 from storage.store import Store
+from tests.counted_windows import CountedWindows
 
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-
-
-class Counted:
-    """The store, and of which runs it was asked for windows."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.asked: list[list[str]] = []
-
-    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
-        if "run_windows($window_s" in sql and params:
-            self.asked.append(list(params["run_ids"]))
-        return self._store.query(sql, params)
 
 
 def counters(run_id: str, second: int) -> CounterSample:
@@ -53,7 +38,7 @@ def ids(store: Store) -> list[str]:
 
 
 def test_it_is_computed_once_and_equals_a_fresh_one(store: Store, ids: list[str]) -> None:
-    asked, kept = Counted(store), EndedReports()
+    asked, kept = CountedWindows(store), EndedReports()
     runs = store.runs_of(ids)
     first = kept.of(asked, runs[:2])
     both = kept.of(asked, runs)
@@ -63,7 +48,7 @@ def test_it_is_computed_once_and_equals_a_fresh_one(store: Store, ids: list[str]
 
 
 def test_more_of_a_run_is_not_missed_and_its_new_name_neither(store: Store, ids: list[str]) -> None:
-    asked, kept = Counted(store), EndedReports()
+    asked, kept = CountedWindows(store), EndedReports()
     runs = store.runs_of(ids)
     kept.of(asked, runs)
     kept.committed([runs[0].id])
@@ -78,7 +63,7 @@ def test_no_more_windows_are_kept_than_fit(store: Store, ids: list[str], monkeyp
     weights = [1 + len(one.windows) for one in report_on(store, runs)]
     assert min(weights) > 3
     monkeypatch.setattr("reports.runs.ended.MOST_WINDOWS", sum(weights[1:]))
-    asked, kept = Counted(store), EndedReports()
+    asked, kept = CountedWindows(store), EndedReports()
     for run in runs:
         kept.of(asked, [run])
     kept.of(asked, runs[1:])

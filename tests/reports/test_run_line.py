@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import duckdb
 import pytest
@@ -111,8 +112,8 @@ def test_rows_that_come_later_end_what_was_kept(store: Store) -> None:
 
 
 def test_a_line_that_was_computed_while_rows_came_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slowly(source: Store, runs: list[Run]) -> dict[str, RunLine]:
-        lines = compute_lines(source, runs)
+    def slowly(source: Store, runs: list[Run], reports: Any) -> dict[str, RunLine]:
+        lines = compute_lines(source, runs, reports)
         store.write(Batch((Event("r2", NOW, "state", "late"),))).result()
         store.save_run(run_of("r0"))  # and a run that is saved anew
         return lines
@@ -129,10 +130,10 @@ def test_a_run_that_ends_anew_is_computed_anew(store: Store) -> None:
 
 
 def test_one_that_cannot_be_computed_holds_up_no_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails_for_r2(source: Store, runs: list[Run]) -> dict[str, RunLine]:
+    def fails_for_r2(source: Store, runs: list[Run], reports: Any) -> dict[str, RunLine]:
         if any(run.id == "r2" for run in runs):
             raise duckdb.InvalidInputException("a sealed file is broken")
-        return compute_lines(source, runs)
+        return compute_lines(source, runs, reports)
 
     monkeypatch.setattr(run_lines, "compute_lines", fails_for_r2)
     monkeypatch.setattr(run_lines, "AT_A_TIME", 1)

@@ -27,7 +27,8 @@ class Versions:
         self.asked: list[tuple[str, int]] = []
 
     def ship(self, table: str, version: int, is_deleted: bool = False, **row: Any) -> None:
-        self.rows[table].append(row | {"shipped_version": version, "is_deleted": is_deleted})
+        signed = {"shipped_version": version, "is_deleted": is_deleted, "owner": "folder"}
+        self.rows[table].append(signed | row)
 
     def row_counts(self) -> dict[str, int]:
         return {table: len(rows) for table, rows in self.rows.items()}
@@ -75,6 +76,26 @@ def test_a_machine_that_tells_of_itself_later_takes_over_what_was_attached(defin
     lake.ship("machines", 1, id="m1", host_name="box", seen_at=NOW)
     records.renew(lake)  # type: ignore[arg-type]
     assert records.query("SELECT machine_id FROM runs").to_pylist() == [{"machine_id": "m1"}]
+
+
+GPUS = '[{"index": 0}]'
+
+
+@pytest.mark.parametrize("is_told_late", [True, False], ids=["others-later", "itself-later"])
+def test_what_a_machine_says_of_itself_wins_and_nulls_hide_nothing(definitions: pa.Table, is_told_late: bool) -> None:
+    lake, records, copies = Versions(), LakeRecords(definitions), RunCopies(definitions)
+    itself = {"told_by": "m1", "owner": "its", "url": "https://m1.example", "gpus": GPUS, "cpu": None}
+    other = {"told_by": "m2", "owner": "other", "url": None, "gpus": "[]", "gpus_reason": "no driver", "cpu": "a CPU"}
+    for version, told in enumerate((itself, other) if is_told_late else (other, itself), 1):
+        lake.ship("machines", version, id="m1", host_name=told["owner"], seen_at=NOW, **told)
+    records.renew(lake)  # type: ignore[arg-type]
+    own = LakeRecords(definitions)  # the store here launched there, and noted what it found
+    lake.rows["machines"] = [lake.rows["machines"][is_told_late]]
+    own.renew(lake)  # type: ignore[arg-type]
+    copies.take_records([own.query, records.query])
+    expected = {"host_name": "its", "url": "https://m1.example", "cpu": "a CPU", "gpus": GPUS, "gpus_reason": None}
+    for where in (records, copies):
+        assert where.query(f"SELECT {', '.join(expected)} FROM raw.machines").to_pylist() == [expected]
 
 
 def test_of_a_record_that_both_have_the_own_one_counts(definitions: pa.Table) -> None:

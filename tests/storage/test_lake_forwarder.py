@@ -9,9 +9,9 @@ from threading import Thread
 
 import pytest
 
-from storage.lake.config import S3, LakeConfig, LakeError
+from storage.lake.config import S3, LakeConfig, LakeError, keywords
 from storage.sandbox.lake.forwarder import Target, forward, open_ports
-from storage.sandbox.lake.ways import keywords, targets, through
+from storage.sandbox.lake.ways import targets, through
 
 HELLO = b"hello, it is "
 

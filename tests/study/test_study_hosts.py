@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from analysis.guard import RowCode
 from commands.study_change import with_values
 from commands.study_file import StudyFileError, study_of_text
-from domain import Config, Run, RunState
+from domain import Config, Run, RunState, Study
+from reports.arms.report_data import asking_of
 from studies.runner import StudyRunner
 from studies.systems import of_several_machines
 from tests.study.test_study_file import ONE_ARM, WHICH
@@ -31,6 +33,13 @@ def test_each_arm_is_launched_on_its_host() -> None:
     spec = spec_for(plan.workload, plan.params)
     hosts = {arm.name: StudyRunner._request(plan, arm, [spec], 1).on_host for arm in plan.arms}
     assert hosts == {"a": None, "b": "gpu-box"}
+
+
+@pytest.mark.parametrize(("text", "declared"), [(ON_HOST, {RowCode.HARDWARE}), (WHICH, set())])
+def test_whoever_names_hosts_compares_machines_on_purpose(text: str, declared: set[RowCode]) -> None:
+    plan = study_of_text(text, "w").model_dump(mode="json")
+    study = Study(id="s", title="t", question="which", created_at=NOW, updated_at=NOW, plan=plan)
+    assert asking_of(study).declared == declared
 
 
 def test_the_values_of_one_arm_are_on_its_host() -> None:

@@ -10,13 +10,12 @@ import pytest
 
 from analysis.guard import RowCode, Standing
 from analysis.reasons import Code, Reason
-from engines import ENGINES
-from engines.definitions import CLIENT
+from engines import all_definitions
 from web.compare.answer.guard_words import STANDINGS, TITLES, WORDS
 from web.words import UNKNOWN, told_by_view, why
 
 ROOT = Path(__file__).resolve().parents[2]
-DEFINITIONS = [*(row for engine in ENGINES for row in engine.definitions), *CLIENT]
+DEFINITIONS = all_definitions()
 VIEWS = ROOT / "storage/views"
 OF_RESULTS = [
     *(ROOT / "collectors/imports/results").rglob("*.py"),

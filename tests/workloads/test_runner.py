@@ -21,6 +21,7 @@ from workloads import REGISTRY
 from workloads.process.prepare import COMMAND_LINE
 from workloads.requests.records import read_records
 
+PATIENCE_S = 240  # thousands of tokens, on a machine that has much else to do
 SMALL = {"requests": 4, "tokens": 50, "warmup_tokens": 5}
 
 
@@ -49,7 +50,7 @@ class Job:
 
     def run(self) -> tuple[int, str]:
         process = self.start()
-        _, errors = process.communicate(timeout=90)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         return process.returncode, errors
 
     @property
@@ -133,7 +134,7 @@ def test_sigterm_records_what_is_in_flight_as_cancelled(demo_server: DemoServer,
     process = job.start()
     wait_until(lambda: len(job.rows) == 1 and demo_server.counters()["requests_processing"] == 1)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert [row.error_kind for row in job.rows] == [None, "cancelled"]
     assert (job.progress["state"], job.progress["done"], job.progress["total"]) == ("cancelled", 2, 5)
 
@@ -146,10 +147,10 @@ def test_a_pause_sends_nothing_until_it_goes_on(demo_server: DemoServer, tmp_pat
     process.send_signal(signal.SIGUSR1)
     wait_until(lambda: job.progress["state"] == "paused" and demo_server.counters()["requests_processing"] == 0)
     sent_before = demo_server.counters()["prompt_tokens_total"]
-    wait_until(lambda: job.progress["done"] == len(job.rows))  # the one in flight has ended as ever
-    assert demo_server.counters()["prompt_tokens_total"] == sent_before and 1 < len(job.rows) < 5
+    wait_until(lambda: job.progress["done"] == len(job.rows) > 1)  # the one in flight has ended as ever
+    assert demo_server.counters()["prompt_tokens_total"] == sent_before and len(job.rows) < 5
     process.send_signal(signal.SIGUSR2)
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert [row.completion_tokens for row in job.rows] == [5, 2000, 2000, 2000, 2000]
 
 
@@ -160,7 +161,7 @@ def test_a_server_that_is_killed_leaves_a_row_for_every_request(tiny_model: Mode
         process = job.start()
         wait_until(lambda: len(job.rows) == 1 and server.counters()["requests_processing"] == 1)
         server.process.kill()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert [row.error_kind for row in job.rows] == [None, "closed", "refused", "refused", "refused"]
 
 

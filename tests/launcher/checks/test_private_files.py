@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -87,3 +89,22 @@ def test_a_launched_server_keeps_the_umask_and_its_log_is_closed(
     assert mode(folder) == 0o700 and mode(tmp_path / "cached") == 0o644
     assert {mode(folder / name) for name in ("server.log", "shim.log", "spec.json")} == {0o600}
     assert "perhaps" in (folder / "server.log").read_text()
+
+
+def test_a_folder_that_several_make_at_once_is_there_for_all(tmp_path: Path) -> None:
+    places = [tmp_path / str(number) / "run" for number in range(400)]
+    together = threading.Barrier(4)
+
+    def make_all(_: int) -> list[Path]:
+        together.wait()
+        return [private_folder(place) for place in places]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(make_all, range(4))) == [places] * 4
+
+
+def test_a_file_in_the_way_of_a_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(NotADirectoryError, match="file"):
+            private_folder(place)

@@ -23,7 +23,7 @@ from machine.ports import is_port_free
 from tests.launcher.servers import marked, server_argv
 from tests.ports import free_ports
 
-IMAGE = "localhost/pitwall-bare"
+IMAGE = f"localhost/pitwall-bare-{os.getpid()}"  # each test process has its own: removing one ends its containers
 MOUNTED = ("/usr", "/lib", "/lib64", "/bin", sys.base_prefix, sys.prefix, str(ROOT))
 ROOT_FOLDERS = ("tmp", "etc", "proc", "dev", "sys")
 
@@ -47,6 +47,7 @@ def bare_image(folder: Path) -> Iterator[str]:
             directory.type, directory.mode = tarfile.DIRTYPE, 0o755
             archive.addfile(directory)
         archive.addfile(tarfile.TarInfo("etc/hosts"), io.BytesIO())
+        archive.addfile(tarfile.TarInfo(f"etc/of-process-{os.getpid()}"), io.BytesIO())
     podman("import", str(folder / "root.tar"), IMAGE)
     yield IMAGE
     podman("rmi", "-f", IMAGE)
@@ -60,6 +61,11 @@ def podman(*words: str) -> str:
 
 def containers(run_id: str) -> list[str]:
     return podman("ps", "-aq", "--filter", f"label={LABEL}={run_id}").split()
+
+
+def running(image: str) -> list[str]:
+    """All containers of this test process, whoever started them."""
+    return podman("ps", "-q", "--no-trunc", "--filter", f"ancestor={image}").split()
 
 
 def container_process(run_id: str) -> psutil.Process | None:

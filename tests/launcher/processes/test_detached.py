@@ -110,3 +110,61 @@ def test_a_script_whose_server_runs_elsewhere_is_awaited_watched_and_left_alone(
     finally:
         server.kill()
         server.wait()
+
+
+DAEMON = """
+import os, subprocess, sys, time
+if sys.argv[1] == "start":  # as `ray start`: leaves a daemon in its own session's group and ends a while later
+    with open(sys.argv[2], "w") as log:
+        subprocess.Popen([sys.executable, "-c", sys.argv[3], "daemon"], stdout=log, stderr=log)
+    time.sleep(2.5)
+else:
+    print("the daemon's own words", flush=True)
+    time.sleep(600)
+"""
+
+
+def after_a_daemon(folder: Path, server: str) -> str:
+    """A script that has a helper start a daemon, then leaves its server: a stand-in for a Ray cluster's."""
+    started = shlex.join([sys.executable, "-c", DAEMON, "start", str(folder / "daemon.log"), DAEMON])
+    return f"{started}\n{server}"
+
+
+def test_of_a_cluster_and_a_server_the_server_is_followed(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
+) -> None:
+    """Its daemons are older; they are of the run all the same, and gone when the server is killed."""
+    text = after_a_daemon(tmp_path, in_background(port, tmp_path))
+    run = supervisor.launch(script_request(tmp_path, text, port))
+    ready = wait_for_state(store, run.id, RunState.READY, *FINAL)
+    assert ready.state is RunState.READY, ready.cause
+    directory = Path(run.run_dir or "")
+    assert wait_for(lambda: store.run(run.id).log_path == str(tmp_path / "server-own.log"))
+    server, family = server_process(directory), processes_of(directory)
+    assert server and str(port) in server.cmdline() and any("daemon" in one.cmdline() for one in family)
+    server.kill()
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert ended.state is RunState.FAILED and "SIGKILL" in (ended.cause or ""), ended
+    assert not any(map(is_living, family)) and is_port_free(port)
+
+
+def test_a_server_that_fails_beside_a_cluster_is_told_before_anything_listened(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
+) -> None:
+    text = after_a_daemon(tmp_path, f"(sleep 1; exec {shlex.join(server_argv(port, 'exits'))}) &")
+    ended = wait_for_state(store, supervisor.launch(script_request(tmp_path, text, port)).id, *FINAL)
+    assert ended.state is RunState.FAILED and ended.exit_code == 3, ended
+
+
+def test_of_two_that_a_script_leaves_the_one_that_listens_is_followed(
+    supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
+) -> None:
+    text = f"nohup sleep 600 > {tmp_path}/other.log 2>&1 &\n{in_background(port, tmp_path)}"
+    run = supervisor.launch(script_request(tmp_path, text, port))
+    ready = wait_for_state(store, run.id, RunState.READY, *FINAL)
+    assert ready.state is RunState.READY, ready.cause
+    assert wait_for(lambda: store.run(run.id).log_path == str(tmp_path / "server-own.log"))
+    server = server_process(Path(run.run_dir or ""))
+    assert server and str(port) in server.cmdline()
+    supervisor.stop(run.id)
+    assert wait_for_state(store, run.id, *FINAL).state is RunState.FINISHED

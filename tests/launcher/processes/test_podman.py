@@ -24,6 +24,7 @@ from tests.launcher.processes.podman import (
     monitor_process,
     podman,
     request,
+    running,
 )
 from tests.launcher.servers import DictStore, wait_for, wait_for_state
 
@@ -90,7 +91,7 @@ def test_kill_9_leaves_no_container_and_strangers_are_spared(
         assert ended.cause and ended.cause.startswith("The container's client was killed"), ended.cause
     if victim == "container":
         assert ended.exit_code == 137 and ended.cause == "The server exited with code 137 (128 + SIGKILL)."
-    assert podman("ps", "-q", "--no-trunc").split() == [stranger]
+    assert running(image) == [stranger]
     podman("rm", "-f", "-t", "0", stranger)
 
 

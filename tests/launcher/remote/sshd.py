@@ -31,6 +31,10 @@ needs_sshd = pytest.mark.skipif(
     reason="sshd is not installed (Debian: apt install openssh-server)",
 )
 TARGET = "box"
+ANOTHER = "b0b0b0b0b0b0"
+AS_ANOTHER = f"""import machine.identity  # FAKE: this machine says that it is another
+machine.identity.machine_id = lambda *given: {ANOTHER!r}
+from cli.main"""
 
 
 @dataclass
@@ -82,6 +86,11 @@ class Box:
         )
         script.write_text(f"#!{sys.executable}\n{body}")
         script.chmod(0o755)
+
+    def is_another(self) -> None:
+        """From now on it says that it is not the machine it is."""
+        script = self.checkout / "pitwall"
+        script.write_text(script.read_text().replace("from cli.main", AS_ANOTHER))
 
     def _write_settings(self) -> None:
         user = pwd.getpwuid(os.geteuid()).pw_name

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +61,15 @@ class FileStore:
     def run(self, run_id: str) -> Run | None:
         return next((run for run in self.runs() if run.id == run_id), None)
 
-    def runs(self) -> list[Run]:
-        return [Run.model_validate(json.loads(p.read_text())) for p in sorted(self._directory.glob("*.json"))]
+    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
+        stored = [Run.model_validate(json.loads(p.read_text())) for p in sorted(self._directory.glob("*.json"))]
+        return [run for run in stored if states is None or run.state in states][-(limit or 0) :]
+
+    def names_like(self, name: str) -> list[str]:
+        return [run.name for run in self.runs()]
+
+    def runs_of_batch(self, batch_id: str) -> list[Run]:
+        return [run for run in self.runs() if run.batch_id == batch_id]
 
 
 def load_argv(run: Run, directory: Path) -> list[str]:

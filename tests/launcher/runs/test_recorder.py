@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import pytest
 
-from domain import Config, Run
+from domain import Config, Run, RunState
 from launcher.runs.recorder import DURABLE_PATIENCE_S, PATIENCE_S, STUCK_PATIENCE_S, RunRecorder
 from samples import Batch
 
@@ -26,7 +27,13 @@ class StuckStore:
     def run(self, run_id: str) -> Run | None:
         return None
 
-    def runs(self) -> list[Run]:
+    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
+        return []
+
+    def names_like(self, name: str) -> list[str]:
+        return []
+
+    def runs_of_batch(self, batch_id: str) -> list[Run]:
         return []
 
 

@@ -28,6 +28,16 @@ def test_the_document_says_what_the_comments_say(store: Store) -> None:
     assert DOCUMENT.read_text() == describe_schema(store.query) + "\n", "run: ./pitwall schema > docs/schema.md"
 
 
+def test_the_command_prints_the_document_where_nothing_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`./pitwall schema > docs/schema.md` would otherwise leave an empty file."""
+    monkeypatch.setenv("PITWALL_DATA", str(tmp_path / "none"))
+    assert main(["schema"]) == 0
+    assert capsys.readouterr().out == DOCUMENT.read_text()
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_template_that_is_being_written_doubles_no_column(settings: Settings, store: Store) -> None:
     before = describe_schema(store.query)
     with store._database.cursor() as cursor, attached(cursor, settings.data_dir / "other", "made"):

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 
 from domain import Config, Run
@@ -126,6 +127,9 @@ def test_the_old_files_stay_an_hour_for_whoever_reads_them(opened: Store, settin
         subprocess.run(["touch", "-d", "2 hours ago", str(settings.parquet_dir / name)], check=True)
     assert opened._sealer.remove_orphans() == RUNS
     assert len(files(settings)) == 1 and rows(opened)[0]["n"] == EVENTS
+    assert [path.name for path in settings.parquet_dir.glob("*/*")] == ["merged"], "no folder is left empty"
+    opened.write(Batch((Event("r0", NOW, "note", "later"),))).result()
+    assert opened.seal() == 1, "and one that has gone is made again"
 
 
 def test_few_files_are_merged_where_they_fill_one(
@@ -157,18 +161,21 @@ def test_rows_of_different_columns_stay_apart(settings: Settings) -> None:
     store.close()
 
 
-def spoil_a_row_group(path: Path) -> None:
-    """Overwrite the pages of the first row group: the file's head, foot and length stay."""
+def spoil(path: Path, at: int = 4) -> None:
+    """Overwrite pages, by default the first of the first row group: the file's head, foot and length stay."""
     with path.open("r+b") as file:
-        file.seek(4)
+        file.seek(at)
         file.write(os.urandom(60))
 
 
-def merged_file(settings: Settings) -> Path:
-    return next(settings.parquet_dir / name for name in files(settings) if "/merged/" in name)
+def of_row_group(path: Path, number: int) -> int:
+    """Where the pages of a row group begin that hold its first column."""
+    column = pq.ParquetFile(path).metadata.row_group(number).column(0)
+    return int(column.dictionary_page_offset or column.data_page_offset)
 
 
-def test_a_spoilt_file_costs_the_runs_that_cannot_be_read(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def merged_noise(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Four runs in one merged file, a row group each, of what no compression makes small."""
     monkeypatch.setattr("storage.files.merge.ROW_GROUP_ROWS", 2_048)  # DuckDB's least
     store = Store.open(settings, lambda: NOW + timedelta(hours=1))
     for number in range(4):
@@ -177,7 +184,16 @@ def test_a_spoilt_file_costs_the_runs_that_cannot_be_read(settings: Settings, mo
         store.write(Batch(tuple(noise))).result()
     store.seal()
     store.merge()
-    spoil_a_row_group(merged_file(settings))
+    return store
+
+
+def merged_file(settings: Settings) -> Path:
+    return next(settings.parquet_dir / name for name in files(settings) if "/merged/" in name)
+
+
+def test_a_spoilt_file_costs_the_runs_that_cannot_be_read(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = merged_noise(settings, monkeypatch)
+    spoil(merged_file(settings))
     assert {one.run_id for one in store.look_for_lost_files(deeply=True)} == {"r0"}
     left = store.query("SELECT DISTINCT run_id FROM events ORDER BY 1").to_pylist()
     assert left == [{"run_id": f"r{number}"} for number in (1, 2, 3)]
@@ -188,8 +204,24 @@ def test_a_spoilt_file_costs_the_runs_that_cannot_be_read(settings: Settings, mo
     store.close()
 
 
+def test_rows_of_runs_between_those_that_are_asked_about_are_not_read(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows between are spoilt, so that whoever reads them fails: of up to 32 runs nobody does."""
+    store = merged_noise(settings, monkeypatch)
+    path = merged_file(settings)
+    spoil(path, of_row_group(path, 1))
+    sql = "SELECT run_id, count(*) AS n FROM events_of($asked) GROUP BY run_id ORDER BY run_id"
+    asked = ["r0", "r3"]
+    found = store.query(sql, {"asked": asked}).to_pylist()
+    assert found == [{"run_id": run_id, "n": 2_048} for run_id in asked]
+    with pytest.raises(duckdb.Error):
+        store.query(sql, {"asked": [*asked, *(f"of-nobody-{n}" for n in range(31))]})
+    store.close()
+
+
 def test_a_file_that_cannot_be_read_is_left_out_and_the_rest_is_merged(opened: Store, settings: Settings) -> None:
-    spoil_a_row_group(settings.parquet_dir / "events/run_id=r2/1.parquet")
+    spoil(settings.parquet_dir / "events/run_id=r2/1.parquet")
     with pytest.raises(duckdb.Error):
         opened.merge()
     assert [one.run_id for one in opened.health().lost] == ["r2"]

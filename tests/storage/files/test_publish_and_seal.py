@@ -20,6 +20,7 @@ from samples import Batch, Event, GpuSample
 from settings import Settings
 from storage.files import publish
 from storage.store import Store
+from tests.demo_engine import wait_until
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 CHECKER = """
@@ -160,6 +161,7 @@ def test_orphans_are_removed_when_they_are_old_and_recorded_files_never(settings
     for path in (old, folder / "1.parquet"):
         subprocess.run(["touch", "-d", "2 hours ago", str(path)], check=True)
     store = Store.open(settings)
+    wait_until(lambda: not old.exists())
     assert sorted(p.name for p in folder.iterdir()) == ["1.parquet", "8.draft"]
     assert store.query("FROM events").num_rows == 5
     store.close()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from reports.runs.ended import EndedReports
+from reports.runs.ended import EndedEvidence, EndedReports
 from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
@@ -52,7 +52,7 @@ class _Services:
     fleet = None
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self.store, self.reports = store, EndedReports()
+        self.store, self.reports, self.evidence = store, EndedReports(), EndedEvidence()
         self.settings = Settings(data_dir=folder / "data")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState
+from reports.runs.ended import EndedReports
 from reports.runs.run_report import report_on
 from samples import Batch, CounterSample
 from settings import Settings
@@ -44,7 +45,7 @@ def counters(now: datetime, second: int, run_id: str = "r1", tokens: float | Non
 
 
 def test_a_live_run_has_its_latest_speed_and_foreign_words_are_text(store: Store) -> None:
-    page = first_cards(store, ["r1", "nobody"])
+    page = first_cards(store, ["r1", "nobody"], EndedReports())
     assert f'100 <small>tok/s</small> <small class="pw-muted">{LATEST}</small>' in page
     assert "&lt;script&gt;alert(1)" in page and "<script>" not in page
 
@@ -53,7 +54,9 @@ def test_a_run_that_ended_has_the_number_that_compare_judges_by(store: Store) ->
     run = RUN.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW})
     store.save_run(run)
     factors = report_on(store, [run])[0].summary.factors
-    assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(store, ["r1"])
+    assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(
+        store, ["r1"], EndedReports()
+    )
 
 
 def test_a_run_that_idles_keeps_its_speed_and_one_that_never_worked_has_none(store: Store) -> None:
@@ -61,14 +64,14 @@ def test_a_run_that_idles_keeps_its_speed_and_one_that_never_worked_has_none(sto
     store.save_run(RUN.model_copy(update={"id": "r2"}))
     rests = [counters(now, second, tokens=1900.0) for second in (20, 21)]
     store.write(Batch((*rests, *(counters(now, second, "r2", 0.0) for second in range(20))))).result()
-    worked, never = first_cards(store, ["r1", "r2"]).split("--pw-run:")[1:]
+    worked, never = first_cards(store, ["r1", "r2"], EndedReports()).split("--pw-run:")[1:]
     assert "100 <small>tok/s</small>" in worked and LAST in worked
     assert "pw-big" not in never and NOTHING in never
 
 
 def test_a_run_that_waits_says_so(store: Store) -> None:
     store.save_run(RUN.model_copy(update={"state": RunState.QUEUED}))
-    page = first_cards(store, ["r1"])
+    page = first_cards(store, ["r1"], EndedReports())
     assert WAITS in page and "pw-big" not in page
 
 
@@ -77,16 +80,18 @@ def test_what_is_not_known_is_no_number_but_a_reason(store: Store) -> None:
     failed = RUN.model_copy(update={"id": "r3", "state": RunState.FAILED})
     store.save_run(starting)
     store.save_run(failed)
-    page = first_cards(store, ["r2", "r3"])
+    page = first_cards(store, ["r2", "r3"], EndedReports())
     assert "pw-big" not in page
     assert NOT_SEEN in page and "starting: loading weights 34 %" in page and "no window was recorded" in page
 
 
 def test_no_two_cards_are_of_one_colour(store: Store) -> None:
     store.save_run(RUN.model_copy(update={"id": "r2"}))
-    first, second = (line.split('"')[0] for line in first_cards(store, ["r1", "r2"]).split("--pw-run:")[1:])
+    first, second = (
+        line.split('"')[0] for line in first_cards(store, ["r1", "r2"], EndedReports()).split("--pw-run:")[1:]
+    )
     assert first != second
 
 
 def test_of_runs_that_nobody_knows_there_is_nothing(store: Store) -> None:
-    assert first_cards(store, ["nobody"]) == ""
+    assert first_cards(store, ["nobody"], EndedReports()) == ""

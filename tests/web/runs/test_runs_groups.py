@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from domain import Run
+from reports.runs.ended import EndedReports
 from settings import Settings
 from storage.ask.note_queries import saved_views
 from storage.store import Store
@@ -16,26 +17,24 @@ from tests.many_runs import HOSTILE, many_runs
 
 PAGE = """
 import streamlit as st
-from reports.runs.run_line import in_order
-from storage.ask import run_queries
 from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.run_filters import run_filters
-from web.runs.table.run_table import choose_columns, lines_here, run_table
+from web.runs.table.run_listing import choices_of, listing
+from web.runs.table.run_table import choose_columns, run_table
 from web.saved_views import view_list
 
 store = services().store
-choices = run_queries.run_choices(store)
+choices = choices_of(store)
 wanted = run_filters(choices, {}, "runs")
 by, speed = choose_grouping()
 columns = choose_columns(choices)
 view_list("runs")
-found = run_queries.find_runs(store, wanted, 1000)
-lines = lines_here(found)
+found, lines = listing(store, wanted, 1000)
 if by:
     grouped_runs(found, lines, by, speed, columns, {})
 else:
-    run_table(in_order(found, lines, wanted.order_by), lines, columns, {}, "all")
+    run_table(found, lines, columns, {}, "all")
 """
 
 
@@ -48,7 +47,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list
 
 @pytest.fixture
 def store(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept[0], fleet=None)])
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept[0], fleet=None, reports=EndedReports())])
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     return kept[0]

@@ -1,0 +1,144 @@
+"""What an action on one run asks of the store does not grow with the runs that are stored. Counted in rows."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from collectors.imports.log_import import LogImporter, Wish
+from collectors.imports.result_import import ResultImporter
+from commands.naming import COLOR_COUNT, KnownRuns
+from domain import Config, Run, RunState, WorkloadSpec
+from launcher.runs.supervisor import Supervisor
+from settings import Settings
+from storage.store import Store
+from tests.imports.captured import captured
+from tests.launcher.servers import request_for
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LOAD = WorkloadSpec(name="five-prompts")
+LOG = Path(__file__).resolve().parents[2] / "fixtures/vllm/0.32-ngram.log"
+
+
+def ended(number: int, **fields: Any) -> Run:
+    at = NOW + timedelta(minutes=number)
+    given = {"state": RunState.FINISHED, "color": number % COLOR_COUNT, "created_at": at, **fields}
+    return Run(id=f"run-{number:05d}", name=f"older {number}", config=Config(), machine_id="m", **given)
+
+
+class Asking:
+    """A store with so many ended runs, and how many rows it was made to give."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store, self.folder, self.rows = store, folder, 0
+        self.supervisor = Supervisor(store, folder / "runs", events=lambda batch: None, machine="m")
+
+    def counted(self, patch: pytest.MonkeyPatch) -> None:
+        ask = self.store.query
+
+        def query(sql: str, params: Any = None) -> pa.Table:
+            table = ask(sql, params)
+            self.rows += table.num_rows
+            return table
+
+        patch.setattr(self.store, "query", query)
+
+
+@contextmanager
+def asking(folder: Path, runs: int) -> Iterator[Asking]:
+    store = Store.open(Settings(data_dir=folder / "data"))
+    try:
+        for number in range(runs):
+            store.save_run(ended(number))
+        made = Asking(store, folder)
+        yield made
+        made.supervisor.close()
+    finally:
+        store.close()
+
+
+def queued(given: Asking) -> list[Run]:
+    return given.supervisor.launch_batch([request_for(workload=LOAD)] * 2, one_after_the_other=True)
+
+
+def repeat(given: Asking) -> list[Run]:
+    first = given.supervisor.cancel(queued(given)[0].id)
+    return given.supervisor.repeat(first.id, 2)
+
+
+def attach(given: Asking) -> list[Run]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return [given.supervisor.attach(f"http://127.0.0.1:{listening.getsockname()[1]}", Config())]
+
+
+def log(given: Asking) -> list[Run]:
+    told = LogImporter(given.store, given.folder / "runs", lambda: NOW).take(LOG, Wish(LOG.name), lambda share: None)
+    return given.store.runs_of(told.run_ids)
+
+
+def results(given: Asking) -> list[Run]:
+    path = captured("llama-benchy/result.csv")
+    told = ResultImporter(given.store, lambda: NOW).take(path, Wish(path.name), lambda share: None)
+    return given.store.runs_of(told.run_ids)
+
+
+ACTIONS: dict[str, Callable[[Asking], list[Run]]] = {
+    "launch": queued,
+    "repeat": repeat,
+    "attach": attach,
+    "log": log,
+    "results": results,
+}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_an_action_reads_as_many_rows_among_more_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = []
+    for runs in (COLOR_COUNT, 5 * COLOR_COUNT):
+        with asking(tmp_path / str(runs), runs) as given, monkeypatch.context() as patch:
+            given.counted(patch)
+            assert ACTIONS[name](given)
+            rows.append(given.rows)
+    assert rows[0] == rows[1] > 0
+
+
+def test_a_name_is_told_from_that_of_any_run_and_numbered_on(tmp_path: Path) -> None:
+    with asking(tmp_path, 3 * COLOR_COUNT) as given:
+        names = ("older 1 (2)", "older 1 (4)", "older 1x", "Older 1")
+        for number, name in enumerate(names, start=500):
+            given.store.save_run(ended(number).model_copy(update={"name": name}))
+        known = KnownRuns(given.store)
+        assert sorted(given.store.names_like("older 1")) == ["older 1", "older 1 (2)", "older 1 (4)"]
+        assert known.choose_name(Config(), "older 1") == "older 1 (3)"
+        known.add(ended(600).model_copy(update={"name": "older 1 (3)"}))
+        assert known.choose_name(Config(), " older 1 ") == "older 1 (5)"
+        assert known.choose_name(Config(), "new") == "new"
+
+
+def test_a_colour_is_told_from_those_of_live_runs_however_old_and_of_the_latest_seven(tmp_path: Path) -> None:
+    with asking(tmp_path, 3 * COLOR_COUNT) as given:
+        assert KnownRuns(given.store).choose_color() == 0, "1 to 7 are the latest"
+        given.store.save_run(ended(0, state=RunState.RUNNING))
+        known = KnownRuns(given.store)
+        assert [run.id for run in known.live] == ["run-00000"]
+        assert known.choose_color() == 1, "all are taken, and the least recent of the latest gives its own"
+        known.add(ended(700, color=7))
+        assert known.choose_color() == 1, "the eighth of the latest is no more among them"
+
+
+def test_the_log_of_a_known_run_is_told_by_the_newest_of_those_that_have_it(tmp_path: Path) -> None:
+    with asking(tmp_path, 2) as given:
+        for number in (5, 6):
+            given.store.save_run(ended(number, log_path=str(LOG)))
+        (run,) = log(given)
+        assert run.id == "run-00006"
+        assert list(given.store.log_paths()) == ["run-00006", "run-00005"]

@@ -1,0 +1,290 @@
+"""What is known of a run that has ended outlives Pitwall on the disk, and never what has become of the run since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from domain import Config, Run, RunState
+from engines import all_definitions
+from load_records import RequestRecord
+from reports.runs.ended import EndedEvidence, EndedReports, OfEnded
+from reports.runs.evidence import evidence_of
+from reports.runs.packed import REPORTS
+from reports.runs.run_report import report_on
+from samples import Batch, CounterSample, Event, GpuSample, HostSample
+from settings import Settings
+from storage.ask.known_queries import rows_stored
+from storage.files.known import KnownFiles
+from storage.rows import TIME_COLUMNS
+from storage.store import Store
+from web.live.course import Course
+from web.live.ended import Drawn, EndedRuns, wholes_of
+
+T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+RESET_AT = 20
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = T0 + timedelta(hours=1)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data")
+
+
+@pytest.fixture
+def store(settings: Settings, clock: Clock) -> Iterator[Store]:
+    store = Store.open(settings, clock)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def files(settings: Settings) -> KnownFiles:
+    return KnownFiles(settings.runs_dir)
+
+
+def counters(run_id: str, second: int) -> CounterSample:
+    made = 100.0 * (second % RESET_AT)
+    return CounterSample(
+        run_id, T0 + timedelta(seconds=second), float(second), "vllm.counter", generation_tokens_total=made,
+        first_tokens_total=0.0, inter_token_count_total=made / 2, prompt_tokens_total=0.0, requests_running=1.0,
+        drafts_total=made / 2, draft_tokens_total=made, accepted_tokens_total=made / 2,
+        accepted_per_pos_total=[made / 4, made / 4],
+    )  # fmt: skip
+
+
+def served(store: Store, run_id: str, seconds: int) -> Run:
+    """A run that has ended, with a reset of its counters where it is long enough, host, GPU and a request."""
+    told = {"created_at": T0, "ready_at": T0, "ended_at": T0 + timedelta(seconds=seconds)}
+    run = Run(
+        id=run_id, name=run_id, color=0, config=Config(engine="vllm"), machine_id="m", state=RunState.FINISHED, **told
+    )
+    store.save_run(run)
+    at = T0 + timedelta(seconds=1)
+    beside = (
+        HostSample(
+            run_id, at, 1.0, "m", cpu_ratio=1.5, rss_bytes=100, process_count=3, host_cpu_ratio=0.5, host_cores=2
+        ),
+        GpuSample(run_id, at, 1.0, "m", 0, power_w=100.25),
+        RequestRecord(run_id, "q", "w", "measure", "c", 0, 1, at, ttft_ms=1 / 3, total_ms=900.0, http_status=200),
+    )
+    store.write(Batch((*(counters(run_id, second) for second in range(seconds)), *beside))).result()
+    return run
+
+
+@pytest.fixture
+def runs(store: Store) -> list[Run]:
+    """With counters, with a reset in them, and with nothing at all."""
+    return [served(store, "r1", 15), served(store, "r2", 45), served(store, "r3", 0)]
+
+
+class Computing:
+    """Counts the runs of which something was computed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kept: OfEnded[object]) -> None:
+        self.computed: list[str] = []
+        make = kept._make
+
+        def counted(store: Store, runs: list[Run]) -> object:
+            self.computed += [run.id for run in runs]
+            return make(store, runs)
+
+        monkeypatch.setattr(kept, "_make", counted)
+
+
+Opened = Callable[[KnownFiles], OfEnded[object]]
+
+
+@pytest.fixture(params=[EndedReports, EndedEvidence, EndedRuns])
+def opened(request: pytest.FixtureRequest) -> Opened:
+    """As after a start: with what lies on the disk, and nothing in memory."""
+    made: Opened = request.param
+    return made
+
+
+def test_a_report_and_a_drawing_that_were_kept_equal_fresh_ones(
+    store: Store, files: KnownFiles, runs: list[Run]
+) -> None:
+    EndedReports(files).of(store, runs)
+    EndedRuns(files).of(store, runs)
+    EndedEvidence(files).of(store, runs)
+    assert list(EndedReports(files).of(store, runs).values()) == report_on(store, runs)
+    assert list(EndedEvidence(files).of(store, runs).values()) == evidence_of(store, runs)
+    fresh = wholes_of(store, runs)
+    for run_id, drawn in EndedRuns(files).of(store, runs).items():
+        _expect_same(drawn, fresh[run_id])
+
+
+def _expect_same(one: Drawn, other: Drawn) -> None:
+    assert replace(one, courses={}) == replace(other, courses={})
+    assert list(one.courses) == list(other.courses)
+    for name, course in one.courses.items():
+        assert _columns(course) == _columns(other.courses[name])
+
+
+def _columns(course: Course) -> list[tuple[str, bytes] | None]:
+    """To the bit; NaN equals itself."""
+    return [None if one is None else (str(one.dtype), one.tobytes()) for one in (course.t, course.v, course.excluded)]
+
+
+def test_after_a_start_nothing_is_computed_again(
+    store: Store, files: KnownFiles, runs: list[Run], opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(files).of(store, runs)
+    kept = opened(files)
+    counting = Computing(monkeypatch, kept)
+    kept.of(store, runs)
+    assert counting.computed == []
+
+
+def test_what_is_prepared_is_found(
+    store: Store, files: KnownFiles, runs: list[Run], opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(files).prepare(store, runs)
+    kept = opened(files)
+    counting = Computing(monkeypatch, kept)
+    kept.of(store, [run.model_copy(update={"name": "Renamed", "color": 5}) for run in runs])
+    assert counting.computed == [], "a page that shows runs beside each other gives them other colours"
+
+
+def _more_counters(store: Store, files: KnownFiles) -> None:
+    store.write(Batch((counters("r2", 45),))).result()
+
+
+def _more_events(store: Store, files: KnownFiles) -> None:
+    store.write(Batch((Event("r2", T0, "note", "late"),))).result()
+
+
+def _another_end(store: Store, files: KnownFiles) -> None:
+    run = store.run("r2")
+    assert run
+    store.save_run(run.model_copy(update={"ended_at": T0 + timedelta(minutes=5)}))
+
+
+def _cut(store: Store, files: KnownFiles) -> None:
+    for path in _paths(files):
+        path.write_bytes(path.read_bytes()[:-20])
+
+
+def _flipped(store: Store, files: KnownFiles) -> None:
+    for path in _paths(files):
+        content = bytearray(path.read_bytes())
+        content[-10] ^= 0xFF
+        path.write_bytes(content)
+
+
+def _of_another_form(store: Store, files: KnownFiles) -> None:
+    for path in _paths(files):
+        basis = path.read_bytes().split(b"\n")[0].decode()
+        files.write("r2", path.name, basis, b'{"windows": 3}')
+
+
+def _paths(files: KnownFiles) -> list[Path]:
+    return [path for path in (files._runs_dir / "r2" / "known").iterdir() if path.is_file()]
+
+
+CHANGES = (_more_counters, _more_events, _another_end, _cut, _flipped, _of_another_form)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.__name__)
+def test_what_no_longer_holds_is_computed_again(
+    store: Store, files: KnownFiles, runs: list[Run], opened: Opened, monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Store, KnownFiles], None],
+) -> None:  # fmt: skip
+    opened(files).of(store, runs)
+    change(store, files)
+    kept = opened(files)
+    counting = Computing(monkeypatch, kept)
+    kept.of(store, store.runs_of(["r1", "r2", "r3"]))
+    assert counting.computed == ["r2"]
+
+
+def test_other_formulas_have_it_computed_again(
+    store: Store, files: KnownFiles, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    EndedReports(files).of(store, runs)
+    monkeypatch.setattr("reports.runs.ended.REPORTS", replace(REPORTS, formulas=lambda: "others"))
+    kept = EndedReports(files)
+    counting = Computing(monkeypatch, kept)  # type: ignore[arg-type]
+    kept.of(store, runs)
+    assert counting.computed == ["r1", "r2", "r3"]
+
+
+def test_another_meaning_of_a_definition_has_the_evidence_computed_again(
+    store: Store, files: KnownFiles, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    EndedEvidence(files).of(store, runs)
+    first, *others = all_definitions()
+    monkeypatch.setattr("reports.runs.packed.all_definitions", lambda: (first._replace(formula="another"), *others))
+    kept = EndedEvidence(files)
+    counting = Computing(monkeypatch, kept)  # type: ignore[arg-type]
+    kept.of(store, runs)
+    assert counting.computed == ["r1", "r2", "r3"]
+
+
+def test_sealing_and_merging_change_nothing_in_what_is_stored(
+    store: Store, runs: list[Run], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.files.merge.LEAST_FILES", 2)
+    ids = [run.id for run in runs]
+    before = rows_stored(store, ids)
+    assert before["r1"]["counter_samples"] == 15 and before["r3"] == {
+        "gpu_samples": 1,
+        "host_samples": 1,
+        "requests": 1,
+    }
+    clock.now += timedelta(days=1)
+    assert store.seal()
+    assert rows_stored(store, ids) == before
+    assert store.merge()
+    assert rows_stored(store, ids) == before
+
+
+def test_rows_of_every_table_are_counted(store: Store) -> None:
+    asked = []
+
+    class Asked:
+        def query(self, sql: str, params: object = None) -> object:
+            asked.append(sql)
+            return store.query(sql, params)  # type: ignore[arg-type]
+
+    rows_stored(Asked(), ["r1"])  # type: ignore[arg-type]
+    assert all(f"raw.{table} " in asked[0] for table in TIME_COLUMNS)
+
+
+def test_what_is_too_large_is_not_kept_and_a_bomb_is_not_unpacked(
+    files: KnownFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files.write("r1", "report", "basis", bytes(2000))
+    assert files.read("r1", "report", "basis") == bytes(2000)
+    monkeypatch.setattr("storage.files.known.MOST_BYTES", 1000)
+    assert files.read("r1", "report", "basis") is None
+    files.write("r9", "report", "basis", bytes(2000))
+    assert files.read("r9", "report", "basis") is None
+
+
+def test_it_lies_in_the_folder_that_goes_with_the_run_closed_to_others(
+    store: Store, settings: Settings, files: KnownFiles, runs: list[Run]
+) -> None:
+    EndedReports(files).of(store, runs)
+    (path,) = _paths(files)
+    assert path.parent.parent == settings.runs_dir / "r2"
+    assert path.stat().st_mode & 0o077 == 0
+    assert np.frombuffer(path.read_bytes(), np.uint8).size < 16_000

@@ -1,0 +1,53 @@
+"""Which browser the tests run in: the one that is named, then the shell without a window, then what is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts import find_browser
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH; nobody here may install anything."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("PITWALL_BROWSER", raising=False)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    return tmp_path
+
+
+def program(folder: Path, name: str) -> str:
+    path = folder / name
+    path.touch(0o755)
+    return str(path)
+
+
+def found(capsys: pytest.CaptureFixture[str]) -> str:
+    assert find_browser.main() == 0
+    return capsys.readouterr().out.strip()
+
+
+def test_the_shell_comes_before_the_whole_browser_and_a_named_one_before_both(
+    programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = program(programs, "chromium")
+    assert found(capsys) == whole
+    shell = program(programs, "chromium-headless-shell")
+    assert found(capsys) == shell
+    assert find_browser.installed() == whole, "what is measured for users is measured in the browser that they have"
+    named = program(programs, "another")
+    monkeypatch.setenv("PITWALL_BROWSER", named)
+    assert found(capsys) == named
+
+
+def test_nothing_is_installed_where_a_browser_is_there(
+    programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = program(programs, "chromium")
+    (programs / "apt-get").write_text(f"#!/bin/sh\n: > {programs / 'called'}\n")
+    (programs / "apt-get").chmod(0o755)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert found(capsys) == whole
+    assert not (programs / "called").exists()

@@ -1,0 +1,53 @@
+"""The guard's list names each thing once, however many arms differ in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from analysis.comparison.arms import Arm
+from analysis.comparison.compare import compare_arms
+from analysis.guard import RowCode, Standing
+from tests.comparison.hand_made import arm, load, run, streams
+from tests.comparison.ideal_engine import SERVED
+from web.compare.answer.guard_card import guard_card
+from web.compare.answer.guard_findings import Found, findings
+
+COLORS = {"a": 0, "b": 1, "c": 2, "d": 3}
+
+
+def set_to(name: str, **settings: Any) -> Arm:
+    """An arm of one run with these settings."""
+    return arm(run(name, load(streams(1)), served=replace(SERVED, settings=settings)))
+
+
+ARMS = (
+    set_to("a", chunks=1, limit=1),
+    set_to("b", chunks=2, limit=2),
+    set_to("c", chunks=3, limit=2),
+    set_to("d", chunks=3, limit=2),
+)
+NAMES = {run_id: run_id for run_id in COLORS}
+
+
+def test_the_settings_of_several_arms_are_one_row_and_each_value_is_told_once() -> None:
+    (row,) = [one for one in findings(compare_arms(ARMS), NAMES) if one.code is RowCode.SETTINGS]
+    assert row.standing is Standing.COMPARED
+    assert row.found == (
+        Found("chunks 1 and 2", ("b",)),
+        Found("limit 1 and 2", ("b", "c", "d")),
+        Found("chunks 1 and 3", ("c", "d")),
+    )
+
+
+def test_the_card_marks_with_colours_whose_value_it_is() -> None:
+    card = guard_card(compare_arms(ARMS), NAMES, COLORS)
+    assert card.count("<b>Other settings</b>") == 1
+    (each,) = re.findall(r"Other settings</b><ul>(.*?)</ul>", card)
+    assert [item.count("pw-swatch") for item in each.split("</li>")] == [1, 3, 2, 0]
+
+
+def test_one_arm_needs_no_marks_and_no_list_in_the_list() -> None:
+    card = guard_card(compare_arms(ARMS[:2]), NAMES, COLORS)
+    assert "<b>Other settings</b> chunks 1 and 2; limit 1 and 2</li>" in card and "pw-swatch" not in card

@@ -1,0 +1,84 @@
+"""However many open Runs at the same moment, the list of the runs is asked of the store once; a change is seen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from reports.runs.ended import EndedReports
+from settings import Settings
+from storage.ask.run_queries import RunFilter
+from storage.store import Store
+from tests.many_runs import many_runs
+from web.runs.table.run_listing import Listing, choices_of, listing, notes_on, titles_of
+
+VIEWERS = 50
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    opened = Store.open(Settings(data_dir=tmp_path / "data"))
+    many_runs(opened)
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, fleet=None, reports=EndedReports())])
+    for room in ("web.actions", "web.access.roles"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    yield opened
+    opened.close()
+
+
+def look(store: Store, wanted: RunFilter) -> Listing:
+    choices_of(store)
+    titles_of(store)
+    found = listing(store, wanted, 200)
+    notes_on(found.runs)
+    return found
+
+
+def statements(store: Store, patch: pytest.MonkeyPatch) -> list[str]:
+    asked, ask = list[str](), store.query
+
+    def query(sql: str, params: Any = None) -> pa.Table:
+        asked.append(sql)
+        return ask(sql, params)
+
+    patch.setattr(store, "query", query)
+    return asked
+
+
+def test_fifty_at_once_ask_what_one_asks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    look(store, RunFilter())  # what is known of ended runs is kept from here on
+    store.label_machine("m1", "a box")
+    asked = statements(store, monkeypatch)
+    alone = look(store, RunFilter())
+    by_one = sorted(asked)
+    assert len(by_one) > 3
+    store.label_machine("m1", "box")
+    asked.clear()
+    together = threading.Barrier(VIEWERS)
+
+    def view() -> Listing:
+        together.wait(60)
+        return look(store, RunFilter())
+
+    with ThreadPoolExecutor(VIEWERS) as pool:
+        told = [one.result(60) for one in [pool.submit(view) for _ in range(VIEWERS)]]
+    assert sorted(asked) == sorted(by_one)
+    assert all(one == alone for one in told) and len(alone.runs) == 20
+
+
+def test_another_filter_and_a_change_are_asked_anew(store: Store) -> None:
+    newest = look(store, RunFilter()).runs[0]
+    assert [run.id for run in look(store, RunFilter(words=("fp8",))).runs] != [
+        run.id for run in look(store, RunFilter()).runs
+    ]
+    store.save_run(newest.model_copy(update={"name": "renamed"}))
+    assert look(store, RunFilter()).runs[0].name == "renamed"
+    store.notes.change([newest.id], "operator", lambda note: note.model_copy(update={"text": "said"}))
+    assert notes_on(look(store, RunFilter()).runs)[newest.id].text == "said"
