@@ -3,7 +3,8 @@
     python -m benchmarks.charts.day_at_1hz [--runs 8] [--turns 7]
 
 The rows are synthetic and come through the import of bundles: counters of vLLM, the host and a GPU. The browser's
-figures are Chromium's own, of the Performance domain of its DevTools protocol; panning is by Plotly's relayout.
+figures are Chromium's own, of the Performance domain of its DevTools protocol: a task's wall time, in which waits for a
+core count, and the thread's CPU time. Panning is with the mouse, as a person does it, and by Plotly's relayout.
 """
 
 from __future__ import annotations
@@ -37,16 +38,18 @@ SECONDS = 86_400
 BEGAN = datetime(2026, 11, 1, tzinfo=UTC)
 STRETCHES = {"10 minutes": timedelta(minutes=10), "2 hours": timedelta(hours=2), "12 hours": timedelta(hours=12)}
 FRAMES = 60
+SETTLED_MS = 3_000
 PATIENCE_MS = 600_000  # for the first drawing on a busy machine
-# A rate that comes and goes with the hours, idle for a minute in ten; each of the tables has a row a second.
+# A rate that comes and goes with the hours, idle for a minute in ten; each of the tables has a row a second. Counters
+# are whole numbers, for sums of fractions go back by a rounding now and then, which is a restart of the server.
 COUNTERS = """
     SELECT $id AS run_id, ts, mono_s, 'vllm.counter' AS definition, 0 AS engine_index,
-        sum(tokens) OVER so_far AS generation_tokens_total, floor(mono_s / 30) AS first_tokens_total,
-        sum(tokens / 3) OVER so_far AS inter_token_count_total, 900 * floor(mono_s / 30) AS prompt_tokens_total,
-        sum(tokens / 3) OVER so_far AS drafts_total, sum(tokens) OVER so_far AS draft_tokens_total,
-        sum(tokens * 2 / 3) OVER so_far AS accepted_tokens_total, 4.0 * busy::INT AS requests_running,
+        3 * sum(steps) OVER so_far AS generation_tokens_total, floor(mono_s / 30) AS first_tokens_total,
+        sum(steps) OVER so_far AS inter_token_count_total, 900 * floor(mono_s / 30) AS prompt_tokens_total,
+        sum(steps) OVER so_far AS drafts_total, 3 * sum(steps) OVER so_far AS draft_tokens_total,
+        2 * sum(steps) OVER so_far AS accepted_tokens_total, 4.0 * busy::INT AS requests_running,
         0.0 AS requests_waiting, 0.3 + 0.2 * sin(mono_s / 900) AS kv_usage_ratio
-    FROM (SELECT *, busy::INT * (300 + 80 * sin(mono_s / 1800 + $k) + 20 * random()) AS tokens FROM moments)
+    FROM (SELECT *, busy::INT * (100 + 27 * sin(mono_s / 1800 + $k) + 7 * random())::INT AS steps FROM moments)
     WINDOW so_far AS (ORDER BY mono_s)
 """
 HOST = """
@@ -65,8 +68,14 @@ MOMENTS = f"""
 DRAWN = (
     """() => [...document.querySelectorAll('.lv-plot')].some((plot) => plot.data?.length >= %d && plot._fullLayout)"""
 )
-ZOOMED = "() => /zoom=/.test(location.search)"
-# One chart as the reader drags it; `all` moves the others too, as letting go does.
+FRAME = "() => new Promise(requestAnimationFrame)"
+WIDE = "document.querySelector('.lv-wide .lv-plot')"
+STANDS_AT = f"{WIDE}._fullLayout.xaxis.range.join()"
+# The others follow when the reader lets go.
+ALL_STAND = f"""() => [...document.querySelectorAll('.lv-plot')]
+  .filter((plot) => plot.clientHeight && plot.data?.[0]?.type === "scatter")
+  .every((plot) => plot._fullLayout.xaxis.range.join() === {STANDS_AT})"""
+# One chart as the page moves it, or as Plotly tells of it: the others follow at each frame.
 PAN = """async (frames) => {
   const plot = [...document.querySelectorAll('.lv-plot')].find((one) => one.data && one.clientHeight);
   const took = [];
@@ -80,10 +89,10 @@ PAN = """async (frames) => {
   }
   return { took, points: plot.data.reduce((sum, one) => sum + one.x.length, 0) };
 }"""
-# Plotly's event of a pan that was let go is what moves the other charts; a range set as one object is none.
+# Plotly's event of a pan that was let go names both ends and moves the other charts; a range set as one is none.
 MOVES = {
-    "one chart": "{ xaxis: { ...plot.layout.xaxis, range: [low + by, high + by] } }",
-    "all charts of the page": "{ 'xaxis.range[0]': low + by, 'xaxis.range[1]': high + by }",
+    "one chart, by relayout": "{ 'xaxis.range': [low + by, high + by] }",
+    "all charts of the page, by relayout": "{ 'xaxis.range[0]': low + by, 'xaxis.range[1]': high + by }",
 }
 
 
@@ -162,13 +171,57 @@ def tell_browser(data: Path, run_ids: Sequence[str]) -> None:
             page.goto(f"{pitwall.url}/live?{'&'.join(f'run={one}' for one in run_ids)}")
             page.wait_for_function(DRAWN % len(run_ids), timeout=PATIENCE_MS)
             print(f"\ndrawn {time.monotonic() - begun:.1f} s after the link was opened\n")
-            print("| panned | points drawn in it | main thread a frame | script | relayout p50 | p95 |")
+            print("| panned | points drawn in it | main thread a frame | CPU of it | relayout p50 | p95 |")
             print("|---|---|---|---|---|---|")
+            print(_dragged(page), flush=True)
             for what, move in MOVES.items():
                 print(_panned(page, what, move), flush=True)
             browser.close()
     finally:
         pitwall.end_everything()
+
+
+def _dragged(page: Page) -> str:
+    """Two rows: Shift held and the mouse drawn over the chart, and letting go of it, until all charts stand there."""
+    cdp = page.context.new_cdp_session(page)
+    cdp.send("Performance.enable")
+    _drag(page, 10)
+    page.mouse.up()
+    page.wait_for_function(ALL_STAND, timeout=PATIENCE_MS)
+    page.wait_for_timeout(SETTLED_MS)  # a finer stretch was asked for and drawn
+    stood, points = page.evaluate(STANDS_AT), page.evaluate(f"{WIDE}.data.reduce((sum, one) => sum + one.x.length, 0)")
+    before = _metrics(cdp)
+    _drag(page, FRAMES)
+    held = _metrics(cdp)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    page.wait_for_function(ALL_STAND, timeout=PATIENCE_MS)
+    let_go = _metrics(cdp)
+    cdp.detach()
+    assert page.evaluate(STANDS_AT) != stood, "the mouse did not pan"
+    return (
+        f"| one chart, with the mouse | {points:,} | {_ms(before, held, 'TaskDuration') / FRAMES:.1f} ms "
+        f"| {_ms(before, held, 'ThreadTime') / FRAMES:.1f} ms | | |\n"
+        f"| letting go of it, once | | {_ms(held, let_go, 'TaskDuration'):.0f} ms "
+        f"| {_ms(held, let_go, 'ThreadTime'):.0f} ms | | |"
+    )
+
+
+def _drag(page: Page, frames: int) -> None:
+    """To the left and half of it back, a step a frame; with Shift, Plotly pans where it else zooms."""
+    box = page.locator(".lv-wide .nsewdrag").first.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.keyboard.down("Shift")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for frame in range(frames):
+        page.mouse.move(x - 4 * min(frame + 1, frames * 1.25 - frame), y)
+        page.evaluate(FRAME)
+
+
+def _ms(before: dict[str, float], after: dict[str, float], name: str) -> float:
+    return (after[name] - before[name]) * 1e3
 
 
 def _panned(page: Page, what: str, move: str) -> str:
@@ -178,11 +231,12 @@ def _panned(page: Page, what: str, move: str) -> str:
     page.evaluate(PAN % move, 10)  # what is compiled at the first is not panning
     before = _metrics(cdp)
     told = page.evaluate(PAN % move, FRAMES)
-    spent = {name: (value - before[name]) * 1e3 / FRAMES for name, value in _metrics(cdp).items()}
+    after = _metrics(cdp)
     cdp.detach()
     took = sorted(told["took"])
     return (
-        f"| {what} | {told['points']:,} | {spent['TaskDuration']:.1f} ms | {spent['ScriptDuration']:.1f} ms "
+        f"| {what} | {told['points']:,} | {_ms(before, after, 'TaskDuration') / FRAMES:.1f} ms "
+        f"| {_ms(before, after, 'ThreadTime') / FRAMES:.1f} ms "
         f"| {statistics.median(took):.1f} ms | {took[int(len(took) * 0.95)]:.1f} ms |"
     )
 

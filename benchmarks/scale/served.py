@@ -25,6 +25,7 @@ from tests.ports import free_ports
 
 EVERY_S = 0.1
 LIVE_WAIT_S = 120.0
+PUSHED, VIEWED = 100, 50  # the turns whose runs the push and the many viewers are shown
 
 
 class Peak:
@@ -89,7 +90,7 @@ def _tell_pages(pitwall: Pitwall, cookie: str, runs: Sequence[Run], turns: int) 
         for name in ("compare", "live"):
             taken = [_ms(partial(page, name, spread(runs, turn=turn))) for turn in range(turns)]
             _row(f"{name.capitalize()} {of_runs}", taken)
-    shown = [spread(runs, turn=100 + turn) for turn in range(turns)]
+    shown = [spread(runs, turn=PUSHED + turn) for turn in range(turns)]
     _row(
         f"Live's push of {ARMS} ghosts, others each time",
         [_ms(lambda s=some: _watch(pitwall, cookie, s)) for some in shown],
@@ -99,7 +100,7 @@ def _tell_pages(pitwall: Pitwall, cookie: str, runs: Sequence[Run], turns: int) 
 
 def _tell_viewers(pitwall: Pitwall, cookie: str, runs: Sequence[Run], viewers: int) -> None:
     """All at once: each opens the Runs page, or Live of 8 ghosts."""
-    ghosts = spread(runs, turn=50)
+    ghosts = spread(runs, turn=VIEWED)
 
     def open_runs() -> None:
         with by_hand(pitwall.url, cookie) as session:
