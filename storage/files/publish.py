@@ -129,16 +129,22 @@ class Publisher:
     def _write_template(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """An empty store with all views, copied: making them takes longer than copying the rows.
 
-        Where files are sealed meanwhile, the rows are not taken.
+        In one transaction: the files that are written down are those that the views name, also beside the sealer.
         """
         self._template_files = None  # until it is whole: a full disk may leave a part of it
         _remove(self._template)
         with attached(cursor, self._template, "made", "STORAGE_VERSION 'v1.0.0'"):
             make_private(self._template)
-            cursor.execute(f"COPY FROM DATABASE {self._settings.store_path.stem} TO made (SCHEMA)")
-            cursor.execute("INSERT INTO made.raw.migrations FROM raw.migrations")
-            cursor.execute("INSERT INTO made.raw.sealed_files FROM raw.sealed_files")
-            self._template_files = _sealed_files(cursor, "made.raw")
+            cursor.begin()
+            try:
+                cursor.execute(f"COPY FROM DATABASE {self._settings.store_path.stem} TO made (SCHEMA)")
+                cursor.execute("INSERT INTO made.raw.migrations FROM raw.migrations")
+                cursor.execute("INSERT INTO made.raw.sealed_files FROM raw.sealed_files")
+                files = _sealed_files(cursor, "made.raw")
+                cursor.commit()
+            finally:
+                roll_back(cursor)
+        self._template_files = files
 
 
 def _remove(path: Path) -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import Mock
@@ -18,6 +20,7 @@ import pytest
 from domain import Config, Run
 from samples import Batch, Event, GpuSample
 from settings import Settings
+from storage.database import Database
 from storage.files import publish
 from storage.store import Store
 from tests.demo_engine import wait_until
@@ -184,6 +187,44 @@ def test_rows_sealed_while_a_publishing_goes_on_are_neither_missing_nor_doubled(
     store.publish()
     assert made == [1, 0]
     assert published(settings, "SELECT count(*), count(DISTINCT text) FROM events") == [(5, 5)]
+    store.close()
+
+
+class Interrupted:
+    """A database whose cursor has something else happen before one statement, once."""
+
+    def __init__(self, database: Database, before: str, happens: Callable[[], object]) -> None:
+        self._database, self._before, self._happens = database, before, happens
+
+    @contextmanager
+    def cursor(self) -> Iterator[Interrupted]:
+        with self._database.cursor() as self._cursor:
+            yield self
+
+    def execute(self, sql: str, *params: object) -> duckdb.DuckDBPyConnection:
+        if sql.startswith(self._before):
+            self._before = "done"
+            self._happens()
+        return self._cursor.execute(sql, *params)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._cursor, name)
+
+
+@pytest.mark.parametrize("before", ["ATTACH", "COPY", "INSERT INTO made.raw.migrations", "INSERT INTO made.raw.sealed"])
+def test_rows_sealed_while_the_views_are_copied_are_not_missing(settings: Settings, before: str) -> None:
+    store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
+    for number in range(2):
+        store.save_run(make_run(f"r{number}", NOW))
+        store.write(events(f"r{number}", 10 * number, 5)).result()
+        if number == 0:
+            store.seal()
+    sealed: list[int] = []
+    store._publisher._database = Interrupted(store._database, before, lambda: sealed.append(store.seal()))  # type: ignore[assignment]
+    (settings.data_dir / ".monitor.template").unlink(missing_ok=True)
+    store.publish()
+    assert sealed == [1]
+    assert published(settings, "SELECT count(*), count(DISTINCT text) FROM events") == [(10, 10)]
     store.close()
 
 
