@@ -86,7 +86,9 @@ class LogParser(Protocol):
     (a vLLM Engine line that waits for its SpecDecoding line) is held until it cannot.
     """
 
-    def feed(self, data: bytes) -> list[LogEvent]: ...
+    def feed(self, data: bytes) -> list[LogEvent]:
+        """Take the next bytes of the log, cut anywhere; the events that can change no more."""
+        ...
 
     def close(self) -> list[LogEvent]:
         """The events of a last line without LF, and those still held."""
@@ -184,7 +186,9 @@ class LogGrammar(Protocol):
         """Whether this log text is this engine's."""
         ...
 
-    def log_parser(self) -> LogParser: ...
+    def log_parser(self) -> LogParser:
+        """A parser for one log, to be fed from its first byte."""
+        ...
 
     def log_sample(self, run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
         """A parsed line in the store's terms, its numbers converted to the common units."""
@@ -211,7 +215,9 @@ class CounterMap(Protocol):
         """One raw cumulative sample per engine or DP rank."""
         ...
 
-    def slot_samples(self, scrape: Scrape) -> list[SlotSample]: ...
+    def slot_samples(self, scrape: Scrape) -> list[SlotSample]:
+        """One sample per slot of the server; empty for an engine that does not tell of slots."""
+        ...
 
     HISTOGRAM_NAMES: frozenset[str]  # of its latency histograms; looked at more seldom
 

@@ -46,6 +46,7 @@ class Draft:
             del self.fields[outer]
 
     def reading(self) -> Reading:
+        """The reading so far; it shares the draft's lists, so later additions are in it too."""
         return Reading(self.fields, self.unknown_flags, self.warnings)
 
 
@@ -69,6 +70,7 @@ class Grammar:
     has_suffixes: bool = False
 
     def key_of(self, item: Item) -> Key | None:
+        """What this flag states, found under any of its names; None for an unknown flag or one without a field."""
         names = item.flag.names if item.flag else ()
         return next((self.keys[name] for name in names if name in self.keys), None)
 

@@ -37,12 +37,14 @@ class Startup:
         self._values: dict[str, list[tuple[Rank, JsonValue]]] = {}
 
     def add(self, key: str, value: JsonValue, process: str | None) -> None:
+        """Note what one process says; of more than 256 values of a key the first and the last 128 stay."""
         values = self._values.setdefault(key, [])
         if len(values) == _MOST_VALUES:
             del values[_MOST_VALUES // 2]
         values.append((rank_of(process), value))
 
     def merged(self) -> dict[str, JsonValue]:
+        """One value a key, over all ranks by that key's way to merge; 'rank0' where none is named."""
         return {key: self._merge(self._merges.get(key, "rank0"), values) for key, values in self._values.items()}
 
     def __bool__(self) -> bool:
@@ -91,6 +93,7 @@ class Causes:
         return True
 
     def ordered(self) -> list[str]:
+        """At most five different causes, those of the lowest rank first."""
         texts = (text for rank in sorted(self._by_rank) for text in self._by_rank[rank])
         return list(dict.fromkeys(texts))[:_MOST_CAUSES]
 
@@ -123,6 +126,7 @@ class LineReader:
         raise NotImplementedError
 
     def feed(self, data: bytes) -> list[LogEvent]:
+        """The events of the lines that end within these bytes; a line without LF waits for its rest."""
         events: list[LogEvent] = []
         for line in self._lines.feed(data):
             events.extend(self.read_line(line))
@@ -135,15 +139,18 @@ class LineReader:
         return events
 
     def close(self) -> list[LogEvent]:
+        """The events of a last line without LF, and those still held."""
         events: list[LogEvent] = []
         for line in self._lines.close():
             events.extend(self.read_line(line))
         return events + self.release_held()
 
     def settled_offset(self) -> int:
+        """All events of lines that start before this byte have been given out: none of them is held."""
         return min([self._lines.offset, *(sample.offset for sample in self._held.values())])
 
     def reading(self) -> LogReading:
+        """What is known so far; of several starts in one log the facts of the last, and of each under 'runs'."""
         startup = self._facts()
         if self._earlier:
             startup["runs"] = [*self._earlier, dict(startup)]
@@ -171,9 +178,11 @@ class LineReader:
         return released
 
     def held(self, process: str | None) -> ParsedSample | None:
+        """The sample of this process that a later line may complete; None where none waits."""
         return self._held.get(process)
 
     def release(self, process: str | None) -> list[LogEvent]:
+        """Give out the sample that is held for this process, now final; empty where none is."""
         sample = self._held.pop(process, None)
         return [] if sample is None else [sample]
 
@@ -228,4 +237,5 @@ def mark(
     text: str,
     evidence: str | None = None,
 ) -> Mark:
+    """A mark on this line with the line's own time; `evidence` is the line itself, for warnings and failures."""
     return Mark(line.number, line.offset, kind, text, line.stamp, evidence)

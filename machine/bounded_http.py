@@ -112,6 +112,7 @@ class BoundedHttp:
             raise BadAnswerError(_too_large(path, limits)) from None
 
     def close(self) -> None:
+        """Close the connection that is kept between two requests."""
         self._pool.close()
 
     def _once(self, method: str, path: str, limits: ReadLimits, sent: bytes | None) -> Answer:

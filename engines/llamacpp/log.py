@@ -54,6 +54,7 @@ def recognises(text: str) -> bool:
 
 
 def log_parser() -> LogParser:
+    """A parser for one log of llama.cpp's server, to be fed from its first byte."""
     return LlamacppReader()
 
 
@@ -113,6 +114,7 @@ class LlamacppReader(LineReader):
         self._refused: list[Line] = []  # allocations that failed, until it is known whether they are tried again
 
     def read_line(self, line: Line) -> Iterable[LogEvent]:
+        """The line's events; a failed allocation waits, because one that is tried again is a warning and no failure."""
         if is_retry(line.text):
             self._refused.clear()
             return [mark(line, "warning", RETRY, evidence=line.text)]
@@ -134,9 +136,11 @@ class LlamacppReader(LineReader):
         return [*self._startup_events(line), *self._trouble_events(line)]
 
     def release_held(self) -> list[LogEvent]:
+        """The samples still held, and the failed allocations that were not tried again."""
         return [*super().release_held(), *self._tell_refused()]
 
     def close(self) -> list[LogEvent]:
+        """The last events; a timing print whose generation line has not come gives no sample."""
         events = super().close()
         self._timing = None
         return events
@@ -146,6 +150,7 @@ class LlamacppReader(LineReader):
         return [event for line in refused for event in self._trouble_events(line)]
 
     def settled_offset(self) -> int:
+        """As any reader's, and not beyond a timing print or a failed allocation that waits for its next line."""
         waiting = [line.offset for line in self._refused[:1]] + ([self._timing.offset] if self._timing else [])
         return min([super().settled_offset(), *waiting])
 

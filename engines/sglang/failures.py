@@ -94,6 +94,7 @@ class TroubleReader:
         self._request_failed = False
 
     def read(self, line: Line) -> CollectorError | None:
+        """What the line says went wrong; None for any other, and within a traceback until its exception comes."""
         if self._opened is not None and line.number - self._opened.number > _LONGEST_TRACEBACK:
             self._opened = None
         if _TRACEBACK in line.text:

@@ -55,6 +55,7 @@ def recognises(text: str) -> bool:
 
 
 def log_parser() -> LogParser:
+    """A parser for one log of SGLang, to be fed from its first byte."""
     return SglangReader()
 
 
@@ -108,6 +109,7 @@ class SglangReader(LineReader):
         self._cut: Line | None = None  # the first half of a record that a terminal broke in two
 
     def read_line(self, line: Line) -> Iterable[LogEvent]:
+        """The line's events; a record that a terminal broke in two is read as one."""
         whole = self._rejoin(line)
         if whole is not None:
             return whole
@@ -117,11 +119,13 @@ class SglangReader(LineReader):
         return [*self.release(None), *self._startup_events(line), *self._trouble_events(line)]
 
     def close(self) -> list[LogEvent]:
+        """The last events, the scheduler's exception among them where the log ends inside its traceback."""
         events = super().close()
         unnamed = self._trouble.close()
         return events + (self._told(*unnamed) if unnamed else [])
 
     def settled_offset(self) -> int:
+        """As any reader's, and not beyond the start of a traceback whose exception has not come yet."""
         settled, traceback = super().settled_offset(), self._trouble.open_offset()
         return settled if traceback is None else min(settled, traceback)
 

@@ -45,6 +45,7 @@ def recognises(text: str) -> bool:
 
 
 def log_parser() -> LogParser:
+    """A parser for one log of TensorRT-LLM, to be fed from its first byte."""
     return TrtllmReader()
 
 
@@ -98,6 +99,7 @@ class TrtllmReader(LineReader):
         self._is_ready = False
 
     def read_line(self, line: Line) -> Iterable[LogEvent]:
+        """The sample of an iteration line; of any other what it says of the start or of failures."""
         fields = read_iteration(line.text)
         if fields is not None:
             return [sample_on(line, fields)]

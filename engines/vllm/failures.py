@@ -67,6 +67,8 @@ FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")
 
 
 class Verdict(NamedTuple):
+    """A failure that a line names: `rank` is CAUSE, REPORT or ECHO, `text` the line, cut at 500 characters."""
+
     rank: int
     text: str
 
@@ -124,6 +126,7 @@ class FailureReader:
         self._is_serving = True
 
     def read(self, line: Line) -> Verdict | None:
+        """The failure that the line names; None for a request's own, and for everything once the server shuts down."""
         text = line.text.strip()
         traits = _traits(text)
         self._is_stopping = self._is_stopping or traits.is_shutdown

@@ -64,6 +64,7 @@ def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
 
 
 def is_speculation(item: Item) -> bool:
+    """Whether the flag is `--speculative-config`, as a whole or for one key of it."""
     return item.flag is not None and SPECULATION in item.flag.names
 
 

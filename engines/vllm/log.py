@@ -161,6 +161,7 @@ def recognises(text: str) -> bool:
 
 
 def log_parser() -> LogParser:
+    """A parser for one log of vLLM, to be fed from its first byte."""
     return _Reader()
 
 
