@@ -119,6 +119,7 @@ class Database:
             raise
 
     def close(self) -> None:
+        """Close the file once every cursor has been left; waits for that without a limit."""
         with self._idle:
             self._idle.wait_for(lambda: self._cursors == 0)
             self._connection.close()

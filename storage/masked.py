@@ -20,4 +20,5 @@ class Masked:
         self._mask = mask
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
+        """The store's answer with every text masked but ids, hashes and definitions; raises what the store raises."""
         return masked_table(self._store.query(sql, params), self._mask)

@@ -228,6 +228,7 @@ class Store:
         self._publisher.changed(touched)
 
     def run(self, run_id: str) -> Run | None:
+        """The run of this id as it was committed last; None where no run has it."""
         return next(iter(self._runs("WHERE id = ?", [run_id])), None)
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
@@ -292,4 +293,5 @@ class Store:
         self._writer.on_commit(callback)
 
     def health(self) -> StoreHealth:
+        """Whether rows are stored and published, what failed last, and how long what waits has waited."""
         return health_of(self._writer, self._publisher, self._sealer)

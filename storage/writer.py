@@ -90,6 +90,7 @@ class Writer:
         return None if committed_s is None else time.monotonic() - committed_s
 
     def on_commit(self, callback: CommitCallback) -> None:
+        """Call back after each commit with the ids of the runs it touched; on the writer's thread, so be quick."""
         self._callbacks.append(callback)
 
     def submit(self, item: Pending) -> Future[None]:

@@ -45,6 +45,7 @@ def as_csv(answer: Answer) -> bytes:
 
 
 def as_arrow(answer: Answer) -> bytes:
+    """Arrow's IPC stream format, every column of the type that DuckDB gave it."""
     return bytes(arrow_stream(answer.table))
 
 

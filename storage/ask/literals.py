@@ -9,6 +9,7 @@ from typing import Any
 
 
 def quoted(text: str) -> str:
+    """The text as a SQL string: in single quotes, each one within it doubled."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -18,7 +18,9 @@ from storage.ask.statements import statement
 class Asked(Protocol):
     """What answers: the store, or anything with the same views."""
 
-    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table: ...
+    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
+        """The rows that a statement gives, its parameters as $names; times in UTC. Raises duckdb.Error."""
+        ...
 
 
 class Acceptance(NamedTuple):
@@ -66,6 +68,8 @@ class RequestTotals(NamedTuple):
 
 
 class EventRow(NamedTuple):
+    """One thing that happened to a run: when (UTC), of which kind ('state', 'failure', 'outage', ...), in words."""
+
     ts: datetime
     kind: str
     text: str
@@ -79,6 +83,8 @@ class Events(NamedTuple):
 
 
 class StartupRow(NamedTuple):
+    """A fact that the log states while the server starts, and the line that states it, counted from 1."""
+
     key: str
     value: JsonValue
     line: int | None

@@ -79,6 +79,7 @@ def find_runs(store: Asked, wanted: RunFilter, most: int) -> list[Run]:
 
 
 def run_choices(store: Asked) -> RunChoices:
+    """What the runs that have ended can be filtered by, each list sorted; machines that are not known are left out."""
     (row,) = store.query(statement("run_choices"), {}).to_pylist()
     lists = {name: tuple(row[name] or ()) for name in ("engines", "workloads", "kinds", "tags", "machines")}
     return RunChoices(runs=row["runs"], archived=row["archived"], **lists)

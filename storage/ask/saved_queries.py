@@ -34,6 +34,7 @@ class SavedQueries:
         write_private(self._path(name), sql.encode())
 
     def delete(self, name: str) -> None:
+        """Delete the query of this name; a name that none has is passed over. Raises OSError."""
         if NAME.fullmatch(name):
             self._path(name).unlink(missing_ok=True)
 

@@ -47,6 +47,7 @@ class Publisher:
         self._thread = threading.Thread(target=self._run, name="store-publisher", daemon=True)
 
     def start(self) -> None:
+        """Begin to publish in the background: every 2 s at most, and only when something has changed."""
         self._thread.start()
 
     def changed(self, _run_ids: frozenset[str] = frozenset()) -> None:

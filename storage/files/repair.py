@@ -27,6 +27,7 @@ class Repair:
     lost: list[LostFile]
 
     def sentences(self) -> list[str]:
+        """What was done and what is lost, each in a sentence for a person; one at least."""
         said = []
         if self.set_aside:
             said.append(f"{self.was_damaged} It lies in {self.set_aside} now.")

@@ -78,9 +78,11 @@ class Sealer:
         self._thread = threading.Thread(target=self._run, name="store-sealer", daemon=True)
 
     def start(self) -> None:
+        """Begin to seal in the background, every 30 s; files that a kill left behind are removed first."""
         self._thread.start()
 
     def close(self) -> None:
+        """End the thread after the work under way; waits for that without a limit."""
         self._closing.set()
         self._thread.join()
 

@@ -6,6 +6,7 @@ from storage.sandbox.priority import come_second
 
 
 def main() -> None:
+    """Lower this process's priority, then answer the one job on standard input."""
     come_second()
     # Only now: bringing DuckDB and Arrow up takes longer than most queries.
     from storage.sandbox.answering import answer_stdin

@@ -40,10 +40,12 @@ class Job:
     lake: str | None = None
 
     def encode(self) -> bytes:
+        """The job as JSON, for the standard input of the process that answers it."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
+        """The job that `encode` wrote; it comes from Pitwall alone, so nothing in it is checked."""
         said = json.loads(data)
         return cls(**{**said, "limits": Limits(**said["limits"])})
 
@@ -66,6 +68,7 @@ class SqlRefusedError(PitwallError):
 
 
 def memory_spent(limits: Limits) -> str:
+    """The sentence for a query that ran out of memory; it names the limit in MiB."""
     return f"The query needed more memory than it may use ({limits.memory_bytes // MIB} MiB): filter or aggregate more."
 
 
@@ -85,6 +88,7 @@ def encode_answer(answer: Answer) -> list[bytes | pa.Buffer]:
 
 
 def arrow_stream(table: pa.Table) -> pa.Buffer:
+    """The rows in Arrow's IPC stream format, all of them in memory."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
@@ -92,6 +96,7 @@ def arrow_stream(table: pa.Table) -> pa.Buffer:
 
 
 def encode_refusal(refusal: SqlRefusedError) -> list[bytes | pa.Buffer]:
+    """One line of JSON with the fault and its sentence, and no rows behind it."""
     return [json.dumps({"fault": refusal.fault, "sentence": str(refusal)}).encode() + b"\n"]
 
 

@@ -71,6 +71,7 @@ class ArchiveWriter:
         self.members: dict[str, Member] = {}
 
     def add(self, name: str, data: bytes) -> None:
+        """Write one member from memory; `name` is its path within the archive."""
         self.add_chunks(name, [data])
 
     def add_file(self, name: str, path: Path) -> None:
@@ -79,6 +80,7 @@ class ArchiveWriter:
             self.add_chunks(name, iter(lambda: source.read(CHUNK_BYTES), b""))
 
     def add_chunks(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Write one member piece by piece: deflated, but Parquet as it is, for it is compressed already."""
         digest, size = hashlib.sha256(), 0
         info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # the same content is the same file
         info.external_attr = (stat.S_IFREG | 0o600) << 16

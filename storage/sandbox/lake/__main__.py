@@ -16,6 +16,7 @@ from storage.sandbox.priority import come_second
 
 
 def main() -> None:
+    """Fork: the child answers, isolated where the system allows that; this process forwards its ports until its end."""
     come_second()
     is_apart = can_isolate()
     inside, outside = socket.socketpair()
