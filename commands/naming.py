@@ -15,8 +15,13 @@ COLOR_COUNT = 8
 class RunBook(Protocol):
     """What names and colours need of the store."""
 
-    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> Iterable[Run]: ...
-    def names_like(self, name: str) -> Collection[str]: ...
+    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> Iterable[Run]:
+        """Runs, the newest first; all of them unless states or a limit are given."""
+        ...
+
+    def names_like(self, name: str) -> Collection[str]:
+        """The names of runs that are this one or numbered on from it: 'name (2)'."""
+        ...
 
 
 class KnownRuns:

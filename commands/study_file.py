@@ -71,6 +71,7 @@ class StudyFile(BaseModel):
 
     @model_validator(mode="after")
     def fits_its_question(self) -> StudyFile:
+        """Refuse arms, settings and workloads that the question does not take; raises ValueError, for pydantic."""
         names = [one.name for one in self.arm]
         if len(set(names)) < len(names):
             raise ValueError("two arms have one name")

@@ -23,5 +23,6 @@ class Notes:
 
     @staticmethod
     def add(kind: list[str], text: str) -> None:
+        """Append the text to one of these lists, unless that list has it already."""
         if text not in kind:
             kind.append(text)

@@ -34,9 +34,11 @@ class Remarks:
     notes: list[str] = field(default_factory=list)
 
     def refuse(self, name: str, line: int, why: str) -> None:
+        """Note that a study has no place for what the recipe says under `name`, and why."""
         self.refused.append(f"{name} (line {line}): {why}")
 
     def note(self, name: str, line: int, words: str) -> None:
+        """Note what is done otherwise than the recipe says under `name`."""
         self.notes.append(f"{name} (line {line}): {words}")
 
 
