@@ -25,7 +25,9 @@ EVENTS: list[type[FileSystemEvent]] = [FileCreatedEvent, FileMovedEvent, FileDel
 class Sleeper(Protocol):
     """Whoever can be woken."""
 
-    def wake(self) -> None: ...
+    def wake(self) -> None:
+        """Bring its next look at its files forward; called from another thread, so it must not wait."""
+        ...
 
 
 class FileWaker(FileSystemEventHandler):
@@ -40,9 +42,11 @@ class FileWaker(FileSystemEventHandler):
         self._watches: dict[Path, ObservedWatch | None] = {}  # None: this folder cannot be watched
 
     def start(self) -> None:
+        """Begin to watch the folders of the files that `follow` names, in a thread of watchdog's."""
         self._observer.start()
 
     def stop(self) -> None:
+        """End the watching; waits 2 s at most for its thread."""
         self._observer.stop()
         self._observer.join(2.0)
 
@@ -67,6 +71,7 @@ class FileWaker(FileSystemEventHandler):
                 self._settle()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
+        """Wake whoever follows the file that came, went or was moved; watchdog calls it from its own thread."""
         for path in {event.src_path, event.dest_path}:
             sleeper = self._sleepers.get(str(path))
             if sleeper is not None:

@@ -30,6 +30,7 @@ class ForwardClock:
         self._offset_s = wall_s() - mono_s()
 
     def utc(self) -> datetime:
+        """Now, in UTC; when the machine's clock is set back by 10 s or more, this one goes on from where it was."""
         with self._lock:
             wall_s = self._wall_s()
             offset_s = wall_s - self._mono_s()

@@ -48,6 +48,7 @@ class Worker:
         self._thread = threading.Thread(target=self._work, name=f"collect-{collector.name}-{run.id}", daemon=True)
 
     def start(self) -> None:
+        """Begin to collect in a thread of its own; the first tick comes at once."""
         self._thread.start()
 
     def update(self, run: Run) -> None:

@@ -94,6 +94,7 @@ class EndpointCollector(Collector):
             return []
 
     def forget(self, run_id: str) -> None:
+        """Close the connection to this run's server, and forget which endpoints it lacks."""
         connection = self._connections.pop(run_id, None)
         if connection is not None:
             connection.http.close()

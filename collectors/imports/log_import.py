@@ -43,10 +43,22 @@ class RunStore(RunBook, Protocol):
     """What an import needs of the store."""
 
     def run(self, run_id: str) -> Run | None: ...
-    def log_paths(self) -> Mapping[str, str]: ...
-    def save_run(self, run: Run) -> Any: ...
-    def write(self, batch: Batch) -> Future[None]: ...
-    def tail_position(self, run_id: str, path: str) -> TailPosition | None: ...
+
+    def log_paths(self) -> Mapping[str, str]:
+        """Where the logs of runs are, by the run's id, the newest run first."""
+        ...
+
+    def save_run(self, run: Run) -> Any:
+        """Store the run after all that was written before; durable when it returns."""
+        ...
+
+    def write(self, batch: Batch) -> Future[None]:
+        """Queue samples and positions, which are committed together; the future is done then."""
+        ...
+
+    def tail_position(self, run_id: str, path: str) -> TailPosition | None:
+        """How far the file had been taken in when its last samples were committed."""
+        ...
 
 
 class Wish(NamedTuple):
@@ -169,9 +181,11 @@ class Witness(LogReader):
         self._facts: list[tuple[str, JsonValue]] = []
 
     def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+        """As the log's reader, noting when the server became ready, what it stated and why it failed."""
         return self._seen(super().feed(data, run, now))
 
     def close(self, run: Run, now: datetime) -> Iterable[Placed]:
+        """What the last line says and what was held, noted in the same way."""
         return self._seen(super().close(run, now))
 
     def _seen(self, placed: Iterable[Placed]) -> Iterable[Placed]:

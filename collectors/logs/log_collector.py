@@ -53,16 +53,20 @@ class ByteCounter:
         self._bytes = 0
 
     def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+        """Count the bytes; there is no sample in them."""
         self._bytes += len(data)
         return ()
 
     def idle(self, run: Run, now: datetime) -> Iterable[Placed]:
+        """Nothing: no line is ever held."""
         return ()
 
     def close(self, run: Run, now: datetime) -> Iterable[Placed]:
+        """Nothing, for a last line without LF has been counted too."""
         return ()
 
     def settled_offset(self) -> int:
+        """The number of all bytes so far: none of them gives a sample later."""
         return self._bytes
 
 
@@ -76,15 +80,19 @@ class LogReader:
         self._told: set[tuple[str, str]] = set()
 
     def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+        """The samples and events that the parser gives out for these bytes, each with its line's place."""
         return self._placed(self._parser.feed(data), run, now)
 
     def idle(self, run: Run, now: datetime) -> Iterable[Placed]:
+        """What the parser held for a next line, which has not come."""
         return self._placed(self._parser.release_held(), run, now)
 
     def close(self, run: Run, now: datetime) -> Iterable[Placed]:
+        """What a last line without LF says, and whatever the parser held."""
         return self._placed(self._parser.close(), run, now)
 
     def settled_offset(self) -> int:
+        """All samples of lines that start before this byte have been given out, by the parser's word."""
         return self._parser.settled_offset()
 
     def reading(self) -> LogReading:

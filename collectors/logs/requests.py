@@ -38,6 +38,7 @@ class RequestReader:
         self._line = 1
 
     def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+        """The records of the lines that end within these bytes; a cut line waits for its rest."""
         *whole, rest = (self._partial + data).split(b"\n")
         placed = []
         for line in whole:
@@ -48,12 +49,15 @@ class RequestReader:
         return placed
 
     def idle(self, run: Run, now: datetime) -> Iterable[Placed]:
+        """Nothing: a line without LF may still grow."""
         return ()
 
     def close(self, run: Run, now: datetime) -> Iterable[Placed]:
+        """The record of a last line without LF, or the warning that it is none."""
         return self._read(self._partial, run, now)
 
     def settled_offset(self) -> int:
+        """Where the line begins whose LF has not come yet."""
         return self._offset
 
     def _read(self, line: bytes, run: Run, now: datetime) -> list[Placed]:

@@ -35,7 +35,9 @@ class Placed(NamedTuple):
 class Reader(Protocol):
     """Bytes in, samples out; their offsets and number must not depend on how the bytes were cut."""
 
-    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]: ...
+    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+        """What the lines say that end within these bytes; `now` is when they were read."""
+        ...
 
     def idle(self, run: Run, now: datetime) -> Iterable[Placed]:
         """The file has been silent for a while: what need not be held any longer."""
@@ -103,6 +105,7 @@ class FollowCollector(Collector):
             yield self._batch(run, following, placed, following.read, 1)
 
     def forget(self, run_id: str) -> None:
+        """Close the run's file; a next tick reads it anew and gives out only what the store lacks."""
         following = self._files.pop(run_id, None)
         if following is not None:
             following.tail.close()
@@ -113,6 +116,7 @@ class FollowCollector(Collector):
         return following.tail.unread_bytes if following else None
 
     def paths(self, run: Run) -> Sequence[Path]:
+        """The one file that is followed for this run, if it has one."""
         path = self._path_of(run)
         return () if path is None else (path,)
 

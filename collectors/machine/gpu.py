@@ -54,7 +54,9 @@ class Provider(Protocol):
         """One reading per GPU; raises Unavailable or Outage."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of the driver, if there was one."""
+        ...
 
 
 class GpuCollector(Collector):
@@ -89,6 +91,7 @@ class GpuCollector(Collector):
         return [Batch(tuple(self._sample(run, reading, pids, mono_s) for reading in chosen))]
 
     def forget(self, run_id: str) -> None:
+        """Forget on which GPUs the processes of this run were seen."""
         self._used.pop(run_id, None)
 
     def _readings(self) -> tuple[float, Sequence[GpuReading]]:

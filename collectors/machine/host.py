@@ -102,6 +102,7 @@ class HostCollector(Collector):
         return self._sample(run, [], self._clock.mono_s())
 
     def forget(self, run_id: str) -> None:
+        """Drop the counts of the last tick: rates of this run begin anew with its second one."""
         self._counted.pop(run_id, None)
 
     def _sample(self, run: Run, processes: list[psutil.Process], mono_s: float) -> HostSample:

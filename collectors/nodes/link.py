@@ -110,6 +110,7 @@ class Link:
         )
 
     def close(self) -> None:
+        """Close the connection; a later request would open it again."""
         self._http.close()
 
     def _told(self, sent_mono_s: float, ask: Any, path: str) -> Told:

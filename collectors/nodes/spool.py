@@ -70,6 +70,7 @@ class Spool:
         return int(self._one("SELECT value FROM facts WHERE name = 'thinned'"))
 
     def is_empty(self) -> bool:
+        """Whether nothing waits to be acknowledged any more. Raises SpoolError."""
         return not self._one("SELECT count(*) FROM batches")
 
     def add(self, body: bytes) -> None:
@@ -101,6 +102,7 @@ class Spool:
             self._bytes = int(self._file.execute("SELECT coalesce(sum(length(body)), 0) FROM batches").fetchone()[0])
 
     def close(self) -> None:
+        """Close the file and let another agent have it; what was not acknowledged stays in it."""
         self._file.close()
         os.close(self._held)
 

@@ -22,8 +22,13 @@ from collectors.imports.results.tools import (
 class Reader(Protocol):
     """One tool's module."""
 
-    def recognise(self, head: str) -> bool: ...
-    def read(self, source: Source, ticket: Ticket) -> list[LoadBuilder]: ...
+    def recognise(self, head: str) -> bool:
+        """Whether a file that begins like this is one of the tool's."""
+        ...
+
+    def read(self, source: Source, ticket: Ticket) -> list[LoadBuilder]:
+        """The loads of a file; raises ImportRefusedError for one that cannot be taken whole."""
+        ...
 
 
 READERS: tuple[Reader, ...] = (benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope)
