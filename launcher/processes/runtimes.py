@@ -98,21 +98,27 @@ class ProcessBackend:
     """A bare process: nothing is needed beyond the process itself."""
 
     def words(self, argv: Sequence[str]) -> list[str]:
+        """The command as it is: nothing stands before a bare process."""
         return list(argv)
 
     def obstacle(self, argv: Sequence[str]) -> str | None:
+        """None: there is no container whose name could be taken."""
         return None
 
     def phase(self, log: Path) -> str | None:
+        """None: there is no image to pull."""
         return None
 
     def look(self) -> ContainerFacts | None:
+        """None: there is no container."""
         return None
 
     def end(self, grace_s: float) -> tuple[StopReport, ContainerFacts | None]:
+        """Nothing was done and nothing is left, for there is no container."""
         return StopReport(), None
 
     def describe_client_exit(self, exit_code: int, last_line: str) -> str | None:
+        """None: the exit code is always the server's own."""
         return None
 
 
@@ -143,6 +149,7 @@ class ContainerBackend:
         return [*argv[:start], *ours, *kept, *argv[at:]]
 
     def obstacle(self, argv: Sequence[str]) -> str | None:
+        """Why it cannot start: the --name that it asks for is a container's already. None where it is free."""
         options = read_options([arg(word) for word in argv[len(self.runtime) + 1 :]])
         name = next((value.text for option, value, _ in options if option == "--name" and value), None)
         if name is None or self._ask("container", "inspect", name) is None:
@@ -150,13 +157,16 @@ class ContainerBackend:
         return f"There is a {self.tool} container named {name} already: remove it, or choose another --name."
 
     def phase(self, log: Path) -> str | None:
+        """How far the pull of the image has come, by the newest line of the log; None before and after it."""
         return read_pull(log)
 
     def look(self) -> ContainerFacts | None:
+        """None without a container, when the runtime does not answer, and where it is another machine's."""
         found = self._ids() if self.is_here else None
         return self._inspect(found[0]) if found else None
 
     def end(self, grace_s: float) -> tuple[StopReport, ContainerFacts | None]:
+        """Stop and remove every container that bears our label; `grace_s` is the runtime's time until it kills one."""
         found = self._ids()
         if found is None:
             words = f"{self.tool} does not answer: whether a container of this run is left is not known."
@@ -174,6 +184,7 @@ class ContainerBackend:
         return StopReport(tuple(actions), tuple(leftovers)), facts
 
     def describe_client_exit(self, exit_code: int, last_line: str) -> str | None:
+        """Why the client could not start the container (exit codes 125 to 127), with its last line."""
         if exit_code not in CLIENT_EXITS or not last_line:
             return None
         faults = (words for pattern, words in COMMAND_FAULTS.items() if re.search(pattern, last_line, re.IGNORECASE))

@@ -119,6 +119,7 @@ class Wakeups:
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
 
     def rest(self, seconds: float) -> None:
+        """Wait so many seconds at most; a signal that came before the call ends it at once."""
         if select.select([self._read], [], [], seconds)[0]:
             os.read(self._read, 4096)
 
@@ -135,6 +136,7 @@ class Shim:
         self._was_told_to_end = False
 
     def run(self) -> None:
+        """Start the server, wait for its end, write exit.json, then end what it left unless spec.json says 'leave'."""
         # Handlers, not SIG_IGN: an ignored signal would stay ignored in the server.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGHUP, lambda *_: None)
@@ -242,6 +244,7 @@ class Shim:
 
 
 def main(directory: Path) -> None:
+    """Be the shim of this directory, unless another one is already."""
     if holds_directory(directory):
         Shim(directory).run()
 

@@ -59,6 +59,7 @@ def read_bar(log: Path, engine: str) -> str | None:
 
 
 def is_pulling(phase: str | None) -> bool:
+    """Whether this phase of a start is one that `read_pull` tells: the image has not come whole yet."""
     return phase is not None and phase.startswith(PULLING)
 
 

@@ -34,6 +34,7 @@ class RunQueue:
         self.is_on_hold = is_on_hold
 
     def add(self, life: LaunchedRun) -> None:
+        """Put a run on the queue; its `queue_position` says when it starts, not the order of these calls."""
         self._lives[life.run.id] = life
 
     def take(self, run_id: str) -> LaunchedRun | None:

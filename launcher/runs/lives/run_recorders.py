@@ -42,6 +42,7 @@ def look_at_recorder(directory: Path) -> ProcessStatus:
 
 
 def is_recorder_open(directory: Path) -> bool:
+    """Whether a recorder of the run of this directory is starting or alive."""
     return look_at_recorder(directory).state in ("starting", "alive")
 
 

@@ -48,6 +48,7 @@ def leave_alone(directory: Path) -> None:
 
 
 def is_left_alone(directory: Path) -> bool:
+    """Whether `leave_alone` was noted in this run directory, by this Pitwall or an earlier one."""
     return (directory / LEFT_ALONE).exists()
 
 
