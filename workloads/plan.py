@@ -57,13 +57,19 @@ class Case(Protocol):
     """One case of a suite of checks: pure functions of what was exchanged so far, oldest first, at least one."""
 
     @property
-    def suite(self) -> str: ...
+    def suite(self) -> str:
+        """The title of the suite that the case belongs to: 'tool calls'."""
+        ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it checks, as results show it."""
+        ...
 
     @property
-    def mode(self) -> str: ...
+    def mode(self) -> str:
+        """'streaming' or 'whole': how its answers are sent."""
+        ...
 
     def follow(self, went: Sequence[Exchange]) -> PlannedRequest | None:
         """The next request that the answers ask for; None: the case is over."""

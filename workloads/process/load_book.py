@@ -98,6 +98,7 @@ class LoadBook:
             self._write(row)
 
     def write_check(self, check: Check) -> None:
+        """What came of one case of a suite."""
         self._write(check)
 
     def _counters(self, sample: CounterSample) -> LoadCounters:

@@ -36,6 +36,7 @@ class Watched:
     onset_word: int | None = None  # of the loop that it is in now
 
     def is_due(self, now_s: float) -> bool:
+        """Whether so many pieces have come since the last look, or fewer but time enough has passed."""
         new = len(self.reading.text) - self.taken
         return new >= LOOK_EVERY_PIECES or (new > 0 and now_s - self.looked_s >= LOOK_EVERY_S)
 

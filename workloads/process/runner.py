@@ -39,6 +39,7 @@ class Spot:
     phase_began_s: float
 
     def place(self, request_id: str, load_id: str, sequence: int, stream: int) -> Place:
+        """Where one request stands in its load, for its record; `sequence` counts within the phase, from 0."""
         return Place(
             request_id=request_id,
             load_id=load_id,

@@ -136,6 +136,7 @@ class Upstream:
         relayed.end(is_streamed)
 
     def masked(self, text: str) -> str:
+        """The text with the server's key taken out, wherever it stands."""
         return text.replace(self.api_key, SECRETIVE) if self.api_key else text
 
 

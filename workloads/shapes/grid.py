@@ -29,6 +29,7 @@ class GridParams(Params):
 
     @model_validator(mode="after")
     def has_an_end(self) -> GridParams:
+        """Refuse a grid of more than MOST_POINTS points; raises ValueError, for pydantic."""
         if len(list(points(self))) > MOST_POINTS:
             raise ValueError(f"that is more than {MOST_POINTS} points")
         return self

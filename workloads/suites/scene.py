@@ -25,10 +25,12 @@ class Canvas:
         self._rows = [bytearray(bytes(color) * SIDE) for _ in range(SIDE)]
 
     def rectangle(self, left: int, top: int, width: int, height: int, color: Color) -> None:
+        """Fill it from its top left corner on; pixels, y downwards."""
         for y in range(top, top + height):
             self._span(y, left, left + width, color)
 
     def circle(self, x: int, y: int, radius: int, color: Color) -> None:
+        """Fill the disc around this pixel."""
         for at in range(-radius, radius + 1):
             half = isqrt(radius * radius - at * at)
             self._span(y + at, x - half, x + half, color)

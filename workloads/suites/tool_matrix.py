@@ -78,6 +78,7 @@ class ToolCase:
         return self.question.name
 
     def first(self) -> PlannedRequest:
+        """The request that begins the case: the system's words, the question and its tools."""
         messages = ({"role": "system", "content": SYSTEM}, {"role": "user", "content": self.question.words})
         return self._request(messages, self.sampling)
 
@@ -107,6 +108,7 @@ class ToolCase:
         )
 
     def judge(self, went: Steps, reasoning_parser: str | None) -> Verdict:
+        """Failed with every fault of any of its exchanges, each told once; else passed."""
         faults = list(dict.fromkeys(self._faults(went)))
         return Verdict(not faults, "; ".join(faults) or None)
 
@@ -133,9 +135,11 @@ class ReasoningCase:
     name: str = REASONING
 
     def follow(self, went: Steps) -> PlannedRequest | None:
+        """None: the case is one request."""
         return None
 
     def judge(self, went: Steps, reasoning_parser: str | None) -> Verdict:
+        """Passed when thinking came in its own field alone; not tried where none came and no parser is named."""
         text, has_thought = text_of(went[0]), bool(went[0].reading.thought)
         if not has_thought and reasoning_parser is None:
             return Verdict(None, "The server's command names no reasoning parser.")

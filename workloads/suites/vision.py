@@ -47,6 +47,7 @@ class SceneCase:
     mode: str = STREAMED
 
     def follow(self, went: Sequence[Exchange]) -> PlannedRequest | None:
+        """None: the case is one request."""
         return None
 
     def judge(self, went: Sequence[Exchange], reasoning_parser: str | None) -> Verdict:

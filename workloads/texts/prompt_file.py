@@ -34,6 +34,7 @@ class OwnPrompt(BaseModel):
 
     @model_validator(mode="after")
     def says_something(self) -> OwnPrompt:
+        """Refuse a line with neither prompt nor messages; raises ValueError, for pydantic."""
         if not (self.prompt or self.messages):
             raise ValueError("it holds neither prompt nor messages")
         return self
@@ -49,6 +50,7 @@ class RecordedSession(BaseModel):
 
     @model_validator(mode="after")
     def has_an_answer(self) -> RecordedSession:
+        """Refuse a session without an answer after its first message; raises ValueError, for pydantic."""
         if not any(message.get("role") == "assistant" for message in self.messages[1:]):
             raise ValueError("no message of it is an assistant's, after a question")
         return self

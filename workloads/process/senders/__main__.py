@@ -36,9 +36,11 @@ class Sender:
         self.loops = LoopWatch(lambda onsets: setattr(self, "onsets", tuple(onsets)))
 
     def say(self, frame: Frame) -> None:
+        """Write a frame into the pipe's buffer, without waiting for whoever reads it."""
         self.writer.write(packed(frame))
 
     def begin(self, ask: Ask) -> None:
+        """Send a request in a task of its own; its record is told at its end."""
         task = asyncio.create_task(self._send(ask))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -56,6 +58,7 @@ class Sender:
         self.say(Used(time.process_time(), self.onsets))
 
     async def tell(self) -> None:
+        """Tell twice a second what CPU time is used and which streams loop, until it is cancelled."""
         while True:
             await asyncio.sleep(TELL_EVERY_S)
             self._tell_used()

@@ -41,6 +41,7 @@ class Further:
     is_over: bool = False
 
     def say(self, frame: Begin | Ask | Cancel) -> None:
+        """Send a frame; dropped once its input is being closed, for it takes no more requests then."""
         assert self.process.stdin
         if not self.process.stdin.is_closing():
             self.process.stdin.write(packed(frame))
