@@ -72,6 +72,7 @@ def find_workload(shared: Sequence[Workload], wanted: str | None) -> Workload | 
 
 
 def is_under(run: RunFacts, workload: Workload) -> bool:
+    """Whether the run was put under this workload, by a whole load or one that was broken off."""
     return any(workload_of_load(load, run) == workload for load in run.loads)
 
 

@@ -10,6 +10,8 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
+    """What became of all server starts of one configuration on one kind of GPU."""
+
     WORKS = "works"
     FAILS = "fails"  # no server of it ever came up
     MIXED = "mixed"  # some came up and some did not

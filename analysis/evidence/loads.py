@@ -99,6 +99,7 @@ def numbered(requests: Sequence[RequestRecord]) -> list[RequestRecord]:
 
 
 def key_of(request: RequestRecord) -> RequestKey:
+    """Its place in the plan, its concurrency and its prompt; phase and place are 0 where they were not recorded."""
     place = (request.phase_index or 0, request.sequence or 0)
     return RequestKey(*place, request.concurrency, request.prompt_class, request.prompt_hash)
 

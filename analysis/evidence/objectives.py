@@ -17,6 +17,8 @@ FEWEST_FOR_P95 = 100  # requests a run
 
 
 class Kind(StrEnum):
+    """What two arms can be compared by; TERMS has the unit, the direction and the meaning of each."""
+
     DECODE_TPS = "decode_tps"
     OUTPUT_TPS = "output_tps"
     TTFT_MS = "ttft_ms"

@@ -32,6 +32,7 @@ def model(pair: Pair) -> Row:
 
 
 def engine(pair: Pair) -> Row:
+    """Engine and version, or image; what differs is what is compared, a version that nobody knows is UNKNOWN."""
     first, second = each(pair, lambda run: run.served.engine)
     versions = each(pair, lambda run: run.served.engine_version or run.served.image)
     values = {"engines": (first[0], second[0]), "versions": (versions[0][0], versions[1][0])}
@@ -43,10 +44,12 @@ def engine(pair: Pair) -> Row:
 
 
 def quantization(pair: Pair) -> Row:
+    """Quantization and dtype as they are set; where they are not, what the model's name tells."""
     return _settings(RowCode.QUANTIZATION, pair, lambda served: _named(served, WEIGHTS) | _words(served))
 
 
 def kv_dtype(pair: Pair) -> Row:
+    """The number format of the KV cache, as it is set."""
     return _settings(RowCode.KV_DTYPE, pair, lambda served: _named(served, KV))
 
 
@@ -75,6 +78,7 @@ def hardware(pair: Pair) -> Row:
 
 
 def gpu_kinds(arm: Arm) -> set[str]:
+    """The names of the GPUs that the arm's runs were served on; empty where none is known."""
     return {name for run in arm.runs for name in run.served.gpus or ()}
 
 

@@ -102,6 +102,7 @@ Check = Callable[[Pair], Row]
 
 
 def loads_of(arm: Arm) -> list[LoadRecord]:
+    """Every load of the arm's runs, run by run."""
     return [load for run in arm.runs for load in run.loads]
 
 

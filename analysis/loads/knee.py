@@ -24,6 +24,7 @@ def next_rung(tried: Mapping[int, bool], lowest: int, most: int) -> int | None:
 
 
 def lowest_failure(tried: Mapping[int, bool]) -> int | None:
+    """The lowest concurrency at which the limits did not hold; None where they always held."""
     return min((rung for rung, holds in tried.items() if not holds), default=None)
 
 

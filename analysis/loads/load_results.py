@@ -88,6 +88,8 @@ def point_of(record: RequestRecord) -> Point:
 
 
 class Row(NamedTuple):
+    """One statistic of a metric over `n` values at one point; `sd` in its unit, `reason` where it has none."""
+
     metric: str
     statistic: str
     unit: str

@@ -23,6 +23,8 @@ FEWEST = 2  # starts an arm, before anything is said
 
 
 class ArmState(StrEnum):
+    """How one arm stands in a race; only those racing or resting may still be best."""
+
     RACING = "racing"
     RESTING = "resting"  # it cannot beat the leader by the margin any more, and is not proven slower
     OUT = "out"  # slower than the leader
@@ -32,6 +34,8 @@ class ArmState(StrEnum):
 
 
 class End(StrEnum):
+    """What a race ends with: one arm that is best, arms that are the same, or why there is neither."""
+
     WINNER = "winner"
     SAME = "same"
     UNKNOWN = "unknown"
@@ -68,9 +72,11 @@ class Field:
     least_sd: float = 0.0  # of one value, by how finely it is measured
 
     def mean(self, name: str) -> float:
+        """Of the logarithms of this arm's replicates."""
         return fmean(self.values[name])
 
     def variance(self, name: str) -> float:
+        """Of one replicate of this arm, over n - 1; the arm needs two replicates."""
         return sum((value - self.mean(name)) ** 2 for value in self.values[name]) / (len(self.values[name]) - 1)
 
     @property

@@ -33,6 +33,7 @@ class Error:
     shared: bool = False
 
     def variance(self) -> float:
+        """Of the log ratio: the sum of the variances of both sides' means."""
         return math.fsum(part.variance for part in self.parts)
 
     def sd_log(self) -> float:
@@ -78,13 +79,16 @@ def interval_of_ratio(
 
 
 def log_interval(log_ratio: float, error: Error, level: float) -> tuple[float, float]:
+    """The two-sided interval of a log ratio at this level (0.95), the lower bound first."""
     half = error.half(level)
     return log_ratio - half, log_ratio + half
 
 
 def as_ratios(logs: tuple[float, float]) -> tuple[float, float]:
+    """Both bounds of an interval of logs as ratios."""
     return as_ratio(logs[0]), as_ratio(logs[1])
 
 
 def as_ratio(log: float) -> float:
+    """The ratio of this log; infinite where it is too large for a float."""
     return math.exp(log) if log < LARGEST_LOG else math.inf
