@@ -47,6 +47,8 @@ TINY = Shape(layers=2, width=64, ff_width=128, heads=2)
 
 
 class ModelFiles(NamedTuple):
+    """The GGUF files of the demo: the model that is served, and the draft model that speculates for it."""
+
     target: Path
     draft: Path
 

@@ -139,6 +139,7 @@ class Paced:
 
 
 async def serve(host: str, port: int, paced: Paced) -> None:
+    """Listen and print the pace, then answer until it is cancelled; raises OSError where it cannot listen."""
     server = await asyncio.start_server(paced.answer, host, port, limit=MOST_HEAD_BYTES)
     sys.stdout.write(f"stand-in of known truth: a token every {paced.step_s * 1000:.3f} ms\n")
     sys.stdout.flush()
@@ -147,6 +148,7 @@ async def serve(host: str, port: int, paced: Paced) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
+    """Serve as the flags say; the exit status is 130 after Ctrl-C and 1 where it cannot listen."""
     parser = argparse.ArgumentParser(prog="python -m demo paced", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)

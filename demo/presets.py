@@ -20,6 +20,8 @@ NGRAM_TOKENS = 6
 
 
 class DemoConfig(NamedTuple):
+    """One of the demo's configurations with its name, and the command that serves it."""
+
     name: str
     config: Config
     argv: tuple[str, ...]
