@@ -53,6 +53,7 @@ class LakeShipping:
         self._thread = threading.Thread(target=self._run, name="lake-shipper", daemon=True)
 
     def start(self) -> None:
+        """Begin to ship in a thread; without a configured lake it looks for one once a minute."""
         self._thread.start()
 
     def close(self, timeout_s: float) -> None:

@@ -37,9 +37,11 @@ class RunLineKeeper:
         self._thread = threading.Thread(target=self._run, name="run-lines", daemon=True)
 
     def start(self) -> None:
+        """Begin to keep lines in a thread; the first come after EVERY_S, ten seconds."""
         self._thread.start()
 
     def close(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """End the thread after the lines under way; what takes longer than the time-out is computed again later."""
         self._closing.set()
         self._thread.join(timeout_s)
 

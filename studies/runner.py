@@ -51,9 +51,17 @@ class UnknownLoadError(PitwallError):
 class StudyStore(Asked, Protocol):
     """What it needs of the store."""
 
-    def studies(self) -> list[Study]: ...
-    def save_study(self, study: Study) -> None: ...
-    def record(self, entries: Iterable[AuditEntry]) -> Future[None]: ...
+    def studies(self) -> list[Study]:
+        """All studies, also those that have ended, the newest first."""
+        ...
+
+    def save_study(self, study: Study) -> None:
+        """Store a study as it now stands; durable when it returns."""
+        ...
+
+    def record(self, entries: Iterable[AuditEntry]) -> Future[None]:
+        """Queue what somebody did for the audit; the future is done when it is durable."""
+        ...
 
 
 class StudyRunner:
@@ -75,6 +83,7 @@ class StudyRunner:
         self._thread = threading.Thread(target=self._run, name="studies", daemon=True)
 
     def start(self) -> None:
+        """Begin to look, in a thread; the studies that an earlier Pitwall left open go on."""
         self._thread.start()
 
     def close(self, timeout_s: float | None = None) -> None:

@@ -47,6 +47,7 @@ class Memory:
         return int(self.setting("tensor_parallel") or 1)
 
     def setting(self, name: str) -> Any:
+        """The configured value under this name; None where the command does not set it."""
         return self.facts.served.settings.get(name)
 
     @property

@@ -135,6 +135,7 @@ class OfRuns(OfEnded[AboutRun]):
     """What is known of a run and names it, as it is called now."""
 
     def of(self, store: Asked, runs: Sequence[Run]) -> dict[str, AboutRun]:
+        """What is known of each run, by its id, with the run as it is given: it may have been renamed since."""
         found = super().of(store, runs)
         return {run.id: replace(found[run.id], run=run) for run in runs}
 

@@ -40,6 +40,7 @@ def engine_title(run: Run) -> str:
 
 
 def engine_title_of(name: str) -> str:
+    """The name as the engine spells itself ('vLLM'); unchanged for one that is not known here."""
     engine = BY_NAME.get(name)
     return engine.title if engine else name
 

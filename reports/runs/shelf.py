@@ -20,8 +20,13 @@ Basis = str  # a checksum of all that something was computed from
 class Files(Protocol):
     """Where it lies; storage.files.known.KnownFiles is one."""
 
-    def read(self, run_id: str, kind: str, basis: Basis) -> bytes | None: ...
-    def write(self, run_id: str, kind: str, basis: Basis, content: bytes) -> None: ...
+    def read(self, run_id: str, kind: str, basis: Basis) -> bytes | None:
+        """What was kept; None where there is nothing, or nothing whole, that was computed from `basis`."""
+        ...
+
+    def write(self, run_id: str, kind: str, basis: Basis, content: bytes) -> None:
+        """Keep it in place of what was kept before; where that fails nothing is kept, and nothing raised."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class Shelf(Generic[Known]):
         return hashlib.sha256(said.encode()).hexdigest()
 
     def get(self, run: Run, basis: Basis) -> Known | None:
+        """What was kept of the run; None where it would be computed otherwise now, or cannot be read any more."""
         content = self._files.read(run.id, self._form.kind, basis)
         if content is None:
             return None
