@@ -14,6 +14,7 @@ from web.markup import markdown_text
 
 
 def is_operator() -> bool:
+    """Whether this person may do everything, such as start and stop servers; decided by the gate, not the page."""
     return current_role() == "operator"
 
 

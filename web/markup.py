@@ -32,6 +32,7 @@ def run_css_color(color: int) -> str:
 
 
 def chips(words: Iterable[str]) -> str:
+    """A small label for each of the words, which need not be markup yet."""
     return "".join(f'<span class="pw-chip">{text(word)}</span>' for word in words)
 
 

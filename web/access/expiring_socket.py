@@ -41,6 +41,7 @@ class SocketUntil:
         self._is_closed = False
 
     async def receive(self) -> Message:
+        """The browser's next message; once the end has come, a disconnect (1008) for the app behind."""
         arriving = asyncio.ensure_future(self._receive())
         try:
             await asyncio.wait({arriving, self._end}, return_when=asyncio.FIRST_COMPLETED)
@@ -52,6 +53,7 @@ class SocketUntil:
         return {"type": "websocket.disconnect", "code": 1008, "reason": self._reason}
 
     async def send(self, message: Message) -> None:
+        """Pass the app's message on; raises OSError once the end has come, after the browser was told why."""
         if self._is_over():
             await self._close()
             raise OSError("the sign-in or the share has ended")  # what Starlette takes for a browser that has left

@@ -19,6 +19,7 @@ def _wants_page(headers: Headers) -> bool:
 
 
 def forbidden(headers: Headers, reason: str) -> Response:
+    """The answer with status 403 and its reason: to a request that is not from here, or may not do this."""
     if _wants_page(headers):
         return HTMLResponse(signin_page("Not from here", reason, form=None), status_code=403)
     return JSONResponse({"error": reason}, status_code=403)

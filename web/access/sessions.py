@@ -113,6 +113,7 @@ class SessionBook:
         return self._used(_id_of(token)) if token else None
 
     def is_open(self, session_id: str) -> bool:
+        """Whether this session still signs in; to ask this is not to use it."""
         session = self._sessions.get(session_id)
         return session is not None and self._is_open(session)
 

@@ -50,6 +50,7 @@ class ShareBook:
         return sorted(self._shares.values(), key=lambda share: share.created_at, reverse=True)
 
     def is_open(self, share: Share) -> bool:
+        """Whether its link still opens anything, by this book's clock."""
         return share.is_open(self._clock())
 
     def find_open(self, share_id: str) -> Share | None:
@@ -68,6 +69,7 @@ class ShareBook:
             return None
 
     def token(self, share: Share) -> str:
+        """Its id with our signature: what the link carries, and what nobody else can make."""
         return str(self._signer.dumps(share.id))
 
     def link(self, share: Share) -> str:
@@ -75,6 +77,7 @@ class ShareBook:
         return f"{self._url}/share/{self.token(share)}"
 
     def seconds_left(self, share: Share) -> int:
+        """Whole seconds until it expires, never below 0; that it was revoked is not seen here."""
         return max(0, int((share.expires_at - self._clock()).total_seconds()))
 
     def make(

@@ -78,6 +78,7 @@ def _left_out(word: str) -> tuple[str, str]:
 
 
 def set_objective(objective: Objective) -> None:
+    """Put what is compared by into the address: 'output_tps@8'."""
     st.query_params[OBJECTIVE] = objective.name
 
 
@@ -88,14 +89,17 @@ def set_workload(workload: Workload) -> None:
 
 
 def set_margin(margin: float) -> None:
+    """Put the smallest difference that matters into the address, as a share: 0.02."""
     st.query_params[MARGIN_NAME] = f"{margin:g}"
 
 
 def set_declared(codes: Sequence[RowCode]) -> None:
+    """Put into the address what a person says is compared, so that it does not bar an answer."""
     st.query_params[DECLARED] = [code.value for code in codes]
 
 
 def set_apart(run_ids: Sequence[str]) -> None:
+    """Put into the address which runs are arms of their own, and repeats of no other."""
     st.query_params[APART] = list(run_ids)
 
 
@@ -106,4 +110,5 @@ def leave_out(run_id: str, reason: str) -> None:
 
 
 def count_again(run_id: str) -> None:
+    """Take a run off those that the address leaves out."""
     st.query_params[OUT] = [word for word in st.query_params.get_all(OUT) if _left_out(word)[0] != run_id]

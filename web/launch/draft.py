@@ -154,6 +154,7 @@ def take(config: Config, origin: str, preset: Preset | None = None, workload: Wo
 
 
 def take_run(run: Run) -> None:
+    """Start from a run: its configuration, all its loads, and the host that it was started on."""
     take(run.config, f"the run {run.name}", workload=run.workload)
     current().later_workloads = run.later_workloads
     start_from(run.on_host)

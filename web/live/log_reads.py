@@ -37,10 +37,13 @@ class View(Protocol):
     why: str | None
     place: Place | None
 
-    def lines(self, limit: int, since: int | None) -> list[ViewLine]: ...
+    def lines(self, limit: int, since: int | None) -> list[ViewLine]:
+        """At most `limit` lines, the last ones or those from byte `since` on; none of them where `why` is set."""
+        ...
 
 
 def view_of(run: Run) -> View:
+    """The end of a run's log, read with its engine's grammar; nothing is opened before it is asked for lines."""
     return LogTailView(Path(run.log_path or ""), run.config.engine)
 
 

@@ -70,23 +70,31 @@ SERIES: dict[str, str] = {
 
 
 class Series(TypedDict):
+    """One series: `t` in seconds since the epoch, `v` in the unit that SERIES has; `excluded` as told above."""
+
     t: list[float]
     v: list[float | None]
     excluded: NotRequired[list[int]]
 
 
 class Tile(TypedDict):
+    """One number of a run: `v`, or `why` there is none; `t` is when it was, in seconds since the epoch, where told."""
+
     v: float | None
     why: str | None
     t: NotRequired[float]
 
 
 class PerPosition(TypedDict):
+    """Acceptance (0 to 1) per draft position, the first one at index 0; or why it is not known."""
+
     v: list[float] | None
     why: str | None
 
 
 class LogLine(TypedDict):
+    """A line of a run's log: `at` is the byte where it begins, `t` in seconds since the epoch if it tells a time."""
+
     at: int
     t: float | None
     text: str
@@ -95,6 +103,8 @@ class LogLine(TypedDict):
 
 
 class LiveNode(TypedDict):
+    """A further machine of a run: power summed over its GPUs (W), the lowest of their clocks, CPU in busy cores."""
+
     title: str
     t: float
     gpu_count: int
@@ -106,12 +116,16 @@ class LiveNode(TypedDict):
 
 
 class LiveMark(TypedDict):
+    """Something that a chart marks at `t`, in seconds since the epoch; the kinds are told above."""
+
     t: float
     kind: str
     text: str
 
 
 class LiveMeta(TypedDict):
+    """A run beside its numbers; times in seconds since the epoch, `ceiling` in tokens a step and request."""
+
     id: str
     name: str
     color: int

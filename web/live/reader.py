@@ -48,6 +48,7 @@ class Cursor:
         return Moments(_time(self.engine), _time(self.host), _time(self.gpu))
 
     def text(self) -> str:
+        """The cursor as `of` reads it: one line of JSON, opaque to the browser."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod

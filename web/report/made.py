@@ -47,9 +47,11 @@ class Wanted:
         return report_page(data, end.lines if end else ())
 
     def markdown(self) -> str:
+        """For a pull request; nothing that a name or a log says is markup in it."""
         return report_markdown(self._data())
 
     def tables(self) -> bytes:
+        """A zip with every table that has a row, as CSV and as Parquet."""
         return as_zip(data_tables(self._data()))
 
     def file_name(self) -> str:

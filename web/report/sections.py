@@ -40,6 +40,7 @@ def title(data: ReportData) -> str:
 
 
 def head(data: ReportData, words: str) -> str:
+    """Its title, and by whom, when and from how many runs it was made."""
     made = data.made
     count = f"{len(data.runs)} runs" if len(data.runs) > 1 else f"run {data.runs[0].id}" if data.runs else "no run"
     told = f"A report of Pitwall {made.version}, made by {made.by} on {made.at:%d %b %Y %H:%M} UTC from {count}."
@@ -47,6 +48,7 @@ def head(data: ReportData, words: str) -> str:
 
 
 def study(data: ReportData, colors: Colors) -> str:
+    """The study's answer, what it asked and cost, its arms and the reasons; '' where it is of runs alone."""
     if data.study is None:
         return ""
     answer, plan = data.study.answer or {}, StudyPlan.model_validate(data.study.plan)
@@ -77,6 +79,7 @@ def answer(data: ReportData, colors: Colors) -> str:
 
 
 def parts(data: ReportData, colors: Colors) -> str:
+    """Each kind of prompt and each concurrency for itself; '' where no answer may be ranked."""
     report = data.comparison
     if not any(one.is_ranked for one in report.answers):
         return ""
@@ -84,6 +87,7 @@ def parts(data: ReportData, colors: Colors) -> str:
 
 
 def viewpoints(data: ReportData, colors: Colors) -> str:
+    """The best by each viewpoint, as Compare shows it."""
     return viewpoint_table(lines_of(data)) if data.rankings else ""
 
 
@@ -106,6 +110,7 @@ def lines_of(data: ReportData) -> list[Line]:
 
 
 def causes(data: ReportData, colors: Colors) -> str:
+    """Why runs failed, and what else Pitwall notes of how they went."""
     return "".join(_cause(run, colors) for run in data.runs if run.cause or run.note)
 
 
@@ -137,16 +142,19 @@ def tiles(data: ReportData, colors: Colors) -> str:
 
 
 def numbers(data: ReportData, colors: Colors) -> str:
+    """All numbers of the arms beside each other, by section; '' without arms."""
     report = data.comparison
     ranked = {one.pair.other.id for one in report.answers if one.is_ranked}
     return metric_sections(Shown(report.arms, ranked, colors, report.margin), data.metrics) if report.arms else ""
 
 
 def differing(data: ReportData, colors: Colors) -> str:
+    """The settings in which the arms differ; '' for one arm."""
     return config_table(data.comparison.arms, colors) if len(data.comparison.arms) > 1 else ""
 
 
 def evidence(data: ReportData, colors: Colors) -> str:
+    """What each run's numbers rest on; '' for one run."""
     if len(data.reports) < 2:
         return ""
     return evidence_table(
@@ -184,6 +192,7 @@ def charts(data: ReportData, colors: Colors) -> str:
 
 
 def timeline(data: ReportData, colors: Colors) -> str:
+    """What happened to the one run, by its time since the start; '' for several."""
     return timeline_table(data.runs[0], data.events[data.runs[0].id]) if len(data.runs) == 1 else ""
 
 

@@ -83,19 +83,23 @@ class LimitedHttp(H11Protocol):
         return type(cls.__name__, (cls,), {"room": WaitingRoom(limits, timeout_s)})
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A new socket waits for its first request, in the room of the server."""
         super().connection_made(transport)
         self.room.enter(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """A socket that has gone waits no longer."""
         self.room.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        """A socket waits no longer once the head of its request is whole, not at its first byte."""
         super().data_received(data)
         if self._is_at_work():
             self.room.leave(self)
 
     def on_response_complete(self) -> None:
+        """A socket that stays open waits for its next request, with its time begun anew."""
         super().on_response_complete()
         if not self._is_at_work() and not self.transport.is_closing():
             self.room.enter(self)

@@ -25,6 +25,7 @@ class Inserting:
         self._body = b""
 
     async def send(self, message: Message) -> None:
+        """Pass one message of the answer on; those of a page are held until its body is whole."""
         if message["type"] == "http.response.start" and _is_page(message):
             self._start = message
         elif self._start is None:

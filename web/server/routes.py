@@ -27,9 +27,11 @@ class NoPage(Convertor[str]):
     )
 
     def convert(self, value: str) -> str:
+        """The path as it stands in the address: the route only has to match it."""
         return value
 
     def to_string(self, value: str) -> str:
+        """The path as it is, for Starlette wants the way back too."""
         return value
 
 

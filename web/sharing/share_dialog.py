@@ -122,6 +122,7 @@ def _described(share: Share) -> str:
 
 
 def moment(at: datetime) -> str:
+    """'24 Nov 05:01 UTC', of a time that is in UTC already."""
     return f"{at:%d %b %H:%M} UTC"
 
 

@@ -39,6 +39,7 @@ class AskedBook:
                 self._by_browser.popitem(last=False)
 
     def of(self, browser: str) -> list[Question]:
+        """What this browser asked, the newest first, as a copy; empty for one that has asked nothing."""
         with self._lock:
             return list(self._by_browser.get(browser, []))
 

@@ -46,6 +46,7 @@ ALONE = ["Arm", "State", "Starts", "Mean", "Interval", "Its starts"]  # of the q
 
 
 def headers(plan: StudyPlan) -> list[str]:
+    """The heads of the table of arms: 'measure' has means, any other question ratios to the first arm."""
     return ALONE if plan.question == "measure" else HEADERS
 
 

@@ -62,11 +62,13 @@ def row_parts(row: Row, names: Names) -> list[str]:
 
 
 def pair_words(pair: Sequence[Any], form: Callable[[Any], str] = str) -> str:
+    """What both arms have: 'A and B', 'A' where it is the same, 'not known' for None."""
     first, second = ("not known" if one is None else form(one) for one in pair)
     return first if first == second else f"{first} and {second}"
 
 
 def percent(share: float) -> str:
+    """A share of 0 to 1 in whole percent: '12 %'."""
     return f"{100 * share:.0f} %"
 
 

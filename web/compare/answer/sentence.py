@@ -31,6 +31,7 @@ def sentence(answer: Comparison, names: Names) -> str:
 
 
 def refusal_words(row: Row, names: Names) -> str:
+    """A row that bars the ranking, as a part of a sentence: 'model (Qwen3-32B and Llama-3.2-1B)'."""
     title = TITLES[row.code]
     return f"{title if title[:2].isupper() else title[0].lower() + title[1:]} ({row_words(row, names)})"
 

@@ -36,10 +36,12 @@ class Footnotes:
         self._texts: dict[str, int] = {}
 
     def marks(self, texts: Sequence[str]) -> str:
+        """The marks of these doubts, for behind a number; a doubt that was met before keeps its number."""
         numbers = [self._texts.setdefault(text, len(self._texts) + 1) for text in texts]
         return "".join(f' <sup class="pw-doubt">doubt {number}</sup>' for number in numbers)
 
     def below(self) -> str:
+        """All doubts that were marked, numbered, as markup; '' where there are none."""
         items = "".join(f"<li>{markup.text(text)}</li>" for text in self._texts)
         return f'<ol class="pw-muted">{items}</ol>' if items else ""
 

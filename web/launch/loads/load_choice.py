@@ -15,6 +15,7 @@ SAVED = "Saved: "
 
 
 def kept_loads() -> SavedLoads:
+    """The loads that people keep under a name, in the data folder."""
     return SavedLoads(services().settings.loads_dir)
 
 

@@ -90,6 +90,7 @@ def words_of(told: Forecast) -> str:
 
 
 def sentence_of(error: ValidationError) -> str:
+    """The first fault of a load's parameters, in a sentence that begins with the field's label."""
     first = error.errors(include_url=False)[0]
     return f"{title_of(str(first['loc'][0])) if first['loc'] else 'The load'}: {first['msg']}."
 

@@ -41,7 +41,9 @@ OF_THE_LINE = {"hello", "beat"}
 class Watcher(Protocol):
     """Who is given frames, at once and without waiting."""
 
-    def offer(self, message: str) -> None: ...
+    def offer(self, message: str) -> None:
+        """Take a frame, as JSON; returns at once."""
+        ...
 
 
 class _StrangeError(PitwallError):
@@ -116,6 +118,7 @@ class Elsewhere:
         return self._seen[run_id][1]
 
     def knows(self, run_id: str) -> bool:
+        """Whether a peer has named this run, though it may have ended there since."""
         return run_id in self._seen
 
     def join(self, run_id: str, watcher: Watcher) -> None:

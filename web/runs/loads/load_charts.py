@@ -21,6 +21,8 @@ AXES = {"prompt_tokens": "prompt tokens", "depth_tokens": "depth, tokens", "outp
 
 
 class Curve(NamedTuple):
+    """One line of a distribution: `xs` in ms, rising, `ys` the share (0 to 1) of requests that took at most so long."""
+
     name: str
     xs: list[float]
     ys: list[float]

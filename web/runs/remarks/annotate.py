@@ -26,4 +26,5 @@ def annotate(run_ids: Sequence[str], edit: Callable[[RunNote], RunNote]) -> int:
 
 
 def set_star(run: Run, is_starred: bool) -> None:
+    """Put the star on a run or take it off; for the operator and editors, and written into the audit."""
     annotate([run.id], lambda note: note.model_copy(update={"is_starred": is_starred}))
