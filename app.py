@@ -177,14 +177,17 @@ def close_data_folder() -> None:
 
 
 def count_live_runs() -> int:
+    """How many runs have, or may have, a server now, on `/healthz`."""
     return len(services().supervisor.live_runs())
 
 
 def is_well() -> bool:
+    """Whether what was given to the store is durable and published in time; `/healthz` answers 503 where not."""
     return is_fresh(services().store.health())
 
 
 def health() -> dict[str, Any]:
+    """Ages, sizes and run ids for `/healthz`, which is open to all; no path and no name."""
     return health_fields(services().store.health(), services().freshness())
 
 

@@ -11,6 +11,7 @@ from cli.exit_status import DONE, REFUSED
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall explain` and its argument to the parser."""
     words = "read a pasted launch command and print the configuration that it says as JSON"
     command = commands.add_parser("explain", help=words, description=words)
     command.add_argument("file", metavar="FILE", help="a file with the paste, or - for standard input")

@@ -11,6 +11,7 @@ from cli.exit_status import DONE
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall parse` and its flags to the parser."""
     words = "read a server log and print what it says as JSON"
     command = commands.add_parser("parse", help=words, description=words)
     command.add_argument("file", type=Path, metavar="FILE", help="plain text")

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall run` to the parser."""
     words = "serve the pages (what `make run` starts); PITWALL_HOST, PITWALL_PORT and PITWALL_DATA say where"
     commands.add_parser("run", help=words, description=words).set_defaults(run=run)
 

@@ -18,6 +18,7 @@ DAYS = 90.0
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall token make`, `list` and `revoke` to the parser."""
     words = "make, list and revoke the tokens by which programs read Live and SQL, or send samples of a run"
     token = commands.add_parser("token", help=words, description=words)
     orders = token.add_subparsers(dest="order", required=True, metavar="ORDER")
@@ -57,6 +58,7 @@ def _lasting(days: float) -> timedelta:
 
 
 def list_all(arguments: argparse.Namespace) -> Answer:
+    """Every token, its scopes, maker, end and last use; not its text, which is not kept."""
     tokens = _book().all()
     told = [token.model_dump(mode="json", exclude={"digest"}) | {"over": _over(token)} for token in tokens]
     lines = [f"{one.in_words()}, made by {one.made_by}. {_over(one) or _use(one)}" for one in tokens]

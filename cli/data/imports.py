@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall import` and its flags to the parser."""
     words = "make runs of server logs and of other tools' results (plain, .gz, .zst), and of Pitwall's bundles"
     command = commands.add_parser("import", help=words, description=words)
     words = "or the folder of a tool's results, or a pattern in quotes: 'logs/*.log'"

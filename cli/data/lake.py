@@ -10,6 +10,7 @@ from cli.exit_status import DONE, REFUSED
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall lake init`, `status`, `ship`, `compact` and `check` to the parser."""
     words = "ship finished runs to the store that several machines share, and keep it fit"
     lake = commands.add_parser(
         "lake", help=words, description=f"{words}. It is configured by lake.toml of the data folder."
@@ -27,6 +28,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def init(arguments: argparse.Namespace) -> Answer:
+    """Make the lake's tables, by those of the published file; raises LakeError, StoreError."""
     from settings import load_settings
     from storage.lake.config import needed_config
     from storage.lake.connection import opened_lake, told_without_secrets
@@ -44,6 +46,7 @@ def init(arguments: argparse.Namespace) -> Answer:
 
 
 def status(arguments: argparse.Namespace) -> Answer:
+    """What this data folder has shipped, what waits, and how others attach the lake; raises LakeError, StoreError."""
     from redaction import mask_text
     from settings import load_settings
     from storage.lake.config import needed_config
@@ -79,6 +82,7 @@ def status(arguments: argparse.Namespace) -> Answer:
 
 
 def ship(arguments: argparse.Namespace) -> Answer:
+    """Ship until nothing waits, or another process does; raises LakeError, StoreError."""
     from redaction import mask_text
     from settings import load_settings
     from storage.lake.config import needed_config
@@ -98,6 +102,7 @@ def ship(arguments: argparse.Namespace) -> Answer:
 
 
 def compact(arguments: argparse.Namespace) -> Answer:
+    """Merge small files and delete old ones; raises LakeError."""
     from settings import load_settings
     from storage.lake.config import needed_config
     from storage.lake.upkeep import compact as compact_lake
@@ -108,6 +113,7 @@ def compact(arguments: argparse.Namespace) -> Answer:
 
 
 def check(arguments: argparse.Namespace) -> Answer:
+    """A sentence for each thing that is wrong, REFUSED where there is one; raises LakeError."""
     from settings import load_settings
     from storage.lake.config import needed_config
     from storage.lake.upkeep import check_lake

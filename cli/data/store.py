@@ -14,6 +14,7 @@ from cli.answers import Answer, add_command
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall check`, `export`, `backup`, `restore` and `schema` to the parser."""
     checked = add_command(commands, "check", check, "read the whole store to its end, or one bundle or backup")
     checked.add_argument("file", type=Path, nargs="?", metavar="FILE")
     words = "make a store that cannot be opened anew from its published copy, and say what is lost"
@@ -100,6 +101,7 @@ def export(arguments: argparse.Namespace) -> Answer:
 
 
 def backup(arguments: argparse.Namespace) -> Answer:
+    """Write all that was published at this moment to one file; raises ArchiveError, OSError."""
     from settings import load_settings
     from storage.transfer.backup import write_backup
 
@@ -110,6 +112,7 @@ def backup(arguments: argparse.Namespace) -> Answer:
 
 
 def restore(arguments: argparse.Namespace) -> Answer:
+    """Make an empty or absent data folder of a backup; raises ArchiveError, and then leaves nothing behind."""
     from settings import load_settings
     from storage.transfer.backup import restore_backup
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall drive` to the parser."""
     words = "run another benchmark tool as a load's file says, and hand its results in (Pitwall starts this)"
     command = commands.add_parser("drive", help=words, description=words)
     command.add_argument("job", type=Path, metavar="JOB.json")

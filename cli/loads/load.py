@@ -16,6 +16,7 @@ REPORT = "report"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall load` to the parser."""
     words = "put a server under the load that a file describes, or report on the requests of one"
     command = commands.add_parser(
         "load",
@@ -28,6 +29,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Execute a load, or report on one; other words end the process with its usage. Raises OSError."""
     words = arguments.words
     if len(words) == 2 and words[0] == REPORT:
         return report(Path(words[1]))

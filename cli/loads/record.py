@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall record` and its flags to the parser."""
     words = "pass requests on to a run's server and record their latencies; their text only where that is asked for"
     command = commands.add_parser("record", help=words, description=words)
     command.add_argument("run_id", metavar="RUN", nargs="?", help="the id of a run whose server answers")

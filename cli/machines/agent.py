@@ -18,6 +18,7 @@ BUFFER_MIB = 64
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall agent` and its flags to the parser."""
     words = "send samples of this machine's GPUs and host to the Pitwall of a run that is spread over several machines"
     command = commands.add_parser("agent", help=words, description=words)
     command.add_argument("--run", dest="run_id", required=True, metavar="RUN", help="the id of the run")
@@ -104,4 +105,5 @@ def run_here(run_id: str, pid: int | None, gpus: str | None) -> Run:
 
 
 def say(words: str) -> None:
+    """Print a line at once, also where the output is a file or a pipe."""
     print(words, flush=True)

@@ -15,6 +15,7 @@ from cli.exit_status import DONE
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall gpus` and `pitwall identify` to the parser."""
     words = "print the capabilities of this machine's GPUs, then one row per GPU and second, as JSON"
     gpus = commands.add_parser("gpus", help=words, description=words)
     gpus.add_argument("--seconds", type=int, default=5, metavar="N", help="default: 5")

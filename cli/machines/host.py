@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall host add`, `list` and `remove` to the parser."""
     words = "add, list and remove machines on which servers may be started by ssh"
     host = commands.add_parser("host", help=words, description=words)
     orders = host.add_subparsers(dest="order", required=True, metavar="ORDER")
@@ -53,6 +54,7 @@ def add(arguments: argparse.Namespace) -> Answer:
 
 
 def list_all(arguments: argparse.Namespace) -> Answer:
+    """Every machine that was added, and how its servers are reached; none of them is asked anything."""
     hosts = _book().all()
     lines = [f"{one.label}: {one.target}, {one.folder}, servers reached {_way(one)}" for one in hosts]
     return Answer("\n".join(lines) or "No other machine was added.", {"hosts": [_told(host) for host in hosts]})

@@ -15,6 +15,7 @@ TOKEN_VARIABLE = "PITWALL_PEER_TOKEN"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall peer add`, `list` and `remove` to the parser."""
     words = "confirm, list and remove other Pitwalls whose live runs may be watched on Live"
     peer = commands.add_parser("peer", help=words, description=words)
     orders = peer.add_subparsers(dest="order", required=True, metavar="ORDER")
@@ -70,6 +71,7 @@ def _check_certificates(file: Path) -> None:
 
 
 def list_all(arguments: argparse.Namespace) -> Answer:
+    """Every peer that was confirmed, without its token; none of them is asked anything."""
     peers = _book().all()
     lines = [f"{one.name}: {one.url}, confirmed {one.confirmed_at:%Y-%m-%d} by {one.confirmed_by}" for one in peers]
     return Answer("\n".join(lines) or "No other Pitwall is watched.", {"peers": [_told(peer) for peer in peers]})

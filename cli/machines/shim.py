@@ -14,6 +14,7 @@ GRACE_S = 30.0
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall shim` to the parser."""
     words = "the servers here that other Pitwalls started by ssh: do what one asks on standard input, list, stop"
     shim = commands.add_parser("shim", help=words, description=words)
     shim.add_argument("what", choices=("-", "list", "stop"), help="'-': one order on standard input, as JSON")

@@ -15,6 +15,7 @@ STANDINGS = {True: "agrees", False: "contradicted", None: "cannot be told"}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall claims` to the parser."""
     words = "recompute the statements of the published documents from their numbers"
     command = commands.add_parser("claims", help=words, description=words)
     command.add_argument("--json", action="store_true", help="print one JSON object a line")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall compare` and its flags to the parser."""
     words = "say which of some runs is faster, by how much, because of what, and whether that may be said"
     command = commands.add_parser("compare", help=words, description=words)
     command.add_argument("runs", nargs="+", metavar="RUN", help="a run's id; repeats of one configuration are found")

@@ -24,6 +24,7 @@ MOST_BYTES = 1 << 20  # read of standard input: more than any note has, so that 
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall note` and its flags to the parser."""
     words = "say something of a run: a note, tags, a star, a verdict; with no option, print what is said of it"
     command = commands.add_parser("note", help=words, description=words)
     command.add_argument("run_id", metavar="RUN", help="a run's id")

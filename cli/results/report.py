@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall report` and its flags to the parser."""
     words = "write the report of a comparison, a study or one run: one HTML file, Markdown, or its tables"
     command = commands.add_parser("report", help=words, description=words)
     command.add_argument("runs", nargs="*", metavar="RUN", help="a run's id; the first one's arm is the baseline")

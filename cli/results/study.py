@@ -28,6 +28,7 @@ STATUS = {"winner": DONE, "same": DONE, "measured": DONE, "unknown": NOT_KNOWN, 
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `pitwall study run`, `add` and `list` to the parser."""
     words = "answer a question about configurations by as few server starts as it takes"
     study = commands.add_parser("study", help=words, description=words)
     actions = study.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -81,6 +82,7 @@ def _read(arguments: argparse.Namespace) -> StudyPlan:
 
 
 def list_studies(arguments: argparse.Namespace) -> int:
+    """Print the studies of the published file by their ids; raises StoreError when there is none."""
     from settings import load_settings
     from storage.reading import published_query
 

@@ -31,6 +31,7 @@ SEEN_WITHIN_S = 30.0  # what was taken stands in the published file after a few 
 
 
 def add_to(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `add` and its flags to the actions of `pitwall study`."""
     add = actions.add_parser("add", help="give a study that goes on an arm more, or a value")
     add.add_argument("study", metavar="STUDY", help="its id, as `study list` prints it")
     what = add.add_mutually_exclusive_group(required=True)
