@@ -83,6 +83,7 @@ def class_summaries(records: Iterable[RequestRecord]) -> list[ClassSummary]:
 
 def summarise(prompt_class: str, concurrency: int, records: Sequence[RequestRecord]) -> ClassSummary:
     """Medians of requests without an error, None where none of them tells; those that failed or loop are counted."""
+
     def middle(value: Callable[[RequestRecord], float | None]) -> float | None:
         known = [found for record in records if not record.error_kind and (found := value(record)) is not None]
         return median(known) if known else None
