@@ -20,7 +20,7 @@ from demo.model import ModelFiles
 from domain import Run, RunState
 from machine.process_start import process_start_s
 from samples import CounterSample, Event, HostSample, LogSample, SlotSample
-from tests.demo_engine import DemoServer, running_demo
+from tests.demo_engine import DemoServer, running_demo, wait_until
 from tests.ports import free_ports
 
 pytestmark = pytest.mark.engine
@@ -54,6 +54,7 @@ def test_a_request_is_seen_live_then_counted_and_logged(
 ) -> None:
     run = run_of(demo_server, make_run)
     before = demo_server.counters()["tokens_predicted_total"]
+    written = demo_server.log.stat().st_size
     loop = CollectorLoop(kept, lambda: [run], collectors(kept), look_every_s=0.1)
     loop.start()
     request = Thread(target=generate, args=(demo_server.base_url,))
@@ -61,6 +62,7 @@ def test_a_request_is_seen_live_then_counted_and_logged(
     kept.wait_for(lambda: len({s.n_decoded for s in kept.of(SlotSample) if s.n_decoded}) >= 2)
     request.join()
     kept.wait_for(lambda: kept.of(CounterSample)[-1].generation_tokens_total >= before + TOKENS)
+    wait_until(lambda: b"stop processing" in demo_server.log.read_bytes()[written:])  # its log comes after its answer
     assert loop.finish(run.model_copy(update={"state": RunState.FINISHED}))
     loop.stop()
     slots = [s.n_decoded for s in kept.of(SlotSample) if s.n_decoded is not None]
