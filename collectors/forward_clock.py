@@ -1,8 +1,9 @@
-"""A wall clock for samples that never goes backwards.
+"""A wall clock for samples that is never set back.
 
 If the machine's clock is set back by an hour, new samples would get the timestamps of an hour ago, and the newest
 would not be last. Pitwall's clock goes on from where it was, ahead of the machine's by that hour, until the machine's
-clock is set forward again or Pitwall restarts. A clock that is set forward is followed.
+clock is set forward again or Pitwall restarts. A clock that is set forward is followed, and so are corrections of
+less than 10 s, both ways.
 """
 
 from __future__ import annotations

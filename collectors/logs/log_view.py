@@ -70,7 +70,7 @@ class LogTailView:
     def lines(self, limit: int = 200, since: int | None = None) -> list[ViewLine]:
         """At most `limit` lines and 128 KiB: the last ones, or those from the first that begins at byte `since` on.
 
-        None when there is no file (yet) or it may not be read.
+        None of them when there is no file (yet), or it may not be read: `why` says so then.
         """
         self.why = self.place = None
         try:

@@ -179,8 +179,11 @@ class ContainerBackend:
                 actions.append(f"asked the container {facts.name} to end ({self.tool} stop)")
             facts = self._inspect(container) or facts
             self._ask("rm", "-f", "-v", container, timeout_s=3 * TIMEOUT_S)
-        if self._ids():
-            leftovers.append(f"Still there: {self.tool} container {', '.join(found)}, which could not be removed.")
+        left = self._ids()
+        if left is None:
+            leftovers.append(f"{self.tool} no longer answers: whether its container is gone is not known.")
+        elif left:
+            leftovers.append(f"Still there: {self.tool} container {', '.join(left)}, which could not be removed.")
         return StopReport(tuple(actions), tuple(leftovers)), facts
 
     def describe_client_exit(self, exit_code: int, last_line: str) -> str | None:

@@ -45,7 +45,7 @@ class SocketUntil:
         arriving = asyncio.ensure_future(self._receive())
         try:
             await asyncio.wait({arriving, self._end}, return_when=asyncio.FIRST_COMPLETED)
-            if not self._is_over():
+            if arriving.done() and not self._is_over():
                 return arriving.result()
         finally:
             arriving.cancel()

@@ -10,7 +10,8 @@ import pytest
 
 from domain import Config, RunState
 from launcher.checks.preflight import LaunchRequest
-from launcher.processes.runtimes import ProcessBackend, backend_of
+from launcher.processes import runtimes
+from launcher.processes.runtimes import ContainerBackend, ProcessBackend, backend_of
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
 
@@ -75,6 +76,26 @@ def test_only_a_container_that_is_run_has_a_runtime() -> None:
 def test_the_fault_of_a_client_is_told_by_its_last_line(exit_code: int, line: str, cause: str | None) -> None:
     backend = backend_of(Config(argv=("podman", "run", "image:1")), "r1")
     assert backend.describe_client_exit(exit_code, line) == cause
+
+
+@pytest.mark.parametrize(
+    ("looks", "left"),
+    [
+        (["a b", ""], ()),
+        (["a b", "b"], ("Still there: podman container b, which could not be removed.",)),
+        (["a b", None], ("podman no longer answers: whether its container is gone is not known.",)),
+        ([None], ("podman does not answer: whether a container of this run is left is not known.",)),
+    ],
+)
+def test_what_is_left_of_a_container_is_told_and_what_is_not_known_too(
+    looks: list[str | None], left: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = iter(looks)
+    monkeypatch.setattr(runtimes, "ask", lambda argv, *_: next(told) if argv[1] == "ps" else None)
+    backend = backend_of(Config(argv=("podman", "run", "image:1")), "r1")
+    assert isinstance(backend, ContainerBackend)
+    report, _ = backend.end(1.0)
+    assert report.leftovers == left
 
 
 def test_docker_goes_the_same_way_and_out_of_memory_is_told(

@@ -186,6 +186,17 @@ def test_whichever_end_notices_first_the_browser_is_told_why_once() -> None:
     assert asyncio.run(app_sends_after_the_end()) == [{"type": "websocket.close", "code": 1008, "reason": LINK_IS_OVER}]
 
 
+def test_a_socket_closes_with_its_end_though_the_clock_says_that_it_is_not_over() -> None:
+    async def received() -> Message:
+        async def send(_: Message) -> None:
+            return None
+
+        ended = asyncio.create_task(asyncio.sleep(0))
+        return await SocketUntil(ended, lambda: False, asyncio.Event().wait, send, LINK_IS_OVER).receive()  # type: ignore[arg-type]
+
+    assert asyncio.run(received())["type"] == "websocket.disconnect"
+
+
 def test_nothing_passes_a_socket_after_its_end_however_late_that_is_told() -> None:
     async def passes() -> tuple[Message, list[Message]]:
         sent: list[Message] = []

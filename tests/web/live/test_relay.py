@@ -300,6 +300,12 @@ def test_a_run_stays_with_the_peer_that_named_it_first(mine: Box) -> None:
     for name in ("first", "second"):
         mine.elsewhere._note(peer_named(name), [run_of("r", name)])
     assert mine.elsewhere.named("r").peer == "first" and len(mine.elsewhere.runs()) == 1
+    mine.elsewhere._note(peer_named("first"), [])  # it has ended there
+    mine.elsewhere._note(peer_named("second"), [run_of("r", "second")])
+    assert mine.elsewhere.named("r").peer == "first" and not mine.elsewhere.runs()
+    mine.elsewhere._forget(peer_named("first"))
+    mine.elsewhere._note(peer_named("second"), [run_of("r", "second")])
+    assert mine.elsewhere.named("r").peer == "second"
 
 
 def test_a_peer_that_names_ever_new_runs_does_not_push_out_what_is_live(mine: Box) -> None:

@@ -174,8 +174,12 @@ class Elsewhere:
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _note(self, peer: Peer, runs: list[RemoteRun]) -> None:
-        """What a peer says is live there; of a run that another one named first, it is not believed."""
-        others = {run.id for name, of_it in self._found.items() if name != peer.name for run in of_it}
+        """What a peer says is live there; of a run that another one named first, it is not believed.
+
+        Neither when that one is silent or its run has ended: only once it is no longer watched.
+        """
+        live = {run.id for name, of_it in self._found.items() if name != peer.name for run in of_it}
+        others = live | {run_id for run_id, (first, _) in self._seen.items() if first != peer}
         own = [run for run in runs if run.id not in others]
         self._found[peer.name] = own
         named = {run.id: (peer, run) for run in own}
