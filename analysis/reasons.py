@@ -38,6 +38,7 @@ class Code(StrEnum):
     TOO_FEW_REQUESTS = "too_few_requests"  # requests, fewest
     TOKENS_DIFFER = "tokens_differ"
     NO_ENERGY = "no_energy"
+    NO_OUTPUT_TOKENS = "no_output_tokens"
     NOT_STARTED_BY_US = "not_started_by_us"
     NO_LOAD = "no_load"
     NO_LOG_SPEED = "no_log_speed"

@@ -32,6 +32,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_STEADY_PART: lambda v: f"nine tenths of {v['concurrency']} requests were never in flight together",
     Code.TOO_FEW_REQUESTS: lambda v: f"{v['requests']} requests: a p95 needs {v['fewest']} a run",
     Code.TOKENS_DIFFER: lambda v: "the answers are not as long in all runs, so their times do not compare",
+    Code.NO_OUTPUT_TOKENS: lambda v: "the server did not tell how many tokens each answer had",
     Code.NO_ENERGY: lambda v: "the energy of its GPUs was not measured",
     Code.NOT_STARTED_BY_US: lambda v: "Pitwall did not start this server, or it never was ready",
     Code.NO_LOAD: lambda v: "no load of ours was put on it",
@@ -150,6 +151,8 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
 CHUNKS = "it counts chunks, not tokens: with speculation too low by about the acceptance length"
 INPUTS: Mapping[str, str] = {  # of the formulas in analysis/physics
     "decode_tps": "decode speed",
+    "requests": "requests at once",
+    "tokens_per_step": "tokens per step",
     "weights_bytes": "memory of the weights",
     "gb_s": "bandwidth of the GPU",
     "number_bytes": "KV data type",

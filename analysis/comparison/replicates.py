@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from analysis.comparison.facts import RunFacts
 from analysis.evidence.factors import Factors, geometric_mean
-from analysis.evidence.loads import RequestKey, is_positive
+from analysis.evidence.loads import LoadRecord, RequestKey, is_positive
 from analysis.evidence.measure import Measured, measure
 from analysis.evidence.objectives import Kind, Objective
 from analysis.reasons import Code, Reason
@@ -68,16 +68,29 @@ def _of_the_run(run: RunFacts, objective: Objective) -> Replicate:
     elif objective.kind is Kind.LOG_TPS:
         value, reason = run.log and run.log.decode_tps, Reason(Code.NO_LOG_SPEED)
     else:
-        value, reason = tokens_per_j(run), Reason(Code.NO_ENERGY)
+        value, reason = tokens_per_j(run), Reason(why_no_joules(run))
     return Replicate(run.run_id, value) if is_positive(value) else Replicate(run.run_id, None, reason=reason)
+
+
+def why_no_joules(run: RunFacts) -> Code:
+    """Why there are no tokens per joule: the answers' tokens are not told, or their energy is not."""
+    is_measured = any(load.measured for load in run.loads)
+    return Code.NO_OUTPUT_TOKENS if is_measured and output_tokens(run.loads) is None else Code.NO_ENERGY
 
 
 def tokens_per_j(run: RunFacts) -> float | None:
     """Output tokens of the measured requests over the energy of the stretches in which they ran."""
     energies = [one.energy_j for one in run.conditions if one.energy_j is not None]
-    tokens = sum(request.completion_tokens or 0 for load in run.loads for request in load.measured)
+    tokens = output_tokens(run.loads)
     measured = [load for load in run.loads if load.measured]
-    return tokens / sum(energies) if len(energies) == len(measured) and sum(energies) > 0 else None
+    return tokens / sum(energies) if tokens and len(energies) == len(measured) and sum(energies) > 0 else None
+
+
+def output_tokens(loads: Sequence[LoadRecord]) -> int | None:
+    """Of all measured requests; None where one that ended well does not tell its own."""
+    told = [r for load in loads for r in load.measured if r.completion_tokens is not None or r.error_kind is None]
+    counts = [r.completion_tokens for r in told if r.completion_tokens is not None]
+    return sum(counts) if counts and len(counts) == len(told) else None
 
 
 def parts_of(sides: Sequence[Sequence[Replicate]]) -> tuple[Part, ...]:

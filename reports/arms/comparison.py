@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.comparison.arms import Arm, arm_key, arms_of, is_repeat
-from analysis.comparison.compare import Comparison, available, compare_arms, propose
+from analysis.comparison.compare import Comparison, available, compare_arms, pair_of, propose
 from analysis.comparison.facts import RunFacts
 from analysis.comparison.replicates import replicate
 from analysis.comparison.workload import Workload, find_workload, is_under, shared_workloads, under
@@ -15,10 +15,12 @@ from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective
 from analysis.guard import Pair, RowCode, guard, refusals
 from analysis.guard.rows import Row, loads_of
+from analysis.runs.conditions import Span
 from analysis.runs.windows import Window
 from analysis.verdict import MARGIN, Earlier, earlier_of
 from domain import Run
 from reports.arms.facts import WindowsOf, facts_of, stored_windows
+from reports.arms.other_loads import other_loads
 from storage.ask import run_queries
 from storage.ask.queries import Asked
 
@@ -51,6 +53,7 @@ class ComparisonReport:
     workload: Workload | None = None  # whose loads are compared; None: the runs share none
     workloads: tuple[Workload, ...] = ()  # that they could be compared under
     margin: float = MARGIN
+    other_loads: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)  # run id -> its loads not compared
 
 
 def comparison_of(
@@ -64,7 +67,8 @@ def comparison_of(
     facts = facts_of(store, runs, windows_of=windows_of)
     workloads = shared_workloads(facts)
     workload = find_workload(workloads, asked.workload)
-    arms = arms_of([under(one, workload) for one in facts], asked.apart, asked.left_out)
+    compared = [under(one, workload) for one in facts]
+    arms = arms_of(compared, asked.apart, asked.left_out)
     objective = asked.objective or propose(arms)
     earlier, lent = _earlier(store, runs, arms, objective, workload, windows_of)
     answers = (
@@ -81,7 +85,27 @@ def comparison_of(
         workload,
         tuple(workloads),
         asked.margin,
+        {one.run_id: other_loads(one, its) for one, its in zip(facts, compared, strict=True)},
     )
+
+
+def ranked_by(report: ComparisonReport, objective: Objective | None) -> frozenset[str]:
+    """The ids of the arms that the guard lets be held against the first by this objective.
+
+    objective: None for a number that belongs to none, which is held to what the loads are compared by.
+    """
+    asked = objective or of_the_loads(report)
+    if asked == report.objective:
+        return frozenset(answer.pair.other.id for answer in report.answers if answer.is_ranked)
+    declared = report.answers[0].pair.declared if report.answers else frozenset()
+    pairs = [pair_of((report.arms[0], arm), asked, margin=report.margin, declared=declared) for arm in report.arms[1:]]
+    return frozenset(pair.other.id for pair in pairs if not refusals(guard(pair)))
+
+
+def of_the_loads(report: ComparisonReport) -> Objective:
+    """What the comparison is by; where that is the start-up, before any load, what the loads propose."""
+    is_of_loads = report.objective.kind is not Kind.STARTUP_S
+    return report.objective if is_of_loads else propose(report.arms)
 
 
 def rungs_of(report: ComparisonReport, asking: Asking) -> list[list[Comparison]]:

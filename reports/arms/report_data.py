@@ -19,6 +19,7 @@ from redaction import mask_json, mask_text
 from reports.arms.comparison import Asking, ComparisonReport, comparison_of, rungs_of
 from reports.arms.facts import facts_of
 from reports.arms.load_curve import load_curve
+from reports.arms.other_loads import apart_from
 from reports.arms.viewpoints import known_of, rankings
 from reports.people import People, people_of
 from reports.runs.evidence import Evidence, evidence_of
@@ -101,7 +102,11 @@ def report_data(
         tuple(reports),
         facts,
         {
-            one.run.id: metrics_of(one, facts[one.run.id], {row.key: row.value for row in started[one.run.id]})
+            one.run.id: metrics_of(
+                apart_from(one, comparison.other_loads.get(one.run.id, ())),
+                facts[one.run.id],
+                {row.key: row.value for row in started[one.run.id]},
+            )
             for one in reports
         },
         physics,

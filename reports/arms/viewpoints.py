@@ -16,14 +16,15 @@ from analysis.decide.rank import Candidate, Ranking, Refusals, rank
 from analysis.decide.viewpoints import ALL_ROWS, VIEWS, Evidence, View, Viewpoint
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective
-from analysis.guard import Row, RowCode, guard, refusals
+from analysis.guard import Row, RowCode, Standing, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.loads.accuracy import Interval
 from analysis.reasons import Code, Reason
 from commands.study_file import USERS_HELD
 from domain import Run
 from load_records import Accuracy
-from reports.arms.comparison import ComparisonReport
+from reports.arms.comparison import ComparisonReport, of_the_loads
+from reports.arms.other_loads import apart_from
 from reports.runs.physics import Physics, physics_of
 from reports.runs.prices import prices_of
 from reports.runs.run_report import RunReport, report_on
@@ -33,7 +34,14 @@ from storage.ask.queries import Asked
 LABELS = {"attached": "watched", "imported": "imported"}
 FEWEST_STARTS = 2
 Told = tuple[float | None, Reason | None]
-OBJECTIVES: Mapping[Viewpoint, Kind] = {Viewpoint.ENERGY: Kind.TOKENS_PER_J, Viewpoint.STARTUP: Kind.STARTUP_S}
+OBJECTIVES: Mapping[Viewpoint, Kind] = {
+    Viewpoint.ENERGY: Kind.TOKENS_PER_J,
+    Viewpoint.COST: Kind.TOKENS_PER_J,  # as energy it is of all seconds of a load, prefill among them
+    Viewpoint.STARTUP: Kind.STARTUP_S,
+}
+OF_WHAT_IS_COMPARED = (Viewpoint.COMPARED, Viewpoint.STABILITY)
+OF_WINDOWS = (Viewpoint.PEAK_P99, Viewpoint.PEAK_MAXIMUM, Viewpoint.TYPICAL, Viewpoint.FLOOR)
+SAME_LENGTH = 0.1  # of two windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,8 @@ def known_of(
 ) -> Known:
     """Everything that the viewpoints need of these runs, which are those of the comparison's arms."""
     facts = {run.run_id: run for arm in report.arms for run in arm.runs}
-    reports = {one.run.id: one for one in report_on(store, [run for run in runs if run.id in facts])}
+    told = report_on(store, [run for run in runs if run.id in facts])
+    reports = {one.run.id: apart_from(one, report.other_loads.get(one.run.id, ())) for one in told}
     physics = {
         run_id: physics_of(store, one, facts[run_id], prices_of(prices, one.run.machine_id))
         for run_id, one in reports.items()
@@ -74,7 +83,10 @@ def _ranking(known: Known, viewpoint: Viewpoint) -> Ranking:
     view = _view(known, viewpoint, objective)
     candidates = [candidate_of(known, viewpoint, arm, objective) for arm in known.arms]
 
-    return rank(viewpoint, view, candidates, refusals_of(known, view, candidates, objective), known.report.margin)
+    refused = refusals_of(known, view, candidates, objective)
+    if viewpoint in OF_WINDOWS:
+        refused = _of_one_definition(known, refused)
+    return rank(viewpoint, view, candidates, refused, known.report.margin)
 
 
 def refusals_of(known: Known, view: View, candidates: Sequence[Candidate], objective: Objective) -> Refusals:
@@ -91,6 +103,31 @@ def refusals_of(known: Known, view: View, candidates: Sequence[Candidate], objec
     return refused
 
 
+def _of_one_definition(known: Known, refused: Refusals) -> Refusals:
+    """As these refuse, and a log's windows are not held against those of counters, nor long ones against short ones."""
+    arms = {arm.id: arm for arm in known.arms}
+
+    def also_refused(first: str, second: str) -> list[Row]:
+        told = tuple(sorted({_windows_of(known, start) for start in arms[one].starts}) for one in (first, second))
+        row = Row(RowCode.DEFINITION, Standing.MATTERS, {"definitions": told})
+        return [*refused(first, second), *([] if _are_alike([one for side in told for one in side]) else [row])]
+
+    return also_refused
+
+
+def _windows_of(known: Known, start: RunFacts) -> tuple[str, float]:
+    """By what a start's windows are counted, and their length in seconds; 0 where each line of a log has its own."""
+    summary = known.reports[start.run_id].summary
+    return summary.definition or "not known", summary.window_s or 0.0
+
+
+def _are_alike(told: Sequence[tuple[str, float]]) -> bool:
+    """Counters of two engines are; a log's speed is only what the same log tells over as long a time."""
+    kinds = {definition if definition.endswith(".log") else "counted" for definition, _ in told}
+    lengths = [length for _, length in told]
+    return len(kinds) <= 1 and max(lengths, default=0.0) <= (1 + SAME_LENGTH) * min(lengths, default=0.0)
+
+
 def _oriented(values: Sequence[float], view: View, objective: Objective) -> list[float]:
     """The values of starts so that better is the direction of the objective; none of what is not one of each start."""
     if view.evidence is not Evidence.STARTS or min(values, default=0) <= 0:
@@ -100,11 +137,13 @@ def _oriented(values: Sequence[float], view: View, objective: Objective) -> list
 
 
 def _objective(known: Known, viewpoint: Viewpoint) -> Objective:
-    """What the guard is asked about; of most viewpoints what the comparison is by."""
+    """What the guard is asked about; of most viewpoints what the loads are compared by."""
+    if viewpoint in OF_WHAT_IS_COMPARED:
+        return known.report.objective
     if viewpoint is Viewpoint.TTFT:
         found = [one for one in known.report.objectives if one.kind is Kind.TTFT_MS]
-        return min(found, key=lambda one: one.concurrency or 0, default=known.report.objective)
-    return Objective(OBJECTIVES[viewpoint]) if viewpoint in OBJECTIVES else known.report.objective
+        return min(found, key=lambda one: one.concurrency or 0, default=of_the_loads(known.report))
+    return Objective(OBJECTIVES[viewpoint]) if viewpoint in OBJECTIVES else of_the_loads(known.report)
 
 
 def _view(known: Known, viewpoint: Viewpoint, objective: Objective) -> View:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from analysis.comparison.facts import RunFacts
-from analysis.comparison.replicates import tokens_per_j
+from analysis.comparison.replicates import output_tokens, tokens_per_j, why_no_joules
 from analysis.physics.bands import Bands, bands_of
 from analysis.physics.experts import read_experts
 from analysis.physics.known import Quantity, known
@@ -85,7 +85,7 @@ def physics_of(store: queries.Asked, report: RunReport, facts: RunFacts, prices:
         best,
         best_reason,
         bands_of(report.windows),
-        Quantity(tokens_per_j(facts), None if tokens_per_j(facts) else Reason(Code.NO_ENERGY)),
+        Quantity(tokens_per_j(facts), None if tokens_per_j(facts) else Reason(why_no_joules(facts))),
         known(idle_share, idle_w=_idle_w(store, report), load_w=_load(facts)[1]),
         known(
             cost_per_million,
@@ -110,20 +110,34 @@ def _gpu(facts: RunFacts) -> Gpu | None:
 def _shares(given: _Inputs, gpu: Gpu | None) -> tuple[Quantity, Quantity]:
     """What was measured of what the bandwidth allows, with the tokens of each step and with one."""
     summary, weights = given.report.summary, given.ranks_bytes("model_load_gib")
-    speed, requests = summary.typical_tps, summary.concurrency or 1.0
-    tokens_per_step = (summary.factors.tokens_per_step if summary.factors else None) or 1.0
-    read = None if weights is None else weights * (_active_share(given, requests * tokens_per_step) or 1.0)
+    counted = summary.factors.tokens_per_step if summary.factors else None
+    tokens_per_step = counted or (1.0 if given.facts.speculates is False else None)
     ranks = given.tensor_parallel  # these read at once; GPUs that it may use but does not, read nothing
 
-    def share(tokens: float, draft_bytes: float, decode_tps: float, weights_bytes: float, gb_s: float) -> float:
-        step = step_bytes(weights_bytes, requests, _kv_bytes(given), draft_bytes, _draft_tokens(given) or 0)
+    def share(
+        decode_tps: float,
+        requests: float,
+        tokens_per_step: float,
+        of_draft: bool,
+        weights_bytes: float,
+        gb_s: float,
+    ) -> float:
+        read = weights_bytes * (_active_share(given, requests * tokens_per_step) or 1.0)
+        draft_bytes = (given.ranks_bytes("draft_load_gib") or 0.0) if of_draft else 0.0
+        step = step_bytes(read, requests, _kv_bytes(given), draft_bytes, _draft_tokens(given) or 0)
+        tokens = tokens_per_step if of_draft else 1.0
         return share_of_limit(decode_tps, limit_tps(step, gb_s * 1e9 * ranks, requests, tokens))
 
-    inputs = {"decode_tps": speed, "weights_bytes": read, "gb_s": gpu and gpu.bandwidth_gb_s}
-    draft = given.ranks_bytes("draft_load_gib") or 0.0
-    return known(share, tokens=tokens_per_step, draft_bytes=draft, **inputs), known(
-        share, tokens=1.0, draft_bytes=0.0, **inputs
-    )
+    inputs = {
+        "decode_tps": summary.typical_tps,
+        "requests": summary.concurrency,
+        "tokens_per_step": tokens_per_step,
+        "weights_bytes": weights,
+        "gb_s": gpu and gpu.bandwidth_gb_s,
+    }
+    is_dense = _active_share(given) is None  # what it reads does not depend on the tokens of a step
+    plain = inputs | {"tokens_per_step": tokens_per_step or (1.0 if is_dense else None)}
+    return known(share, of_draft=True, **inputs), known(share, of_draft=False, **plain)
 
 
 def _kv_bytes(given: _Inputs) -> float:
@@ -181,7 +195,7 @@ def _load(facts: RunFacts) -> tuple[float | None, float | None]:
     """Output tok/s and watts over the stretches in which our requests were measured."""
     spans = [span for load in facts.loads if (span := measured_span(load))]
     seconds = sum(span.seconds for span in spans)
-    tokens = sum(request.completion_tokens or 0 for load in facts.loads for request in load.measured)
+    tokens = output_tokens(facts.loads)
     energies = [one.energy_j for one in facts.conditions if one.energy_j is not None]
     watts = sum(energies) / seconds if seconds and energies and len(energies) == len(spans) else None
     return (tokens / seconds if seconds and tokens else None), watts

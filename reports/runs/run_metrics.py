@@ -29,13 +29,17 @@ class Section(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What one number is; `higher_is_better` is None where neither is."""
+    """What one number is; `higher_is_better` is None where neither is.
+
+    objective: what two arms must be alike in to be held against each other by it; None: what their loads must.
+    """
 
     section: Section
     title: str
     unit: str
     meaning: str
     higher_is_better: bool | None = None
+    objective: Objective | None = None
 
 
 Values = dict[Named, float | None]
@@ -77,7 +81,8 @@ def client_speeds(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
     for load in facts.loads[-1:]:
         for objective in _speeds(load):
             value = measure(load, objective, evidence_keys([load], objective), facts.speculates).value
-            yield Named(Section.SPEED, objective.title.capitalize(), "tok/s", objective.terms.meaning, True), value
+            terms = objective.terms
+            yield Named(Section.SPEED, objective.title.capitalize(), terms.unit, terms.meaning, True, objective), value
 
 
 def _peak(report: RunReport, which: str) -> float | None:
@@ -96,18 +101,18 @@ def _latency(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
             inside = [r for r in load.measured if r.concurrency == concurrency and is_whole(r)]
             for title, meaning, kind in LATENCIES:
                 values = [value for r in inside if (value := OF_REQUEST[kind](r))]
-                yield from _quantiles(title, meaning, concurrency, values)
+                yield from _quantiles(title, meaning, Objective(kind, concurrency), values)
 
 
 def _quantiles(
-    title: str, meaning: str, concurrency: int, values: Sequence[float]
+    title: str, meaning: str, objective: Objective, values: Sequence[float]
 ) -> Iterator[tuple[Named, float | None]]:
     """A high percentile of few requests is their maximum: p95 is told from 20 requests on, p99 from 100."""
     for share in QUANTILES:
         if share > 50 and len(values) * (100 - share) < 100:
             continue
-        where = "alone" if concurrency == 1 else f"{concurrency} at once"
-        named = Named(Section.LATENCY, f"{title}, {where}, p{share}", "ms", meaning, False)
+        where = "alone" if objective.concurrency == 1 else f"{objective.concurrency} at once"
+        named = Named(Section.LATENCY, f"{title}, {where}, p{share}", "ms", meaning, False, objective)
         yield named, quantile(values, share / 100) if values else None
 
 
@@ -136,15 +141,16 @@ def _capacity(started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]
 
 
 def _startup(facts: RunFacts, started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]]:
-    yield Named(Section.STARTUP, "Time to ready", "s", "from the start of the process", False), facts.startup_s
+    whole = Objective(Kind.STARTUP_S)
+    yield Named(Section.STARTUP, "Time to ready", "s", "from the start of the process", False, whole), facts.startup_s
     for key, title, meaning in STARTUP:
-        yield Named(Section.STARTUP, title, "s", meaning, False), _number(started.get(key))
+        yield Named(Section.STARTUP, title, "s", meaning, False, whole), _number(started.get(key))
 
 
 def _power(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
     last = facts.conditions[-1] if facts.conditions else None
-    per_joule = TERMS[Kind.TOKENS_PER_J]
-    yield Named(Section.POWER, "Tokens per joule", per_joule.unit, per_joule.meaning, True), tokens_per_j(facts)
+    by, unit, meaning = Objective(Kind.TOKENS_PER_J), TERMS[Kind.TOKENS_PER_J].unit, TERMS[Kind.TOKENS_PER_J].meaning
+    yield Named(Section.POWER, "Tokens per joule", unit, meaning, True, by), tokens_per_j(facts)
     clock = last.sm_clock_mhz_median if last else None
     yield Named(Section.POWER, "SM clock", "MHz", "median while a kernel ran"), clock
     cores = last.own_cores if last else None

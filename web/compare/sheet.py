@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 import streamlit as st
 
 from domain import Run
-from reports.arms.comparison import Asking, ComparisonReport, named, rungs_of
+from reports.arms.comparison import Asking, ComparisonReport, named, ranked_by, rungs_of
+from reports.arms.other_loads import apart_from
 from reports.runs.run_metrics import metrics_of
 from reports.runs.run_report import RunReport
 from storage.ask import queries
@@ -50,13 +52,13 @@ def decision_sheet(report: ComparisonReport, asking: Asking, colors: Colors) -> 
 
 def all_numbers(asked: Asked, report: ComparisonReport, reports: Sequence[RunReport], colors: Colors) -> None:
     """The table that folds and what people say; a ratio stands only beside arms that may be held against the first."""
-    of_run = {one.run.id: one for one in reports}
+    of_run = {one.run.id: apart_from(one, report.other_loads.get(one.run.id, ())) for one in reports}
     started = queries.startup_facts(asked, list(of_run))
     metrics = {
         facts.run_id: metrics_of(of_run[facts.run_id], facts, {row.key: row.value for row in started[facts.run_id]})
         for arm in report.arms
         for facts in arm.runs
     }
-    ranked = {answer.pair.other.id for answer in report.answers if answer.is_ranked}
+    ranked = cache(partial(ranked_by, report))
     numbers = metric_sections(Shown(report.arms, ranked, colors, report.margin), metrics)
     st.html(numbers + verdict_section(report.arms, notes(asked, list(metrics)), colors))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 from commands.study_file import StudyPlan
 from commands.write import shell_text
 from domain import Run
 from redaction import mask_text
-from reports.arms.comparison import named
+from reports.arms.comparison import named, ranked_by
 from reports.arms.report_data import ReportData
 from web import markup
 from web.compare.answer.answer_cards import Colors, answer_cards
@@ -144,7 +146,7 @@ def tiles(data: ReportData, colors: Colors) -> str:
 def numbers(data: ReportData, colors: Colors) -> str:
     """All numbers of the arms beside each other, by section; '' without arms."""
     report = data.comparison
-    ranked = {one.pair.other.id for one in report.answers if one.is_ranked}
+    ranked = cache(partial(ranked_by, report))
     return metric_sections(Shown(report.arms, ranked, colors, report.margin), data.metrics) if report.arms else ""
 
 

@@ -65,13 +65,21 @@ def test_a_value_that_no_speed_can_have_is_none(odd: float) -> None:
 
 def test_tokens_per_joule() -> None:
     def with_energy(*joules: float | None, loads: int = 1) -> RunFacts:
-        asked = [load([request(0), request(1, completion_tokens=None)])] * loads
+        asked = [load([request(0), request(1, completion_tokens=None, error_kind="timeout")])] * loads
         return run("a", *asked, conditions=tuple(Conditions("a", energy_j=one) for one in joules))
 
     assert value(with_energy(5.0), "tokens_per_j").value == pytest.approx(10 / 5)
     assert value(with_energy(5.0, 3.0, loads=2), "tokens_per_j").value == pytest.approx(20 / 8)
     for part in (with_energy(None), with_energy(5.0, None, loads=2), with_energy(0.0), with_energy(5.0, loads=2)):
         assert value(part, "tokens_per_j") == Replicate("a", None, reason=Reason(Code.NO_ENERGY))
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_tokens_that_are_not_told_are_not_none(known: int) -> None:
+    """A server that reports no usage made tokens all the same."""
+    asked = load([*[request(n) for n in range(known)], request(5, completion_tokens=None)])
+    facts = run("a", asked, conditions=(Conditions("a", energy_j=5.0),))
+    assert value(facts, "tokens_per_j") == Replicate("a", None, reason=Reason(Code.NO_OUTPUT_TOKENS))
 
 
 def test_a_load_that_measured_nothing_takes_no_energy() -> None:

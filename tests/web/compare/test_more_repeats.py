@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analysis.comparison.arms import Arm, arm_key
 from analysis.comparison.compare import compare_arms
 from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
 from reports.arms.comparison import ComparisonReport
 from tests.comparison.ideal_engine import SERVED
+from web.compare.arms import repeats_panel
 from web.compare.arms.more_repeats import wanted_repeats, words_of
 
 OBJECTIVE = parse_objective("startup_s")
@@ -30,3 +33,15 @@ def test_more_than_can_be_queued_is_said() -> None:
     told = words_of(arms, 1).replace("\\", "")
     assert told == "1 more start each of A and B would probably settle what is open: 2 server starts."
     assert "; 20 of each can be queued at once: 40 server starts" in words_of(arms, 36).replace("\\", "")
+
+
+@pytest.mark.parametrize(("is_member", "told"), [(True, "acme-secret #1"), (False, "2 runs")])
+def test_a_guest_reads_no_names_of_runs_that_are_not_shared(
+    is_member: bool, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(repeats_panel.st, "caption", said.append)
+    monkeypatch.setattr(repeats_panel, "is_member", lambda: is_member)
+    lent = arm("acme-secret", 10.0, 11.0).runs
+    repeats_panel.tell_earlier(ComparisonReport((), OBJECTIVE, (OBJECTIVE,), (), earlier=lent))
+    assert told in said[0].replace("\\", "") and ("secret" in said[0]) == is_member

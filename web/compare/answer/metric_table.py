@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from analysis.comparison.arms import Arm
+from analysis.evidence.objectives import Objective
 from reports.runs.run_metrics import Named, Section, Values
 from web import markup
 from web.compare.answer.answer_cards import Colors
@@ -17,11 +18,14 @@ POSITION = "Accepted up to position "
 OPEN = (Section.SPEED, Section.LATENCY)
 
 
+RankedBy = Callable[[Objective | None], Collection[str]]  # the ids of the arms that may be held against the first
+
+
 class Shown(NamedTuple):
-    """The columns of the table, and which of them are held against the first."""
+    """The columns of the table, and which of them are held against the first, by what a number is about."""
 
     arms: Sequence[Arm]
-    ranked: Collection[str]  # ids of arms
+    ranked: RankedBy
     colors: Colors
     margin: float  # a ratio nearer to 1 is marked as neither better nor worse
 
@@ -53,7 +57,8 @@ def value_of_arm(arm: Arm, metrics: Mapping[str, Values], named: Named) -> float
 
 
 def _row(named: Named, values: Sequence[float | None], shown: Shown) -> list[str]:
-    bases = [values[0] if arm.id in shown.ranked else None for arm in shown.arms]
+    ranked = shown.ranked(named.objective)
+    bases = [values[0] if arm.id in ranked else None for arm in shown.arms]
     cells = [_cell(named, value, base, shown.margin) for value, base in zip(values, bases, strict=True)]
     return [markup.hint(named.title, named.meaning), *cells]
 

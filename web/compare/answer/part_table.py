@@ -74,7 +74,7 @@ def _cell(part: Part | None, span: float, margin: float) -> str:
     if part is None:
         return markup.number(DASH, why="it is not ranked")
     ratio = part.ratio
-    between = f"{ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}" if ratio.interval else "one start"
+    between = f"{ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}" if ratio.interval else "no interval"
     split = [f"{FACTOR_TITLES[one.name]} {one.ratio:.2f}×" for one in part.factors]
     lines = [
         f"<b>{ratio.ratio:.2f}×</b> {three_digits(ratio.values[1])} <small>tok/s</small>",

@@ -11,6 +11,7 @@ from analysis.guard import DECLARABLE, RowCode
 from analysis.verdict.margin import LEAST, MOST
 from domain import Run
 from reports.arms.comparison import Asking, ComparisonReport, offered_repeats
+from web.actions import is_member
 from web.compare import asking as address
 from web.compare.answer.guard_words import TITLES
 from web.compare.answer.report_notes import workload_titles
@@ -66,10 +67,11 @@ def margin_input(report: ComparisonReport) -> None:
 
 
 def tell_earlier(report: ComparisonReport) -> None:
-    """Whose spread between starts serves where an arm has a single one."""
+    """Whose spread between starts serves where an arm has a single one; a guest is told no names of other runs."""
     if report.earlier:
         names = ", ".join(dict.fromkeys(run.name for run in report.earlier))
-        words = f"How much one start differs from the next is taken from earlier repeats under the same load: {names}."
+        which = names if is_member() else f"{len(report.earlier)} runs"
+        words = f"How much one start differs from the next is taken from earlier repeats under the same load: {which}."
         st.caption(markdown_text(words))
 
 

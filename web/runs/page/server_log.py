@@ -7,6 +7,7 @@ import streamlit as st
 from collectors.logs.log_view import Place
 from domain import Run
 from web import markup
+from web.actions import is_member
 from web.live.log_reads import LogReads
 from web.markup import markdown_text
 
@@ -32,7 +33,8 @@ def server_log(run: Run) -> None:
     elif piece.place and piece.place.size:
         st.info("Here the log has nothing but access-log lines of looks at the server.")
     else:
-        st.info(f"The log is empty or gone: {run.log_path}")
+        where = f": {markdown_text(run.log_path)}" if is_member() else "."
+        st.info(f"The log is empty or gone{where}")
 
 
 def _key(run: Run) -> str:
