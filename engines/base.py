@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
-from analysis.reasons import Code
 from domain import Config, JsonValue
 from engines.flag_table import FlagTable
+from reasons import Code
 from samples import CounterSample, LatencySample, LogSample, SlotSample
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.reasons import Code
 from engines.base import MetricDefinition
+from reasons import Code
 
 METRICS = (
     "decode_tps",

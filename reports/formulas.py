@@ -9,7 +9,7 @@ from pathlib import Path
 HOUSE = Path(__file__).resolve().parents[1]
 # All that the numbers of a run's report and of its line are made of, folders whole.
 SOURCES = (
-    "analysis/reasons.py",
+    "reasons.py",
     "storage/views",
     "storage/ask/queries.py",
     "storage/ask/questions/acceptance.sql",

@@ -16,9 +16,11 @@ from engines import ENGINES
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
-    {"errors", "domain", "samples", "load_records", "notes", "settings"},
+    {"errors", "domain", "samples", "load_records", "notes", "reasons", "settings"},
     {"redaction"},
-    {"machine", "engines", "analysis", "storage", "reference"},
+    {"machine", "engines", "reference"},
+    {"analysis"},
+    {"storage"},
     {"commands"},
     {"collectors", "launcher", "workloads", "demo"},
     {"reports"},
@@ -44,7 +46,7 @@ NOT_FOR = {  # what would make a room more than it is
 }
 COMPOSES = "__main__.py"  # an entry point puts rooms together as app.py does, and is imported by nobody
 FORBIDDEN_PAIRS = {
-    *((room, "storage") for room in ("collectors", "engines", "analysis", "workloads", "launcher")),
+    *((room, "storage") for room in ("collectors", "workloads", "launcher")),
     ("collectors", "launcher"),
     ("launcher", "collectors"),
     ("workloads", "launcher"),

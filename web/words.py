@@ -1,11 +1,11 @@
-"""Reasons in words: the one place where a code of `analysis/reasons.py` becomes a sentence."""
+"""Reasons in words: the one place where a code of `reasons.py` becomes a sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis.reasons import Code, Reason, read_reason
+from reasons import Code, Reason, read_reason
 
 Names = Mapping[str, str]  # run id -> name
 Values = Mapping[str, Any]

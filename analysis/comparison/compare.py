@@ -16,8 +16,8 @@ from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Kind, Objective, objectives_of
 from analysis.guard import Pair, Row, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
-from analysis.reasons import Code, Reason
 from analysis.verdict import MARGIN, Answer, Earlier, Judgement, judge
+from reasons import Code, Reason
 
 TOLD_APART = (Answer.BETTER, Answer.WORSE, Answer.DIFFERENT)
 

@@ -10,8 +10,8 @@ from analysis.evidence.factors import Factors, geometric_mean
 from analysis.evidence.loads import LoadRecord, RequestKey, is_positive
 from analysis.evidence.measure import Measured, measure
 from analysis.evidence.objectives import Kind, Objective
-from analysis.reasons import Code, Reason
 from analysis.verdict import interval_of_ratio
+from reasons import Code, Reason
 
 OF_THE_RUN = (Kind.STARTUP_S, Kind.LOG_TPS, Kind.TOKENS_PER_J)
 FACTOR_NAMES = ("tokens_per_step", "steps_per_s", "running")

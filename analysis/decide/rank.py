@@ -14,10 +14,10 @@ from enum import StrEnum
 from analysis.decide.viewpoints import Evidence, View, Viewpoint
 from analysis.guard import Row
 from analysis.loads.accuracy import Interval
-from analysis.reasons import Reason
 from analysis.verdict import MARGIN, Answer, judge
 from analysis.verdict.mean import mean_of
 from analysis.verdict.spread_ratio import sd_ratio_interval
+from reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from itertools import accumulate, zip_longest
 
 from analysis.evidence.factors import decode_steps, gained_over
 from analysis.evidence.loads import LoadRecord
-from analysis.reasons import Reason
 from load_records import LoadCounters, RequestRecord
+from reasons import Reason
 
 Shares = tuple[float, ...]  # of the steps in which the first 1, 2, ... draft tokens were accepted: never rising
 

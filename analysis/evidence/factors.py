@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from analysis.evidence.loads import LoadRecord, decode_tokens
 from analysis.evidence.steady import Steady, token_times
-from analysis.reasons import Code, Reason
 from load_records import LoadCounters, RequestRecord
+from reasons import Code, Reason
 
 AGREE = 0.02  # how far the client's tokens and the counters' may be apart
 SUMMED = (

@@ -19,8 +19,8 @@ from analysis.evidence.loads import (
 )
 from analysis.evidence.objectives import FEWEST_FOR_P95, Kind, Objective
 from analysis.evidence.steady import steady_part, together
-from analysis.reasons import Code, Reason
 from load_records import RequestRecord
+from reasons import Code, Reason
 
 Keys = frozenset[RequestKey]
 P95 = 0.95

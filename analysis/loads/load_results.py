@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from analysis.evidence.measure import per_token_ms, quantile
 from analysis.loads.requests import acceptance_rate, aggregates, decode_tps, end_to_end_tps, tokens_per_step
-from analysis.reasons import Code
 from load_records import RequestRecord, Result
+from reasons import Code
 
 DEFINITION = "pitwall"
 TAILS: Mapping[str, tuple[float, int]] = {"p95": (0.95, 20), "p99": (0.99, 100)}  # with so many requests and more

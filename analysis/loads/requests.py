@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
 
-from analysis.reasons import Code, Reason
 from load_records import RequestRecord
+from reasons import Code, Reason
 
 
 def end_to_end_tps(record: RequestRecord) -> float | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.reasons import Code, Reason
+from reasons import Code, Reason
 
 MOST, MOST_LAYERS = 1 << 31, 10_000  # of anything that a file counts; a file may say any number
 FULL, SLIDING, STATE = "full", "sliding", "state"

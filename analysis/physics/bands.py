@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from analysis.reasons import Code, Reason
 from analysis.runs.windows import Window, active
+from reasons import Code, Reason
 
 FEWEST = 12
 BIC_GAIN, SEPARATION, SMALLEST = 6.0, 2.0, 0.10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from analysis.reasons import Code, Reason
+from reasons import Code, Reason
 
 
 class Quantity(NamedTuple):

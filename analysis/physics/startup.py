@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from analysis.reasons import Code, Reason
+from reasons import Code, Reason
 
 TOLERANCE_S = 1.0  # logs round, and the total is taken by another clock
 

@@ -10,8 +10,8 @@ from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple
 
-from analysis.reasons import Code, Reason
 from analysis.runs.conditions import HARDWARE, SW_POWER_CAP, Conditions, Span
+from reasons import Code, Reason
 
 UNCOVERED_S = 2.0  # that samples may leave of a stretch, or
 UNCOVERED_RATIO = 0.2  # this share of a longer one

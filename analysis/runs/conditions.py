@@ -10,7 +10,7 @@ from itertools import chain
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from analysis.reasons import Reason
+from reasons import Reason
 
 # NVML's clocks event reasons, the bits of `throttle_bits`.
 SW_POWER_CAP = 0x04

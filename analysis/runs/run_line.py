@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.reasons import Reason
+from reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)

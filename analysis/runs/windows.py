@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.reasons import Code, Reason
+from reasons import Code, Reason
 
 Floats = npt.NDArray[np.float64]
 MOST = 0.8  # share of a run's windows that make a length its usual one

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.reasons import Reason, write_reasons
 from cli.exit_status import DONE, REFUSED
+from reasons import Reason, write_reasons
 
 if TYPE_CHECKING:
     from analysis.comparison.compare import Comparison

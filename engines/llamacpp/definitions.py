@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.reasons import Code
 from engines.definitions import define
+from reasons import Code
 
 _AT_FINISH = "; moves when a request finishes"
 

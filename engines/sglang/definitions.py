@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.reasons import Code
 from engines.definitions import define
+from reasons import Code
 
 _NO_STEPS = "SGLang counts no steps; with speculation tok/s over acceptance length is no measurement"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.reasons import Code
 from engines.definitions import define
+from reasons import Code
 
 _NOT_PRINTED = Code.NOT_ON_LOG_LINES
 _PADDED = Code.LOG_TOKENS_PADDED

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.reasons import Code
 from engines.definitions import define
+from reasons import Code
 
 _COUNTER_FORMULAS = {
     "decode_tps": "(Δ generation tokens − Δ time_to_first_token count) / Δ monotonic seconds",

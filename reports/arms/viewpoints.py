@@ -19,10 +19,10 @@ from analysis.evidence.objectives import Kind, Objective
 from analysis.guard import Row, RowCode, Standing, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.loads.accuracy import Interval
-from analysis.reasons import Code, Reason
 from commands.study_file import USERS_HELD
 from domain import Run
 from load_records import Accuracy
+from reasons import Code, Reason
 from reports.arms.comparison import ComparisonReport, of_the_loads
 from reports.arms.other_loads import apart_from
 from reports.runs.physics import Physics, physics_of

@@ -13,8 +13,8 @@ from analysis.physics.known import Quantity, known
 from analysis.physics.kv_blocks import Printed, block_pool
 from analysis.physics.kv_bytes import requests_that_fit
 from analysis.physics.kv_hybrid import HybridPool
-from analysis.reasons import Reason
 from domain import Run
+from reasons import Reason
 from reports.runs.model_config import model_config
 from storage.ask import queries
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.reasons import Code, Reason
 from domain import Run
 from machine.identity import machine_id
 from machine.json_object import read_object
 from machine.regular_file import NotRegularError
+from reasons import Code, Reason
 
 CONFIG = "config.json"
 LARGEST_BYTES = 4 << 20

@@ -17,10 +17,10 @@ from analysis.physics.money import cost_per_million, idle_share
 from analysis.physics.roofline import limit_tps, share_of_limit, step_bytes
 from analysis.physics.speculation import BestK, best_k, chance_acceptance, predicted_break_even
 from analysis.physics.startup import Phases, restart_tokens, startup_phases
-from analysis.reasons import Code, Reason
 from analysis.runs.conditions import Span
 from analysis.runs.windows import Window
 from domain import Run
+from reasons import Code, Reason
 from reference.gpus import Gpu, find_gpu
 from reports.arms.facts import measured_span
 from reports.runs.capacity import Fit, Memory, fits_of, memory_of, of_attention

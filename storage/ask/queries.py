@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from analysis.reasons import Code, Reason
 from analysis.runs.windows import Window
 from domain import JsonValue
+from reasons import Code, Reason
 from storage.ask.statements import statement
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from analysis.reasons import Code, Reason
 from analysis.runs.run_line import RunLine
 from domain import Run
+from reasons import Code, Reason
 from storage.ask.queries import Asked
 from storage.ask.statements import statement
 from storage.rows import run_of

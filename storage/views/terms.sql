@@ -82,7 +82,7 @@ CREATE OR REPLACE MACRO per_position_of(accepted_per_pos, drafts) AS
 -- steps a look saw, so it is left to the next one. Who looks more often on purpose may, down to half the usual interval.
 CREATE OR REPLACE MACRO is_too_soon(gap_s, usual_s) AS coalesce(gap_s < least(0.25, usual_s / 2), false);
 
--- Reasons are codes with their values, 'no_answer seconds=7.6': analysis/reasons.py has them, docs/reasons.md the words.
+-- Reasons are codes with their values, 'no_answer seconds=7.6': reasons.py has them, docs/reasons.md the words.
 
 -- An interval nobody should draw a rate from, and why. `usual_s`: the median interval of the run.
 CREATE OR REPLACE MACRO is_silent(dt_s, usual_s) AS dt_s > greatest(5, 3 * usual_s);

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from analysis.reasons import Code, Reason
 from analysis.runs.condition_sums import (
     GPU_COLUMNS,
     HOST_COLUMNS,
@@ -18,6 +17,7 @@ from analysis.runs.condition_sums import (
     conditions_of,
 )
 from analysis.runs.conditions import SW_POWER_CAP, Conditions, Span
+from reasons import Code, Reason
 
 
 def at(seconds: float) -> datetime:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from analysis.reasons import Code, Reason
 from analysis.runs.condition_sums import GpuSums, conditions_of
 from analysis.runs.conditions import (
     FOREIGN_MEMORY_BYTES,
@@ -26,6 +25,7 @@ from analysis.runs.conditions import (
     foreign_gpu_load,
     starvation,
 )
+from reasons import Code, Reason
 
 
 def at(seconds: float) -> datetime:

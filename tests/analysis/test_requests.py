@@ -17,8 +17,8 @@ from analysis.loads.requests import (
     tokens_per_step,
     useful_tps,
 )
-from analysis.reasons import Code, Reason
 from load_records import RequestRecord
+from reasons import Code, Reason
 
 START = datetime(2026, 5, 7, 0, 16, tzinfo=UTC)
 RECORD = RequestRecord(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.reasons import Code, Reason
 from analysis.runs.windows import Extremes, Factors, acceptance_length, speed_factors, summarize, weighted_median
+from reasons import Code, Reason
 from tests.analysis.test_windows import window
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.reasons import Code
 from analysis.runs.windows import Extremes, Peak, Window, speed_factors, summarize
+from reasons import Code
 
 
 def window(tps: float, at_s: float = 2.0, **more: Any) -> Window:

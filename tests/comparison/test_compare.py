@@ -14,10 +14,10 @@ from analysis.comparison.compare import Comparison, available, compare_arms, pro
 from analysis.comparison.facts import LogSpeed, RunFacts
 from analysis.evidence.objectives import Kind, Objective, UnknownObjectiveError, parse_objective
 from analysis.guard import RowCode, Standing
-from analysis.reasons import Code, Reason
 from analysis.runs.conditions import Conditions
 from analysis.verdict import MARGIN, Answer, Earlier, judge
 from load_records import RequestRecord
+from reasons import Code, Reason
 from tests.comparison.hand_made import arm, faster, load, mark, request, run, streams
 from tests.comparison.ideal_engine import SERVED
 from web.compare.answer.sentence import detail, left_out_words, sentence

@@ -13,9 +13,9 @@ from analysis.decide.rank import Candidate, Outcome, Ranking, rank
 from analysis.decide.viewpoints import VIEWS, View, Viewpoint
 from analysis.guard import Row, RowCode, Standing
 from analysis.loads.accuracy import wilson
-from analysis.reasons import Code, Reason
 from analysis.verdict import MARGIN, judge
 from analysis.verdict.spread_ratio import f_quantile, sd_ratio_interval
+from reasons import Code, Reason
 
 SPEED = VIEWS[Viewpoint.TYPICAL]
 A, B, C = (100.0, 101.0, 99.0), (130.0, 131.0, 129.0), (129.5, 130.5, 131.0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from analysis.physics.bands import bands_of, cause_of, fit_two
-from analysis.reasons import Code
 from analysis.runs.windows import Window
+from reasons import Code
 
 PUBLISHED = [(95.9, 4.28), (95.3, 4.18), (109.8, 4.97), (107.6, 4.98)]  # tok/s and acceptance length
 

@@ -14,7 +14,7 @@ from analysis.physics.experts import read_experts
 from analysis.physics.kv_blocks import Printed, block_pool
 from analysis.physics.kv_bytes import layer_bytes, request_bytes, requests_that_fit, token_bytes
 from analysis.physics.kv_hybrid import hybrid_pool
-from analysis.reasons import Code, Reason
+from reasons import Code, Reason
 from tests.physics.models import DEEPSEEK_V3, GEMMA_4_31B, GIB, LLAMA_3_8B, QWEN3_30B_A3B
 
 FP8, BF16 = 1.0, 2.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from analysis.physics.known import known
 from analysis.physics.money import cost_per_million, idle_share, tokens_per_joule
 from analysis.physics.startup import restart_tokens, startup_phases
-from analysis.reasons import Code
+from reasons import Code
 
 
 def test_money_by_hand() -> None:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analysis.reasons import Code, Reason, read_reason, write_reasons
 from domain import Config, Run
 from load_records import Accuracy, Result
+from reasons import Code, Reason, read_reason, write_reasons
 from samples import Batch
 from settings import Settings
 from storage.store import Store

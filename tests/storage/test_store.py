@@ -11,10 +11,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from analysis.reasons import Code
 from domain import Config, Run, RunState, Speculation, WorkloadSpec
 from engines.base import MetricDefinition
 from load_records import RequestRecord
+from reasons import Code
 from samples import Batch, CounterSample, Event, TailPosition
 from settings import Settings
 from storage.database import StoreError

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from analysis.guard import RowCode, Standing
-from analysis.reasons import Code, Reason
 from engines import all_definitions
+from reasons import Code, Reason
 from web.compare.answer.guard_words import STANDINGS, TITLES, WORDS
 from web.words import UNKNOWN, told_by_view, why
 

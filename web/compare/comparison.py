@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from analysis.comparison.facts import RunFacts
-from analysis.reasons import Code, Reason
+from reasons import Code, Reason
 from reports.runs.evidence import Evidence
 from reports.runs.run_metrics import client_speeds
 from reports.runs.run_report import RunReport

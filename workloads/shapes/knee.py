@@ -13,8 +13,8 @@ from analysis.evidence.measure import quantile
 from analysis.loads.knee import knee, next_rung
 from analysis.loads.load_results import DEFINITION
 from analysis.loads.requests import aggregates
-from analysis.reasons import Code, Reason, write_reasons
 from load_records import RequestRecord, Result
+from reasons import Code, Reason, write_reasons
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
 from workloads.texts.natural_text import DrawnText
 

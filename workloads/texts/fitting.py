@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 import orjson
 
-from analysis.reasons import Code, Reason, write_reasons
 from domain import JsonValue
 from engines import BY_NAME
 from engines.base import TokenizerApi
 from errors import PitwallError
 from load_records import LENGTH_REASON
+from reasons import Code, Reason, write_reasons
 from workloads.plan import Message, Phase, PlannedRequest
 from workloads.requests.client import Target
 from workloads.texts.natural_text import DrawnText

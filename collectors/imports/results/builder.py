@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from analysis.reasons import Reason, write_reasons
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.metrics import UNITS, sample_sd
 from collectors.imports.results.values import number, why_no_number
 from domain import JsonValue
 from load_records import CUT_SHORT, Accuracy, AccuracyItem, Check, Load, LoadPhase, RequestRecord, Result
+from reasons import Reason, write_reasons
 from redaction import mask_json, mask_text
 from samples import Sample
 

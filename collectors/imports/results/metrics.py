@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import sqrt
 
-from analysis.reasons import Code, Reason
+from reasons import Code, Reason
 
 UNITS: Mapping[str, str] = {
     "output_tps": "tok/s",  # output tokens of all requests, over the time of the load

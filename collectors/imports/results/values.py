@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from analysis.reasons import Code, Reason
 from collectors.plausible import MOST
 from domain import JsonValue
+from reasons import Code, Reason
 from redaction import mask_text
 
 LONGEST_TEXT = 2_000

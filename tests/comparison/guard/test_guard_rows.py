@@ -10,9 +10,9 @@ import pytest
 
 from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts
 from analysis.guard import CHECKS, Row, RowCode, Standing, guard, refusals
-from analysis.reasons import Code, Reason
 from analysis.runs.conditions import Conditions
 from load_records import RequestRecord
+from reasons import Code, Reason
 from tests.comparison.hand_made import load, pair_of, request, run, streams
 from tests.comparison.ideal_engine import SERVED
 from web.compare.answer.guard_words import row_words

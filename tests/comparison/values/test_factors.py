@@ -11,8 +11,8 @@ import pytest
 from analysis.evidence.factors import Factors, geometric_mean, steady_factors, stream_factors
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.steady import steady_part
-from analysis.reasons import Code, Reason
 from load_records import LoadCounters, RequestRecord
+from reasons import Code, Reason
 from tests.comparison.hand_made import load, mark, request, streams
 
 NO_COUNTERS = Reason(Code.NO_COUNTERS_BETWEEN)

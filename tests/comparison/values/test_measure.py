@@ -10,8 +10,8 @@ import pytest
 from analysis.evidence.loads import common_keys, decode_tokens, has_decoding, is_whole, load_records, numbered
 from analysis.evidence.measure import Measured, evidence_keys, measure, quantile
 from analysis.evidence.objectives import objectives_of, parse_objective
-from analysis.reasons import Code, Reason
 from load_records import Load, LoadPhase, RequestRecord
+from reasons import Code, Reason
 from tests.comparison.hand_made import WARMED, load, mark, request, streams
 from tests.comparison.ideal_engine import T0
 

@@ -13,9 +13,9 @@ from analysis.evidence.factors import Factors
 from analysis.evidence.loads import LoadRecord, common_keys
 from analysis.evidence.measure import Measured
 from analysis.evidence.objectives import parse_objective
-from analysis.reasons import Code, Reason
 from analysis.runs.conditions import Conditions
 from analysis.verdict import interval_of_ratio
+from reasons import Code, Reason
 from tests.comparison.hand_made import faster, load, mark, request, run, streams
 
 

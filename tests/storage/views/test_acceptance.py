@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analysis.reasons import Code, Reason
 from domain import Config, Run
+from reasons import Code, Reason
 from samples import Batch, CounterSample, LogSample
 from storage.ask import queries
 from storage.ask.queries import Acceptance

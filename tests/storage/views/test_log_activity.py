@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from analysis.reasons import Code, Reason
 from collectors.logs.log_collector import log_reader
 from domain import Config, Run
+from reasons import Code, Reason
 from reports.runs.run_report import PEAK_WINDOW_S, report_on
 from samples import Batch, CounterSample, LogSample
 from storage.ask import queries

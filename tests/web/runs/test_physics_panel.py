@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.reasons import Code, Reason
 from domain import Config, Run, RunState
 from machine.identity import machine_id
+from reasons import Code, Reason
 from reference.statements import failures_like
 from reports.arms.facts import facts_of
 from reports.runs.model_config import LARGEST_BYTES, model_config, read_config

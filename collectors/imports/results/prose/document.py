@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from analysis.reasons import Code, Reason
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
 from collectors.imports.results.prose.naming import ACCURACY, DERIVED, STATED, metric_of, statistic_of
@@ -13,6 +12,7 @@ from collectors.imports.results.prose.stated import NUMBER, Stated, read_cell, s
 from collectors.imports.results.prose.tables import RULE, Table, read_tables
 from collectors.imports.results.source import Source
 from collectors.imports.results.tools import benchy_table, five_prompts
+from reasons import Code, Reason
 
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from analysis.reasons import Code, Reason
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
 from collectors.imports.results.source import Source
 from collectors.imports.results.values import count, dict_of, list_of, text
+from reasons import Code, Reason
 
 TOOL = "llama-benchy"
 NAMES: Mapping[str, str] = {  # in the JSON -> ours

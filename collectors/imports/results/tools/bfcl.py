@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from analysis.loads.accuracy import wilson
-from analysis.reasons import Code, Reason
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.source import Source
 from collectors.imports.results.values import count, cut, dict_of, digest, list_of, number, text
+from reasons import Code, Reason
 
 TOOL = "bfcl"
 METRIC, FILTER = "accuracy", "none"

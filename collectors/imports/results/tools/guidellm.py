@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from analysis.reasons import Code, Reason
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
 from collectors.imports.results.errors import error_kind
 from collectors.imports.results.source import Source
 from collectors.imports.results.values import after, count, dict_of, digest, list_of, moment, number, scaled, text
+from reasons import Code, Reason
 
 TOOL = "guidellm"
 WEIGHTED, OVER_TIME = Code.SD_IS_WEIGHTED, Code.SD_IS_OVER_TIME

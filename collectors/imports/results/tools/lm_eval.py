@@ -7,12 +7,12 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from analysis.loads.accuracy import wilson
-from analysis.reasons import Code, Reason
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.source import Source
 from collectors.imports.results.values import count, cut, dict_of, digest, list_of, moment, number, text
 from domain import JsonValue
+from reasons import Code, Reason
 
 TOOL = "lm-eval"
 ITEM = '"doc_id"'

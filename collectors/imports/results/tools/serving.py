@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from analysis.reasons import Code, Reason
 from collectors.imports.results.builder import LoadBuilder, Point, Ticket
 from collectors.imports.results.errors import error_kind
 from collectors.imports.results.source import Source
 from collectors.imports.results.values import after, count, dict_of, item, list_of, number, pieces_us, scaled, text
+from reasons import Code, Reason
 
 VLLM, SGLANG = "vllm bench serve", "sglang.bench_serving"
 LATENCIES = {"ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e_latency": "e2e_ms"}
