@@ -6,27 +6,51 @@ Start times since the epoch shift with every step of the machine's clock, those 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
 SAME_START_S = 0.005  # half a clock tick: births are whole ticks
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_STARTTIME = 19  # of the fields after the process's name, see proc_pid_stat(5)
+_PPID, _STARTTIME = 1, 19  # of the fields after the process's name, see proc_pid_stat(5)
 
 
 def process_start_s(pid: int) -> float:
     """Seconds between the boot and the start of this process; raises psutil.NoSuchProcess."""
+    return int(_stat_of(pid)[_STARTTIME]) / _TICKS_PER_S
+
+
+def parent_pid(pid: int) -> int:
+    """The pid of the process that is its parent now; raises psutil.NoSuchProcess."""
+    return int(_stat_of(pid)[_PPID])
+
+
+def _stat_of(pid: int) -> list[str]:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         raise psutil.NoSuchProcess(pid) from None
-    return int(stat.rpartition(")")[2].split()[_STARTTIME]) / _TICKS_PER_S
+    return stat.rpartition(")")[2].split()
 
 
 def started_at_boot_s(pid: int, after_boot_s: float) -> bool:
     """Whether the process with this number now is the one that was born then; raises psutil.NoSuchProcess."""
     return abs(process_start_s(pid) - after_boot_s) < SAME_START_S
+
+
+def all_processes() -> Iterator[psutil.Process]:
+    """Every process of this machine, the lowest pid first.
+
+    Not psutil.process_iter: it keeps what an earlier call found, so that a process whose pid was another's then is
+    taken for that one, which has ended (psutil 7.2.2, `process_iter` and `Process.is_running`).
+    """
+    for pid in psutil.pids():
+        try:
+            process = psutil.Process(pid)
+        except psutil.NoSuchProcess:
+            continue
+        yield process
 
 
 def same_process(pid: int | None, start_s: float | None) -> psutil.Process | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 import psutil
 
-from machine.process_start import SAME_START_S, process_start_s
+from machine.process_start import SAME_START_S, parent_pid, process_start_s
 
 TABLE_KEPT_S = 2.0  # the kernel's process list is long; a child that starts is seen this much later at most
 
@@ -54,8 +55,9 @@ class ProcessTable:
             return
         self._listed_at = mono_s
         children: dict[int, list[int]] = {}
-        for process in psutil.process_iter(["ppid"]):
-            children.setdefault(process.info["ppid"], []).append(process.pid)
+        for child in psutil.pids():
+            with suppress(psutil.NoSuchProcess):
+                children.setdefault(parent_pid(child), []).append(child)
         self._children = children
         alive = {pid for group in children.values() for pid in group}
         self._held = {pid: held for pid, held in self._held.items() if pid in alive}

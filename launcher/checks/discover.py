@@ -25,6 +25,7 @@ from launcher.processes.containers import Container, list_containers
 from launcher.processes.process import environ_of
 from launcher.processes.shim import MARKER
 from machine.ports import server_at
+from machine.process_start import all_processes
 
 OUTPUTS = (2, 1)  # servers log to standard error, some to standard output
 
@@ -47,7 +48,7 @@ class FoundServer:
 
 def find_servers() -> list[FoundServer]:
     """Every server of an engine we know on this machine, containers first."""
-    processes = {process.pid: process for process in psutil.process_iter()}
+    processes = {process.pid: process for process in all_processes()}
     ports = listening_ports(processes.values())
     contained: set[int] = set()
     found = []

@@ -18,7 +18,7 @@ import psutil
 
 from launcher.json_file import write_json
 from machine.identity import boot_id
-from machine.process_start import process_start_s, same_process
+from machine.process_start import all_processes, process_start_s, same_process
 
 FILE = "descendants.json"
 LOOK_EVERY_S = 1.0
@@ -89,7 +89,7 @@ def descendants(process: psutil.Process) -> list[psutil.Process]:
 def session_members(sessions: Collection[int]) -> list[psutil.Process]:
     """The living processes of these sessions."""
     members = []
-    for process in psutil.process_iter() if sessions else ():
+    for process in all_processes() if sessions else ():
         with suppress(ProcessLookupError, PermissionError):
             if os.getsid(process.pid) in sessions and is_living(process):
                 members.append(process)

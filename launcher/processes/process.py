@@ -26,7 +26,7 @@ from launcher.processes.descendants import descendants, is_living, recorded_proc
 from launcher.processes.ending import Ended
 from launcher.processes.shim import MARKER, SHIM_MARKER
 from machine.identity import boot_id
-from machine.process_start import process_start_s, same_process
+from machine.process_start import all_processes, process_start_s, same_process
 from redaction import HIDDEN_PREFIX, is_secret_name
 
 WORKLOAD = "workload"  # the directory of a run's first load within the run's; 'workload-2' that of the next
@@ -108,7 +108,7 @@ def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[
 def marked_processes(marker: str, name: str = MARKER) -> list[psutil.Process]:
     """The living processes that carry this marker in their environment, the oldest first."""
     found = []
-    for process in psutil.process_iter():
+    for process in all_processes():
         try:
             if process.environ().get(name) == marker and is_living(process):
                 found.append(process)
@@ -188,8 +188,11 @@ def part_directories(directory: Path, kind: str) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name.partition("-")[2] or 1))
 
 
-def look_at(directory: Path) -> ProcessStatus:
-    """The current state of this directory's process; a reused pid is never mistaken for it."""
+def look_at(directory: Path, shim: subprocess.Popen[bytes] | None = None) -> ProcessStatus:
+    """The current state of this directory's process; a reused pid is never mistaken for it.
+
+    shim: where this process has started it itself; while it lives, the directory's process may still come.
+    """
     if not (directory / "exit.json").exists():
         supervisor = shim_process(directory)
         server = server_process(directory)
@@ -207,7 +210,9 @@ def look_at(directory: Path) -> ProcessStatus:
         if supervisor:
             return ProcessStatus("starting")
     # Read after the shim was seen gone: it may have written in between.
-    return _ended(directory)
+    is_coming = shim is not None and shim.poll() is None
+    status = _ended(directory)
+    return ProcessStatus("starting") if status.state == "absent" and is_coming else status
 
 
 def _start_of(process: psutil.Process) -> float | None:

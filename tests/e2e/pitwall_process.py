@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import duckdb
 import httpx
 import psutil
 
+from machine.process_start import all_processes
 from tests.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,9 +102,10 @@ class Pitwall:
         """Nothing of this Pitwall's is left on the machine."""
         if self.process and self.process.poll() is None:
             self.kill()
-        for process in psutil.process_iter(["cmdline"]):
-            if any(str(self.data) in word for word in process.info["cmdline"] or []):
-                process.kill()
+        for process in all_processes():
+            with suppress(psutil.Error):  # gone meanwhile
+                if any(str(self.data) in word for word in process.cmdline()):
+                    process.kill()
 
 
 def wait_until(holds: Callable[[], Any], timeout_s: float, every_s: float = 0.25) -> None:

@@ -12,6 +12,7 @@ import psutil
 
 from domain import Config, Run, RunState
 from launcher.checks.preflight import LaunchRequest
+from machine.process_start import all_processes
 from samples import Batch
 from tests.ports import free_ports
 
@@ -119,7 +120,7 @@ def wait_for_state(store: Any, run_id: str, *states: RunState) -> Run:
 def marked(run_id: str) -> list[psutil.Process]:
     """Everything alive that bears the run's marker, its workload included."""
     found = []
-    for process in psutil.process_iter():
+    for process in all_processes():
         try:
             marker = process.environ().get("PITWALL_RUN_ID", "")
             if marker.split("/")[0] == run_id and process.status() != psutil.STATUS_ZOMBIE:

@@ -119,7 +119,7 @@ class LaunchedRun(LaunchedLoads):
 
     def _status(self) -> ProcessStatus:
         """How the server is."""
-        return look_at(self.directory)
+        return look_at(self.directory, self._shim)
 
     def _stop_everything(self) -> Future[Stopped | None]:
         return self._in_pool(lambda: stop_everything(self.run, self.deps.stop_grace_s, self.deps.gpus))

@@ -79,7 +79,7 @@ class RemoteRun(LaunchedRun):
 
     def _status(self) -> ProcessStatus:
         """How the server over there is, as far as it was told."""
-        known, here = read_known(self.directory), look_at(self.directory)
+        known, here = read_known(self.directory), look_at(self.directory, self._shim)
         if known.exit:
             return ProcessStatus("ended", started_at=known.exit.started_at, exit=_exit_of(known.exit))
         if known.refusal:

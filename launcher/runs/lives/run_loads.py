@@ -79,7 +79,7 @@ class RunLoads:
         """How the newest load is."""
         for shim in self._shims.values():
             shim.poll()
-        return look_at(self.newest)
+        return look_at(self.newest, self._shims.get(self.newest))
 
     def could_not_start(self) -> bool:
         """Whether the shim of the newest load was started, of which there is no trace."""

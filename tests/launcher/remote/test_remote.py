@@ -21,6 +21,7 @@ from launcher.processes.descendants import descendants, name_of
 from launcher.processes.process import shim_process
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
+from machine.process_start import all_processes
 from tests.launcher.remote.sshd import Box, book_with, kill_all, needs_sshd, running_box
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 from tests.ports import free_ports
@@ -53,7 +54,7 @@ def there(run: Run) -> str:
 
 def living(word: str) -> Iterator[psutil.Process]:
     """The processes that were called with this word."""
-    for process in psutil.process_iter():
+    for process in all_processes():
         with suppress(psutil.Error):
             if word in process.cmdline():
                 yield process
