@@ -75,7 +75,7 @@ def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[s
         "answer": None if end is None else end.value,
         "winner": standing.race.leader if end is End.WINNER else None,
         "leader": standing.race.leader,
-        "objective": standing.objective,
+        "objective": standing.objective or None,
         "arms": arms,
         "runs": standing.starts,
         "starts_left": None if end or standing.left is None else list(standing.left),

@@ -192,7 +192,8 @@ def as_text(study: Study) -> str:
         "failed": "The study failed.",
         "measured": "It is measured.",
     }
-    lines = [heads[str(answer.get("answer"))] + f" {answer.get('runs')} server starts, by {answer.get('objective')}."]
+    by = f", by {answer['objective']}" if answer.get("objective") else ""
+    lines = [f"{heads[str(answer.get('answer'))]} {answer.get('runs')} server starts{by}."]
     for part in answer.get("workloads") or [answer]:
         by = f", {part['objective']}" if part["answer"] == "measured" else ""
         head = f"Under {part.get('workload')}{by}: {part['answer']} {part['winner'] or ''}".rstrip()

@@ -1,16 +1,25 @@
-"""What a study says where nothing is known: a reason that its starts bear."""
+"""What a study says where nothing is known, or its budget is spent; and that one which breaks holds up no other."""
 
 from __future__ import annotations
 
+import logging
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analysis.study import End, race
-from commands.study_file import study_of_text
+from cli.results.study import as_text
+from commands.study_file import Budget, study_of_text
+from domain import Study
 from reports.studies.study import StudyStanding
 from studies.answer import ended_answer
+from studies.budget import spent
+from studies.runner import StudyRunner
+from tests.study.test_proposal import runner_of, study_of
 from tests.study.test_study_file import WHICH
+from web.study_pages.race_words import compared_by
 
 
 @pytest.mark.parametrize(
@@ -28,3 +37,52 @@ def test_a_study_without_an_answer_says_why(values: dict[str, list[float]], fail
     )
     told = ended_answer(study_of_text(WHICH, "w"), [standing], ["The budget of 2 runs is spent."])
     assert told["answer"] == End.UNKNOWN and reason in told["reasons"][1]
+
+
+def test_what_it_compares_by_is_unknown_before_a_start_has_ended() -> None:
+    nothing = StudyStanding(race({"a": [], "b": []}, 0.02), {}, "", {"a": (), "b": ()})
+    told = ended_answer(study_of_text(WHICH, "w"), [nothing], [])
+    assert told["objective"] is None
+    study = study_of(study_of_text(WHICH, "w")).model_copy(update={"answer": told})
+    assert as_text(study).splitlines()[0] == "Not known yet. 0 server starts."
+    assert compared_by(told) == "what the workload is for"
+
+
+def test_a_study_that_breaks_off_keeps_no_other_from_its_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stepped: list[str] = []
+
+    def step(runner: StudyRunner, study: Study) -> None:
+        stepped.append(study.id)
+        if study.id == "broken":
+            raise OverflowError("a number is too large for its column")
+
+    monkeypatch.setattr(StudyRunner, "_step", step)
+    runner: Any = runner_of([], tmp_path)
+    runner._open = {
+        name: study_of(study_of_text(WHICH, "w")).model_copy(update={"id": name}) for name in ("broken", "sound")
+    }
+    with caplog.at_level(logging.ERROR):
+        runner.tick()
+        runner.tick()
+    assert stepped == ["broken", "sound"] * 2
+    assert len(caplog.records) == 1, "the same fault is told once, not at every look"
+
+
+@pytest.mark.parametrize(
+    ("started", "due", "rounds_done", "age_h", "told"),
+    [
+        (0, 2, 0, 0.0, None),
+        (3, 2, 1, 0.0, None),
+        (5, 2, 2, 0.0, "The budget of 5 runs is spent."),
+        (4, 2, 2, 0.0, "Of the budget of 5 runs 1 are left; the next round takes 2."),
+        (0, 6, 0, 0.0, "Of the budget of 5 runs 5 are left; the next round takes 6."),
+        (2, 2, 3, 0.0, "The budget of 3 rounds is spent."),
+        (2, 2, 1, 1.5, "The budget of 1.5 hours is spent."),
+    ],
+)
+def test_a_budget_says_why_no_further_round_begins(
+    started: int, due: int, rounds_done: int, age_h: float, told: str | None
+) -> None:
+    assert spent(Budget(runs=5, rounds=3, hours=1.5), started, due, rounds_done, age_h) == told
