@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from analysis.study import End, race
+from analysis.study import End, Race, race
 from cli.results.study import as_text
 from commands.study_file import Budget, study_of_text
 from domain import Study
 from reports.studies.study import StudyStanding
-from studies.answer import ended_answer
+from studies.answer import answer_of, ended_answer
 from studies.budget import spent
 from studies.runner import StudyRunner
 from tests.study.test_proposal import runner_of, study_of
 from tests.study.test_study_file import WHICH
-from web.study_pages.race_words import compared_by
+from web.study_pages.race_words import about, compared_by, parts, plain_row, why_next
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,43 @@ def test_what_it_compares_by_is_unknown_before_a_start_has_ended() -> None:
     study = study_of(study_of_text(WHICH, "w")).model_copy(update={"answer": told})
     assert as_text(study).splitlines()[0] == "Not known yet. 0 server starts."
     assert compared_by(told) == "what the workload is for"
+
+
+def logs_of(**values: list[float]) -> Race:
+    return race({name: [math.log(one) for one in its] for name, its in values.items()}, 0.02)
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (logs_of(a=[100.0, 100.2, 100.1], b=[130.0, 130.2, 130.1]), ["out", "best"]),
+        (logs_of(a=[100.0, 100.1, 100.05], b=[100.0, 100.1, 100.06]), ["the same", "the same"]),
+        (logs_of(a=[100.0, 140.0], b=[90.0, 130.0]), ["not decided", "not decided"]),
+    ],
+)
+def test_no_arm_is_told_to_race_once_the_study_has_ended(told: Race, words: list[str]) -> None:
+    plan = study_of_text(WHICH, "w")
+    standing = StudyStanding(told, {}, "decode_tps", {"a": (), "b": ()})
+    ended = ended_answer(plan, [standing], [])
+    ((_, arms),) = parts(ended)
+    assert [plain_row(arm)[1] for arm in arms] == words
+    study = study_of(plan).model_copy(update={"state": "ended", "answer": ended})
+    lines = as_text(study).splitlines()[1:3]
+    assert all(word in line for word, line in zip(words, lines, strict=True)) and "1.00x" in lines[0]
+    assert "it took" in about(study, plan, 6) and "so far" not in about(study, plan, 6)
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (logs_of(a=[100.0], b=[90.0]), "nothing is said before each arm that is in has started twice."),
+        (logs_of(a=[100.0, 140.0], b=[90.0, 130.0]), "a, b may each still be best by 2.0% or more."),
+        (logs_of(a=[100.0, 100.2], b=[99.9, 100.05]), "whether they are slower is still to be shown."),
+    ],
+)
+def test_why_the_next_servers_start_is_told(told: Race, why: str) -> None:
+    plan = study_of_text(WHICH, "w").model_copy(update={"margin": 0.02})
+    assert why_next(plan, answer_of(plan, [StudyStanding(told, {}, "decode_tps", {"a": (), "b": ()})])).endswith(why)
 
 
 def test_a_study_that_breaks_off_keeps_no_other_from_its_round(

@@ -18,7 +18,7 @@ from web.markup import markdown_text
 from web.report.button import report_button
 from web.sharing.share_dialog import is_sharing, share_study_button
 from web.study_pages.add_arm import add_arm
-from web.study_pages.race_words import about, head, headers, outlook, parts, rows
+from web.study_pages.race_words import about, head, headers, outlook, parts, rows, why_next
 
 LOOK_S = 2.0
 
@@ -62,6 +62,7 @@ def _card(study: Study) -> None:
         st.caption(markdown_text(str(reason)))
     if study.state == "running":
         st.caption(outlook(study, runs))
+        st.caption(markdown_text(why_next(plan, answer)))
     _next(study, runs)
     _buttons(study, [run for run in runs if run.state == "finished"])
 
