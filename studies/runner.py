@@ -27,6 +27,7 @@ from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
 from reports.studies.study import StudyStanding, next_arms, standings_of, starts_by_arm
 from reports.studies.told_apart import alike
+from reports.studies.trend import with_versions
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
@@ -288,7 +289,7 @@ class StudyRunner:
         reasons: Sequence[str],
         end: End | None = None,
     ) -> None:
-        answer = ended_answer(plan, standings, reasons, end)
+        answer = with_versions(self._store, plan, standings, ended_answer(plan, standings, reasons, end))
         self._save(study.model_copy(update={"state": "ended", "answer": answer}))
 
 

@@ -184,7 +184,7 @@ def _ratio(arm: dict[str, Any]) -> str:
 
 def as_text(study: Study) -> str:
     """The answer in words, then a line an arm."""
-    from web.study_pages.race_words import state_words
+    from web.study_pages.race_words import state_words, version_rows
 
     answer = study.answer or {}
     heads = {
@@ -201,6 +201,7 @@ def as_text(study: Study) -> str:
         head = f"Under {part.get('workload')}{by}: {part['answer']} {part['winner'] or ''}".rstrip()
         lines += [head] * ("workload" in part)
         lines += [f"  {arm['name']:<24} {_told(arm, state_words(part, arm)[0])}" for arm in part.get("arms", [])]
+        lines += [f"  version {row[0]}: {row[2]} ({row[3]}), {row[1]} starts" for row in version_rows(part)]
     return "\n".join([*lines, *map(str, answer.get("reasons", []))])
 
 

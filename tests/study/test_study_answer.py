@@ -14,12 +14,14 @@ from cli.results.study import as_text
 from commands.study_file import Budget, study_of_text
 from domain import Study
 from reports.studies.study import StudyStanding
+from reports.studies.trend import with_versions
 from studies.answer import answer_of, ended_answer
 from studies.budget import spent
 from studies.runner import StudyRunner
 from tests.study.test_proposal import runner_of, study_of
 from tests.study.test_study_file import WHICH
-from web.study_pages.race_words import about, compared_by, parts, plain_row, why_next
+from web.study_pages.race_words import about, compared_by, parts, plain_row, version_rows, why_next
+from web.theme import DASH
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,31 @@ def test_no_arm_is_told_to_race_once_the_study_has_ended(told: Race, words: list
     lines = as_text(study).splitlines()[1:3]
     assert all(word in line for word, line in zip(words, lines, strict=True)) and "1.00x" in lines[0]
     assert "it took" in about(study, plan, 6) and "so far" not in about(study, plan, 6)
+
+
+def test_an_upgrade_tells_the_same_configuration_over_versions_where_all_is_seen() -> None:
+    versions = [
+        {"version": "0.32.0", "starts": 2, "mean": 100.0, "interval": [98.0, 102.0], "first_at": "2026-11-20T12:00:00"},
+        {"version": None, "starts": 1, "mean": 101.0, "interval": None, "first_at": None},
+    ]
+    answer = {
+        "answer": "same",
+        "winner": None,
+        "runs": 4,
+        "objective": "decode_tps",
+        "arms": [],
+        "reasons": [],
+        "versions": versions,
+    }
+    assert version_rows(answer) == [
+        ["0.32.0", "2", "100", "98 to 102", "20 Nov 2026"],
+        ["not known", "1", "101", DASH, DASH],
+    ]
+    study = study_of(study_of_text(WHICH, "w")).model_copy(update={"answer": answer})
+    assert "  version 0.32.0: 100 (98 to 102), 2 starts" in as_text(study).splitlines()
+    nothing: Any = None
+    told = with_versions(nothing, study_of_text(WHICH, "w"), [], answer)
+    assert told == answer, "of another question nothing is asked of the store"
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ ENDED = {  # of an arm that was in to the end, by the answer
     "failed": ("not decided", "nothing has shown it to be slower"),
 }
 HEADERS = ["Arm", "State", "Starts", "To the first", "Interval", "Its starts"]
+VERSIONS = ["Engine version", "Starts", "Mean", "95 % interval", "First start"]
 ALONE = ["Arm", "State", "Starts", "Mean", "Interval", "Its starts"]  # of the question 'measure'
 
 
@@ -162,6 +163,23 @@ def _part_head(one: Mapping[str, Any]) -> str:
     return told[0].lower() + told[1:] if one["answer"] != "winner" else told
 
 
+def version_rows(answer: Mapping[str, Any]) -> list[list[str]]:
+    """Of an upgrade the same configuration under each engine version that ran here, in words under VERSIONS."""
+    return [
+        [
+            one["version"] or "not known",
+            str(one["starts"]),
+            *_between(one["mean"], one["interval"]),
+            _day(one["first_at"]),
+        ]
+        for one in answer.get("versions") or []
+    ]
+
+
+def _day(moment: str | None) -> str:
+    return DASH if moment is None else f"{datetime.fromisoformat(moment):%d %b %Y}"
+
+
 def rows(plan: StudyPlan, arms: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Markup of each arm of `parts`, under HEADERS."""
     base = next((one for one in arms if one["ratio"] is not None), None)
@@ -183,9 +201,13 @@ def plain_row(arm: Mapping[str, Any]) -> list[str]:
 
 def _mean(arm: Mapping[str, Any]) -> tuple[str, str]:
     """Of one arm alone, in the objective's unit."""
-    low, high = arm["mean_interval"] or (None, None)
-    between = DASH if low is None else f"{low:.4g} to {high:.4g}"
-    return DASH if arm["mean"] is None else f"{arm['mean']:.4g}", between
+    return _between(arm["mean"], arm["mean_interval"])
+
+
+def _between(mean: float | None, interval: Sequence[float] | None) -> tuple[str, str]:
+    """'99.99' and '95.14 to 105.1'; a dash for what is not known."""
+    words = DASH if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}"
+    return DASH if mean is None else f"{mean:.4g}", words
 
 
 def predicted_ratio(told: Mapping[str, Any]) -> str:
