@@ -22,7 +22,6 @@ from web.study_pages.add_arm import add_arm
 from web.study_pages.race_words import (
     VERSIONS,
     about,
-    compared_by,
     head,
     headers,
     outlook,
@@ -30,6 +29,7 @@ from web.study_pages.race_words import (
     rows,
     version_rows,
     why_next,
+    with_unit,
 )
 
 LOOK_S = 2.0
@@ -85,7 +85,7 @@ def _over_versions(answer: Mapping[str, Any]) -> None:
     for one in answer.get("workloads") or [answer]:
         if told := version_rows(one):
             under = f" under {one['workload']}" if "workload" in one else ""
-            words = f"The same configuration over engine versions{under}, by {compared_by(one)}; told, not ranked:"
+            words = f"The same configuration over engine versions{under}, by {with_unit(one)}; told, not ranked:"
             st.caption(markdown_text(words))
             st.html(markup.stacked_table(VERSIONS, [[markup.text(cell) for cell in row] for row in told]))
 

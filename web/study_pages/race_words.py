@@ -73,7 +73,7 @@ def head(study: Study) -> str:
 def about(study: Study, plan: StudyPlan, starts: int) -> str:
     """What it asks, by what, and what it has cost."""
     ended = study.updated_at if study.state == "ended" else datetime.now(UTC)
-    objective = compared_by(study.answer or {})
+    objective = (with_unit if study.question == "measure" else compared_by)(study.answer or {})
     under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
@@ -95,6 +95,15 @@ def compared_by(answer: Mapping[str, Any]) -> str:
         return parse_objective(name).title
     except UnknownObjectiveError:
         return name  # as a newer Pitwall calls it
+
+
+def with_unit(answer: Mapping[str, Any]) -> str:
+    """The objective in words for numbers of its own: 'decode speed of a stream (tok/s)'."""
+    try:
+        unit = f" ({parse_objective(str(answer.get('objective'))).terms.unit})"
+    except UnknownObjectiveError:
+        unit = ""
+    return compared_by(answer) + unit
 
 
 def outlook(study: Study, runs: Sequence[Run]) -> str:
