@@ -35,14 +35,17 @@ from web.study_pages.race_words import (
 LOOK_S = 2.0
 
 
-def study_card(study_id: str, is_open: bool) -> None:
-    """Followed while it goes on."""
-    study = _study(study_id)
-    with st.expander(f"{markdown_text(study.title)} · {markdown_text(head(study))}", expanded=is_open):
+def study_card(study: Study, is_open: bool) -> None:
+    """Followed while it goes on; of one that is folded away nothing is asked."""
+    label = f"{markdown_text(study.title)} · {markdown_text(head(study))}"
+    section = st.expander(label, expanded=is_open, key=f"card-{study.id}", on_change="rerun")
+    if not section.open:
+        return
+    with section:
         if study.state == "ended":
             _card(study)
         else:
-            st.fragment(_followed, run_every=LOOK_S)(study_id, study.state)
+            st.fragment(_followed, run_every=LOOK_S)(study.id, study.state)
         with st.container(horizontal=True, vertical_alignment="center"):
             if study.state != "ended" and is_operator():
                 add_arm(study, StudyPlan.model_validate(study.plan))
