@@ -79,6 +79,9 @@ def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[s
         "arms": arms,
         "runs": standing.starts,
         "starts_left": None if end or standing.left is None else list(standing.left),
+        "unranked": [
+            {"arms": [*pair], "rows": [row.code.value for row in rows]} for pair, rows in standing.refused.items()
+        ],
         "reasons": _reasons(plan, standing, end),
     }
 

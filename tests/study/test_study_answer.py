@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from analysis.guard import Row, RowCode, Standing
 from analysis.study import End, Race, race
 from cli.results.study import as_text
 from commands.study_file import Budget, study_of_text
@@ -72,6 +73,17 @@ def test_no_arm_is_told_to_race_once_the_study_has_ended(told: Race, words: list
     lines = as_text(study).splitlines()[1:3]
     assert all(word in line for word, line in zip(words, lines, strict=True)) and "1.00x" in lines[0]
     assert "it took" in about(study, plan, 6) and "so far" not in about(study, plan, 6)
+
+
+def test_why_more_starts_where_the_guard_keeps_two_apart() -> None:
+    row = Row(RowCode.GPU_LIMITS, Standing.MATTERS, {})
+    told, arms = logs_of(a=[100.0, 100.2], b=[99.9, 100.05]), {"a": (), "b": ()}
+    answer = answer_of(
+        study_of_text(WHICH, "w"), [StudyStanding(told, {}, "decode_tps", arms, refused={("a", "b"): (row,)})]
+    )
+    assert answer["unranked"] == [{"arms": ["a", "b"], "rows": ["gpu_limits"]}]
+    assert "a and b may not be ranked: gpu limits." in answer["reasons"]
+    assert why_next(study_of_text(WHICH, "w"), answer).endswith("further starts may be told apart: a and b.")
 
 
 def test_an_upgrade_tells_the_same_configuration_over_versions_where_all_is_seen() -> None:

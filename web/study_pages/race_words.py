@@ -131,6 +131,9 @@ def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
     if not any(one.get("leader") for one in told):
         first = ", those first whose runs tell most of the other values" if plan.vary and not plan.is_proposed else ""
         return f"Why: nothing is said before each arm that is in has started twice{first}."
+    if unranked := [pair for one in told if one.get("answer") is None for pair in one.get("unranked") or []]:
+        pairs = ", ".join(" and ".join(pair["arms"]) for pair in unranked)
+        return f"Why: by their starts so far these may not be ranked, and further starts may be told apart: {pairs}."
     racing = list(dict.fromkeys(arm["name"] for arm in arms if arm["state"] == ArmState.RACING))
     if len(racing) > 1:
         return f"Why: {', '.join(racing)} may each still be best by {plan.margin:.1%} or more."
