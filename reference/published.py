@@ -49,6 +49,7 @@ WORDS = {
     "models": "models",
 }
 BOUNDS = {"": "", ">": "above", ">=": "at least", "<": "below"}
+UNITS = {"token": "tokens", "token/step": "tokens/step", "x": "at once"}
 UNIT_ENDINGS = ("_ms", "_mb", "_s")
 
 
@@ -73,6 +74,11 @@ class Number:
     conditions: Mapping[str, str]  # of DIMENSIONS
     line: int
     definition: str | None = None  # what the metric means in that engine and version, where it is known
+
+    @property
+    def unit_words(self) -> str:
+        """The unit as a reader knows it: '876,000 tokens', '11.57 at once'."""
+        return UNITS.get(self.unit, self.unit)
 
     @property
     def title(self) -> str:

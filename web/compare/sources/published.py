@@ -76,7 +76,7 @@ def _named(number: Number | None, notes: Footnotes) -> str:
 
 def _cell(number: Number, notes: Footnotes) -> str:
     digits = f"{int(number.value):,}" if number.value.isdigit() else number.value
-    shown = markup.number(f"{number.bound} {digits}".strip(), number.unit)
+    shown = markup.number(f"{number.bound} {digits}".strip(), number.unit_words)
     if number.definition:
         shown = f'<abbr title="{markup.text(number.definition)}">{shown}</abbr>'
     return f"{shown} <small>line {number.line}</small>{notes.marks(number)}"
