@@ -62,7 +62,7 @@ class StudyFile(BaseModel):
     title: str | None = Field(default=None, max_length=200)
     smallest_difference: float = Field(default=0.02, gt=0.0, lt=1.0)
     objective: str | None = None  # None: what the workload is for
-    seed: int = 1
+    seed: int = Field(default=1, ge=-(1 << 63), lt=1 << 63)  # as the store keeps it with each run
     ready_timeout_s: float = Field(default=600.0, gt=0.0, allow_inf_nan=False)
     budget: Budget = Budget()
     arm: list[ArmText] = Field(min_length=1, max_length=MOST_ARMS)
@@ -84,6 +84,9 @@ class StudyFile(BaseModel):
         titles(self.workload)
         if self.question == "load" and len(self.workload) > 1:
             raise ValueError("'load' takes one workload, 'knee'")
+        objective = self.workload[0].objective or self.objective or USERS_HELD
+        if self.question == "load" and objective == USERS_HELD and self.workload[0].name != "knee":
+            raise ValueError("'load' takes the workload 'knee', which searches how many users a server holds")
         if self.question == "upgrade" and len(self.arm) != 2:
             raise ValueError("'upgrade' takes two arms: before and after")
         if self.question == "measure" and len(self.arm) != 1:

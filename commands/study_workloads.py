@@ -7,13 +7,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from domain import JsonValue
 
 MOST_SHOWN = 40  # characters of a param's value within a title
 
-Name = Annotated[str, Field(min_length=1, max_length=80)]
+
+def _readable(name: str) -> str:
+    """A name stands in tables, terminals and reports; raises ValueError, for pydantic."""
+    if not (name.isprintable() and name.strip()):
+        raise ValueError("a name has characters that can be seen, and no line breaks")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_readable)]
 
 
 class WorkloadText(BaseModel):

@@ -8,6 +8,8 @@ from web.actions import is_member, is_operator
 from web.study_pages import begin, race_table
 from web.visible import visible_studies
 
+MOST = 40  # that are shown unasked, the newest
+
 studies = visible_studies()
 wanted = st.query_params.get("study")
 if is_operator():
@@ -18,5 +20,6 @@ elif is_member():
 elif not studies or wanted not in (None, studies[0].id):
     st.info("The link that brought you here shows no such study.")
     st.stop()
-for study in sorted(studies, key=lambda one: one.id != wanted):  # the one that the address names comes first
-    race_table.study_card(study.id, is_open=study.state != "ended" or study.id == (wanted or studies[0].id))
+ordered = sorted(studies, key=lambda one: one.id != wanted)  # the one that the address names comes first
+for study in ordered if len(ordered) <= MOST or st.toggle(f"Show all {len(ordered)}") else ordered[:MOST]:
+    race_table.study_card(study, is_open=study.state != "ended" or study.id == (wanted or studies[0].id))

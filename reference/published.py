@@ -49,6 +49,7 @@ WORDS = {
     "models": "models",
 }
 BOUNDS = {"": "", ">": "above", ">=": "at least", "<": "below"}
+UNITS = {"token": "tokens", "token/step": "tokens/step", "x": "at once"}
 UNIT_ENDINGS = ("_ms", "_mb", "_s")
 
 
@@ -63,8 +64,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One printed number; `value` is the text as printed, `doubts` say where its source contradicts itself."""
+    """One printed number; `value` is the text as printed."""
 
+    id: str
     metric: str
     value: str
     unit: str
@@ -72,7 +74,11 @@ class Number:
     conditions: Mapping[str, str]  # of DIMENSIONS
     line: int
     definition: str | None = None  # what the metric means in that engine and version, where it is known
-    doubts: tuple[str, ...] = ()
+
+    @property
+    def unit_words(self) -> str:
+        """The unit as a reader knows it: '876,000 tokens', '11.57 at once'."""
+        return UNITS.get(self.unit, self.unit)
 
     @property
     def title(self) -> str:
@@ -127,9 +133,8 @@ def load_published() -> dict[str, Published]:
     """Every configuration by its id, in the order of the sources."""
     sources = {one["id"]: Source(**one) for one in load_sources()}
     numbers: dict[str, list[Number]] = {}
-    doubts = _json("doubts.json")
     for row in _rows("measurements.csv"):
-        numbers.setdefault(row["config"], []).append(_number(row, doubts))
+        numbers.setdefault(row["config"], []).append(_number(row))
     found: dict[str, Published] = {}
     for row in _rows("configurations.csv"):
         key = row["config"]
@@ -145,8 +150,7 @@ def load_published() -> dict[str, Published]:
 @cache
 def numbers_by_id() -> dict[str, Number]:
     """Every number by the id of its row."""
-    doubts = _json("doubts.json")
-    return {row["id"]: _number(row, doubts) for row in _rows("measurements.csv")}
+    return {row["id"]: _number(row) for row in _rows("measurements.csv")}
 
 
 @cache
@@ -155,18 +159,11 @@ def load_commands() -> tuple[Command, ...]:
     return tuple(Command(**{**one, "lines": tuple(one["lines"])}) for one in _json("commands.json"))
 
 
-def _number(row: Mapping[str, str], doubts: list[dict[str, Any]]) -> Number:
-    about = tuple(doubt["says"] for doubt in doubts if _is_about(doubt, row))
+def _number(row: Mapping[str, str]) -> Number:
     conditions = {name: row[name] for name in DIMENSIONS if row[name]}
     bound = BOUNDS[row["comparator"]] or ("about" if row["approximate"] else "")
-    return Number(
-        row["metric"], row["value"], row["unit"], bound, conditions, int(row["line"]), row["definition"] or None, about
-    )
-
-
-def _is_about(doubt: Mapping[str, Any], row: Mapping[str, str]) -> bool:
-    is_named = row["config"] in doubt["configs"] and row["metric"] in doubt["metrics"]
-    return is_named and all(row[name] == value for name, value in doubt["where"].items())
+    told = row["id"], row["metric"], row["value"], row["unit"], bound, conditions, int(row["line"])
+    return Number(*told, row["definition"] or None)
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:

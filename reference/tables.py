@@ -61,12 +61,12 @@ def _one(name: str) -> Shown:
 
 def _range(low: str, high: str) -> Shown:
     first, last = numbers_by_id()[low], numbers_by_id()[high]
-    return Shown(f"{first.value}-{last.value} {last.unit}", first.line, first)
+    return Shown(f"{first.value}-{last.value} {last.unit_words}", first.line, first)
 
 
 def _printed(number: Number) -> str:
     digits = f"{int(number.value):,}" if number.value.isdigit() else number.value
-    return f"{number.bound} {digits} {number.unit}".strip()
+    return f"{number.bound} {digits} {number.unit_words}".strip()
 
 
 def _best_by_viewpoint() -> PublishedTable:

@@ -75,10 +75,13 @@ def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[s
         "answer": None if end is None else end.value,
         "winner": standing.race.leader if end is End.WINNER else None,
         "leader": standing.race.leader,
-        "objective": standing.objective,
+        "objective": standing.objective or None,
         "arms": arms,
         "runs": standing.starts,
         "starts_left": None if end or standing.left is None else list(standing.left),
+        "unranked": [
+            {"arms": [*pair], "rows": [row.code.value for row in rows]} for pair, rows in standing.refused.items()
+        ],
         "reasons": _reasons(plan, standing, end),
     }
 
@@ -116,7 +119,9 @@ def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[
     said += [f"{name} was not started. {predicted_words(name, standing)}" for name in away]
     said += [f"{name} is out: {cause}" for name, cause in standing.causes.items()]
     for (one, other), rows in standing.refused.items():
-        said.append(f"{one} and {other} may not be ranked: {', '.join(row.code.value for row in rows)}.")
+        said.append(
+            f"{one} and {other} may not be ranked: {', '.join(row.code.value.replace('_', ' ') for row in rows)}."
+        )
     if any(row.code in OF_THE_MACHINE for rows in standing.refused.values() for row in rows):
         said.append("Other work kept the servers, or our client, from the machine: a quiet one would tell.")
     return said

@@ -27,9 +27,11 @@ from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
 from reports.studies.study import StudyStanding, next_arms, standings_of, starts_by_arm
 from reports.studies.told_apart import alike
+from reports.studies.trend import with_versions
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
+from studies.budget import spent
 from studies.hand_in import (
     ADDITION,
     STUDY,
@@ -80,6 +82,7 @@ class StudyRunner:
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._open: dict[str, Study] | None = None  # None: not asked yet
+        self._faults: dict[str, str] = {}  # study -> what its last look broke off with
         self._thread = threading.Thread(target=self._run, name="studies", daemon=True)
 
     def start(self) -> None:
@@ -137,7 +140,18 @@ class StudyRunner:
         with self._lock:
             for study in list(self._all().values()):
                 if study.state == "running":
-                    self._step(study)
+                    self._try_step(study)
+
+    def _try_step(self, study: Study) -> None:
+        """One study that breaks off keeps no other from its round; it is tried again, and one fault is told once."""
+        try:
+            self._step(study)
+        except Exception as fault:
+            if self._faults.get(study.id) != repr(fault):
+                LOG.exception("a look at the study %s broke off", study.id)
+            self._faults[study.id] = repr(fault)
+        else:
+            self._faults.pop(study.id, None)
 
     def _take(self, given: HandedIn) -> None:
         if given.id not in {study.id for study in self._store.studies()}:
@@ -216,14 +230,11 @@ class StudyRunner:
 
     def _spent(self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding]) -> str | None:
         """Why the budget lets no further round begin; None while it does."""
-        budget, going = plan.budget, [one for one in standings if one.race.end is None]
-        most = max(seat.starts for one in going for seat in one.race.seats)
-        if sum(starts_by_arm(standings).values()) + len(next_arms(standings)) > budget.runs:
-            return f"The budget of {budget.runs} runs is spent."
-        if most >= budget.rounds:
-            return f"The budget of {budget.rounds} rounds is spent."
+        going = [one for one in standings if one.race.end is None]
+        started, due = sum(starts_by_arm(standings).values()), len(next_arms(standings))
+        rounds_done = max(seat.starts for one in going for seat in one.race.seats)
         age_h = (self._clock() - study.created_at).total_seconds() / 3600
-        return f"The budget of {budget.hours:g} hours is spent." if budget.hours and age_h >= budget.hours else None
+        return spent(plan.budget, started, due, rounds_done, age_h)
 
     def _launch(self, study: Study, plan: StudyPlan, standings: Sequence[StudyStanding]) -> None:
         """A round: each arm starts once, and is put under every workload that is not decided."""
@@ -252,7 +263,8 @@ class StudyRunner:
         except KeyError:
             raise UnknownLoadError(f"There is no workload {plan.workload!r}.") from None
         except ValidationError as error:
-            raise UnknownLoadError(f"The workload {plan.workload} cannot be: {error.errors()[0]['msg']}.") from error
+            place, words = ".".join(map(str, error.errors()[0]["loc"])), error.errors()[0]["msg"]
+            raise UnknownLoadError(f"The workload {plan.workload} cannot be, {place}: {words}.") from error
 
     @staticmethod
     def _request(plan: StudyPlan, arm: StudyArm, specs: Sequence[WorkloadSpec], number: int) -> LaunchRequest:
@@ -277,7 +289,7 @@ class StudyRunner:
         reasons: Sequence[str],
         end: End | None = None,
     ) -> None:
-        answer = ended_answer(plan, standings, reasons, end)
+        answer = with_versions(self._store, plan, standings, ended_answer(plan, standings, reasons, end))
         self._save(study.model_copy(update={"state": "ended", "answer": answer}))
 
 

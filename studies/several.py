@@ -27,7 +27,7 @@ def together(
         "answer": end.value if is_over else None,
         "winner": winner if is_over else None,
         "leader": winner,
-        "objective": ", ".join(f"{one['objective']} under {name}" for name, one in zip(workloads, told, strict=True)),
+        "objective": _objectives(workloads, told),
         "arms": [_arm([one["arms"][place] for one in told], starts) for place in range(len(told[0]["arms"]))],
         "runs": sum(starts.values()),
         "reasons": [
@@ -37,6 +37,12 @@ def together(
         ],
         "workloads": [{"workload": name, **one} for name, one in zip(workloads, told, strict=True)],
     }
+
+
+def _objectives(workloads: Sequence[str], told: Sequence[Answer]) -> str | None:
+    """Of each workload that has one; None where none has."""
+    known = [f"{one['objective']} under {name}" for name, one in zip(workloads, told, strict=True) if one["objective"]]
+    return ", ".join(known) or None
 
 
 def _end(workloads: Sequence[str], told: Sequence[Answer]) -> tuple[End, str | None, str | None]:

@@ -53,6 +53,11 @@ def three_digits(value: float | None) -> str:
     return f"{value:.{digits}f}"
 
 
+def times(ratio: float) -> str:
+    """A ratio to three significant digits, zeros too: '1.00x', '0.999x', '12.3x', '1,230x'."""
+    return f"{ratio:,.0f}x" if abs(ratio) >= 99.95 else f"{ratio:#.3g}x"
+
+
 def duration(seconds: float | None) -> str:
     """Seconds as a person says them: '0.45 s', '14 s', '2:14', '1:02:14'."""
     if seconds is None or seconds != seconds:

@@ -23,6 +23,13 @@ class Cell:
         """ValueError where it is no number."""
         return float(self.text)
 
+    @property
+    def number_or_text(self) -> float | str:
+        try:
+            return self.value
+        except ValueError:
+            return self.text
+
 
 class Given(NamedTuple):
     """What a formula works on."""
@@ -46,7 +53,11 @@ Formula = Callable[[Given], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check as a reference row tells it; `meaning`: what it means where it does not agree."""
+    """A check as a reference row tells it.
+
+    meaning: what it means where it does not agree; a template in which i0, r0 and s0 stand for the first input, the
+    first number that came out, the first that was stated. No number is typed into it.
+    """
 
     id: str
     source: str
@@ -67,6 +78,19 @@ class Checked:
     @property
     def is_contradiction(self) -> bool:
         return self.outcome.agrees is False
+
+    @property
+    def words(self) -> str:
+        """What it means, with the numbers that went in and came out."""
+        cells = [cell for group in self.check.given.groups for cell in group]
+        parts = {
+            "i": [cell.number_or_text for cell in cells],
+            "r": self.outcome.recomputed,
+            "s": self.check.given.stated,
+        }
+        return self.check.meaning.format(
+            **{f"{name}{place}": value for name, values in parts.items() for place, value in enumerate(values)}
+        )
 
 
 def run_check(check: Check, formulas: Mapping[str, Formula]) -> Checked:

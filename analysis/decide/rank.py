@@ -129,7 +129,8 @@ def _apart(view: View, best: Candidate, other: Candidate, margin: float, pairs: 
     ratio = best.value / other.value if best.value is not None and other.value else None
     match view.evidence:
         case Evidence.STATED:
-            return _Apart(ratio is None or abs(math.log(ratio)) > math.log1p(margin), ratio)
+            is_apart = best.value != other.value if ratio is None else abs(math.log(ratio)) > math.log1p(margin)
+            return _Apart(is_apart, ratio)
         case Evidence.SHARE:
             return _Apart(bool(best.share and other.share and best.share.low > other.share.high), ratio)
         case Evidence.SCATTER:

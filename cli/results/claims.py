@@ -40,7 +40,7 @@ def as_text(one: Checked) -> str:
     check = one.check
     came = f" = {_numbers(one.outcome.recomputed)}" if one.outcome.recomputed else ""
     stated = f", stated {_numbers(check.given.stated)}" if check.given.stated else ""
-    why = "" if one.outcome.agrees else f". {check.meaning}"
+    why = "" if one.outcome.agrees else f". {one.words}"
     head = f"[{STANDINGS[one.outcome.agrees]}] {check.id}, source {check.source} line {check.line}"
     return f"{head}: {check.formula}{came}{stated}{why}"
 
@@ -56,7 +56,7 @@ def as_json(one: Checked) -> dict[str, Any]:
         "stated": list(one.check.given.stated),
         "recomputed": list(one.outcome.recomputed),
         "agrees": one.outcome.agrees,
-        "meaning": None if one.outcome.agrees else one.check.meaning,
+        "meaning": None if one.outcome.agrees else one.words,
     }
 
 

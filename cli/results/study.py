@@ -179,11 +179,13 @@ def progress(study: Study) -> str:
 
 
 def _ratio(arm: dict[str, Any]) -> str:
-    return "" if arm["ratio"] is None else f"{arm['ratio']:.3g}x "
+    return "" if arm["ratio"] is None else f"{arm['ratio']:#.3g}x "
 
 
 def as_text(study: Study) -> str:
     """The answer in words, then a line an arm."""
+    from web.study_pages.race_words import state_words, version_rows
+
     answer = study.answer or {}
     heads = {
         "winner": f"{answer.get('winner')} is best.",
@@ -192,24 +194,26 @@ def as_text(study: Study) -> str:
         "failed": "The study failed.",
         "measured": "It is measured.",
     }
-    lines = [heads[str(answer.get("answer"))] + f" {answer.get('runs')} server starts, by {answer.get('objective')}."]
+    by = f", by {answer['objective']}" if answer.get("objective") else ""
+    lines = [f"{heads[str(answer.get('answer'))]} {answer.get('runs')} server starts{by}."]
     for part in answer.get("workloads") or [answer]:
         by = f", {part['objective']}" if part["answer"] == "measured" else ""
         head = f"Under {part.get('workload')}{by}: {part['answer']} {part['winner'] or ''}".rstrip()
         lines += [head] * ("workload" in part)
-        lines += [f"  {arm['name']:<24} {_told(arm)}" for arm in part.get("arms", [])]
+        lines += [f"  {arm['name']:<24} {_told(arm, state_words(part, arm)[0])}" for arm in part.get("arms", [])]
+        lines += [f"  version {row[0]}: {row[2]} ({row[3]}), {row[1]} starts" for row in version_rows(part)]
     return "\n".join([*lines, *map(str, answer.get("reasons", []))])
 
 
-def _told(arm: dict[str, Any]) -> str:
-    """'1.31x (1.28x to 1.34x) racing, 3 runs'; of a predicted arm that it was not started."""
+def _told(arm: dict[str, Any], state: str) -> str:
+    """'1.31x (1.28x to 1.34x) best, 3 runs'; of a predicted arm that it was not started."""
     if arm["state"] == "predicted":
         return "predicted, not started"
     if "mean" in arm:
         return _mean(arm)
     low, high = arm["interval"] or (1.0, 1.0)
-    between = f"({low:.3g}x to {high:.3g}x) " if low != high else ""
-    return f"{_ratio(arm)}{between}{arm['state']}, {arm['runs']} runs"
+    between = f"({low:#.3g}x to {high:#.3g}x) " if low != high else ""
+    return f"{_ratio(arm)}{between}{state}, {arm['runs']} runs"
 
 
 def _mean(arm: dict[str, Any]) -> str:

@@ -1,17 +1,47 @@
-"""The checks of published statements, run on the published rows."""
+"""The checks of published statements, run on the published rows, and which numbers they cast doubt on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+
 from analysis.claims.check import Cell, Check, Checked, Given, run_check
 from analysis.claims.formulas import FORMULAS
-from reference.published import load_published
+from reference.published import Number, load_published
 from reference.statements import Row, load_checks, load_models, numbers_by_part, quoted_share, read_table
+
+ROUNDED = 0.01  # by how much a document rounds a number that it prints again
 
 
 def checked_claims() -> list[Checked]:
     """Every check with its outcome, in the order of the rows."""
     cells = _cells()
     return [run_check(_check(row, cells), FORMULAS) for row in load_checks()]
+
+
+@cache
+def doubts() -> Mapping[str, tuple[str, ...]]:
+    """What contradictions say, by the id of each number that went into one, or is the same one printed elsewhere."""
+    found: dict[str, dict[str, None]] = {}
+    for one in checked_claims():
+        for number_id in _doubted_by(one):
+            found.setdefault(number_id, {})[one.words] = None  # two checks may find the same
+    return {number_id: tuple(words) for number_id, words in found.items()}
+
+
+def _doubted_by(one: Checked) -> Iterator[str]:
+    if not one.is_contradiction:
+        return
+    for published in load_published().values():
+        about = [number for number in published.numbers if number.id in one.inputs]
+        yield from (number.id for number in published.numbers if any(map(partial(_is_one_print_of, number), about)))
+
+
+def _is_one_print_of(number: Number, other: Number) -> bool:
+    """Of one configuration: under the same conditions, in the same unit, but for rounding as large."""
+    if (number.unit, number.conditions) != (other.unit, other.conditions):
+        return False
+    return abs(float(number.value) - float(other.value)) <= ROUNDED * abs(float(other.value))
 
 
 def _check(row: Row, cells: dict[str, Cell]) -> Check:

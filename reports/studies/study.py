@@ -41,7 +41,7 @@ class StudyStanding:
 
     race: Race
     values: Mapping[str, tuple[float, ...]]  # arm -> of each start, in the objective's unit
-    objective: str
+    objective: str  # '': none is asked for, and no start has ended that would propose one
     runs: Mapping[str, tuple[Run, ...]]  # arm -> all its runs
     causes: Mapping[str, str] = field(default_factory=dict)  # arm -> why it is out for good
     refused: Mapping[tuple[str, str], tuple[Row, ...]] = field(default_factory=dict)  # pairs that may not be ranked
@@ -186,7 +186,7 @@ def _values(store: Asked, part: Part, arms: Mapping[str, Arm]) -> tuple[Objectiv
     if plan.objective == USERS_HELD:
         return USERS_HELD, {name: tuple(_users_held(store, arm)) for name, arm in arms.items()}
     if not arms:
-        return plan.objective or "not known yet", {}
+        return plan.objective or "", {}
     objective = parse_objective(plan.objective) if plan.objective else propose(list(arms.values()))
     keys = evidence_keys([load for arm in arms.values() for load in loads_of(arm)], objective)
     told = {name: [replicate(start, objective, keys).value for start in arm.starts] for name, arm in arms.items()}

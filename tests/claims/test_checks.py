@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from analysis.claims.check import Cell, Check, Given, run_check
 from analysis.claims.formulas import FORMULAS, rounding
 from reference.statements import failures_like, load_checks, load_failures, numbers_by_part, read_table
-from reports.arms.claims import checked_claims
+from reports.arms.claims import checked_claims, doubts
 
 EXPECTED = {row[0]: row[1:] for row in json.loads((Path(__file__).parent / "expected.json").read_text())}
 CORPUS = os.environ.get("PITWALL_CORPUS")
@@ -44,6 +45,24 @@ def test_every_input_is_a_row_and_no_number_is_typed_into_a_check() -> None:
     for row in load_checks():
         keys = {key.partition(":")[0] for group in row.inputs for key in group} | set(row.stated)
         assert keys <= known, row.id
+
+
+def test_what_a_contradiction_means_is_told_with_its_own_numbers() -> None:
+    constants = {"1", "198", "2", "0.0"}  # of formulas: a step's own token, questions of GPQA, sds, a printed spread
+    for row in load_checks():
+        typed = set(re.findall(r"(?<![A-Za-z])\d+(?:\.\d+)?", re.sub(r"\{[^}]*\}", "", row.meaning)))
+        assert typed <= constants, row.id
+    told = Check("c", "000", 1, "ratio", Given([[Cell("a", "1100"), Cell("b", "1000")]], [3.0], 0.05),
+                 "{i0:,.0f} over {i1:,.0f} are {r0:.2f} times, not {s0:g}.")  # fmt: skip
+    assert run_check(told, FORMULAS).words == "1,100 over 1,000 are 1.10 times, not 3."
+
+
+def test_a_doubt_stands_at_every_print_of_a_number_that_contradicts_itself() -> None:
+    told = doubts()
+    assert {"s000.m001", "s000.m041", "s000.m044", "s000.m052", "s000.m006"} <= told.keys()  # 876,000 and 876,006
+    assert any("no request of full length fits" in one for one in told["s000.m011"])  # 69,700, printed once more
+    assert told["s002.m002"] == ("40 is 264 % more than 11, not 300 %.",)  # two checks say so, one sentence
+    assert "s000.m021" not in told and "s003.m020" not in told
 
 
 def check(formula: str, groups: list[list[Cell]], stated: list[float], tolerance: float = 0.05) -> Check:

@@ -47,6 +47,14 @@ def test_lower_is_better_where_it_is() -> None:
     assert (found.outcome, found.best, found.ratio) == (Outcome.BEST, "a", pytest.approx(1 / 1.3, rel=1e-3))
 
 
+def test_equal_zeros_are_a_tie_and_something_is_more_than_nothing() -> None:
+    view = VIEWS[Viewpoint.KV_CAPACITY]
+    none = of(Candidate("a", (0.0,)), Candidate("b", (0.0,)), view=view)
+    assert (none.outcome, none.tied) == (Outcome.TIE, ("b",))
+    some = of(Candidate("a", (0.0,)), Candidate("b", (3.0,)), view=view)
+    assert (some.outcome, some.best) == (Outcome.BEST, "b")
+
+
 def test_arms_that_are_not_told_apart_tie() -> None:
     found = of(Candidate("a", A), Candidate("b", B), Candidate("c", C))
     assert (found.outcome, found.best, found.tied) == (Outcome.TIE, "c", ("b",))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reference.published import load_commands, load_published
+from reports.arms.claims import doubts
 
 CORPUS = os.environ.get("PITWALL_CORPUS")
 
@@ -32,10 +33,10 @@ def test_a_known_number_says_what_it_is() -> None:
 
 def test_a_contradiction_stands_beside_its_number_and_nowhere_else() -> None:
     published = load_published()
-    doubted = {(key, n.metric) for key, one in published.items() for n in one.numbers if n.doubts}
+    doubted = {(key, n.metric) for key, one in published.items() for n in one.numbers if n.id in doubts()}
     assert ("s000.B", "kv_capacity_tokens") in doubted and ("s004.turbo", "decode_tps_batched") in doubted
     assert ("s000.B", "decode_tps_peak") not in doubted
-    tests = [n.conditions for n in published["s001.fp8_tp1"].numbers if n.metric == "tg_tps" and n.doubts]
+    tests = [n.conditions for n in published["s001.fp8_tp1"].numbers if n.metric == "tg_tps" and n.id in doubts()]
     assert tests and all(one["pp"] == "2048" and one["depth"] == "0" for one in tests)
 
 

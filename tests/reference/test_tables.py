@@ -22,10 +22,10 @@ def words(one: PublishedTable, row: str) -> list[str]:
 
 
 COMPARISON = {
-    "A": ["vLLM 0.21.0", "NVFP4", "876,000 token", "109.8 tok/s", "90-100 tok/s", "99.5 %"],
-    "B": ["vLLM 0.21.0", "FP8 block", "876,000 token", "115.3 tok/s", "80-100 tok/s", "93.5 %"],
-    "C": ["SGLang gemma4-mtp", "FP8 block", "69,700 token", "about 80 tok/s", "55-75 tok/s", "about 90 %"],
-    "D": ["SGLang gemma4-mtp", "FP8 block", "139,500 token", "about 93.8 tok/s", "70-90 tok/s", "about 96 %"],
+    "A": ["vLLM 0.21.0", "NVFP4", "876,000 tokens", "109.8 tok/s", "90-100 tok/s", "99.5 %"],
+    "B": ["vLLM 0.21.0", "FP8 block", "876,000 tokens", "115.3 tok/s", "80-100 tok/s", "93.5 %"],
+    "C": ["SGLang gemma4-mtp", "FP8 block", "69,700 tokens", "about 80 tok/s", "55-75 tok/s", "about 90 %"],
+    "D": ["SGLang gemma4-mtp", "FP8 block", "139,500 tokens", "about 93.8 tok/s", "70-90 tok/s", "about 96 %"],
 }
 
 
@@ -49,8 +49,8 @@ def test_and_calls_one_best_by_each_viewpoint() -> None:
     ("title", "row", "cells"),
     [
         ("Serving capacity", "Model loading memory", ["31.49 GiB", "58.9 GiB"]),
-        ("Serving capacity", "GPU KV cache size", ["120,624 token", "60,752 token"]),
-        ("Serving capacity", "Max concurrency at 32K tokens a request", ["11.57 x", "5.83 x"]),
+        ("Serving capacity", "GPU KV cache size", ["120,624 tokens", "60,752 tokens"]),
+        ("Serving capacity", "Max concurrency at 32K tokens a request", ["11.57 at once", "5.83 at once"]),
         ("Serving capacity", "VRAM savings", ["47% less", ""]),
         ("Serving capacity", "KV cache gain", ["99% more", ""]),
         ("Basic benchmark", "Average end-to-end latency", ["3.404 s", "5.041 s"]),

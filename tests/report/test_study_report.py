@@ -79,7 +79,7 @@ def test_it_begins_with_the_answer_and_compares_by_what_was_asked(
     shown, written = page.read_text(), text.read_text()
     assert "k 4 is best." in shown and "**k 4 is best.**" in written
     assert "Which number of drafts &lt;b&gt;?" in shown and "<img src=x" not in shown
-    assert "| k 4 | racing | 3 | 2.17x | 2.17x to 2.37x |" in written
+    assert "| k 4 | best | 3 | 2.17x | 2.17x to 2.37x |" in written
     assert (
         "Compared by time to first token, 2 at once" in shown and "Differences below 5 % do not matter here." in shown
     )

@@ -99,6 +99,10 @@ def test_a_value_that_cannot_be_said_is_refused(tmp_path: Path, vary: str, sente
     [
         ('question = "which"', 'question = "why"', "question: Input should be"),
         ('name = "b"', 'name = "a"', "two arms have one name"),
+        ('question = "which"', 'question = "load"', "'load' takes the workload 'knee'"),
+        ('name = "b"', 'name = "  "', "arm.1.name: a name has characters that can be seen"),
+        ('name = "b"', 'name = "b\\u202e"', "arm.1.name: a name has characters that can be seen"),
+        ('question = "which"', f'question = "which"\nseed = {1 << 63}', "seed: Input should be less"),
         ("runs = 12", "runs = 1", "budget.runs: Input should be greater"),
         ("[[workload]]", "[[workloads]]", "workload: Input should be a valid list"),
         ('engine = "vllm"\n', "", "command of arm 'b' cannot be read"),

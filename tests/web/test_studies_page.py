@@ -27,7 +27,7 @@ from workloads import spec_for
 CARD = """
 from web.context import services
 from web.study_pages.race_table import study_card
-study_card(services().store.studies()[0].id, True)
+study_card(services().store.studies()[0], True)
 """
 WHY = "Predicted, not measured: decode_tps is at least 20 by the run of max_num_seqs 4."
 
@@ -95,7 +95,17 @@ def told(at: AppTest) -> str:
 def test_a_predicted_arm_is_never_told_as_measured(store: Store) -> None:
     keep(store, 4)
     words = told(page())
-    assert "predicted 1.2x to 1.4x" in words and "not measured" in words and WHY in words
+    assert "predicted 1.20x to 1.40x" in words and "not measured" in words and WHY in words
+
+
+def test_of_a_study_that_is_folded_away_nothing_is_asked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(store, 4)
+    asked: list[str] = []
+    monkeypatch.setattr("web.study_pages.race_table._card", lambda study: asked.append(study.id))
+    AppTest.from_string(CARD.replace("True", "False"), default_timeout=60).run()
+    assert asked == []
+    AppTest.from_string(CARD, default_timeout=60).run()
+    assert asked == ["s1"]
 
 
 def test_when_it_will_end_is_a_range_or_not_known_yet(store: Store) -> None:
@@ -131,7 +141,7 @@ def test_workloads_that_disagree_are_said_to(store: Store) -> None:
     store.save_study(study)
     words = told(page()).replace("\\", "")
     assert "It depends: a is best under ladder, b is best under knee." in words
-    assert "Under ladder: a is best." in words and words.count("predicted 1.2x to 1.4x") == 2
+    assert "Under ladder: a is best." in words and words.count("predicted 1.20x to 1.40x") == 2
 
 
 FORM = "from web.study_pages.begin import new_study\nnew_study(True)\n"

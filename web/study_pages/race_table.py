@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -11,26 +12,40 @@ from domain import Run, Study
 from reports.arms.report_data import asking_of
 from storage.ask.run_queries import runs_of_batch
 from web import audit, markup, places
-from web.actions import is_operator, require_operator
+from web.actions import is_member, is_operator, require_operator
 from web.compare.asking import DECLARED
 from web.context import services
 from web.markup import markdown_text
 from web.report.button import report_button
 from web.sharing.share_dialog import is_sharing, share_study_button
 from web.study_pages.add_arm import add_arm
-from web.study_pages.race_words import about, head, headers, outlook, parts, rows
+from web.study_pages.race_words import (
+    VERSIONS,
+    about,
+    head,
+    headers,
+    outlook,
+    parts,
+    rows,
+    version_rows,
+    why_next,
+    with_unit,
+)
 
 LOOK_S = 2.0
 
 
-def study_card(study_id: str, is_open: bool) -> None:
-    """Followed while it goes on."""
-    study = _study(study_id)
-    with st.expander(f"{markdown_text(study.title)} · {markdown_text(head(study))}", expanded=is_open):
+def study_card(study: Study, is_open: bool) -> None:
+    """Followed while it goes on; of one that is folded away nothing is asked."""
+    label = f"{markdown_text(study.title)} · {markdown_text(head(study))}"
+    section = st.expander(label, expanded=is_open, key=f"card-{study.id}", on_change="rerun")
+    if not section.open:
+        return
+    with section:
         if study.state == "ended":
             _card(study)
         else:
-            st.fragment(_followed, run_every=LOOK_S)(study_id, study.state)
+            st.fragment(_followed, run_every=LOOK_S)(study.id, study.state)
         with st.container(horizontal=True, vertical_alignment="center"):
             if study.state != "ended" and is_operator():
                 add_arm(study, StudyPlan.model_validate(study.plan))
@@ -58,12 +73,24 @@ def _card(study: Study) -> None:
             st.markdown(markdown_text(words))
         if arms:
             st.html(markup.stacked_table(headers(plan), rows(plan, arms)))
+    if is_member():  # starts of other runs are in it, which no link shares
+        _over_versions(answer)
     for reason in answer.get("reasons", []):
         st.caption(markdown_text(str(reason)))
     if study.state == "running":
         st.caption(outlook(study, runs))
+        st.caption(markdown_text(why_next(plan, answer)))
     _next(study, runs)
     _buttons(study, [run for run in runs if run.state == "finished"])
+
+
+def _over_versions(answer: Mapping[str, Any]) -> None:
+    for one in answer.get("workloads") or [answer]:
+        if told := version_rows(one):
+            under = f" under {one['workload']}" if "workload" in one else ""
+            words = f"The same configuration over engine versions{under}, by {with_unit(one)}; told, not ranked:"
+            st.caption(markdown_text(words))
+            st.html(markup.stacked_table(VERSIONS, [[markup.text(cell) for cell in row] for row in told]))
 
 
 def _next(study: Study, runs: Sequence[Run]) -> None:

@@ -13,7 +13,7 @@ from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, Study
 from web import markup
 from web.compare.answer.dots import SMALLEST_SPAN, strip
-from web.theme import DASH, duration
+from web.theme import DASH, duration, times
 
 QUESTIONS = {
     "which": "Which of these is best?",
@@ -41,7 +41,14 @@ STATES = {
     ),
     ArmState.FAILED: ("failed", "its server does not start, or gives no value"),
 }
+ENDED = {  # of an arm that was in to the end, by the answer
+    "winner": ("best", "every other arm that raced is slower"),
+    "same": ("the same", "what is left of a difference to the others so marked does not matter"),
+    "unknown": ("not decided", "it may be best: nothing has shown it to be slower"),
+    "failed": ("not decided", "nothing has shown it to be slower"),
+}
 HEADERS = ["Arm", "State", "Starts", "To the first", "Interval", "Its starts"]
+VERSIONS = ["Engine version", "Starts", "Mean", "95 % interval", "First start"]
 ALONE = ["Arm", "State", "Starts", "Mean", "Interval", "Its starts"]  # of the question 'measure'
 
 
@@ -66,13 +73,13 @@ def head(study: Study) -> str:
 def about(study: Study, plan: StudyPlan, starts: int) -> str:
     """What it asks, by what, and what it has cost."""
     ended = study.updated_at if study.state == "ended" else datetime.now(UTC)
-    objective = compared_by(study.answer or {})
+    objective = (with_unit if study.question == "measure" else compared_by)(study.answer or {})
     under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
     by = f"{QUESTIONS[study.question]} By {objective}{under}"
     matters = "" if study.question == "measure" else f"; differences below {plan.margin:.1%} do not matter"
-    return f"{by}{matters}. {budget}, {lasted} so far."
+    return f"{by}{matters}. {budget}, {f'it took {lasted}' if study.state == 'ended' else f'{lasted} so far'}."
 
 
 def compared_by(answer: Mapping[str, Any]) -> str:
@@ -90,6 +97,15 @@ def compared_by(answer: Mapping[str, Any]) -> str:
         return name  # as a newer Pitwall calls it
 
 
+def with_unit(answer: Mapping[str, Any]) -> str:
+    """The objective in words for numbers of its own: 'decode speed of a stream (tok/s)'."""
+    try:
+        unit = f" ({parse_objective(str(answer.get('objective'))).terms.unit})"
+    except UnknownObjectiveError:
+        unit = ""
+    return compared_by(answer) + unit
+
+
 def outlook(study: Study, runs: Sequence[Run]) -> str:
     """When it will probably end: server starts that are left, times what one took; or why that is not known."""
     lasted = [(r.ended_at - r.started_at).total_seconds() for r in runs if r.ended_at and r.started_at]
@@ -104,6 +120,26 @@ def outlook(study: Study, runs: Sequence[Run]) -> str:
     return f"It will probably end in {between}: {starts} of {_about(each_s)} each, if the arms stay as they are."
 
 
+def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
+    """Why the servers that run or wait are started next."""
+    told = answer.get("workloads") or [answer]
+    arms = [arm for one in told for arm in one.get("arms") or [] if one.get("answer") is None]
+    if plan.question == "measure":
+        return f"Why: the one arm starts {plan.budget.rounds} times."
+    if any(arm["state"] == ArmState.TRIED for arm in arms):
+        return "Why: each combination that Optuna proposes starts once; then the best race."
+    if not any(one.get("leader") for one in told):
+        first = ", those first whose runs tell most of the other values" if plan.vary and not plan.is_proposed else ""
+        return f"Why: nothing is said before each arm that is in has started twice{first}."
+    if unranked := [pair for one in told if one.get("answer") is None for pair in one.get("unranked") or []]:
+        pairs = ", ".join(" and ".join(pair["arms"]) for pair in unranked)
+        return f"Why: by their starts so far these may not be ranked, and further starts may be told apart: {pairs}."
+    racing = list(dict.fromkeys(arm["name"] for arm in arms if arm["state"] == ArmState.RACING))
+    if len(racing) > 1:
+        return f"Why: {', '.join(racing)} may each still be best by {plan.margin:.1%} or more."
+    return "Why: no other arm can be better by a difference that matters; whether they are slower is still to be shown."
+
+
 def _about(seconds: float) -> str:
     """'45 s', '12 min', '2.5 h'."""
     if seconds < 90:
@@ -114,8 +150,20 @@ def _about(seconds: float) -> str:
 def parts(answer: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
     """A head and the arms for each table: one without a head, or one a workload."""
     if "workloads" not in answer:
-        return [("", answer.get("arms") or [])]
-    return [(f"Under {one['workload']}: {_part_head(one)}", one["arms"]) for one in answer["workloads"]]
+        return [("", _with_state(answer))]
+    return [(f"Under {one['workload']}: {_part_head(one)}", _with_state(one)) for one in answer["workloads"]]
+
+
+def _with_state(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Its arms, each with its state in a word and what that means; nobody races any more where there is an answer."""
+    return [{**one, "said": state_words(answer, one)} for one in answer.get("arms") or []]
+
+
+def state_words(answer: Mapping[str, Any], arm: Mapping[str, Any]) -> tuple[str, str]:
+    """'out' and what it means; of an arm that was in to the end, what came out."""
+    state = ArmState(arm["state"])
+    is_in = state in (ArmState.RACING, ArmState.RESTING)
+    return ENDED.get(str(answer.get("answer")), STATES[state]) if is_in else STATES[state]
 
 
 def _part_head(one: Mapping[str, Any]) -> str:
@@ -127,30 +175,51 @@ def _part_head(one: Mapping[str, Any]) -> str:
     return told[0].lower() + told[1:] if one["answer"] != "winner" else told
 
 
+def version_rows(answer: Mapping[str, Any]) -> list[list[str]]:
+    """Of an upgrade the same configuration under each engine version that ran here, in words under VERSIONS."""
+    return [
+        [
+            one["version"] or "not known",
+            str(one["starts"]),
+            *_between(one["mean"], one["interval"]),
+            _day(one["first_at"]),
+        ]
+        for one in answer.get("versions") or []
+    ]
+
+
+def _day(moment: str | None) -> str:
+    return DASH if moment is None else f"{datetime.fromisoformat(moment):%d %b %Y}"
+
+
 def rows(plan: StudyPlan, arms: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Markup of each arm of an answer, under HEADERS."""
+    """Markup of each arm of `parts`, under HEADERS."""
     base = next((one for one in arms if one["ratio"] is not None), None)
     return [_row(plan, one, base) for one in arms]
 
 
 def plain_row(arm: Mapping[str, Any]) -> list[str]:
-    """An arm of an answer in words, under the first five of HEADERS."""
+    """An arm of `parts` in words, under the first five of HEADERS."""
     low, high = arm["interval"] or (1.0, 1.0)
-    between = f"{low:.3g}x to {high:.3g}x" if low != high else DASH
-    ratio = f"{arm['ratio']:.3g}x" if arm["ratio"] is not None else DASH
+    between = f"{times(low)} to {times(high)}" if low != high else DASH
+    ratio = times(arm["ratio"]) if arm["ratio"] is not None else DASH
     if "mean" in arm:  # nobody runs against it
         word = "failed" if arm["state"] == ArmState.FAILED else "measured"
         return [arm["name"], word, str(arm["runs"]), *_mean(arm)]
     if arm["state"] == ArmState.PREDICTED:
         ratio, between = predicted_ratio(arm["predicted"] or {}), "not measured"
-    return [arm["name"], STATES[ArmState(arm["state"])][0], str(arm["runs"]), ratio, between]
+    return [arm["name"], arm["said"][0], str(arm["runs"]), ratio, between]
 
 
 def _mean(arm: Mapping[str, Any]) -> tuple[str, str]:
     """Of one arm alone, in the objective's unit."""
-    low, high = arm["mean_interval"] or (None, None)
-    between = DASH if low is None else f"{low:.4g} to {high:.4g}"
-    return DASH if arm["mean"] is None else f"{arm['mean']:.4g}", between
+    return _between(arm["mean"], arm["mean_interval"])
+
+
+def _between(mean: float | None, interval: Sequence[float] | None) -> tuple[str, str]:
+    """'99.99' and '95.14 to 105.1'; a dash for what is not known."""
+    words = DASH if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}"
+    return DASH if mean is None else f"{mean:.4g}", words
 
 
 def predicted_ratio(told: Mapping[str, Any]) -> str:
@@ -160,14 +229,14 @@ def predicted_ratio(told: Mapping[str, Any]) -> str:
     low, high = told.get("ratio") or (None, None)
     if high is None:
         return DASH
-    between = f"at most {high:.3g}x" if low is None else f"{low:.3g}x to {high:.3g}x"
+    between = f"at most {times(high)}" if low is None else f"{times(low)} to {times(high)}"
     return f"predicted {between}"
 
 
 def _row(plan: StudyPlan, arm: Mapping[str, Any], base: Mapping[str, Any] | None) -> list[str]:
     name, word, *shown = plain_row(arm)
     told = arm.get("predicted") or {}
-    meaning = STATES[ArmState(arm["state"])][1] if arm["state"] != ArmState.PREDICTED else told.get("why", "")
+    meaning = arm["said"][1] if arm["state"] != ArmState.PREDICTED else told.get("why", "")
     dots = ""
     if base and base["values"] and arm["values"] and arm["interval"]:
         mean = sum(base["values"]) / len(base["values"])

@@ -145,7 +145,7 @@ def _context(values: Values, names: Names) -> str:
 
 
 def _prefix(values: Values, names: Names) -> str:
-    return f"{pair_words(values['cached_share'], percent)} of the prompt tokens came from the cache"
+    return f"share of the prompt tokens that came from the cache: {pair_words(values['cached_share'], percent)}"
 
 
 def _warmup(values: Values, names: Names) -> str:

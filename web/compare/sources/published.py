@@ -9,6 +9,7 @@ import streamlit as st
 from commands.presets import SHIPPED, read_presets
 from reference.published import Number, Published, load_published
 from reference.tables import PublishedTable, Shown, published_tables
+from reports.arms.claims import doubts
 from web import markup
 from web.actions import is_operator
 from web.theme import DASH
@@ -35,8 +36,9 @@ class Footnotes:
     def __init__(self) -> None:
         self._texts: dict[str, int] = {}
 
-    def marks(self, texts: Sequence[str]) -> str:
-        """The marks of these doubts, for behind a number; a doubt that was met before keeps its number."""
+    def marks(self, number: Number | None) -> str:
+        """The marks of its doubts, for behind a number; a doubt that was met before keeps its number."""
+        texts = doubts().get(number.id, ()) if number else ()
         numbers = [self._texts.setdefault(text, len(self._texts) + 1) for text in texts]
         return "".join(f' <sup class="pw-doubt">doubt {number}</sup>' for number in numbers)
 
@@ -74,10 +76,10 @@ def _named(number: Number | None, notes: Footnotes) -> str:
 
 def _cell(number: Number, notes: Footnotes) -> str:
     digits = f"{int(number.value):,}" if number.value.isdigit() else number.value
-    shown = markup.number(f"{number.bound} {digits}".strip(), number.unit)
+    shown = markup.number(f"{number.bound} {digits}".strip(), number.unit_words)
     if number.definition:
         shown = f'<abbr title="{markup.text(number.definition)}">{shown}</abbr>'
-    return f"{shown} <small>line {number.line}</small>{notes.marks(number.doubts)}"
+    return f"{shown} <small>line {number.line}</small>{notes.marks(number)}"
 
 
 def published_group() -> None:
@@ -124,7 +126,7 @@ def published_table(one: PublishedTable) -> str:
 def _shown_cell(cell: Sequence[Shown], notes: Footnotes) -> str:
     if not cell:
         return _unsaid()
-    words = "<br>".join(markup.text(one.words) + notes.marks(one.number.doubts if one.number else ()) for one in cell)
+    words = "<br>".join(markup.text(one.words) + notes.marks(one.number) for one in cell)
     return f"{words} <small>line {cell[0].line}</small>"
 
 

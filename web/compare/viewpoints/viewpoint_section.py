@@ -17,8 +17,8 @@ from web.compare.viewpoints.viewpoint_table import viewpoint_lines, viewpoint_ta
 from web.context import services
 
 ABOUT = (
-    "Each viewpoint for itself: best is an arm that is told from every other one; where the starts do not tell them "
-    "apart it is a tie. What was watched or imported stands beside them and is not ranked."
+    "Each viewpoint for itself: an arm is best where its starts tell it apart from every other one; else it is a tie. "
+    "Watched and imported runs stand beside them and are not ranked."
 )
 
 
