@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from web.actions import is_member, is_operator
 from web.markup import markdown_text
 from web.theme import DASH, colors_apart
 
+PROPOSED = 3
 TAIL = 4  # of an id: what tells apart those of one moment
 
 
@@ -30,9 +32,14 @@ def labels(runs: Sequence[Run]) -> dict[str, str]:
 
     Nothing that changes: a browser names what it has picked by these words, and would lose it.
     """
-    words = {run.id: f"{run.name} {DASH} {run.created_at:%d %b %H:%M:%S}" for run in runs}
+    words = {run.id: f"{run.name} {DASH} {_moment(run):%d %b %Y %H:%M:%S} UTC" for run in runs}
     times = Counter(words.values())
     return {run_id: line if times[line] == 1 else f"{line} {run_id[-TAIL:]}" for run_id, line in words.items()}
+
+
+def _moment(run: Run) -> datetime:
+    """Of a log that was imported, when its server started: when it was read says nothing of the run."""
+    return (run.started_at or run.created_at) if run.kind == "imported" else run.created_at
 
 
 def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str, most: int = 8) -> Picked:
@@ -62,6 +69,15 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
     return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown)
 
 
+def newest_together(runs: Sequence[Run]) -> list[Run]:
+    """What is proposed: the finished runs of the batch that started last, else the three that did, in their order."""
+    finished = sorted(
+        (run for run in runs if run.state == "finished"), key=lambda run: run.started_at or run.created_at
+    )
+    batch = [run for run in finished if run.batch_id and run.batch_id == finished[-1].batch_id]
+    return batch if len(batch) > 1 else finished[-PROPOSED:]
+
+
 def _apart(runs: Sequence[Run]) -> list[Run]:
     colors = colors_apart([run.color for run in runs])
     return [run.model_copy(update={"color": color}) for run, color in zip(runs, colors, strict=True)]
@@ -75,12 +91,12 @@ def tell_unknown(picked: Picked) -> None:
         )
 
 
-def nothing_yet() -> None:
-    """What a member sees in place of runs while there are none."""
+def nothing_yet(here: str) -> None:
+    """What a member sees in place of runs while there are none; `here` is a sentence that says what the page is for."""
     if not is_operator():
-        st.info("Nothing has run yet.")
+        st.info(f"Nothing has run yet. {here}")
         return
-    st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")
+    st.info(f"Nothing has run yet. {here} Start the demo on the Runs page, or launch a server of your own.")
     with st.container(horizontal=True):
         st.page_link(places.RUNS, label="Run the demo")
         st.page_link(places.LAUNCH, label="Launch your own engine")

@@ -145,7 +145,7 @@ test("values are drawn and told in the chart's unit", () => {
     chart.react();
     return [chart.frame.plot.data[0].y[0], chart.frame.readout.textContent, chart.frame.root.querySelector(".lv-unit").textContent];
   });
-  assert.deepEqual(said, [[3.2, "3.20", "%"], [3, "3.00", "GiB"], [1, "1", ""]]);
+  assert.deepEqual(said, [[3.2, "3.20", "%"], [3, "3.00", "GiB; dotted: whole host"], [1, "1", "dotted: waiting"]]);
 });
 
 test("the readout tells the newest value, or that of the marked moment; of a run that ended the moment's alone", () => {
@@ -198,7 +198,7 @@ test("the ceiling of the acceptance length is drawn once for all runs that share
   const chart = chartOf("tokens", pageOf(...models));
   chart.react();
   assert.deepEqual(chart.frame.plot.layout.shapes.filter((shape) => shape.xref === "paper").map((shape) => shape.y0), [5, 3]);
-  assert.equal(chart.frame.unit.textContent, "tokens; dashed: at most 5, 3 (k drafts + 1)");
+  assert.equal(chart.frame.unit.textContent, "tokens; dotted: tokens per step; dashed: at most 5, 3 (k drafts + 1)");
 });
 
 test("the height is that of the stretch shown, and of everything again without a zoom", () => {

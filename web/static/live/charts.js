@@ -24,14 +24,14 @@ const NAMED_RUNS = 5; // more names than that do not fit above a chart
  */
 export const CHARTS = [
   { id: "decode", title: "Decode speed", unit: "tok/s; grey is idle, mixed or warm-up", lines: ["decode_tps"], showsExcluded: true, isWide: true },
-  { id: "tokens", title: "Acceptance length, and tokens per step dotted", unit: "tokens", lines: ["acceptance_length", "tokens_per_step"], hasCeiling: true },
+  { id: "tokens", title: "Acceptance length", unit: "tokens; dotted: tokens per step", lines: ["acceptance_length", "tokens_per_step"], hasCeiling: true },
   { id: "steps", title: "Decode steps", unit: "per second, summed over running requests", lines: ["steps_per_s"] },
-  { id: "requests", title: "Requests running, and waiting dotted", unit: "", lines: ["requests_running", "requests_waiting"], isCount: true },
+  { id: "requests", title: "Requests running", unit: "dotted: waiting", lines: ["requests_running", "requests_waiting"], isCount: true },
   { id: "kv", title: "KV cache in use", unit: "%", lines: ["kv_usage_ratio"], scale: 100 },
   { id: "power", title: "GPU power", unit: "W", lines: ["gpu_power_w"] },
   { id: "sm_clock", title: "GPU clock", unit: "MHz", lines: ["gpu_sm_clock_mhz"] },
-  { id: "cpu", title: "Processor: server, and whole host dotted", unit: "cores", lines: ["server_cpu_cores", "host_cpu_cores"] },
-  { id: "memory", title: "Memory: server, and whole host dotted", unit: "GiB", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
+  { id: "cpu", title: "CPU of the server", unit: "cores; dotted: whole host", lines: ["server_cpu_cores", "host_cpu_cores"] },
+  { id: "memory", title: "Memory of the server", unit: "GiB; dotted: whole host", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
 ];
 
 export class TimeChart {
