@@ -31,7 +31,7 @@ from web.fleet import asked_about, away_ids, away_runs, newest_of_all, tell_of_a
 from web.live.component import course_plot
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
-from web.picker import newest_together, nothing_yet, tell_unknown
+from web.picker import newest_together, nothing_yet, tell_address
 from web.replay.choice import replay_link
 from web.report.button import report_button
 from web.sharing.bundle_button import bundle_button
@@ -50,7 +50,7 @@ if away := away_runs(st.query_params.get_all("run")):  # where some of another m
 # What does not speculate comes first: it is the baseline that speculation is held against.
 default = [run.id for run in sorted(newest_together(runs), key=lambda run: run.config.speculative is not None)]
 head, picked = head_and_runs(runs, default[:MOST], MOST)
-tell_unknown(picked)
+tell_address(picked)
 if len(picked.runs) < 2:
     if runs or not is_member():
         st.info("Pick two or more runs. The first is the baseline the others are held against.")

@@ -8,7 +8,7 @@ from reports.runs.replay import replay, replayable
 from web.actions import is_member
 from web.fleet import asked_about
 from web.markup import markdown_text
-from web.picker import newest_together, nothing_yet, pick_runs, tell_unknown
+from web.picker import newest_together, nothing_yet, pick_runs, tell_address
 from web.replay.choice import left_out, pick_scene, pick_speed
 from web.replay.component import replay_plot
 from web.sharing.share_dialog import share_button
@@ -27,7 +27,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         key="replay-runs",
     )
     share_button(picked.runs, "replay")
-tell_unknown(picked)
+tell_address(picked)
 if not picked.runs:
     if runs or not is_member():
         st.info("Pick runs above to play them side by side.")

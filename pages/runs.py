@@ -18,6 +18,7 @@ from web.runs.change_list import links_and_changes
 from web.runs.queue_panel import queue
 from web.runs.table.delete_runs import deleted_runs, disk_and_rule
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
+from web.runs.table.pending_lines import tell_pending
 from web.runs.table.run_cards import live_cards
 from web.runs.table.run_filters import run_filters
 from web.runs.table.run_listing import choices_of, listing, titles_of
@@ -79,6 +80,7 @@ if choices.runs:
         view_list("runs")
     found, lines = listing(scope, wanted, GROUPED if by else SHOWN)
     columns = told_columns(columns, choices, lines)
+    tell_pending(lines)
     if not found:
         st.info("No run is like that.")
     elif by:

@@ -13,8 +13,10 @@ from domain import Run
 from web import places
 from web.actions import is_member, is_operator
 from web.markup import markdown_text
+from web.server.assets import STATIC
 from web.theme import DASH, colors_apart
 
+_proposes = st.components.v2.component("pitwall_proposed_runs", js=(STATIC / "proposed_runs.js").read_text())
 PROPOSED = 3
 TAIL = 4  # of an id: what tells apart those of one moment
 
@@ -25,6 +27,7 @@ class Picked:
 
     runs: list[Run]
     unknown: list[str]
+    proposed_by: str | None = None  # the key of the picker, where the address names none of them yet
 
 
 def labels(runs: Sequence[Run]) -> dict[str, str]:
@@ -63,10 +66,11 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
         max_selections=most,
         placeholder=prompt,
     )
-    if chosen != named and not unknown:
+    is_proposed = not named and chosen == known[:most]
+    if chosen != named and not unknown and not is_proposed:
         st.query_params["run"] = chosen
     st.session_state[f"{key}-address"] = chosen if not unknown else named
-    return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown)
+    return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown, key if is_proposed else None)
 
 
 def newest_together(runs: Sequence[Run]) -> list[Run]:
@@ -83,8 +87,15 @@ def _apart(runs: Sequence[Run]) -> list[Run]:
     return [run.model_copy(update={"color": color}) for run, color in zip(runs, colors, strict=True)]
 
 
-def tell_unknown(picked: Picked) -> None:
-    """Say which ids of the address no run has."""
+def tell_address(picked: Picked) -> None:
+    """Have the browser's address name what is proposed, without an entry in its history; say which ids no run has.
+
+    Not where the picker is: what is in a closed popover is not in the browser.
+    """
+    if picked.proposed_by and picked.runs:
+        named = {"page": picked.proposed_by.partition("-")[0], "runs": [run.id for run in picked.runs]}
+        with st.container(key="unseen-proposed"):  # takes no room: web/static/pitwall.css
+            _proposes(key=f"{picked.proposed_by}-proposed", data=named)
     for run_id in picked.unknown:
         st.warning(
             f"No run has the id {markdown_text(run_id)}. It may belong to another Pitwall, or the link was cut short."

@@ -137,7 +137,7 @@ def _rows(found: Answer) -> None:
         _download("CSV", f"{name}.csv", "text/csv", lambda: as_csv(found))
         _download("Parquet", f"{name}.parquet", "application/vnd.apache.parquet", lambda: as_parquet(found))
     if (kind := choose_kind()) == TABLE:
-        st.dataframe(found.table.slice(0, MOST_SHOWN), hide_index=True)
+        st.dataframe(found.table.slice(0, MOST_SHOWN), hide_index=True, placeholder="NULL")
     else:
         chart(found.table, kind)
 

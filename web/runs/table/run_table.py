@@ -14,13 +14,14 @@ from analysis.comparison.config_diff import as_started, chips
 from analysis.runs.run_line import RunLine
 from domain import Run
 from notes import RunNote
+from reports.runs.run_line import PENDING
 from reports.runs.run_report import engine_title
 from storage.ask.run_queries import RunChoices, RunFilter
 from web import markup
 from web.charts import ground, is_phone
 from web.kept import choose_some
 from web.runs.table.bulk_actions import bulk_actions
-from web.runs.table.run_listing import notes_on
+from web.runs.table.run_listing import WAITS, notes_on
 from web.theme import DASH, run_color
 from web.words import why
 
@@ -164,7 +165,10 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
         "config": " · ".join(chips(as_started(run.config.model_dump(), run.told), engine_title(run))),
         "machine": machines.get(run.machine_id, ""),
         "when": (run.started_at or run.created_at).astimezone(UTC),
-        "why": run.cause or why(line.reason) or run.note or (READ_LATER if line is ELSEWHERE else ""),
+        "why": run.cause
+        or why(line.reason)
+        or run.note
+        or {id(ELSEWHERE): READ_LATER, id(PENDING): WAITS}.get(id(line), ""),
     }
 
 

@@ -9,7 +9,7 @@ import { fileMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
 import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence } from "./frame.js";
 import { heights, logHeights, logTicks } from "./heights.js";
-import { held, linesOf, pointsOf, traceOf } from "./lines.js";
+import { held, linesOf, pointsOf, traceOf, withDashes } from "./lines.js";
 import { markLines } from "./marks.js";
 import { isKnown } from "./model.js";
 
@@ -85,7 +85,7 @@ export class TimeChart {
     this.#drawn.forEach((drawn, index) => {
       if (held(drawn) === drawn.points) return;
       indices.push(index);
-      const { x, y } = pointsOf(drawn, this.spec, this.page, drawn.points);
+      const { x, y } = withDashes(pointsOf(drawn, this.spec, this.page, drawn.points), /** @type {import("./lines.js").Places | undefined} */ (this.frame.plot.data?.[index]));
       points.x.push(x);
       points.y.push(y);
       drawn.points = held(drawn);
