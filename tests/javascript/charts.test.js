@@ -209,7 +209,7 @@ test("the ceiling of the acceptance length is drawn once for all runs that share
   const chart = chartOf("tokens", pageOf(...models));
   chart.react();
   assert.deepEqual(chart.frame.plot.layout.shapes.filter((shape) => shape.xref === "paper").map((shape) => shape.y0), [5, 3]);
-  assert.equal(chart.frame.unit.textContent, "tokens; dotted: tokens per step; dashed: at most 5, 3 (k drafts + 1)");
+  assert.equal(chart.frame.unit.textContent, "tokens; dotted: tokens per step; dashed: at most k + 1 = 5, 3");
 });
 
 test("the height is that of the stretch shown, and of everything again without a zoom", () => {

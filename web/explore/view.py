@@ -28,7 +28,7 @@ ABOUT_MEANS = (
     "Each mark is the geometric mean of server starts with its 95 % interval by Student's t; one start has no "
     "interval. Nothing is ranked here: Compare asks whether two arms may be held against each other."
 )
-WAITS = "what the list of runs says of it is not computed yet, look again in a minute"
+WAITS = "its numbers are not computed yet, look again in a minute"
 OF_ARMS = " SQL knows no arms: the question has the name of each run in their place."
 
 

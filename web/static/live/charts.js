@@ -225,7 +225,7 @@ export class TimeChart {
    */
   #tellUnit(outliers) {
     const limits = this.spec.hasCeiling ? this.#limits() : [];
-    const ceilings = limits.length ? `dashed: at most ${limits.join(", ")} (k drafts + 1)` : "";
+    const ceilings = limits.length ? `dashed: at most k + 1 = ${limits.join(", ")}` : "";
     setText(this.frame.unit, [this.spec.unit, ceilings, outliers].filter(Boolean).join("; "));
   }
 
