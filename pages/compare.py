@@ -31,7 +31,7 @@ from web.fleet import asked_about, away_ids, away_runs, newest_of_all, tell_of_a
 from web.live.component import course_plot
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
-from web.picker import nothing_yet, tell_unknown
+from web.picker import newest_together, nothing_yet, tell_address
 from web.replay.choice import replay_link
 from web.report.button import report_button
 from web.sharing.bundle_button import bundle_button
@@ -47,18 +47,15 @@ if away := away_runs(st.query_params.get_all("run")):  # where some of another m
     known = {run.id for run in runs}
     others = {run.id: run for run in [*away, *newest_of_all(NEWEST)] if run.id not in known}
     runs = [*runs, *others.values()]
-finished = sorted((run for run in runs if run.state == "finished"), key=lambda run: run.started_at or run.created_at)
-last = [run for run in finished if finished[-1].batch_id and run.batch_id == finished[-1].batch_id]
-proposed = last if len(last) > 1 else finished[-3:]
 # What does not speculate comes first: it is the baseline that speculation is held against.
-default = [run.id for run in sorted(proposed, key=lambda run: run.config.speculative is not None)]
+default = [run.id for run in sorted(newest_together(runs), key=lambda run: run.config.speculative is not None)]
 head, picked = head_and_runs(runs, default[:MOST], MOST)
-tell_unknown(picked)
+tell_address(picked)
 if len(picked.runs) < 2:
     if runs or not is_member():
         st.info("Pick two or more runs. The first is the baseline the others are held against.")
     else:
-        nothing_yet()
+        nothing_yet("Two or more runs are compared here: which is faster, by how much, and why.")
     compatibility_section()
     published_group()
     st.stop()

@@ -22,7 +22,7 @@ if not is_member():
 store = services().store
 choices = run_choices(store)
 if not choices.runs:
-    nothing_yet()
+    nothing_yet("Any metric of your runs is drawn here against any other metric or setting.")
     st.stop()
 
 results = result_metrics(store)

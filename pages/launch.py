@@ -43,11 +43,13 @@ def configure() -> None:
 
 
 def attach() -> None:
-    """Servers that run already."""
-    st.subheader("Running on this machine")
-    attach_form.found_servers()
+    """Servers that run already; the form for any other is there while this machine is searched."""
+    here = st.container()
     st.subheader("Anywhere else")
     attach_form.by_url()
+    with here:
+        st.subheader("Running on this machine")
+        attach_form.found_servers()
 
 
 CONFIGURE = "Configure and launch"

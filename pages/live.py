@@ -12,7 +12,7 @@ from web.context import services
 from web.live.component import live_plot
 from web.live.elsewhere.picker import runs_elsewhere
 from web.live.head import live_head
-from web.picker import nothing_yet, tell_unknown
+from web.picker import newest_together, nothing_yet, tell_address
 from web.theme import colors_apart
 from web.visible import visible_runs
 
@@ -21,9 +21,9 @@ GHOSTS_BY_DEFAULT = 3
 
 runs = visible_runs(NEWEST, st.query_params.get_all("run"))
 live = [run.id for run in runs if run.state.is_live]
-ghosts = [run.id for run in runs if run.state == "finished"][:GHOSTS_BY_DEFAULT][::-1]
+ghosts = [run.id for run in newest_together(runs)[-GHOSTS_BY_DEFAULT:]]
 picked = live_head(runs, live or ghosts)
-tell_unknown(picked)
+tell_address(picked)
 there = runs_elsewhere()
 if picked.runs or there:
     names = {run.id: run.name for run in picked.runs}
@@ -37,6 +37,6 @@ if picked.runs or there:
         links={run.id: run.url for run in there},
     )
 elif not runs and is_member():
-    nothing_yet()
+    nothing_yet("Runs are drawn here while they serve: decode speed, acceptance, KV cache, power, and the log.")
 else:
     st.info("Pick runs above to see them side by side.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from reports.runs.replay import replay, replayable
+from web.actions import is_member
 from web.fleet import asked_about
 from web.markup import markdown_text
-from web.picker import nothing_yet, pick_runs, tell_unknown
+from web.picker import newest_together, nothing_yet, pick_runs, tell_address
 from web.replay.choice import left_out, pick_scene, pick_speed
 from web.replay.component import replay_plot
 from web.sharing.share_dialog import share_button
@@ -17,13 +18,21 @@ NEWEST = 200
 BY_DEFAULT = 2
 
 runs = visible_runs(NEWEST, st.query_params.get_all("run"))
-finished = [run.id for run in runs if run.state == "finished"]
+under_load = [run for run in runs if run.workload_names]  # of others nothing was kept that could be played
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    picked = pick_runs(runs, finished[:BY_DEFAULT][::-1], "Runs to play side by side", key="replay-runs")
+    picked = pick_runs(
+        runs,
+        [run.id for run in newest_together(under_load)[-BY_DEFAULT:]],
+        "Runs to play side by side",
+        key="replay-runs",
+    )
     share_button(picked.runs, "replay")
-tell_unknown(picked)
+tell_address(picked)
 if not picked.runs:
-    st.info("Pick runs above to play them side by side.") if runs else nothing_yet()
+    if runs or not is_member():
+        st.info("Pick runs above to play them side by side.")
+    else:
+        nothing_yet("Finished runs are played here side by side, token by token, at the pace of their servers.")
     st.stop()
 
 asked = asked_about(picked.runs)

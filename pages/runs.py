@@ -10,7 +10,7 @@ from web.compare.arms.adopt import adopted_section
 from web.compare.sources.published import published_section
 from web.context import services
 from web.fleet import scope_asked
-from web.guided_demo.start import demo_buttons
+from web.guided_demo.start import demo_again, first_demo
 from web.machines.lake_panel import lake_panel
 from web.machines.machine_list import machine_list
 from web.machines.peer_panel import peer_panel
@@ -18,10 +18,11 @@ from web.runs.change_list import links_and_changes
 from web.runs.queue_panel import queue
 from web.runs.table.delete_runs import deleted_runs, disk_and_rule
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
+from web.runs.table.pending_lines import tell_pending
 from web.runs.table.run_cards import live_cards
 from web.runs.table.run_filters import run_filters
 from web.runs.table.run_listing import choices_of, listing, titles_of
-from web.runs.table.run_table import choose_columns, how_many, run_table
+from web.runs.table.run_table import choose_columns, how_many, run_table, told_columns
 from web.saved_views import view_list
 
 NEWEST = 50  # of those that wait
@@ -39,7 +40,8 @@ if not choices.runs:
         '<p class="pw-lead pw-muted">Every number says who measured it and how; what cannot be compared is not '
         "ranked.</p>"
     )
-demo_buttons(is_first=not choices.runs)
+if not choices.runs:
+    first_demo()
 
 
 @st.fragment(run_every=2.0)
@@ -77,6 +79,8 @@ if choices.runs:
         columns = choose_columns(choices)
         view_list("runs")
     found, lines = listing(scope, wanted, GROUPED if by else SHOWN)
+    columns = told_columns(columns, choices, lines)
+    tell_pending(lines)
     if not found:
         st.info("No run is like that.")
     elif by:
@@ -85,10 +89,14 @@ if choices.runs:
         of_all = choices.runs - (0 if wanted.marks else choices.archived)
         run_table(found, lines, columns, machines, how_many(found, of_all, wanted))
 else:
-    st.info("No run has ended yet: what has is listed here, with its speed and what it was measured under.")
+    st.info(
+        "No run has ended yet. Each run that ends is listed here, with its speed, its configuration and its workload."
+    )
 
 adopted_section()
 published_section()
+if choices.runs:
+    demo_again()
 deleted_runs()
 disk_and_rule()
 machine_list(scope)

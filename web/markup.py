@@ -10,6 +10,8 @@ from urllib.parse import urlencode
 from collectors.logs.log_view import ViewLine
 from web.theme import DASH, byte_size, run_color
 
+MOST_UNKNOWN = 8  # titles that are named in full; more are folded
+
 
 def text(value: object) -> str:
     """Any text as text: nothing in it is ever markup."""
@@ -76,6 +78,21 @@ def tiles(cells: Iterable[tuple[str, str]]) -> str:
     """Numbers large with their label small below; label and value are markup already."""
     boxes = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in cells)
     return f'<dl class="pw-tiles">{boxes}</dl>'
+
+
+def unknown(missing: Iterable[tuple[str, str | None]]) -> str:
+    """'Not known: Steps per second, Tokens per step (the log has no step counter).'; many are folded. Empty of none.
+
+    missing: title and reason of each. A title's own comma would read as the end of it.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for title, reason in missing:
+        by_reason.setdefault(reason or "not told", []).append(title.replace(", ", " "))
+    told = text("; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items()))
+    count = sum(map(len, by_reason.values()))
+    if count > MOST_UNKNOWN:
+        return f'<details class="pw-unknown"><summary>{count} numbers are not known</summary><p>{told}.</p></details>'
+    return f'<p class="pw-unknown">Not known: {told}.</p>' if told else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = False, is_numeric: bool = False) -> str:

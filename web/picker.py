@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import streamlit as st
 
@@ -12,8 +13,11 @@ from domain import Run
 from web import places
 from web.actions import is_member, is_operator
 from web.markup import markdown_text
+from web.server.assets import STATIC
 from web.theme import DASH, colors_apart
 
+_proposes = st.components.v2.component("pitwall_proposed_runs", js=(STATIC / "proposed_runs.js").read_text())
+PROPOSED = 3
 TAIL = 4  # of an id: what tells apart those of one moment
 
 
@@ -23,6 +27,7 @@ class Picked:
 
     runs: list[Run]
     unknown: list[str]
+    proposed_by: str | None = None  # the key of the picker, where the address names none of them yet
 
 
 def labels(runs: Sequence[Run]) -> dict[str, str]:
@@ -30,9 +35,14 @@ def labels(runs: Sequence[Run]) -> dict[str, str]:
 
     Nothing that changes: a browser names what it has picked by these words, and would lose it.
     """
-    words = {run.id: f"{run.name} {DASH} {run.created_at:%d %b %H:%M:%S}" for run in runs}
+    words = {run.id: f"{run.name} {DASH} {_moment(run):%d %b %Y %H:%M:%S} UTC" for run in runs}
     times = Counter(words.values())
     return {run_id: line if times[line] == 1 else f"{line} {run_id[-TAIL:]}" for run_id, line in words.items()}
+
+
+def _moment(run: Run) -> datetime:
+    """Of a log that was imported, when its server started: when it was read says nothing of the run."""
+    return (run.started_at or run.created_at) if run.kind == "imported" else run.created_at
 
 
 def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str, most: int = 8) -> Picked:
@@ -56,10 +66,20 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
         max_selections=most,
         placeholder=prompt,
     )
-    if chosen != named and not unknown:
+    is_proposed = not named and chosen == known[:most]
+    if chosen != named and not unknown and not is_proposed:
         st.query_params["run"] = chosen
     st.session_state[f"{key}-address"] = chosen if not unknown else named
-    return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown)
+    return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown, key if is_proposed else None)
+
+
+def newest_together(runs: Sequence[Run]) -> list[Run]:
+    """What is proposed: the finished runs of the batch that started last, else the three that did, in their order."""
+    finished = sorted(
+        (run for run in runs if run.state == "finished"), key=lambda run: run.started_at or run.created_at
+    )
+    batch = [run for run in finished if run.batch_id and run.batch_id == finished[-1].batch_id]
+    return batch if len(batch) > 1 else finished[-PROPOSED:]
 
 
 def _apart(runs: Sequence[Run]) -> list[Run]:
@@ -67,20 +87,27 @@ def _apart(runs: Sequence[Run]) -> list[Run]:
     return [run.model_copy(update={"color": color}) for run, color in zip(runs, colors, strict=True)]
 
 
-def tell_unknown(picked: Picked) -> None:
-    """Say which ids of the address no run has."""
+def tell_address(picked: Picked) -> None:
+    """Have the browser's address name what is proposed, without an entry in its history; say which ids no run has.
+
+    Not where the picker is: what is in a closed popover is not in the browser.
+    """
+    if picked.proposed_by and picked.runs:
+        named = {"page": picked.proposed_by.partition("-")[0], "runs": [run.id for run in picked.runs]}
+        with st.container(key="unseen-proposed"):  # takes no room: web/static/pitwall.css
+            _proposes(key=f"{picked.proposed_by}-proposed", data=named)
     for run_id in picked.unknown:
         st.warning(
             f"No run has the id {markdown_text(run_id)}. It may belong to another Pitwall, or the link was cut short."
         )
 
 
-def nothing_yet() -> None:
-    """What a member sees in place of runs while there are none."""
+def nothing_yet(here: str) -> None:
+    """What a member sees in place of runs while there are none; `here` is a sentence that says what the page is for."""
     if not is_operator():
-        st.info("Nothing has run yet.")
+        st.info(f"Nothing has run yet. {here}")
         return
-    st.info("Nothing has run yet. Start the demo on the Runs page, or launch a server of your own.")
+    st.info(f"Nothing has run yet. {here} Start the demo on the Runs page, or launch a server of your own.")
     with st.container(horizontal=True):
         st.page_link(places.RUNS, label="Run the demo")
         st.page_link(places.LAUNCH, label="Launch your own engine")

@@ -144,7 +144,9 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.GPUS_NOT_LOOKED_AT: lambda v: "nobody looked at the GPUs when it started",
     Code.COLUMN_NOT_RECORDED: lambda v: "it was not recorded then",
     Code.NO_GPU_LOOKED_AT_WITHIN: lambda v: "none of its GPUs was looked at within it",
-    Code.TOO_FEW_SAMPLES_WITHIN: lambda v: f"samples taken within its {float(v['span_s']):.1f} s: {v['samples']}",
+    Code.TOO_FEW_SAMPLES_WITHIN: lambda v: (
+        f"{v['samples'] or 'no'} sample{'s' * (v['samples'] != 1)} within its {float(v['span_s']):.1f} s"
+    ),
     Code.LOOKED_AT_IN_PART: lambda v: f"it was looked at for {float(v['seen_s']):.1f} of {float(v['span_s']):.1f} s",
     Code.COLLECTOR_SAYS: lambda v: v["text"],
 }

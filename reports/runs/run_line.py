@@ -20,14 +20,22 @@ NUMBERS: Mapping[str, str] = {
     "peak": "peak_tps",
     "acceptance": "acceptance_length",
 }  # RunFilter.order_by -> the number of a RunLine
+PENDING = RunLine(None, None, None, None, None, None, None)  # of a run whose line is computed in the background
 Reports = Callable[[Sequence[Run]], Iterable[RunReport]]
 SETTLED_AFTER = timedelta(seconds=60)  # of the end: the last lines of a log and of its requests come a little later
 
 
-def lines_of(store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None) -> dict[str, RunLine]:
-    """The line of each run by its id: as the store keeps it, else computed now, of `reports` where given."""
+def lines_of(
+    store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None, most: int | None = None
+) -> dict[str, RunLine]:
+    """The line of each run by its id: as the store keeps it, else computed now, of `reports` where given.
+
+    most: how many are computed at most; those of further runs are PENDING.
+    """
     kept = run_queries.kept_lines(store, [run.id for run in runs], formulas()) if runs else {}
-    return kept | compute_lines(store, [run for run in runs if run.id not in kept], reports)
+    missing = [run for run in runs if run.id not in kept]
+    pending = dict.fromkeys((run.id for run in missing[most:]), PENDING) if most is not None else {}
+    return kept | compute_lines(store, missing[:most], reports) | pending
 
 
 def compute_lines(store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None) -> dict[str, RunLine]:

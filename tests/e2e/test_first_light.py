@@ -103,7 +103,7 @@ def test_killed_at_random_moments_it_takes_everything_back(browser: Browser, pit
         pitwall.start()
     page = context.new_page()
     page.goto(pitwall.url)
-    expect(page.get_by_role("button", name="Run the demo")).to_be_visible()
+    expect(page.get_by_role("heading", name="Finished runs")).to_be_visible()
     context.close()
 
 

@@ -106,7 +106,7 @@ test("what is left out too briefly to be told at this detail breaks no line; wha
   chart.react();
   assert.deepEqual(points(chart), [
     [[1, 100], [2, 10], [4, 101], [5, 11], [6, 102], [7, null]],
-    [[1, 100], [4, 101], [5, null], [6, 102], [7, null]],
+    [[1, 100], [4, 101], [5, null], [6, 102], [6.5, 102], [7, null]],
   ]);
 });
 
@@ -116,7 +116,18 @@ test("a gap is drawn as a gap, a zero as a zero", () => {
   chart.react();
   model.apply(part("delta", 5, { series: series("gpu_power_w", [1004, 1005], [null, 310]) }));
   chart.extend();
-  assert.deepEqual(points(chart), [[[1, 300], [2, null], [3, 0], [4, null], [5, 310]]]);
+  assert.deepEqual(points(chart), [[[1, 300], [1.5, 300], [2, null], [3, 0], [3.5, 0], [4, null], [5, 310]]]);
+});
+
+test("a value between two gaps is drawn half the way to the next, the last of a run that ended back to the one before it", () => {
+  const given = { series: series("gpu_power_w", [1001, 1002, 1003, 1004], [null, 310, null, 320]) };
+  const drawn = [{}, { state: "finished" }].map((meta) => {
+    const chart = chartOf("power", pageOf(modelOf("a", given, meta)));
+    chart.react();
+    return points(chart)[0];
+  });
+  assert.deepEqual(drawn[0], [[1, null], [2, 310], [2.5, 310], [3, null], [4, 320]]);
+  assert.deepEqual(drawn[1], [[1, null], [2, 310], [2.5, 310], [3, null], [3.5, 320], [4, 320]]);
 });
 
 test("what is excluded is grey below the run's own line, which has a gap there", () => {
@@ -125,7 +136,7 @@ test("what is excluded is grey below the run's own line, which has a gap there",
   chart.react();
   model.apply(part("delta", 5, { series: series("decode_tps", [1003, 1004], [11, 101], [1, 0]) }));
   chart.extend();
-  assert.deepEqual(points(chart), [[[1, 100], [2, 10], [3, 11], [4, 101]], [[1, 100], [2, null], [3, null], [4, 101]]]);
+  assert.deepEqual(points(chart), [[[1, 100], [2, 10], [3, 11], [4, 101]], [[1, 100], [1.5, 100], [2, null], [3, null], [4, 101]]]);
   assert.deepEqual(chart.frame.plot.data.map((trace) => trace.line.color), ["#aaa", "color of a"]);
 });
 
@@ -145,7 +156,7 @@ test("values are drawn and told in the chart's unit", () => {
     chart.react();
     return [chart.frame.plot.data[0].y[0], chart.frame.readout.textContent, chart.frame.root.querySelector(".lv-unit").textContent];
   });
-  assert.deepEqual(said, [[3.2, "3.20", "%"], [3, "3.00", "GiB"], [1, "1", ""]]);
+  assert.deepEqual(said, [[3.2, "3.20", "%"], [3, "3.00", "GiB; dotted: whole host"], [1, "1", "dotted: waiting"]]);
 });
 
 test("the readout tells the newest value, or that of the marked moment; of a run that ended the moment's alone", () => {
@@ -198,7 +209,7 @@ test("the ceiling of the acceptance length is drawn once for all runs that share
   const chart = chartOf("tokens", pageOf(...models));
   chart.react();
   assert.deepEqual(chart.frame.plot.layout.shapes.filter((shape) => shape.xref === "paper").map((shape) => shape.y0), [5, 3]);
-  assert.equal(chart.frame.unit.textContent, "tokens; dashed: at most 5, 3 (k drafts + 1)");
+  assert.equal(chart.frame.unit.textContent, "tokens; dotted: tokens per step; dashed: at most k + 1 = 5, 3");
 });
 
 test("the height is that of the stretch shown, and of everything again without a zoom", () => {

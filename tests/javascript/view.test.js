@@ -16,12 +16,12 @@ function runOf(seconds, meta = {}) {
   return model;
 }
 
-test("without a sample the axis shows a minute, and never less while a run goes on", () => {
+test("without a sample the axis shows 20 seconds, and never less while a run goes on", () => {
   const view = new View();
-  assert.deepEqual(view.range([new RunModel("a")]), [0, 60]);
-  assert.deepEqual(view.range([runOf(5)]), [0, 60]);
+  assert.deepEqual(view.range([new RunModel("a")]), [0, 20]);
+  assert.deepEqual(view.range([runOf(5)]), [0, 20]);
   assert.deepEqual(view.range([runOf(500)]), [0, 500]);
-  assert.deepEqual(view.range([runOf(5), runOf(20, { state: "finished" })]), [0, 60]);
+  assert.deepEqual(view.range([runOf(5), runOf(20, { state: "finished" })]), [0, 20]);
   assert.deepEqual(view.range([runOf(20, { state: "finished" })]), [0, 20]);
   assert.deepEqual(view.range([runOf(0, { state: "finished" })]), [0, 1]);
 });

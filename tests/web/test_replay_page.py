@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -66,3 +67,13 @@ def test_answers_that_are_not_played_are_counted(runs: list[Run], monkeypatch: p
 def test_an_address_of_nonsense_is_passed_over(runs: list[Run], name: str, word: str) -> None:
     params: dict[str, str | list[str]] = {"run": [runs[0].id, runs[1].id]}
     page(**params | {name: word})
+
+
+def test_without_runs_the_page_says_what_comes_here_and_prints_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Store.open(Settings(data_dir=tmp_path / "data"))) as empty:
+        monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=empty, fleet=None)])
+        at = page()
+    assert "token by token" in said(at) and "Start the demo" in said(at)
+    assert not at.markdown, "what an expression of the script gave was printed"

@@ -121,16 +121,7 @@ def number_tiles(report: RunReport, facts: RunFacts) -> str:
         tiles.append((markup.hint("Active windows", ACTIVE), _windows(report)))
     told = TOLD_BY_NOTE if report.run.kind == "imported" else ()
     missing = [(m.title, c.why) for m, c in cells if c.value is None and m.title not in told]
-    return (markup.tiles(tiles) if tiles else "") + _unknown(missing)
-
-
-def _unknown(missing: Sequence[tuple[str, str | None]]) -> str:
-    """'Not known: steps per second, tokens per step (the log has no step counter).'"""
-    by_reason: dict[str, list[str]] = {}
-    for title, reason in missing:
-        by_reason.setdefault(reason or "not told", []).append(title)
-    told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items())
-    return f'<p class="pw-muted">Not known: {markup.text(told)}.</p>' if told else ""
+    return (markup.tiles(tiles) if tiles else "") + markup.unknown(missing)
 
 
 def _cell(cell: Cell) -> str:

@@ -12,11 +12,11 @@ from storage.ask.run_fields import FIELDS
 from web.kept import choose_one, kept_one
 
 PAGE = "explore"
-WIDTH_PX = 230
+WIDTH_PX = 230  # two side by side on a phone: web/static/pitwall.css
 SCATTER, LINE, DISTRIBUTION, HEAT = "scatter", "line", "distribution", "heat"
 KINDS = {SCATTER: "Points", LINE: "Line over a field", DISTRIBUTION: "Distribution", HEAT: "Heat map"}
 RUNS, ARMS = "run", "arm"
-EACH = {RUNS: "A point a run", ARMS: "A point an arm, with intervals"}
+EACH = {RUNS: "one per run", ARMS: "one per arm, with intervals"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,15 @@ def choose(results: Mapping[str, Metric]) -> Chosen:
     kind = _segments("draw", KINDS, SCATTER)
     metrics = {name: metric.title for name, metric in {**METRICS, **results}.items()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        y = choose_one("Colour of a cell" if kind == HEAT else "Up", "y", PAGE, metrics, "stream", WIDTH_PX)
+        y = choose_one("Colour of a cell" if kind == HEAT else "Y axis", "y", PAGE, metrics, "stream", WIDTH_PX)
         fields = _fields(y in results)
         across = {**fields, **metrics} if kind == SCATTER else fields
-        x = choose_one("Across", "x", PAGE, across, "k", WIDTH_PX)
+        x = choose_one("X axis", "x", PAGE, across, "k", WIDTH_PX)
         colors = fields if x not in results else _fields(True)
         nothing = {} if kind == HEAT else {"": "one"}
         label = "Rows" if kind == HEAT else "Colour"
         color = choose_one(label, "color", PAGE, {**nothing, **colors}, "quantization", WIDTH_PX)
-        each = choose_one("Each", "each", PAGE, EACH, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
+        each = choose_one("Points", "each", PAGE, EACH, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
     return Chosen(kind, View(y, x, color), each == ARMS, {**fields, **colors, **metrics})
 
 

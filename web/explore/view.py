@@ -28,7 +28,7 @@ ABOUT_MEANS = (
     "Each mark is the geometric mean of server starts with its 95 % interval by Student's t; one start has no "
     "interval. Nothing is ranked here: Compare asks whether two arms may be held against each other."
 )
-WAITS = "what the list of runs says of it is not computed yet, look again in a minute"
+WAITS = "its numbers are not computed yet, look again in a minute"
 OF_ARMS = " SQL knows no arms: the question has the name of each run in their place."
 
 
@@ -103,9 +103,7 @@ def _tell_unknown(rows: Sequence[Row], chosen: Chosen) -> None:
     left_out = [run_id for run_id in names if run_id not in drawn]
     cut = f" Only the first {MOST_ROWS:,} points were asked for." if len(rows) == MOST_ROWS else ""
     means = f" {ABOUT_MEANS}" if chosen.is_mean else " A click on a point opens its run."
-    why_not = (
-        f" Not drawn: {len(left_out):,}, for it is not known: {_lacking(rows, drawn, chosen)}." if left_out else ""
-    )
+    why_not = f" Not known, so not drawn: {_lacking(rows, drawn, chosen)}." if left_out else ""
     st.caption(markup.markdown_text(f"{len(drawn):,} of {len(names):,} runs are drawn.{why_not}{cut}{means}"))
     if left_out:
         st.html(_names(left_out, names, chosen))
@@ -136,7 +134,7 @@ def _names(run_ids: Sequence[str], names: Mapping[str, str], chosen: Chosen) -> 
     more = f" and {len(run_ids) - MOST_NAMED:,} more" if len(run_ids) > MOST_NAMED else ""
     waiting = sum(words == WAITS for words in told.values())
     later = f" {waiting:,} of these: {WAITS}." if waiting else ""
-    return f'<p class="pw-muted pw-links">Not drawn: {", ".join(links)}{more}.{later}</p>'
+    return f'<p class="pw-unknown pw-links">Not drawn: {", ".join(links)}{more}.{later}</p>'
 
 
 def _is_of_lines(chosen: Chosen) -> bool:

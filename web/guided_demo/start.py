@@ -26,22 +26,33 @@ ABOUT = (
 )
 
 
-def demo_buttons(is_first: bool) -> None:
-    """Start the three demo configurations, one after the other unless asked otherwise; for the operator.
-
-    is_first: nothing has run yet, and the page says what will happen.
-    """
+def first_demo() -> None:
+    """Where nothing has run yet: the button, and what will happen; for the operator."""
     if not is_operator():
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        start = st.button("Run the demo", type="primary", help=None if is_first else ABOUT)
-        at_once = st.toggle(
-            "All at once",
-            help="Runs that share the machine slow each other down and are not ranked against each other.",
-        )
+        _buttons()
         st.page_link(places.LAUNCH, label="Launch your own engine")
-    if is_first:
+    st.caption(ABOUT)
+
+
+def demo_again() -> None:
+    """The same for later, folded away."""
+    if not is_operator():
+        return
+    with st.expander("The demo"):
         st.caption(ABOUT)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _buttons()
+
+
+def _buttons() -> None:
+    """Start the three demo configurations, one after the other unless asked otherwise."""
+    start = st.button("Run the demo", type="primary")
+    at_once = st.toggle(
+        "All at once",
+        help="Runs that share the machine slow each other down and are not ranked against each other.",
+    )
     if start and (runs := start_demo(one_after_the_other=not at_once)):
         first_round = [run.id for run in runs if run.round in (None, 1)]
         st.switch_page(places.LIVE, query_params={"run": first_round, TOUR: TOUR_ON})

@@ -23,7 +23,8 @@ LOOKED_S = 3.0  # every change on Launch runs this tab too, and a look asks all 
 
 def found_servers() -> None:
     """Servers of engines we know that run on this machine, each with a button; nothing is touched."""
-    servers = [server for server in _look() if server.run_id is None]
+    with st.spinner("Looking for servers on this machine ..."):
+        servers = [server for server in _look() if server.run_id is None]
     if not servers:
         st.caption("No vLLM, SGLang, llama.cpp or TensorRT-LLM server of somebody else's runs on this machine now.")
         return

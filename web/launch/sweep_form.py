@@ -52,7 +52,7 @@ def sweep() -> None:
         st.info("A sweep varies the configuration under **Configure and launch**: choose or paste one there first.")
         return
     machine = markdown_text(chosen_host() or HERE)
-    st.caption(f"Varied is what stands under Configure and launch: {markdown_text(_title(edited))}, on {machine}.")
+    st.caption(f"A sweep varies what stands under Configure and launch: {markdown_text(_title(edited))}, on {machine}.")
     try:
         axes = _axes(edited.config)
         variants = sweep_configs(edited.config, axes) if axes else []
@@ -106,7 +106,7 @@ def _axes(config: Config) -> list[Axis]:
     axes = []
     for number, example in enumerate(("0..7", "auto, fp8")):
         left, right = st.columns([2, 3])
-        word = "Vary" if number == 0 else "and"
+        word = "Vary" if number == 0 else "And vary"
         path = left.selectbox(
             word,
             list(labels),
@@ -116,7 +116,7 @@ def _axes(config: Config) -> list[Axis]:
             key=f"sweep-field-{number}",
         )
         text = right.text_input(
-            f"over the values{'' if number == 0 else ' too'}",
+            "Values" if number == 0 else "Its values",
             placeholder=f"{example}; none: not said",
             key=f"sweep-values-{number}",
         )

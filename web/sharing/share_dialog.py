@@ -117,13 +117,13 @@ def share_list(shares: Sequence[Share]) -> None:
 def _described(share: Share) -> str:
     note = f"{markdown_text(share.note)}: " if share.note else ""
     runs = "a study" if share.study_id else f"{len(share.run_ids)} run" + ("s" if len(share.run_ids) > 1 else "")
-    made = f"made {share.created_at:%d %b %H:%M} by the {share.created_by}"
+    made = f"made {moment(share.created_at)} by the {share.created_by}"
     return f"{note}{runs} on {share.page.title()}, {made}, until {moment(share.expires_at)}"
 
 
 def moment(at: datetime) -> str:
-    """'24 Nov 05:01 UTC', of a time that is in UTC already."""
-    return f"{at:%d %b %H:%M} UTC"
+    """'24 Nov 2026 05:01 UTC', of a time that is in UTC already."""
+    return f"{at:%d %b %Y %H:%M} UTC"
 
 
 def how_to_reach(settings: Settings) -> str:

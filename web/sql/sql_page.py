@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import streamlit as st
 
@@ -27,6 +28,7 @@ FIRST = (
     "SELECT name, state, engine, model, speculative_method, time_to_ready_s\nFROM runs ORDER BY run_id DESC LIMIT 20"
 )
 LONGEST_LABEL = 60
+VIEW_PX = 460  # a view may have sixty columns: they scroll beside the answer
 MOST_SHOWN = 5_000  # rows that the browser gets at once; the downloads have them all
 ADDRESS, ANSWER, NAME = "sql-address", "sql-answer", "sql-name"
 PLAN = ["explain_key", "explain_value"]  # the columns of what EXPLAIN answers
@@ -122,6 +124,8 @@ def answer() -> None:
         st.error(markdown_text(found))
     elif isinstance(found, Answer):
         _rows(found)
+    else:
+        st.caption("The rows appear here, as a table, a chart or a file. Ctrl+Enter runs the statement.")
 
 
 def _rows(found: Answer) -> None:
@@ -137,7 +141,7 @@ def _rows(found: Answer) -> None:
         _download("CSV", f"{name}.csv", "text/csv", lambda: as_csv(found))
         _download("Parquet", f"{name}.parquet", "application/vnd.apache.parquet", lambda: as_parquet(found))
     if (kind := choose_kind()) == TABLE:
-        st.dataframe(found.table.slice(0, MOST_SHOWN), hide_index=True)
+        st.dataframe(found.table.slice(0, MOST_SHOWN), hide_index=True, placeholder="NULL")
     else:
         chart(found.table, kind)
 
@@ -183,31 +187,30 @@ def _delete(name: str) -> None:
 
 
 def schema() -> None:
-    """The views with their columns and what they mean."""
-    st.markdown("**Views**")
-    with st.container(gap="xxsmall"):
-        _views()
-
-
-def _views() -> None:
-    store = services().store
-    for view, columns in read_views(store.query).items():
-        with st.expander(view):
-            st.caption(markdown_text(columns[0]["about"]))
-            rows = [
-                [f"<code>{markup.text(row['name'])}</code><br><small>{markup.text(row['type'])}</small>",
-                 markup.text(row["meaning"])]
-                for row in columns
-            ]  # fmt: skip
-            st.html(markup.table(["column", "meaning"], rows, wraps=True))
+    """What can be asked: one view at a time with its columns and what they mean; macros and the API folded."""
+    views = read_views(services().store.query)
+    chosen = st.selectbox("Views and their columns", list(views), key="sql-view")
+    if chosen in views:
+        _view(views[chosen])
     with st.expander("Table macros"):
-        for words in read_macros(store.query):
+        for words in read_macros(services().store.query):
             st.caption(markdown_text(words))
     with st.expander("From a program"):
         st.caption(
             "POST /api/sql answers as JSON, CSV, Arrow or Parquet (docs/http-sql.md), to a token of "
             "`./pitwall token make sql:read` or of Runs, Links and changes."
         )
+
+
+def _view(columns: Sequence[Mapping[str, Any]]) -> None:
+    st.caption(markdown_text(columns[0]["about"]))
+    rows = [
+        [f"<code>{markup.text(row['name'])}</code><br><small>{markup.text(row['type'])}</small>",
+         markup.text(row["meaning"])]
+        for row in columns
+    ]  # fmt: skip
+    with st.container(height=VIEW_PX, key="sql-columns"):
+        st.html(markup.table(["column", "meaning"], rows, wraps=True))
 
 
 def _saved() -> SavedQueries:

@@ -87,7 +87,7 @@ def test_the_nearest_sample_outside_stands_for_an_end_within_two_seconds(store: 
     found = told(store, [host(9), host(15), host(21)], 10, 20)
     assert (found.samples, found.own_cores) == (3, pytest.approx(0.6))
     (short,) = conditions(store, [Span("r", at(15.2), at(15.4))])
-    assert short.own_cores is None and words(short, "own_cores") == "samples taken within its 0.2 s: 1"
+    assert short.own_cores is None and words(short, "own_cores") == "1 sample within its 0.2 s"
 
 
 def test_a_stretch_that_was_not_looked_at_long_enough_is_unknown_with_its_reason(store: Store) -> None:
@@ -104,7 +104,7 @@ def test_several_stretches_of_one_run_are_told_in_the_order_given(store: Store) 
         store, [Span("r", at(25), at(35)), Span("r", at(5), at(15)), Span("nobody", at(5), at(15))]
     )
     assert (late.own_cores, early.own_cores, other.own_cores) == (pytest.approx(1.0), 0.0, None)
-    assert other.run_id == "nobody" and words(other, "own_cores") == "samples taken within its 10.0 s: 0"
+    assert other.run_id == "nobody" and words(other, "own_cores") == "no samples within its 10.0 s"
     assert conditions(store, []) == []
 
 

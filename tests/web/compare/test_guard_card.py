@@ -35,9 +35,9 @@ def test_the_settings_of_several_arms_are_one_row_and_each_value_is_told_once() 
     (row,) = [one for one in findings(compare_arms(ARMS), NAMES) if one.code is RowCode.SETTINGS]
     assert row.standing is Standing.COMPARED
     assert row.found == (
-        Found("chunks 1 and 2", ("b",)),
-        Found("limit 1 and 2", ("b", "c", "d")),
-        Found("chunks 1 and 3", ("c", "d")),
+        Found("chunks: 1 → 2", ("b",)),
+        Found("limit: 1 → 2", ("b", "c", "d")),
+        Found("chunks: 1 → 3", ("c", "d")),
     )
 
 
@@ -50,4 +50,4 @@ def test_the_card_marks_with_colours_whose_value_it_is() -> None:
 
 def test_one_arm_needs_no_marks_and_no_list_in_the_list() -> None:
     card = guard_card(compare_arms(ARMS[:2]), NAMES, COLORS)
-    assert "<b>Other settings</b> chunks 1 and 2; limit 1 and 2</li>" in card and "pw-swatch" not in card
+    assert "<b>Other settings</b> chunks: 1 → 2; limit: 1 → 2</li>" in card and "pw-swatch" not in card

@@ -20,4 +20,5 @@ with st.container(key="launch-columns"):
 left.write("the command")
 right.write("the form")
 st.container(key="compare-head").write("the arms")
+st.container(key="unseen").write("a watcher")
 st.write("The page is whole.")

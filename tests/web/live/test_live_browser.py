@@ -251,13 +251,13 @@ def test_what_is_unknown_says_why(page: Page, harness: Harness) -> None:
     expect(lane.nth(2)).to_be_hidden()
     expect(chip.nth(3)).to_contain_text("no samples for")
     expect(chip.nth(4)).to_contain_text("no run has this id")
-    expect(page.locator(".lv-absences")).to_contain_text("GPU power (no NVIDIA driver on this machine)")
+    expect(page.locator(".lv-absences")).to_contain_text("GPU power, GPU clock (no NVIDIA driver on this machine)")
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
 
 
 def test_a_run_that_waits_keeps_no_empty_charts_on_the_page(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1", "queued")
-    expect(page.locator(".lv-absences")).to_contain_text("GPU power (no NVIDIA driver on this machine)")
+    expect(page.locator(".lv-absences")).to_contain_text("GPU power, GPU clock (no NVIDIA driver on this machine)")
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
     expect(page.get_by_text("1 waits: no-speculation-6")).to_be_visible()
     expect(page.locator(".lv-chip").nth(1)).to_be_hidden()

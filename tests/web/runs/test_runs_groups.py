@@ -21,7 +21,7 @@ from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.run_filters import run_filters
 from web.runs.table.run_listing import choices_of, listing
-from web.runs.table.run_table import choose_columns, run_table
+from web.runs.table.run_table import choose_columns, run_table, told_columns
 from web.saved_views import view_list
 
 store = services().store
@@ -31,6 +31,7 @@ by, speed = choose_grouping()
 columns = choose_columns(choices)
 view_list("runs")
 found, lines = listing(store, wanted, 1000)
+columns = told_columns(columns, choices, lines)
 if by:
     grouped_runs(found, lines, by, speed, columns, {})
 else:
@@ -115,6 +116,13 @@ def test_two_groups_of_the_same_runs_are_folded_out_beside_each_other(store: Sto
 def test_the_columns_are_those_of_the_address_in_its_order(store: Store) -> None:
     at = page(column=["acceptance", "state", "nonsense"])
     assert list(at.dataframe[0].proto.column_order) == ["color", "name", "acceptance", "state"]
+
+
+def test_a_number_that_none_of_the_runs_shown_has_takes_no_column_unless_it_was_chosen(store: Store) -> None:
+    proposed = list(page().dataframe[0].proto.column_order)
+    none_known = list(page(state="failed").dataframe[0].proto.column_order)
+    assert "stream" in proposed and "stream" not in none_known
+    assert "stream" in page(state="failed", column=["stream", "when"]).dataframe[0].proto.column_order
 
 
 def test_what_the_address_says_is_chosen_and_back_brings_the_earlier_choice(store: Store) -> None:

@@ -57,8 +57,13 @@ def row_parts(row: Row, names: Names) -> list[str]:
     if row.values.get("no_gpu"):
         return ["these machines have no GPU"]
     if WORDS[row.code] is _fields and row.values.get("fields"):
-        return [f"{n} {pair_words([v or 'not stated' for v in pair])}" for n, pair in row.values["fields"].items()]
+        return [f"{name}: {_change(pair)}" for name, pair in row.values["fields"].items()]
     return [WORDS[row.code](row.values, names)]
+
+
+def _change(pair: Sequence[Any]) -> str:
+    """Of one setting, what the baseline has and what the other: 'not stated → 6'."""
+    return " \u2192 ".join(str(value or "not stated") for value in pair)
 
 
 def pair_words(pair: Sequence[Any], form: Callable[[Any], str] = str) -> str:

@@ -41,11 +41,11 @@ def _section(section: Section, names: Sequence[Named], shown: Shown, metrics: Ma
     """Rows that nobody knows are named in one line."""
     told = {named: [value_of_arm(arm, metrics, named) for arm in shown.arms] for named in names}
     known = {named: values for named, values in told.items() if any(value is not None for value in values)}
-    unknown = [named.title for named in names if named not in known]
+    unknown = ", ".join(named.title.replace(", ", " ") for named in names if named not in known)
     head = ["", *(markup.named(arm.name, shown.colors[arm.id]) for arm in shown.arms)]
     rows = [_row(named, values, shown) for named, values in known.items()]
     body = markup.table(head, rows, is_numeric=True) if rows else ""
-    rest = f'<p class="pw-muted">Not known: {markup.text(", ".join(unknown))}.</p>' if unknown else ""
+    rest = f'<p class="pw-unknown">Not known: {markup.text(unknown)}.</p>' if unknown else ""
     is_open = " open" if section in OPEN and rows else ""
     return f'<details class="pw-section"{is_open}><summary>{section.value}</summary>{body}{rest}</details>'
 

@@ -18,6 +18,7 @@ from web.compare.answer.report_notes import workload_titles
 from web.context import services
 from web.markup import markdown_text
 
+OBJECTIVE_PX = 250  # the longest title in full
 UNKNOWN_WORDS: Mapping[str, str] = {
     "model_files": "its model's files",
     "engine_version": "the engine's version",
@@ -37,6 +38,7 @@ def objective_picker(report: ComparisonReport) -> None:
         index=options.index(report.objective),
         format_func=lambda one: one.title,
         help=report.objective.terms.meaning,
+        width=OBJECTIVE_PX,
     )
     if chosen != report.objective:
         address.set_objective(chosen)

@@ -16,9 +16,9 @@ def vary_load(load: Load) -> list[LoadVariant]:
     key = f"sweep-load-param-{load.workload}"
     names = variable_params(load.workload)
     name = left.selectbox(
-        "and of the load", names, index=None, format_func=title_of, placeholder="a parameter", key=key
+        "And vary of the load", names, index=None, format_func=title_of, placeholder="a parameter", key=key
     )
-    text = right.text_input("over the load's values", placeholder="1, 2, 4..8", key=f"{key}-values")
+    text = right.text_input("Values of the load's parameter", placeholder="1, 2, 4..8", key=f"{key}-values")
     if not name or not text.strip():
         return [LoadVariant("", load.params)]
     values = read_words(name, text, lambda word: read_param(load.workload, name, word))

@@ -63,7 +63,7 @@ def physics_panel(report: RunReport, facts: RunFacts) -> None:
         problem = f"{prices.problem} " if prices.problem else ""
         machine = report.run.machine_id
         st.caption(
-            f"{problem}Prices are entered once a machine in `prices.toml` of the data folder: "
+            f"{problem}Enter prices once per machine, in `prices.toml` in the data folder: "
             f'`currency = "EUR"`, `[machine."{machine}"]`, `per_hour = 2.50`, `per_kwh = 0.30`.'
         )
 
@@ -74,7 +74,14 @@ def panel_html(found: Physics) -> str:
     shown = [(markup.hint(t.title, t.meaning), t.shown) for t in all_tiles if t.shown is not None]
     notes = [words for words in (_full_length(found), _bands_words(found)) if words]
     parts = [markup.tiles(shown) if shown else "", *(f"<p>{markup.text(words)}</p>" for words in notes)]
-    return "".join([*parts, _fits(found), _phases(found), _unknown(all_tiles)])
+    return "".join(
+        [
+            *parts,
+            _fits(found),
+            _phases(found),
+            markup.unknown((tile.title, tile.reason) for tile in all_tiles if tile.shown is None),
+        ]
+    )
 
 
 def _tiles(found: Physics) -> Iterator[Tile]:
@@ -148,13 +155,3 @@ def _phases(found: Physics) -> str:
         return ""
     rows = [[markup.text(name), markup.text(duration(seconds))] for name, seconds in found.phases.seconds.items()]
     return markup.table([markup.hint("phase of the start", PHASES), "took"], rows, is_numeric=True)
-
-
-def _unknown(tiles: list[Tile]) -> str:
-    """'Not known: break-even, best number of draft tokens (not told: memory of the draft model).'"""
-    by_reason: dict[str, list[str]] = {}
-    for tile in tiles:
-        if tile.shown is None:
-            by_reason.setdefault(tile.reason or "not told", []).append(tile.title)
-    told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items())
-    return f'<p class="pw-muted">Not known: {markup.text(told)}.</p>' if told else ""

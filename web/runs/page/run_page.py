@@ -29,7 +29,7 @@ from web.runs.page.timeline import timeline_table
 from web.runs.remarks.known_failures import known_failures
 from web.sharing.bundle_button import bundle_button
 from web.sharing.share_dialog import share_button
-from web.theme import duration
+from web.theme import DASH, duration
 
 REQUEST: dict[str, Any] = {  # column -> how it is shown
     "phase": "Phase",
@@ -55,7 +55,7 @@ def header(report: RunReport) -> None:
     state = f'<span class="pw-state-{run.state}">{run.state}</span>'
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
     facts_of_time = [run.kind, f"{run.started_at or run.created_at:%d %b %Y %H:%M:%S} UTC"]
-    facts_of_time += [f"lasted {duration(lasted)}"] if lasted is not None else []
+    facts_of_time += [f"lasted {duration(lasted)}"] if lasted else []  # a log without times spans none that is known
     if machine := machine_titles(asked_about([run])).get(run.machine_id):
         facts_of_time.append(f"on {markup.text(machine)}")
     if run.on_host and is_operator():
@@ -113,7 +113,9 @@ def requests(report: RunReport) -> None:
     rows = queries.requests(asked_about([report.run]), report.run.id)
     if rows.num_rows:
         st.subheader("Requests")
-        st.dataframe(rows.to_pandas(), hide_index=True, column_order=list(REQUEST), column_config=REQUEST)
+        st.dataframe(
+            rows.to_pandas(), hide_index=True, column_order=list(REQUEST), column_config=REQUEST, placeholder=DASH
+        )
 
 
 def configuration(run: Run) -> None:

@@ -11,6 +11,7 @@ from web import markup
 from web.theme import duration
 
 AFTERWARDS = timedelta(minutes=1)
+LEAST_S = 0.05  # less would be written as "-0.0 s"
 
 
 def timeline_table(run: Run, events: queries.Events) -> str:
@@ -32,6 +33,7 @@ def _moment(run: Run, ts: datetime) -> str:
     if run.ended_at and ts > run.ended_at + AFTERWARDS:
         return f"{ts:%d %b %Y %H:%M} UTC"
     seconds = (ts - (run.started_at or run.created_at)).total_seconds()
+    seconds = 0.0 if abs(seconds) < LEAST_S else seconds
     return f"{seconds:.1f} s" if abs(seconds) < 60 else ("\u2212" if seconds < 0 else "") + duration(abs(seconds))
 
 

@@ -12,6 +12,7 @@ from analysis.gotchas import gotchas_of_failure, words_of
 from analysis.note_changes import refusal
 from domain import Run
 from notes import Gotcha
+from reports.runs.run_report import engine_title_of
 from storage.ask.note_queries import gotchas
 from web import audit, markup
 from web.access.roles import current_person
@@ -85,7 +86,10 @@ def edit_form(gotcha: Gotcha, flags: Sequence[str]) -> None:
 
 
 def _fields(gotcha: Gotcha, flags: Sequence[str], is_new: bool) -> dict[str, str | None]:
-    st.caption(f"Offered for {gotcha.engine} wherever a run fails by the same cause, or a command has the same flag.")
+    st.caption(
+        f"Offered for {engine_title_of(gotcha.engine)} wherever a run fails by the same cause, or a command has the "
+        "same flag."
+    )
     given: dict[str, str | None] = {
         "failure": st.text_input("What goes wrong", "" if gotcha.failure == "-" else gotcha.failure, max_chars=500),
         "workaround": st.text_area("What helps", "" if is_new else gotcha.workaround, max_chars=4_000),

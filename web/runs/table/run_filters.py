@@ -22,6 +22,7 @@ NAMES = {
     "mark": "Marked",
     "machine": "Machine",
 }
+FIRST = ("engine", "workload", "state")  # always in sight
 STATES = ("finished", "failed")
 MARKS = ("starred", "archived")
 FIND_PX, CHOICE_PX = 300, 144
@@ -46,12 +47,17 @@ ORDERS = {
 def run_filters(
     choices: RunChoices, machines: Mapping[str, str], page: str = "runs", has_order: bool = True
 ) -> RunFilter:
-    """The widgets of `page`, in one row, in step with the address. `machines`: id -> title."""
-    with st.container(horizontal=True):  # two side by side on a phone
+    """The widgets of `page`, in one row, in step with the address; the rarer ones folded. `machines`: id -> title."""
+    offered = _options(choices, machines)
+    with st.container(horizontal=True, vertical_alignment="bottom"):  # two side by side on a phone
         words = _words(page)
-        chosen = {name: _some(name, options, page) for name, options in _options(choices, machines).items()}
+        chosen = {name: _some(name, offered[name], page) for name in FIRST}
         started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
         order_by = choose_one("In order of", "order", page, ORDERS, "newest", CHOICE_PX) if has_order else "newest"
+        rest = [name for name in offered if name not in FIRST]
+        in_use = sum(bool(st.query_params.get_all(name)) for name in rest)
+        with st.popover(f"More filters: {in_use} in use" if in_use else "More filters", key=f"{page}-more-filters"):
+            chosen |= {name: _some(name, offered[name], page) for name in rest}
     return RunFilter(
         words=tuple(words.lower().split()),
         engines=tuple(chosen["engine"]),

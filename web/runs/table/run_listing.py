@@ -21,6 +21,10 @@ from web.fleet import away_ids
 from web.machines.machine_titles import machine_titles
 
 Answer = TypeVar("Answer")
+# Of the newest runs: after an update of the formulas, or of many that were imported, the rest would hold up the page
+# for as long as a minute, and is computed in the background (service/run_lines.py).
+COMPUTED_NOW = 24
+WAITS = "not computed yet; it comes by itself"
 
 
 class Listing(NamedTuple):
@@ -54,7 +58,8 @@ def notes_on(runs: Sequence[Run]) -> Mapping[str, RunNote]:
 def _listing(scope: Asked, wanted: RunFilter, most: int) -> Listing:
     store, found = services().store, run_queries.find_runs(scope, wanted, most)
     away = set[str]() if scope is store else away_ids(found)
-    lines = lines_of(store, [run for run in found if run.id not in away], partial(reports_on, store))
+    here = sorted((run for run in found if run.id not in away), key=lambda run: run.started_at or run.created_at)
+    lines = lines_of(store, here[::-1], partial(reports_on, store), COMPUTED_NOW)
     return Listing(in_order(found, lines, wanted.order_by), lines)
 
 

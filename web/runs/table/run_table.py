@@ -8,29 +8,40 @@ from datetime import UTC
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.column_types import ColumnConfig
 
 from analysis.comparison.config_diff import as_started, chips
 from analysis.runs.run_line import RunLine
 from domain import Run
 from notes import RunNote
+from reports.runs.run_line import PENDING
 from reports.runs.run_report import engine_title
 from storage.ask.run_queries import RunChoices, RunFilter
 from web import markup
-from web.charts import ground
+from web.charts import ground, is_phone
 from web.kept import choose_some
 from web.runs.table.bulk_actions import bulk_actions
-from web.runs.table.run_listing import notes_on
+from web.runs.table.run_listing import WAITS, notes_on
 from web.theme import DASH, run_color
 from web.words import why
 
 ELSEWHERE = RunLine(None, None, None, None, None, None, None)
 READ_LATER = "of another machine: its numbers are read when it is opened or compared"
 ROW_PX, HEAD_PX, LEAST_ROWS, MOST_ROWS = 31, 36, 3, 18
+NAME_PX, NAME_ON_PHONE_PX = 290, 150  # it stands still: on a phone the rest must find room beside it
+
+
+def _name_column(width_px: int) -> ColumnConfig:
+    """The name of a run, which leads to its page."""
+    return st.column_config.LinkColumn("Run", display_text=r"#(.+)$", width=width_px, pinned=True)
+
+
 COLUMNS = {
     "color": st.column_config.ImageColumn("", width=30, pinned=True),
-    "name": st.column_config.LinkColumn("Run", display_text=r"#(.+)$", width=230, pinned=True),
+    "name": _name_column(NAME_PX),
     "star": st.column_config.TextColumn("\u2605", width=24, help="Starred"),
     "state": st.column_config.TextColumn("State", width=78),
+    "when": st.column_config.DatetimeColumn("Started", format="localized", width=172, help="In your time zone"),
     "tags": st.column_config.ListColumn("Tags", width=120),
     "stream": st.column_config.NumberColumn(
         "Stream, tok/s",
@@ -54,21 +65,45 @@ COLUMNS = {
     "workload": st.column_config.TextColumn("Workload", width=110),
     "config": st.column_config.TextColumn("Configuration", width=230),
     "machine": st.column_config.TextColumn("Machine", width=110),
-    "when": st.column_config.DatetimeColumn("Started", format="localized", width=150, help="In your time zone"),
     "why": st.column_config.TextColumn("What is missing, or how it ended", width="large"),
 }
 ALWAYS = ("color", "name")
 CHOSEN = [name for name in COLUMNS if name not in ALWAYS]
+NUMBERS = {
+    "stream": "stream_tps",
+    "output": "output_tps",
+    "typical": "typical_tps",
+    "peak": "peak_tps",
+    "tokens_per_step": "tokens_per_step",
+    "acceptance": "acceptance_length",
+}  # column -> the number of a RunLine
 
 
 def choose_columns(choices: RunChoices) -> list[str]:
     """The columns of the table in the order chosen; the address keeps them. One that says nothing is not proposed."""
-    told = {"tags": bool(choices.tags), "machine": len(choices.machines) > 1}
-    default = [name for name in CHOSEN if told.get(name, True)]
+    default = _proposed(choices)
     titles = {name: str(COLUMNS[name]["label"]) for name in CHOSEN}
     with st.popover("Columns", icon=":material/view_column:"):
-        st.caption("In the order in which they are chosen. The name of a run always stands first.")
+        st.caption(
+            "In the order in which they are chosen. The name of a run always stands first. Until you choose, a number "
+            "that none of the runs shown has takes no column."
+        )
         return choose_some("Columns", "column", "runs", titles, "as proposed", default) or default
+
+
+def told_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str, RunLine]) -> list[str]:
+    """The columns without the numbers that none of the runs has; what somebody chose stays as it is."""
+    if list(columns) != _proposed(choices):
+        return list(columns)
+    known = {
+        name for name, field in NUMBERS.items() if any(getattr(line, field) is not None for line in lines.values())
+    }
+    return [name for name in columns if name not in NUMBERS or name in known]
+
+
+def _proposed(choices: RunChoices) -> list[str]:
+    told = {"tags": bool(choices.tags), "machine": len(choices.machines) > 1}
+    return [name for name in CHOSEN if told.get(name, True)]
 
 
 def run_table(
@@ -89,7 +124,7 @@ def run_table(
     chosen = st.dataframe(
         rows,
         hide_index=True,
-        column_config=COLUMNS,
+        column_config=COLUMNS | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {}),
         column_order=[*ALWAYS, *columns],
         on_select="rerun",
         selection_mode="multi-row",
@@ -130,7 +165,10 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
         "config": " · ".join(chips(as_started(run.config.model_dump(), run.told), engine_title(run))),
         "machine": machines.get(run.machine_id, ""),
         "when": (run.started_at or run.created_at).astimezone(UTC),
-        "why": run.cause or why(line.reason) or run.note or (READ_LATER if line is ELSEWHERE else ""),
+        "why": run.cause
+        or why(line.reason)
+        or run.note
+        or {id(ELSEWHERE): READ_LATER, id(PENDING): WAITS}.get(id(line), ""),
     }
 
 

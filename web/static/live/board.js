@@ -226,13 +226,15 @@ export class Board {
   /** Takes charts that can have nothing off the page, and says which and why instead. */
   #arrange() {
     this.chartGrid.classList.remove("lv-waiting");
-    const missing = [];
+    /** @type {Map<string, string[]>} */
+    const missing = new Map(); // what one reason keeps off the page stands together
     for (const chart of this.allCharts) {
       const reason = chart.absence();
       chart.frame.root.hidden = reason !== null;
       chart.isInSight &&= reason === null; // the observer tells it only later
-      if (reason !== null) missing.push(`${chart.frame.title} (${reason})`);
+      if (reason !== null) missing.set(reason, [...(missing.get(reason) ?? []), chart.frame.title]);
     }
-    setText(this.absences, missing.length ? `Not known here: ${missing.join(", ")}.` : "");
+    const told = [...missing].map(([reason, titles]) => `${titles.join(", ")} (${reason})`);
+    setText(this.absences, told.length ? `Not known here: ${told.join("; ")}.` : "");
   }
 }

@@ -9,7 +9,7 @@ import { fileMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
 import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence } from "./frame.js";
 import { heights, logHeights, logTicks } from "./heights.js";
-import { held, linesOf, pointsOf, traceOf } from "./lines.js";
+import { held, linesOf, pointsOf, traceOf, withDashes } from "./lines.js";
 import { markLines } from "./marks.js";
 import { isKnown } from "./model.js";
 
@@ -24,14 +24,14 @@ const NAMED_RUNS = 5; // more names than that do not fit above a chart
  */
 export const CHARTS = [
   { id: "decode", title: "Decode speed", unit: "tok/s; grey is idle, mixed or warm-up", lines: ["decode_tps"], showsExcluded: true, isWide: true },
-  { id: "tokens", title: "Acceptance length, and tokens per step dotted", unit: "tokens", lines: ["acceptance_length", "tokens_per_step"], hasCeiling: true },
+  { id: "tokens", title: "Acceptance length", unit: "tokens; dotted: tokens per step", lines: ["acceptance_length", "tokens_per_step"], hasCeiling: true },
   { id: "steps", title: "Decode steps", unit: "per second, summed over running requests", lines: ["steps_per_s"] },
-  { id: "requests", title: "Requests running, and waiting dotted", unit: "", lines: ["requests_running", "requests_waiting"], isCount: true },
+  { id: "requests", title: "Requests running", unit: "dotted: waiting", lines: ["requests_running", "requests_waiting"], isCount: true },
   { id: "kv", title: "KV cache in use", unit: "%", lines: ["kv_usage_ratio"], scale: 100 },
   { id: "power", title: "GPU power", unit: "W", lines: ["gpu_power_w"] },
   { id: "sm_clock", title: "GPU clock", unit: "MHz", lines: ["gpu_sm_clock_mhz"] },
-  { id: "cpu", title: "Processor: server, and whole host dotted", unit: "cores", lines: ["server_cpu_cores", "host_cpu_cores"] },
-  { id: "memory", title: "Memory: server, and whole host dotted", unit: "GiB", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
+  { id: "cpu", title: "CPU of the server", unit: "cores; dotted: whole host", lines: ["server_cpu_cores", "host_cpu_cores"] },
+  { id: "memory", title: "Memory of the server", unit: "GiB; dotted: whole host", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
 ];
 
 export class TimeChart {
@@ -85,7 +85,7 @@ export class TimeChart {
     this.#drawn.forEach((drawn, index) => {
       if (held(drawn) === drawn.points) return;
       indices.push(index);
-      const { x, y } = pointsOf(drawn, this.spec, this.page, drawn.points);
+      const { x, y } = withDashes(pointsOf(drawn, this.spec, this.page, drawn.points), /** @type {import("./lines.js").Places | undefined} */ (this.frame.plot.data?.[index]));
       points.x.push(x);
       points.y.push(y);
       drawn.points = held(drawn);
@@ -225,7 +225,7 @@ export class TimeChart {
    */
   #tellUnit(outliers) {
     const limits = this.spec.hasCeiling ? this.#limits() : [];
-    const ceilings = limits.length ? `dashed: at most ${limits.join(", ")} (k drafts + 1)` : "";
+    const ceilings = limits.length ? `dashed: at most k + 1 = ${limits.join(", ")}` : "";
     setText(this.frame.unit, [this.spec.unit, ceilings, outliers].filter(Boolean).join("; "));
   }
 

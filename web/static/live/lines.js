@@ -4,6 +4,7 @@
 /** @import { RunModel } from "./model.js" */
 /** @typedef {"excluded" | "raw" | "own"} LineKind grey beneath the run's line; faint beneath its mean; the line itself */
 /** @typedef {{ model: KnownModel, series: string, rank: number, kind: LineKind, points: number }} Line `points` of the series are drawn */
+/** @typedef {{ x: number[], y: (number | null)[] }} Places */
 
 import { isKnown } from "./model.js";
 import { trailingMeans } from "./smoothing.js";
@@ -75,18 +76,53 @@ function yOf({ model, series, kind }, spec, page, start) {
 }
 
 /**
+ * The same places, with a value between two gaps drawn half the way to the next: a line of one place has no length.
+ * @param {Places} places
+ * @param {Places} before what the line has already
+ * @returns {Places}
+ */
+export function withDashes(places, before = { x: [], y: [] }) {
+  const x = [...before.x.slice(-2), ...places.x];
+  const y = [...before.y.slice(-2), ...places.y];
+  /** @type {Places} */
+  const drawn = { x: [], y: [] };
+  for (let index = x.length - places.x.length; index < x.length; index += 1) {
+    const isAlone = index > 0 && y[index] === null && y[index - 1] !== null && (y[index - 2] ?? null) === null;
+    if (isAlone) {
+      drawn.x.push((x[index - 1] + x[index]) / 2);
+      drawn.y.push(y[index - 1]);
+    }
+    drawn.x.push(x[index]);
+    drawn.y.push(y[index]);
+  }
+  return drawn;
+}
+
+/**
+ * Likewise of a last value, once nothing comes after it: towards the gap before it, for the axis ends there.
+ * @param {Places} places
+ * @returns {Places}
+ */
+function endedWithDash({ x, y }) {
+  const last = x.length - 1;
+  if (last < 1 || y[last] === null || y[last - 1] !== null) return { x, y };
+  return { x: [...x.slice(0, -1), (x[last - 1] + x[last]) / 2, x[last]], y: [...y, y[last]] };
+}
+
+/**
  * @param {Line} line
  * @param {ChartSpec} spec
  * @param {Page} page
  * @returns {Plotly.Trace}
  */
 export function traceOf(line, spec, page) {
+  const places = withDashes(pointsOf(line, spec, page, 0));
   const isGhost = line.model.isFinal && page.models().some((other) => !other.isFinal);
   return {
     type: "scatter",
     mode: "lines",
     name: line.model.meta.name,
-    ...pointsOf(line, spec, page, 0),
+    ...(line.model.isFinal ? endedWithDash(places) : places),
     meta: isMean(line, spec, page) ? null : `${line.model.id} ${line.series}`,
     opacity: line.kind === "raw" ? 0.3 : isGhost ? 0.6 : 1,
     line: strokeOf(line, page, isGhost),

@@ -10,7 +10,7 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14
 const MOST_LABELS = 8;
 const LABEL_PX = 70;
 const DATED_LABEL_PX = 115;
-const SHORTEST_SECONDS = 60; // while a run goes on, so that its first samples do not fill the chart
+const SHORTEST_SECONDS = 20; // while a run goes on, so that its first samples do not fill the chart
 
 export class View {
   constructor() {
