@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from launcher.remote.orders import About, Exit, Follow, Server, Start
 from launcher.remote.records import read_asked, read_known, write_known
 from launcher.remote.ssh import explain, ssh_argv
-from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, line_of
+from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, as_sentence, line_of
 from launcher.runs.new_run import leftovers_of
 from machine.run_with_timeout import Told
 
@@ -202,7 +202,7 @@ class Client:
                 case "about":
                     self._note_about(About.model_validate(told))
                 case "refused":
-                    self._refused(str(told))
+                    self._refused(as_sentence(told))
         return None
 
     def _note_about(self, about: About) -> None:

@@ -50,9 +50,9 @@ def _stop_there(asked: Asked, directory: Path, grace_s: float) -> Stopped | None
     order = Stop(run_id=asked.run.id, grace_s=grace_s, is_left_alone=is_left_alone(directory))
     try:
         told = StoppedThere.model_validate(ask(asked.host, order.model_dump(mode="json"), grace_s + LONGER_S))
-        container = ContainerFacts(**told.container) if told.container else None
+        container = ContainerFacts(**told.container.model_dump()) if told.container else None
         return StopReport(told.actions, told.leftovers), container
-    except (HostError, ValidationError, TypeError) as error:
+    except (HostError, ValidationError) as error:
         why = str(error) if isinstance(error, HostError) else f"{asked.host.label} was not understood."
         way = f"`./pitwall shim stop {asked.run.id}` over there ends it"
         return StopReport(leftovers=(f"Whether its server is left is not known: {way}. {why}",)), None
