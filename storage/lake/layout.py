@@ -8,7 +8,7 @@ import duckdb
 
 from storage.ask.literals import quoted
 from storage.lake.config import LakeError
-from storage.lake.connection import LAKE, LOCKS, held
+from storage.lake.connection import LAKE, LOCKS, NOT_MADE, held
 from storage.reading import Query
 from storage.rows import TIME_COLUMNS
 
@@ -54,7 +54,6 @@ FOR EACH ROW WHEN (NEW.author = 'pitwall' AND NEW.commit_extra_info IS NOT NULL)
 """
 
 
-NOT_MADE = "The lake is not made yet, so nothing is shipped: `./pitwall lake init` makes it, once, on any of its boxes."
 HAS_RULE = """
 SELECT count(*) AS rules FROM pg_catalog.pg_trigger
 WHERE tgname = 'pitwall_take_once' AND tgrelid = to_regclass('ducklake_snapshot_changes')

@@ -58,7 +58,11 @@ def test_before_the_lake_is_made_nothing_is_shipped(settings: Settings, store: S
     """Whoever has a lake.toml would ship at once, and two at once what PostgreSQL does not yet refuse."""
     box = Box("early", settings, store, config)
     box.add_runs("a", 1)
+    with pytest.raises(LakeError, match="The lake is not made yet"), opened_lake(config, read_only=True):
+        pass
     with opened_lake(config) as connection:
+        with pytest.raises(LakeError, match=r"The lake has no table \w+: `\./pitwall lake init` makes"):
+            check_lake(config)
         for _ in range(2):
             with pytest.raises(LakeError, match=r"not made yet, so nothing is shipped: `\./pitwall lake init`"):
                 box.shipper().ship(connection)
