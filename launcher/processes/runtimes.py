@@ -28,9 +28,10 @@ from machine.process_start import process_start_s
 
 LABEL = "pitwall.run"
 DROPPED = frozenset({"--rm", "--rmi", "--detach", "--interactive", "--tty", "--replace", "--restart"})
-PASSING = frozenset({"is_running", "exit_code", "pid", "pid_birth_s", "pid_started_at"})
+PASSING = frozenset({"is_running", "has_started", "exit_code", "pid", "pid_birth_s", "pid_started_at"})
 CLIENT_VARIABLES = ("DOCKER_", "CONTAINER")  # they say which engine a client speaks to
 CLIENT_EXITS = (125, 126, 127)
+NEVER = "0001-"  # how both tools begin a date that is none
 COULD_NOT_START = "{tool} could not start the container"
 # What a client's last line says when the fault lies with the command; any other is the runtime's.
 COMMAND_FAULTS = {
@@ -50,6 +51,7 @@ class ContainerFacts:
     image_id: str | None
     image_digest: str | None
     is_running: bool
+    has_started: bool  # False: only made, and both tools give 0 for the exit code that it never had
     exit_code: int | None
     is_oom_killed: bool | None
     pid: int | None  # of its first process on this machine; None where that cannot be told
@@ -230,7 +232,7 @@ def with_container(run: Run, facts: ContainerFacts | None) -> dict[str, JsonValu
 def read_facts(tool: str, one: Mapping[str, Any], digest_of: Callable[[str], str | None]) -> ContainerFacts:
     """One element of what `inspect` prints, in the terms that podman and docker share."""
     state, image_id = one.get("State") or {}, one.get("Image") or None
-    is_running = bool(state.get("Running"))
+    is_running, has_started = bool(state.get("Running")), not str(state.get("StartedAt")).startswith(NEVER)
     pid, pid_birth_s, pid_started_at = _process_here(state.get("Pid"), str(one["Id"]))
     return ContainerFacts(
         tool=tool,
@@ -240,7 +242,8 @@ def read_facts(tool: str, one: Mapping[str, Any], digest_of: Callable[[str], str
         image_id=image_id,
         image_digest=one.get("ImageDigest") or (digest_of(image_id) if image_id else None),
         is_running=is_running,
-        exit_code=None if is_running else state.get("ExitCode"),
+        has_started=has_started,
+        exit_code=None if is_running or not has_started else state.get("ExitCode"),
         is_oom_killed=state.get("OOMKilled"),
         pid=pid,
         pid_birth_s=pid_birth_s,

@@ -22,10 +22,12 @@ from typing import TypeVar
 import psutil
 from pydantic import ValidationError
 
+from launcher.remote.hosts import HostError
+from launcher.remote.left_there import all_left, end_left
 from launcher.remote.orders import About, Exit, Follow, Server, Start
 from launcher.remote.records import read_asked, read_known, write_known
 from launcher.remote.ssh import explain, ssh_argv
-from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, line_of
+from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, as_sentence, line_of
 from launcher.runs.new_run import leftovers_of
 from machine.run_with_timeout import Told
 
@@ -37,6 +39,7 @@ OTHER_MACHINE = (
     "{0} tells that it is another machine than the one that was added, so what it runs on is not noted: if that is so, "
     "`./pitwall host add {0} {1}` adds it again."
 )
+EARLIER = "What an earlier run has left on {} is ended first."
 ENDED_BY_US = "its connection was silent for too long"
 
 T = TypeVar("T")
@@ -127,6 +130,8 @@ class Client:
 
     def run(self) -> int:
         """The exit status: 0 when the server's end is known, 1 when it was never started."""
+        if not self._known.is_asked:
+            self._end_earlier()
         while True:
             trouble = self._follow()
             if self._is_over():
@@ -139,6 +144,15 @@ class Client:
             self._know(trouble=trouble)
             time.sleep(AGAIN_AFTER_S[min(self._failures, len(AGAIN_AFTER_S) - 1)])
             self._failures += 1
+
+    def _end_earlier(self) -> None:
+        """What earlier runs left on this host would be in the way of the start; a host that is away says so itself."""
+        runs_dir, host = self._directory.parent, self._asked.host
+        for left in all_left(runs_dir):
+            if left.host.target == host.target and left.remains is None:
+                self._know(trouble=EARLIER.format(host.label))
+                with suppress(HostError, OSError):
+                    end_left(runs_dir, left)
 
     def _follow(self) -> str | None:
         """One connection, to its end: why it ended, unless all is known by then."""
@@ -202,7 +216,7 @@ class Client:
                 case "about":
                     self._note_about(About.model_validate(told))
                 case "refused":
-                    self._refused(str(told))
+                    self._refused(as_sentence(told))
         return None
 
     def _note_about(self, about: About) -> None:

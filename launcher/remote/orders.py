@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
@@ -126,12 +126,30 @@ class About(_Told):
         return self
 
 
+class Container(_Told):
+    """The run's container before it was removed, in the fields of ContainerFacts."""
+
+    tool: Text
+    name: Text
+    id: Text
+    image: Text | None
+    image_id: Text | None
+    image_digest: Text | None
+    is_running: bool
+    has_started: bool
+    exit_code: Number | None
+    is_oom_killed: bool | None
+    pid: Number | None
+    pid_birth_s: float | None
+    pid_started_at: float | None
+
+
 class Stopped(_Told):
     """What stopping did over there."""
 
     actions: tuple[Text, ...] = Field(max_length=MOST_NAMED)
     leftovers: tuple[Text, ...] = Field(max_length=MOST_NAMED)
-    container: dict[str, Any] | None = None
+    container: Container | None = None
 
 
 class Lacks(_Told):

@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 from launcher.remote.hosts import Host, HostError
-from launcher.remote.wire import Frames, WireError, line_of
+from launcher.remote.wire import Frames, WireError, as_sentence, line_of
 from machine.run_with_timeout import Told, ask_bounded
 
 ASK_S = 60.0
@@ -50,7 +50,7 @@ def ask(host: Host, order: dict[str, Any], timeout_s: float = ASK_S) -> dict[str
     except WireError as error:
         raise HostError(f"{host.label} gave no answer of use: {error}.") from error
     if refusal := next((one["refused"] for one in answers if isinstance(one.get("refused"), str)), None):
-        raise HostError(refusal)
+        raise HostError(as_sentence(refusal))
     if answer := next((one["answer"] for one in answers if isinstance(one.get("answer"), dict)), None):
         return dict(answer)
     raise HostError(explain(host, told, frames.is_greeted))

@@ -19,6 +19,7 @@ LINE_BYTES = 1 << 20
 MOST_LEVELS = 50  # of objects and lists within one another
 LOG_CHUNK_BYTES = 64 << 10
 ORDER_BYTES = 4 << 20
+MOST_SAID = 2_000  # characters of a refusal: it is shown on a page
 BEAT_S = 2.0  # the far side says something at least this often while it follows a server
 SILENCE_S = 20.0  # after so long without a word the connection counts as cut
 GONE = "Its run folder on the other machine is gone, and with it what became of the server."
@@ -118,6 +119,11 @@ def _whole(text: str) -> int:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+
+
+def as_sentence(refusal: object) -> str:
+    """What the other side says of itself, as far as it can be shown."""
+    return str(refusal)[:MOST_SAID]
 
 
 def _log_size(told: object) -> int:

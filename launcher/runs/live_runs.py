@@ -8,6 +8,7 @@ from domain import NOT_OVER, Run, RunState
 from errors import PitwallError
 from launcher.processes.process import shim_secrets
 from launcher.runs.launching import life_of
+from launcher.runs.left_servers import LeftServers
 from launcher.runs.lives.attached_run import Watch
 from launcher.runs.lives.dependencies import Dependencies
 from launcher.runs.lives.faults import Faults
@@ -34,6 +35,7 @@ class LiveRuns:
         self._machine = machine
         self._faults = Faults(deps.recorder)
         self._lives: dict[str, LaunchedRun | Watch] = {}
+        self._left = LeftServers(store, deps, runs_dir)
         self.queue = RunQueue(runs_dir)
 
     def adopt_all(self) -> list[Run]:
@@ -69,6 +71,7 @@ class LiveRuns:
             self._lives[life.run.id] = life
             self._faults.guard(life.run.id, life.begin)
         self._lives = {run_id: life for run_id, life in self._lives.items() if not life.run.state.is_final}
+        self._left.step()
 
     def get(self, run_id: str) -> LaunchedRun | Watch | None:
         """The life of a run that does not wait; None of one that waits or is over."""

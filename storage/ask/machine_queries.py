@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from machine.identity import REMOTE
 from storage.ask.queries import Asked
 from storage.ask.statements import statement
 
@@ -33,7 +34,12 @@ class MachineRow:
         """Its label, else its host name where hosts may be told, else its id."""
         if self.label or tells_host:
             return self.label or self.host_name or self.machine_id
-        return "a remote machine" if self.machine_id.startswith("remote-") else self.machine_id
+        return without_host(self.machine_id)
+
+
+def without_host(machine_id: str) -> str:
+    """The id, unless it is the name of a host."""
+    return "a remote machine" if machine_id.startswith(REMOTE) else machine_id
 
 
 def machine_labels(store: Asked) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +23,10 @@ from storage.lake.tls import refused_certificate
 LAKE, LOCKS = "lake", "locks"
 EXTENSIONS = {"httpfs": "httpfs", "postgres": "postgres_scanner", "ducklake": "ducklake"}  # wheel -> DuckDB's name
 NOT_INSTALLED = "The lake's packages are not installed: `.venv/bin/pip install -r requirements-lake.txt`."
+NOT_MADE = "The lake is not made yet, so nothing is shipped: `./pitwall lake init` makes it, once, on any of its boxes."
+LACKS_TABLES = "The lake has no table {}: `./pitwall lake init` makes what this Pitwall needs."
+NO_LAKE = "creating a new DuckLake is explicitly disabled"
+NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 LIMITS = "SET memory_limit = '1GB'; SET threads = 2; SET TimeZone = 'UTC'"
 # DuckLake's own tries at a commit end within 7 s; whoever commits tries again later.
 RETRIES = "SET ducklake_max_retry_count = 20; SET ducklake_retry_wait_ms = 50; SET ducklake_retry_backoff = 1.2"
@@ -60,8 +65,16 @@ def told_without_secrets(config: LakeConfig) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        told = refused_certificate(config, str(error)) or _two_ends(" ".join(config.hide(str(error)).split()))
-        raise LakeError(told) from None
+        told = refused_certificate(config, str(error)) or _unmade(str(error))
+        raise LakeError(told or _two_ends(" ".join(config.hide(str(error)).split()))) from None
+
+
+def _unmade(said: str) -> str | None:
+    """What is to be done where the lake, or a table of it, is not there yet."""
+    if NO_LAKE in said:
+        return NOT_MADE
+    lacking = NO_TABLE.search(said)
+    return LACKS_TABLES.format(lacking[1]) if lacking else None
 
 
 def _two_ends(text: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import duckdb
 
 from storage.ask.literals import quoted
-from storage.lake.connection import LAKE, LOCKS, held
+from storage.lake.config import LakeError
+from storage.lake.connection import LAKE, LOCKS, NOT_MADE, held
 from storage.reading import Query
 from storage.rows import TIME_COLUMNS
 
@@ -50,6 +51,22 @@ BEGIN
 END $take$;
 CREATE OR REPLACE TRIGGER pitwall_take_once AFTER INSERT ON ducklake_snapshot_changes
 FOR EACH ROW WHEN (NEW.author = 'pitwall' AND NEW.commit_extra_info IS NOT NULL) EXECUTE FUNCTION pitwall_take_once()
+"""
+
+
+HAS_RULE = """
+SELECT count(*) AS rules FROM pg_catalog.pg_trigger
+WHERE tgname = 'pitwall_take_once' AND tgrelid = to_regclass('ducklake_snapshot_changes')
+"""
+# What was shipped before there was the rule; of a part that was shipped twice one line.
+TAKEN = f"""
+INSERT INTO {LOCKS}.pitwall_parts SELECT run_id, table_name, part, min(owner) FROM {LAKE}.shipments AS told
+WHERE NOT EXISTS (FROM {LOCKS}.pitwall_parts AS had
+    WHERE had.run_id = told.run_id AND had.table_name = told.table_name AND had.part = told.part)
+GROUP BY ALL;
+INSERT INTO {LOCKS}.pitwall_owners SELECT run_id, min(owner) FROM {LAKE}.shipments
+WHERE table_name NOT IN ('machines', 'machine_labels') AND run_id NOT IN (SELECT run_id FROM {LOCKS}.pitwall_owners)
+GROUP BY ALL
 """
 
 
@@ -107,13 +124,22 @@ def _lacks(found: Columns, wanted: Columns) -> list[str]:
     return made
 
 
+def check_made(connection: duckdb.DuckDBPyConnection) -> None:
+    """Raises LakeError where nothing would hold a commit to the rule of once."""
+    row = connection.execute(f"FROM postgres_query('{LOCKS}', {quoted(HAS_RULE)})").fetchone()
+    if not (row and row[0]):
+        raise LakeError(NOT_MADE)
+
+
 def make_lake(connection: duckdb.DuckDBPyConnection, wanted: Columns, reader: str | None = None) -> None:
     """Make the lake's tables and its rule of once, or bring them up to date; `reader`: a role that may read it."""
     fit(connection, wanted)
     connection.execute(f"CALL {LAKE}.set_option('parquet_row_group_size', '{ROW_GROUP_ROWS}')")
     connection.execute(f"CALL {LAKE}.set_option('target_file_size', '{FILE_SIZE}')")
     connection.execute(f"CALL {LAKE}.set_option('parquet_compression', 'zstd')")
-    _in_postgres(connection, ONCE)
+    with held(connection, "upkeep", waits=True):  # nobody commits meanwhile
+        _in_postgres(connection, ONCE)
+        connection.execute(TAKEN)
     if reader is not None:
         role = '"' + reader.replace('"', '""') + '"'
         _in_postgres(

@@ -18,7 +18,7 @@ from storage.files.manifest import sha256_of
 from storage.lake.backlog import GONE, Key, Part, Record, of_first_runs, records, sealed_parts
 from storage.lake.config import LakeConfig, LakeError
 from storage.lake.connection import LAKE, held, opened_lake, told_without_secrets
-from storage.lake.layout import AUTHOR, OF_MACHINES, RECORDS, fit, version_table, wanted_columns
+from storage.lake.layout import AUTHOR, OF_MACHINES, RECORDS, check_made, fit, version_table, wanted_columns
 from storage.reading import Query
 
 MOST_RUNS, MOST_ROWS = 25, 2_000_000
@@ -136,6 +136,7 @@ class Shipper:
 
     def _read_ledger(self, connection: duckdb.DuckDBPyConnection) -> Known:
         known = Known()
+        check_made(connection)
         fit(connection, wanted_columns(self._query))
         self._take_lines(connection, f"owner = {quoted(self._owner)}", known)
         return known

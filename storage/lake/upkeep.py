@@ -12,6 +12,7 @@ from storage.lake.layout import OF_MACHINES, RECORDS, version_table
 from storage.rows import TIME_COLUMNS
 
 KEPT_DAYS = 7  # of snapshots, and of files that nobody names
+MOST_DAYS = 36_500
 BUSY = "Another process keeps the lake fit now: try again when it has ended."
 
 
@@ -29,6 +30,7 @@ def compact(config: LakeConfig, kept_days: float = KEPT_DAYS) -> Compacted:
 
     Waits for the commits under way; shippers wait until it has ended. Readers go on.
     """
+    age = moment_before(kept_days)
     with (
         opened_lake(config) as connection,
         told_without_secrets(config),
@@ -39,11 +41,17 @@ def compact(config: LakeConfig, kept_days: float = KEPT_DAYS) -> Compacted:
         with held(connection, "upkeep", waits=True):
             before = count_files(connection)
             connection.execute(f"CALL ducklake_merge_adjacent_files('{LAKE}')")
-            age = f"now() - INTERVAL {kept_days * 86400} SECONDS"
             connection.execute(f"CALL ducklake_expire_snapshots('{LAKE}', older_than => {age})")
             gone = connection.execute(f"CALL ducklake_cleanup_old_files('{LAKE}', older_than => {age})").fetchall()
             gone += connection.execute(f"CALL ducklake_delete_orphaned_files('{LAKE}', older_than => {age})").fetchall()
             return Compacted(before, count_files(connection), len(gone))
+
+
+def moment_before(days: float) -> str:
+    """So many days ago, in SQL; raises LakeError for what is no number of days."""
+    if not 0 <= days <= MOST_DAYS:
+        raise LakeError(f"Snapshots are kept for 0 to {MOST_DAYS:,} days.")
+    return f"now() - to_seconds({days * 86400:f})"
 
 
 def count_files(connection: duckdb.DuckDBPyConnection) -> int:

@@ -21,9 +21,10 @@ from storage.files import merge
 from storage.lake.backlog import sealed_parts
 from storage.lake.config import LakeConfig, LakeError
 from storage.lake.connection import held, opened_lake
-from storage.lake.layout import fit, wanted_columns
+from storage.lake.layout import fit, lake_columns, make_lake, wanted_columns
 from storage.lake.owner import owner_id
 from storage.lake.reading import opened_reader
+from storage.lake.ship import Known
 from storage.lake.upkeep import check_lake, compact
 from storage.store import Store
 from storage.transfer.backup import restore_backup, write_backup
@@ -51,6 +52,43 @@ def test_what_is_sealed_comes_once_and_what_is_new_later(boxes: Boxes, config: L
     one.seal()
     assert one.ship().parts == 4
     assert_whole(config, one, two)
+
+
+def test_before_the_lake_is_made_nothing_is_shipped(settings: Settings, store: Store, config: LakeConfig) -> None:
+    """Whoever has a lake.toml would ship at once, and two at once what PostgreSQL does not yet refuse."""
+    box = Box("early", settings, store, config)
+    box.add_runs("a", 1)
+    with pytest.raises(LakeError, match="The lake is not made yet"), opened_lake(config, read_only=True):
+        pass
+    with opened_lake(config) as connection:
+        with pytest.raises(LakeError, match=r"The lake has no table \w+: `\./pitwall lake init` makes"):
+            check_lake(config)
+        for _ in range(2):
+            with pytest.raises(LakeError, match=r"not made yet, so nothing is shipped: `\./pitwall lake init`"):
+                box.shipper().ship(connection)
+        assert lake_columns(connection) == {}
+        make_lake(connection, wanted_columns(store.query))
+    assert box.ship().parts == 4
+    assert_whole(config, box)
+
+
+def test_what_an_older_lake_had_before_its_rule_is_held_to_it_too(
+    boxes: Boxes, config: LakeConfig, postgres: Postgres
+) -> None:
+    box = boxes("one")
+    box.add_runs("a", 2)
+    box.ship()
+    database = config.data_path.split("/")[3]
+    postgres.run("DROP TABLE pitwall_parts, pitwall_owners; DROP FUNCTION pitwall_take_once CASCADE", database)
+    with opened_lake(config) as connection:
+        for _ in range(2):  # again after an update
+            make_lake(connection, wanted_columns(box.store.query))
+        late = box.shipper()
+        late._look_up = lambda *given: None  # type: ignore[method-assign]
+        late._known = Known()
+        with pytest.raises(LakeError, match="pitwall_parts"):
+            late.ship(connection)
+    assert_whole(config, box)
 
 
 def test_a_changed_run_is_a_version_more_and_the_newest_is_read(boxes: Boxes, config: LakeConfig) -> None:

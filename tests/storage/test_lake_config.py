@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from machine.private_files import write_private
 from settings import Settings
 from storage.lake.config import S3, LakeConfig, LakeError, needed_config
 from storage.lake.tls import in_clear, refused_certificate
+from storage.lake.upkeep import moment_before
 
 BESIDE = "host=/run/postgresql dbname=lake"
 S3_REFUSED = "IO Error: SSL peer certificate or SSH remote key was not OK error for HTTP GET to 'https://s3/b'"
@@ -80,3 +82,15 @@ def test_a_refused_certificate_is_told_with_the_way_out() -> None:
     told = refused_certificate(config("host=db dbname=lake"), libpq)
     assert told and "catalogue db" in told and "sslrootcert" in told
     assert refused_certificate(config(), "IO Error: Connection refused") is None
+
+
+@pytest.mark.parametrize("days", [0, 0.5, 7.0, 36_500])
+def test_how_long_snapshots_are_kept_is_said_to_the_lake_as_it_reads_it(days: float) -> None:
+    row = duckdb.sql(f"SELECT epoch(now() - ({moment_before(days)}))").fetchone()
+    assert row == (days * 86_400,)
+
+
+@pytest.mark.parametrize("days", [-1, float("nan"), float("inf"), 1e9])
+def test_no_snapshot_is_kept_for_no_number_of_days(days: float) -> None:
+    with pytest.raises(LakeError, match="Snapshots are kept for 0 to 36,500 days"):
+        moment_before(days)

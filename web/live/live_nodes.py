@@ -1,4 +1,7 @@
-"""The other machines of watched runs: what agents saw in the last seconds, of an ended run in all of it."""
+"""The machines of watched runs: which one is another than this, and of further ones what agents saw.
+
+A host name is not told: guests watch too.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from datetime import timedelta
 from math import fsum
 
 from domain import Run, utc_now
-from storage.ask.machine_queries import machine_labels
+from machine.identity import machine_id
+from storage.ask.machine_queries import machine_labels, without_host
 from storage.ask.node_queries import NodeRow, nodes
 from storage.ask.queries import Asked
 from web.live.protocol import LiveNode
@@ -16,7 +20,7 @@ LAST = timedelta(seconds=10)
 
 
 def live_nodes(store: Asked, runs: Sequence[Run]) -> dict[str, list[LiveNode]]:
-    """By run id; a run on one machine has none. A host name is not told: guests watch too."""
+    """What was seen in the last seconds, of an ended run in all of it, by run id; a run on one machine has none."""
     ended = [run.id for run in runs if run.state.is_final]
     live = [run.id for run in runs if not run.state.is_final]
     found = nodes(store, ended) if ended else []
@@ -26,6 +30,14 @@ def live_nodes(store: Asked, runs: Sequence[Run]) -> dict[str, list[LiveNode]]:
     for row in found:
         by_run.setdefault(row.run_id, []).append(_node(row, labels.get(row.machine_id, row.machine_id)))
     return by_run
+
+
+def machines_elsewhere(store: Asked, runs: Sequence[Run]) -> dict[str, str]:
+    """Run id -> what the machine of its server is called, where that is another than this; an imported log has none."""
+    here = machine_id()
+    away = [run for run in runs if run.machine_id != here and run.kind != "imported"]
+    labels = machine_labels(store) if away else {}
+    return {run.id: labels.get(run.machine_id) or without_host(run.machine_id) for run in away}
 
 
 def _node(row: NodeRow, title: str) -> LiveNode:

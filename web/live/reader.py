@@ -20,7 +20,7 @@ from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of
 from web.live.ended import POINTS, Drawn, EndedRuns, wholes_of
 from web.live.live_marks import LiveMarks, Seldom, mark_of
-from web.live.live_nodes import live_nodes
+from web.live.live_nodes import live_nodes, machines_elsewhere
 from web.live.live_series import GPU_SERIES, HOST_SERIES, Points, courses_of, thinned, told
 from web.live.live_tiles import absent_tiles, latency_tiles, load_tile, measured_tiles, per_position
 from web.live.log_reads import LogEnd, LogReads
@@ -113,10 +113,11 @@ class StoreReader:
         read = [run.id for run in runs if run.id not in wholes or cursors[run.id] != Cursor()]
         points = self._points.read(store, {run_id: cursors[run_id].moments for run_id in read})
         errors, logs = live_queries.collector_errors(store, list(cursors)), self._logs.ends(runs)
-        marks = self._marks.of(store, [run.id for run in runs])
+        marks, away = self._marks.of(store, [run.id for run in runs]), machines_elsewhere(store, runs)
         return {
             run.id: _Known(
                 run,
+                away.get(run.id),
                 _new(points[run.id], run, cursors[run.id]) if run.id in points else _shown(wholes[run.id]),
                 _absent(run, errors[run.id], logs.get(run.id)),
                 logs.get(run.id, LogEnd([])).lines,
@@ -136,10 +137,11 @@ class StoreReader:
             run_id: whole.courses for run_id, whole in wholes.items()
         }
         errors, marks = live_queries.collector_errors(store, run_ids), live_queries.marks(store, run_ids)
+        away = machines_elsewhere(store, runs)
         return {
             run.id: LivePart(
                 cursor="",
-                meta=_meta(run, _absent(run, errors[run.id], None)),
+                meta=_meta(run, _absent(run, errors[run.id], None), away.get(run.id)),
                 series=told(thinned(drawn[run.id], POINTS)),
                 marks=[mark_of(row) for row in marks[run.id]],
             )
@@ -181,6 +183,7 @@ class _Known:
     """What there is of a run, read after its cursor where that tells a place."""
 
     run: Run
+    away: str | None  # the machine that it is on, where that is not this one
     new: Drawn
     absent: dict[str, str]
     log: Sequence[ViewLine]
@@ -190,7 +193,7 @@ class _Known:
 def _part(known: _Known, cursor: Cursor) -> LivePart:
     """All but the numbers of a run that has ended."""
     lines = [_log_line(row, known.run) for row in known.log if row["at"] > cursor.log]
-    meta, new = _meta(known.run, known.absent), known.new
+    meta, new = _meta(known.run, known.absent, known.away), known.new
     digests = {"meta": _digest(meta), "marks": _digest(known.marks)}
     newest = {kind: at.isoformat() if at else getattr(cursor, kind) for kind, at in new.newest.items()}
     said = Cursor(**newest, **digests, log=lines[-1]["at"] if lines else cursor.log)
@@ -221,7 +224,7 @@ def _time_of(row: ViewLine, run: Run) -> float | None:
     return None if how == "read" else moment.timestamp()
 
 
-def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
+def _meta(run: Run, absent: dict[str, str], away: str | None) -> LiveMeta:
     started = as_started(run.config.model_dump(), run.told)
     tokens = (started["speculative"] or {}).get("num_tokens")
     return LiveMeta(
@@ -232,7 +235,7 @@ def _meta(run: Run, absent: dict[str, str]) -> LiveMeta:
         phase=run.phase,
         kind=run.kind,
         engine_title=engine_title(run),
-        chips=chips(started, engine_title(run))[1:],
+        chips=[*chips(started, engine_title(run))[1:], *([f"on {away}"] if away else [])],
         created_t=run.created_at.timestamp(),
         started_t=_seconds(run.started_at),
         ready_t=_seconds(run.ready_at),

@@ -66,7 +66,7 @@ def how_it_ended(run: Run, cause: str | None, status: ProcessStatus, stopped: St
     is_unknown = status.started_at is not None and ended.exit_code is None and ended.signal is None
     return {
         "state": RunState.FAILED if cause else RunState.FINISHED,
-        "exit_code": ended.exit_code if facts is None else facts.exit_code,
+        "exit_code": facts.exit_code if facts and facts.has_started else ended.exit_code,
         "exit_signal": ended.signal if facts is None else None,  # the client's own is not the server's
         **with_container(run, facts),
         "ended_at": ended.ended_at or now,

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from demo.presets import demo_configs
-from domain import Run, RunState
+from domain import Config, Run, RunState
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes.process import ROOT, server_process, shim_process
 from launcher.runs.supervisor import Supervisor
@@ -27,6 +27,7 @@ from tests.launcher.processes.podman import (
     running,
 )
 from tests.launcher.servers import DictStore, wait_for, wait_for_state
+from tests.ports import free_ports
 
 pytestmark = [
     pytest.mark.podman,
@@ -112,6 +113,11 @@ def test_what_podman_refuses_is_the_cause(image: str, supervisor: Supervisor, st
     wrong = request("localhost/no-such-image", flags=("--pull=never",))
     ended = wait_for_state(store, supervisor.launch(wrong).id, *FINAL)
     assert ended.cause and ended.cause.startswith("podman could not start the container: Error: "), ended.cause
+    assert ended.exit_code == 125
+    check_nothing_is_left(ended)
+    lost = Config(argv=command(image, "/no/such"), launcher="podman", image=image, port=free_ports(1)[0])
+    ended = wait_for_state(store, supervisor.launch(LaunchRequest(lost)).id, *FINAL)
+    assert ended.exit_code in (126, 127), "what is made and never starts has not ended well"
     check_nothing_is_left(ended)
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from domain import Config, RunState
+from domain import Config, Run, RunState, utc_now
 from launcher.checks.preflight import LaunchRequest
 from launcher.processes import runtimes
-from launcher.processes.runtimes import ContainerBackend, ProcessBackend, backend_of
+from launcher.processes.process import ProcessExit, ProcessStatus
+from launcher.processes.runtimes import ContainerBackend, ProcessBackend, backend_of, read_facts
+from launcher.processes.stopping import StopReport
+from launcher.runs.lives.teardown import how_it_ended
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
 
@@ -96,6 +100,24 @@ def test_what_is_left_of_a_container_is_told_and_what_is_not_known_too(
     assert isinstance(backend, ContainerBackend)
     report, _ = backend.end(1.0)
     assert report.leftovers == left
+
+
+@pytest.mark.parametrize(
+    ("state", "exit_code"),
+    [
+        ({"ExitCode": 0, "StartedAt": "2026-11-24T00:00:00Z"}, 0),
+        ({"ExitCode": 0, "StartedAt": "0001-01-01T00:00:00Z"}, 127),
+        (None, 127),
+    ],
+)
+def test_a_container_that_never_started_has_no_exit_code_of_its_own(
+    state: dict[str, Any] | None, exit_code: int
+) -> None:
+    run = Run(id="r1", name="r", color=0, machine_id="m", config=Config(), created_at=utc_now())
+    facts = read_facts("podman", {**INSPECTED, "State": state}, lambda _: None) if state else None
+    status = ProcessStatus("ended", exit=ProcessExit(127, None, None, utc_now()))
+    ended = how_it_ended(run, None, status, (StopReport(), facts), utc_now())
+    assert ended["exit_code"] == exit_code
 
 
 def test_docker_goes_the_same_way_and_out_of_memory_is_told(

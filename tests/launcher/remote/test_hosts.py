@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -11,11 +12,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
+import launcher.remote.ssh
 from domain import Machine
+from launcher.processes.runtimes import ContainerFacts, read_facts
 from launcher.remote.hosts import Host, HostBook, HostError
-from launcher.remote.orders import About, Exit, Server
+from launcher.remote.orders import About, Exit, Server, Stopped
 from launcher.remote.ssh import explain_refusal, ssh_argv
-from launcher.remote.wire import GREETING, LINE_BYTES, NOISE_BYTES, Frames, WireError, line_of
+from launcher.remote.wire import GREETING, LINE_BYTES, MOST_SAID, NOISE_BYTES, Frames, WireError, line_of
+from machine.run_with_timeout import Told
 
 
 @pytest.mark.parametrize("target", ["box", "me@box", "a.b-c_d", "10.0.0.7", "me@fe80::1", "x" * 250])
@@ -133,6 +137,26 @@ def test_a_name_that_is_no_text_goes_over_all_the_same() -> None:
 MACHINE = Machine("m", "there", (), None, None, 4, None, (), None, None, None, datetime(2026, 11, 23, tzinfo=UTC))
 
 
+CONTAINER = asdict(read_facts("podman", {"Id": "c0ffee", "State": {"ExitCode": 3}}, lambda _: None))
+
+
+def container(**told: Any) -> dict[str, Any]:
+    return {"actions": [], "leftovers": [], "container": CONTAINER | told}
+
+
+def test_a_container_over_there_is_told_as_one_here() -> None:
+    told = json.loads(json.dumps(container()))
+    assert ContainerFacts(**Stopped.model_validate(told).container.model_dump()) == ContainerFacts(**CONTAINER)
+
+
+def test_a_refusal_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(0, GREETING + line_of({"refused": "no " * 100_000}), b"")
+    monkeypatch.setattr(launcher.remote.ssh, "ask_bounded", lambda *given: told)
+    with pytest.raises(HostError) as refused:
+        launcher.remote.ssh.ask(Host(label="a", target="box"), {})
+    assert len(str(refused.value)) == MOST_SAID
+
+
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
@@ -141,6 +165,11 @@ MACHINE = Machine("m", "there", (), None, None, 4, None, (), None, None, None, d
         (Server, {"pid": 10**12, "started_at": None}),
         (Server, {"pid": 1, "started_at": "2026-11-23T00:00:00"}),
         (About, {"machine": asdict(MACHINE), "provenance": {}}),
+        (Stopped, container(exit_code=2**40)),
+        (Stopped, container(exit_code="x")),
+        (Stopped, container(name={"a": 1})),
+        (Stopped, container(image="x" * 5_000)),
+        (Stopped, container(more=1)),
         (About, {"machine": asdict(replace(MACHINE, cores=2**31)), "provenance": {"host": {}}}),
     ],
 )

@@ -19,6 +19,9 @@ from domain import Config, Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes.descendants import descendants, name_of
 from launcher.processes.process import shim_process
+from launcher.remote.left_there import all_left
+from launcher.runs import left_servers
+from launcher.runs.left_servers import ENDED, LeftServers
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
 from machine.process_start import all_processes
@@ -232,7 +235,15 @@ def test_a_folder_without_a_pitwall_is_told(
     assert run.cause and run.cause.startswith("There is no Pitwall in no/such place on gpu-box: clone it there")
 
 
-def test_a_host_that_is_away_when_a_run_is_stopped_is_told(launching: Supervisor, store: DictStore, box: Box) -> None:
+def test_a_host_that_is_away_when_a_run_is_stopped_is_told_and_tidied_later(
+    make_supervisor: Callable[..., Supervisor],
+    store: DictStore,
+    box: Box,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(left_servers, "AGAIN_S", 0.5)
+    launching = make_supervisor(hosts=book_with(tmp_path / "hosts.json", box.host))
     run = launching.launch(request_for(**ON_BOX))
     wait_for_state(store, run.id, RunState.READY, *OVER)
     box.stop()
@@ -240,7 +251,27 @@ def test_a_host_that_is_away_when_a_run_is_stopped_is_told(launching: Supervisor
     ended = wait_for_state(store, run.id, *OVER)
     assert ended.cause and f"`./pitwall shim stop {run.id}` over there ends it" in ended.cause
     assert marked(run.id) == [] and marked(there(run))
-    kill_all(marked(there(run)))
+    box.start()
+    told = wait_for(lambda: (now := store.run(run.id)) and now.note == ENDED.format("gpu-box") and now)
+    assert (told.state, told.cause) == (ended.state, ended.cause), "how it ended is told as it was"
+    assert marked(there(run)) == [] and not (box.shims / there(run) / "server.log").exists()
+    assert all_left(Path(run.run_dir).parent) == []
+
+
+def test_what_an_earlier_run_left_there_is_ended_before_the_next_start(
+    launching: Supervisor, store: DictStore, box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LeftServers, "step", lambda self: None)  # the start itself is looked at
+    first = launching.launch(request_for(**ON_BOX))
+    ready = wait_for_state(store, first.id, RunState.READY, *OVER)
+    box.stop()
+    launching.stop(first.id)
+    wait_for_state(store, first.id, *OVER)
+    assert marked(there(first))
+    box.start()
+    second = launching.launch(request_for(port=ready.config.port, **ON_BOX))
+    assert wait_for_state(store, second.id, RunState.READY, *OVER).state is RunState.READY
+    assert marked(there(first)) == []
 
 
 def test_a_host_that_hangs_holds_up_nobody_else(

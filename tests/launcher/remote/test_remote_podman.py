@@ -59,9 +59,18 @@ def launched(
     return supervisor, ready
 
 
-def test_stop_ends_and_removes_the_container(launched: tuple[Supervisor, Run], store: DictStore, box: Box) -> None:
-    supervisor, run = launched
+def test_the_next_pitwall_takes_the_container_over_ends_and_removes_it(
+    launched: tuple[Supervisor, Run],
+    make_supervisor: Callable[..., Supervisor],
+    store: DictStore,
+    box: Box,
+    tmp_path: Path,
+) -> None:
+    first, run = launched
     assert run.log_path and "hello from the server" in Path(run.log_path).read_text()
+    first.close()
+    supervisor = make_supervisor(hosts=book_with(tmp_path / "hosts.json", box.host))
+    assert [one.id for one in supervisor.live_runs()] == [run.id] and len(containers(run.id)) == 1
     supervisor.stop(run.id)
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.state is RunState.FINISHED and ended.exit_code in (137, 143), ended.cause

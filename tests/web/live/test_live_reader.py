@@ -14,6 +14,7 @@ import pytest
 
 from collectors.logs.log_view import ViewLine
 from domain import Config, Run, RunState
+from machine.identity import machine_id
 from samples import Batch, CounterSample, GpuSample, LatencySample, LogSample
 from settings import Settings
 from storage.store import Store
@@ -48,6 +49,22 @@ def test_its_numbers_are_not_those_of_its_last_seconds(tmp_path: Path) -> None:
         assert part["now"]["decode_tps"]["v"] == pytest.approx(sum(RATES) / len(RATES)), "as on Compare"
     finally:
         store.close()
+
+
+def test_a_run_on_another_machine_says_on_which_and_no_host_name(store: Store) -> None:
+    places = {"here": machine_id(), "there": "b0b0b0b0b0b0", "named": "c0c0c0c0c0c0", "url": "remote-box.lan"}
+    for name, place in places.items():
+        store.save_run(run_with(name).model_copy(update={"machine_id": place}))
+    store.save_run(run_with("log").model_copy(update={"machine_id": "b0b0b0b0b0b0", "kind": "imported"}))
+    store.label_machine("c0c0c0c0c0c0", "Rack 2")
+    reader = StoreReader(lambda: store)
+    for parts in (reader.snapshots([*places, "log"]), reader.courses([*places, "log"])):
+        told = {
+            run_id: [chip for chip in part["meta"]["chips"] if chip.startswith("on ")] for run_id, part in parts.items()
+        }
+        assert told == {
+            "here": [], "log": [], "there": ["on b0b0b0b0b0b0"], "named": ["on Rack 2"], "url": ["on a remote machine"],
+        }  # fmt: skip
 
 
 def test_a_tile_without_a_number_says_why_in_words(tmp_path: Path) -> None:
@@ -214,7 +231,7 @@ def test_tokens_per_step_and_acceptance_of_a_run_that_has_ended_are_of_the_same_
 
 
 def test_what_an_attached_run_s_log_tells_of_its_speculation_is_shown(store: Store) -> None:
-    run = run_with("r1").model_copy(update={"kind": "attached"})
+    run = run_with("r1").model_copy(update={"kind": "attached", "machine_id": machine_id()})
     for key, value in (("speculative_method", "mtp"), ("num_spec_tokens", 3), ("engine_version", "0.21.0")):
         run = run.with_fact(key, value)
     store.save_run(run)
