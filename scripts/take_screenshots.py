@@ -33,7 +33,7 @@ def take(pitwall: Pitwall, page: Page) -> None:
     page.goto(f"{pitwall.url}/?token={pitwall.token}")
     page.get_by_role("button", name="Run the demo").click()
     page.wait_for_url(re.compile(r"/live\?run="))
-    third = "SELECT 1 FROM engine_samples WHERE since_ready_s > 10 HAVING count(DISTINCT run_id) >= 3"
+    third = "SELECT 1 FROM engine_samples WHERE since_ready_s > 5 HAVING count(DISTINCT run_id) >= 3"
     wait_until(lambda: pitwall.sql(third), DEMO_S, every_s=1.0)
     picture(page, "live", 1000)
     wait_until(lambda: set(pitwall.states().values()) == {"finished"}, DEMO_S, every_s=1.0)
