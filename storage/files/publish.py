@@ -18,6 +18,8 @@ from storage.database import Database, StoreError, roll_back
 from storage.rows import SAMPLE_TABLES
 
 EVERY_S = 2.0
+LOGS = (".wal", ".wal.checkpoint", ".wal.recovery")  # how DuckDB ends the names of what lies beside a file
+WHOLE_S = 10.0
 DUTY = 0.05  # publishing never takes more than this share of a core
 KEPT_TABLES = (
     *("runs", "run_reports", "run_notes", "gotchas", "saved_views", "deleted_runs", "retention", "studies", "adopted"),
@@ -145,13 +147,30 @@ class Publisher:
                 cursor.commit()
             finally:
                 roll_back(cursor)
+        _await_whole(self._template)
         self._template_files = files
 
 
 def _remove(path: Path) -> None:
     """A kill may have left the file's log beside it, which would be replayed into the next file of that name."""
-    path.unlink(missing_ok=True)
-    path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+    for one in (path, *_logs(path)):
+        one.unlink(missing_ok=True)
+
+
+def _logs(path: Path) -> list[Path]:
+    return [path.with_name(f"{path.name}{end}") for end in LOGS]
+
+
+def _await_whole(path: Path) -> None:
+    """Until what was committed is in the file itself: not before all who saw it attached are through.
+
+    Whoever lists the tables of the store, as the lake's shipper does, sees those of all that is attached.
+    """
+    end = time.monotonic() + WHOLE_S
+    while any(log.exists() for log in _logs(path)):
+        if time.monotonic() > end:
+            raise StoreError(f"{path.name} is not whole after {WHOLE_S:g} s.")
+        time.sleep(0.005)
 
 
 def _sealed_files(cursor: duckdb.DuckDBPyConnection, schema: str = "raw") -> SealedFiles:

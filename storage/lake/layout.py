@@ -78,8 +78,8 @@ def version_table(table: str) -> str:
 def wanted_columns(query: Query) -> Columns:
     """What this Pitwall's own tables have, as the lake is to have it."""
     rows = query(
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name = 'raw' "
-        "ORDER BY column_index"
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = current_database() AND schema_name = 'raw' ORDER BY column_index"
     ).to_pylist()
     stored: dict[str, dict[str, str]] = {}
     for row in rows:

@@ -114,6 +114,28 @@ def test_a_template_that_could_not_be_finished_is_written_anew(
     assert published(settings, "SELECT run_id FROM runs") == [("r1",)]
 
 
+def test_a_template_is_waited_for_while_somebody_lists_all_tables(
+    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the lake's shipper does: what was attached meanwhile is written down only when that question has ended."""
+    connection, looked = store._database._connection, publish._sealed_files
+
+    def look_beside(cursor: duckdb.DuckDBPyConnection, schema: str = "raw") -> publish.SealedFiles:
+        if schema != "raw":
+            other = connection.cursor()
+            other.begin()
+            other.execute("FROM duckdb_columns()").fetchall()
+            threading.Timer(0.3, other.close).start()
+        return looked(cursor, schema)
+
+    monkeypatch.setattr(publish, "_sealed_files", look_beside)
+    monkeypatch.setattr(store._publisher, "_template_files", None)
+    store.save_run(Run(id="r1", name="r", color=0, machine_id="m", config=Config(), created_at=datetime.now(UTC)))
+    store.publish()
+    with duckdb.connect(str(settings.published_path), read_only=True) as published:
+        assert published.execute("SELECT run_id FROM runs").fetchall() == [("r1",)]
+
+
 def test_rows_of_an_ended_run_are_sealed_and_read_alike(settings: Settings) -> None:
     clock = [NOW]
     store = Store.open(settings, clock=lambda: clock[0])
