@@ -26,6 +26,7 @@ from launcher.processes.descendants import descendants, is_living, recorded_proc
 from launcher.processes.ending import Ended
 from launcher.processes.shim import MARKER, SHIM_MARKER
 from machine.identity import boot_id
+from machine.private_files import FILE_MODE
 from machine.process_start import all_processes, process_start_s, same_process
 from redaction import HIDDEN_PREFIX, is_secret_name
 
@@ -93,6 +94,7 @@ def read_spec(directory: Path) -> dict[str, Any]:
 def start_shim(directory: Path, secrets: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a shim on the directory's spec.json; the Popen is only there to be reaped."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PITWALL_")}
+    (directory / "shim.log").touch(FILE_MODE)
     with (directory / "shim.log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "launcher.processes.shim", str(directory)],

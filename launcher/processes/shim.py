@@ -162,7 +162,8 @@ class Shim:
     def _start(self) -> subprocess.Popen[bytes]:
         if (limit := self._spec.get("open_files")) is not None:
             set_open_file_limit(limit)
-        with (self._directory / self._spec["log"]).open("ab") as log:
+        (path := self._directory / self._spec["log"]).touch(FILE_MODE)
+        with path.open("ab") as log:
             return subprocess.Popen(
                 complete_argv(self._spec["argv"], os.environ),
                 cwd=self._spec["cwd"],

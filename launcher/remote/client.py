@@ -29,6 +29,7 @@ from launcher.remote.records import read_asked, read_known, write_known
 from launcher.remote.ssh import explain, ssh_argv
 from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, as_sentence, line_of
 from launcher.runs.new_run import leftovers_of
+from machine.private_files import FILE_MODE
 from machine.run_with_timeout import Told
 
 STDERR_BYTES = 16 << 10
@@ -267,7 +268,8 @@ def _when_there_is_room(write: Callable[[], T]) -> T:
 
 def main(directory: Path) -> int:
     """Follow the run of this directory; nothing but the server's own bytes goes to its log."""
-    with (directory / "client.log").open("a") as log:
+    (path := directory / "client.log").touch(FILE_MODE)
+    with path.open("a") as log:
         os.dup2(log.fileno(), 2)
     return Client(directory).run()
 

@@ -37,7 +37,7 @@ from launcher.processes.runtimes import backend_of
 from launcher.remote.orders import ORDER, Check, Follow, Forget, Start, Stop, WhoAreYou
 from launcher.remote.wire import BEAT_S, GONE, GREETING, LOG_CHUNK_BYTES, ORDER_BYTES, line_of
 from launcher.runs.lives.teardown import leave_alone, stop_everything
-from launcher.runs.new_run import LOGS, leftovers_of
+from launcher.runs.new_run import SERVER_LOG, leftovers_of
 from launcher.runs.provenance import GpusNow, freeze
 from machine.identity import machine_id
 from machine.private_files import FILE_MODE, private_folder, write_private
@@ -120,14 +120,12 @@ class FarSide:
                 self._start(order, directory)
 
     def _start(self, order: Start, directory: Path) -> None:
-        here = {"run_dir": str(directory), "log_path": str(directory / LOGS[0]), "machine_id": machine_id()}
+        here = {"run_dir": str(directory), "log_path": str(directory / SERVER_LOG), "machine_id": machine_id()}
         run, cwd = order.run.model_copy(update=here), Path(order.cwd) if order.cwd else None
         request = LaunchRequest(run.config, base_url=run.base_url, cwd=cwd, makes_model=order.makes_model)
         request = expanded(with_files_named(request))
         check_machine(request)
         config = request.config
-        for name in LOGS:
-            (directory / name).touch(FILE_MODE)
         words = backend_of(config, run.id).words(config.argv)
         port = port_of(run.base_url) if run.base_url else None
         spec = ProcessSpec(
@@ -154,7 +152,7 @@ class FarSide:
                 record.keep(processes_of(directory))
             if status.state == "alive" and status.pid != told.pid:
                 self._say(server={"pid": status.pid, "started_at": status.started_at})
-            offset = self._send_log(directory / LOGS[0], offset)
+            offset = self._send_log(directory / SERVER_LOG, offset)
             if status.exit and not told.exit:
                 self._say(exit={**_as_exit(status), "started_at": status.started_at})
             told = status

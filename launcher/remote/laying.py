@@ -15,10 +15,9 @@ from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, answeri
 from launcher.processes.process import ROOT, ProcessSpec, write_spec
 from launcher.remote.hosts import ADDRESS, Host
 from launcher.remote.records import Asked, write_asked
-from launcher.runs.new_run import LOGS
 from machine.identity import REMOTE
 from machine.ports import dial_host, host_and_port, is_port_free
-from machine.private_files import FILE_MODE, make_private, private_folder
+from machine.private_files import make_private, private_folder
 from redaction import SERVER_API_KEY
 
 FORWARDED_PORTS = range(20_000, 32_000)  # below those that the system hands out
@@ -60,8 +59,6 @@ def lay_down_remote(run: Run, request: LaunchRequest, host: Host) -> dict[str, s
     variables = {name: value for name, value in request.secrets.items() if name.isidentifier()}
     secrets = {**variables, **hidden.secrets}
     directory = private_folder(Path(run.run_dir))
-    for name in LOGS:
-        (directory / name).touch(FILE_MODE)
     spoken = run.config.model_copy(update={"argv": tuple(hidden.argv), "env": hidden.env})
     over = run.model_copy(update={"config": spoken, "base_url": there, "run_dir": None, "log_path": None})
     asked = Asked(

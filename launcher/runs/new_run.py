@@ -19,11 +19,11 @@ from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, port_of
 from launcher.processes.process import Leftovers, ProcessSpec, write_spec
 from launcher.processes.runtimes import ContainerBackend, backend_of
 from machine import open_files
-from machine.private_files import FILE_MODE, make_private, private_folder
+from machine.private_files import make_private, private_folder
 from machine.process_start import process_start_s
 from redaction import SERVER_API_KEY
 
-LOGS = ("server.log", "shim.log")
+SERVER_LOG = "server.log"
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -45,7 +45,7 @@ def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str,
         stop_when_done=request.stop_when_done,
         machine_id=machine,
         run_dir=str(directory),
-        log_path=str(directory / "server.log"),
+        log_path=str(directory / SERVER_LOG),
         base_url=(request.base_url or default_base_url(config) or "").rstrip("/"),
         ready_path=request.ready_path or default_ready_path(config),
         ready_timeout_s=request.ready_timeout_s,
@@ -77,8 +77,6 @@ def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
     words = backend_of(request.config, run.id).words(request.config.argv)
     hidden = hide_secrets(words, request.config.env, request.secrets, os.environ)
     directory = private_folder(Path(run.run_dir))
-    for name in LOGS:  # before the shim opens them with the user's own umask
-        (directory / name).touch(FILE_MODE)
     # The limit that the user's own shell gives: a server that needs more raises it by itself, as vLLM does.
     spec = ProcessSpec(
         hidden.argv,

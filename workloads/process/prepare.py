@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from domain import Run, WorkloadSpec
+from machine.private_files import write_private
 from workloads.process.drive_job import DriveJob
 from workloads.process.driven import drive_params, tool_of
 from workloads.process.job import Job, Progress
@@ -33,7 +34,7 @@ def prepare_workload(run: Run, directory: Path) -> list[str]:
         progress=directory / PROGRESS_FILE,
     )
     path = directory / "job.json"
-    path.write_text(job.model_dump_json(indent=1))
+    write_private(path, job.model_dump_json(indent=1).encode())
     return [sys.executable, str(COMMAND_LINE), "load", str(path)]
 
 
@@ -52,7 +53,7 @@ def _prepare_drive(run: Run, workload: WorkloadSpec, directory: Path) -> list[st
         inbox=Path(run.run_dir).parent.parent / "inbox",
     )
     path = directory / "job.json"
-    path.write_text(job.model_dump_json(indent=1))
+    write_private(path, job.model_dump_json(indent=1).encode())
     return [sys.executable, str(COMMAND_LINE), "drive", str(path)]
 
 

@@ -54,7 +54,7 @@ def prepare_recorder(run: Run, directory: Path, ask: RecorderAsk) -> list[str]:
         run_id=run.id, base_url=run.base_url, out=requests_of(run), status=directory / STATUS_FILE, ask=ask
     )
     path = directory / JOB_FILE
-    path.write_text(job.model_dump_json(indent=1))
+    write_private(path, job.model_dump_json(indent=1).encode())
     return [sys.executable, str(COMMAND_LINE), "record", "--job", str(path)]
 
 

@@ -6,14 +6,14 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from domain import Config, Run, RunState
+from domain import Config, Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from machine.private_files import close_to_others, private_folder
@@ -21,7 +21,8 @@ from samples import Batch, HostSample
 from settings import Settings
 from storage.ask.saved_queries import SavedQueries
 from storage.store import Store
-from tests.launcher.servers import DictStore, wait_for_state
+from tests.launcher.servers import DictStore, request_for, wait_for_state
+from workloads.process.prepare import prepare_workload
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -89,6 +90,15 @@ def test_a_launched_server_keeps_the_umask_and_its_log_is_closed(
     assert mode(folder) == 0o700 and mode(tmp_path / "cached") == 0o644
     assert {mode(folder / name) for name in ("server.log", "shim.log", "spec.json")} == {0o600}
     assert "perhaps" in (folder / "server.log").read_text()
+
+
+def test_what_a_load_writes_is_closed(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
+    supervisor = make_supervisor(prepare_workload=prepare_workload)
+    run = supervisor.launch(request_for(workload=WorkloadSpec(name="five-prompts")))
+    wait_for_state(store, run.id, RunState.FINISHED, RunState.FAILED)
+    folder = Path(run.run_dir or "")
+    assert {path.name for path in (folder / "workload").iterdir()} >= {"job.json", "workload.log", "shim.log"}
+    assert open_to_others(folder) == []
 
 
 def test_a_folder_that_several_make_at_once_is_there_for_all(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_neither_secret_is_in_a_file_or_on_a_command_line(
     supervisor.recorders.close(store.runs()[0].id)
     written = b"".join(path.read_bytes() for path in own.parent.rglob("*") if path.is_file())
     assert written and not any(secret.encode() in written for secret in GIVEN.values())
-    assert not any(path.stat().st_mode & 0o077 for path in [own, own / "recorder.json"])
+    assert not any(path.stat().st_mode & 0o077 for path in [own, *own.iterdir()])
 
 
 def test_it_ends_with_the_watch_of_its_run(
