@@ -27,6 +27,9 @@ SCHEMA = pa.schema(
         ("ended_at", _MOMENT),
         *((name, pa.float64()) for name in _NUMBERS),
         ("reason", pa.string()),
+        ("printed_tps", pa.float64()),
+        ("printed_lines", pa.int64()),
+        ("printed_definition", pa.string()),
     ]
 )
 

@@ -50,6 +50,11 @@ def number(value: str, unit: str = "", why: str | None = None) -> str:
     return f"{text(value)} <small>{text(unit)}</small>" if unit and value != DASH else text(value)
 
 
+def set_apart(shown: str) -> str:
+    """A number that is nobody's measurement, grey and hatched; the words beside it must say so, too."""
+    return f'<span class="pw-apart">{shown}</span>'
+
+
 def hint(word: str, meaning: str | None) -> str:
     """A word that says on hover what it means."""
     return f'<abbr title="{text(meaning)}">{text(word)}</abbr>' if meaning else text(word)

@@ -18,3 +18,6 @@ class RunLine:
     tokens_per_step: float | None
     acceptance_length: float | None
     reason: Reason | None
+    printed_tps: float | None = None  # as its log prints it, where none is measured: never ranked or sorted by
+    printed_lines: int | None = None  # that say so
+    printed_definition: str | None = None

@@ -34,7 +34,7 @@ def apart_from(report: RunReport, others: Sequence[Span]) -> RunReport:
         return report
     windows = [one for one in report.windows if not _touches(one, report.run, others)]
     summary = summarize(windows)
-    return replace(report, windows=windows, summary=summary, acceptance=_acceptance(report, summary))
+    return replace(report, windows=windows, summary=summary, acceptance=_acceptance(report, summary), printed=None)
 
 
 def _touches(window: Window, run: Run, spans: Sequence[Span]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from analysis.runs.printed import PrintedSpeed
 from analysis.runs.windows import Window, summarize
 from domain import Run
 from engines import all_definitions
@@ -32,6 +33,7 @@ class _Counted:
     windows: list[Window]
     acceptance: Acceptance
     requests: RequestTotals
+    printed: PrintedSpeed | None
 
 
 @dataclass(frozen=True, config=EXACT)
@@ -52,12 +54,13 @@ def _formulas_of_evidence() -> str:
 
 
 def _pack_report(report: RunReport) -> bytes:
-    return _COUNTED.dump_json(_Counted(report.windows, report.acceptance, report.requests))
+    return _COUNTED.dump_json(_Counted(report.windows, report.acceptance, report.requests, report.printed))
 
 
 def _unpack_report(run: Run, content: bytes) -> RunReport:
     told = _COUNTED.validate_json(content)
-    return RunReport(run, told.windows, summarize(told.windows), told.acceptance, told.requests)
+    known = told.windows, summarize(told.windows), told.acceptance, told.requests, told.printed
+    return RunReport(run, *known)
 
 
 def _pack_evidence(evidence: Evidence) -> bytes:

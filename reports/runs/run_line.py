@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from math import inf
 
+from analysis.runs.printed import in_place_of
 from analysis.runs.run_line import RunLine
 from domain import Run
 from reports.formulas import formulas
@@ -62,4 +63,6 @@ def _line(report: RunReport, stream_tps: float | None, output_tps: float | None)
     said = report.summary
     per_step = said.factors.tokens_per_step if said.factors else None
     measured = (said.typical_tps, said.peak_tps, per_step, report.acceptance.length)
-    return RunLine(stream_tps, output_tps, *measured, said.reason)
+    printed = in_place_of(said, report.printed)
+    by_log = (printed.median_tps, printed.lines, printed.definition) if printed else ()
+    return RunLine(stream_tps, output_tps, *measured, said.reason, *by_log)

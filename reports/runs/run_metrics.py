@@ -13,6 +13,8 @@ from analysis.evidence.loads import LoadRecord, is_whole
 from analysis.evidence.measure import LATENCIES as OF_REQUEST
 from analysis.evidence.measure import evidence_keys, measure, quantile
 from analysis.evidence.objectives import TERMS, Kind, Objective
+from analysis.runs.printed import PrintedSpeed
+from engines.definitions import MEASURES
 from reports.runs.run_report import RunReport
 
 
@@ -32,6 +34,8 @@ class Named:
     """What one number is; `higher_is_better` is None where neither is.
 
     objective: what two arms must be alike in to be held against each other by it; None: what their loads must.
+    is_ranked: False: no two arms are held against each other by it, whatever they are alike in.
+    is_count: of whole things.
     """
 
     section: Section
@@ -40,6 +44,8 @@ class Named:
     meaning: str
     higher_is_better: bool | None = None
     objective: Objective | None = None
+    is_ranked: bool = True
+    is_count: bool = False
 
 
 Values = dict[Named, float | None]
@@ -74,6 +80,23 @@ def _speed(report: RunReport, facts: RunFacts) -> Iterator[tuple[Named, float | 
         ("Decode speed, floor", report.summary.floor_tps, "10th percentile of these windows"),
     ):
         yield Named(Section.SPEED, title, "tok/s", meaning, True), value
+    if report.printed:
+        yield from _printed(report.printed)
+
+
+def _printed(printed: PrintedSpeed) -> Iterator[tuple[Named, float | None]]:
+    """What its log prints as its speed: named by the definition, so that two definitions never share a row."""
+    by = f"({printed.definition})"
+    speed = Named(Section.SPEED, f"By its log, not ranked {by}", "tok/s", printed_meaning(printed), is_ranked=False)
+    yield speed, printed.median_tps
+    lines = Named(Section.SPEED, f"Lines that say so {by}", "", "of its log", is_ranked=False, is_count=True)
+    yield lines, float(printed.lines)
+
+
+def printed_meaning(printed: PrintedSpeed) -> str:
+    """What the number of a log means, as its engine counts."""
+    measure = MEASURES.get(printed.definition, "as the log prints it")
+    return f"median of the lines on which the server generated, ranks summed: {measure}"
 
 
 def client_speeds(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:

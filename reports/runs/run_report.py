@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis.runs.printed import PrintedSpeed, most_told
 from analysis.runs.windows import SpeedSummary, Window, summarize
 from domain import Run
 from engines import BY_NAME
@@ -22,6 +23,7 @@ class RunReport:
     summary: SpeedSummary
     acceptance: queries.Acceptance
     requests: queries.RequestTotals
+    printed: PrintedSpeed | None = None  # by its log, where that alone tells of it
 
     @property
     def time_to_ready_s(self) -> float | None:
@@ -51,7 +53,13 @@ def report_on(store: queries.Asked, runs: Sequence[Run]) -> list[RunReport]:
     windows = queries.windows(store, ids, PEAK_WINDOW_S)
     acceptance = queries.acceptance(store, ids)
     requests = queries.request_totals(store, ids)
+    printed = queries.printed_speeds(store, [run_id for run_id in ids if _may_print(windows[run_id])])
     return [
-        RunReport(run, its, summarize(its), acceptance[run.id], requests[run.id])
+        RunReport(run, its, summarize(its), acceptance[run.id], requests[run.id], most_told(printed.get(run.id, ())))
         for run, its in zip(runs, map(windows.__getitem__, ids), strict=True)
     ]
+
+
+def _may_print(windows: Sequence[Window]) -> bool:
+    """Whether a log may be all that tells of a run: its windows are a log's, or there is none."""
+    return not windows or windows[0].definition.endswith(".log")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from analysis.runs.printed import PrintedSpeed
 from analysis.runs.windows import Window
 from domain import JsonValue
 from reasons import Code, Reason
@@ -101,6 +102,14 @@ def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, 
     found: dict[str, list[Window]] = {run_id: [] for run_id in run_ids}
     for row in _rows(store, "windows", run_ids=run_ids, window_s=window_s):
         found[row.pop("run_id")].append(Window(**row))
+    return found
+
+
+def printed_speeds(store: Asked, run_ids: Sequence[str]) -> dict[str, list[PrintedSpeed]]:
+    """What the logs of runs print as their speed, by definition; nothing of runs that counters or slots tell of."""
+    found: dict[str, list[PrintedSpeed]] = {run_id: [] for run_id in run_ids}
+    for row in _rows(store, "printed_speeds", run_ids=run_ids):
+        found[row.pop("run_id")].append(PrintedSpeed(**row))
     return found
 
 

@@ -195,3 +195,6 @@ COMMENT ON COLUMN run_reports.peak_tps IS 'tok/s: 99th percentile of the decodin
 COMMENT ON COLUMN run_reports.tokens_per_step IS 'tokens that a request is given a step';
 COMMENT ON COLUMN run_reports.acceptance_length IS 'tokens per verified draft, its own token included';
 COMMENT ON COLUMN run_reports.reason IS 'why the speeds are null: a code with its values';
+COMMENT ON COLUMN run_reports.printed_tps IS 'tok/s: median of what the log prints on the lines on which the server generated, where typical_tps is null and only a log tells of the run; comparable under one definition at most, never ranked';
+COMMENT ON COLUMN run_reports.printed_lines IS 'how many lines these are';
+COMMENT ON COLUMN run_reports.printed_definition IS 'whose definition of the number it is; see metric_definitions';

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from analysis.comparison.facts import RunFacts
+from analysis.runs.printed import PrintedSpeed, in_place_of
 from reasons import Code, Reason
 from reports.runs.evidence import Evidence
-from reports.runs.run_metrics import client_speeds
+from reports.runs.run_metrics import client_speeds, printed_meaning
 from reports.runs.run_report import RunReport
 from web import markup
 from web.compare.sources.source_line import IN_NO_INTERVAL, silence_cell, standing_cell
 from web.theme import DASH, duration, three_digits
 from web.words import why, window_words
 
+BY_LOG = "By its log, not ranked"
 NO_REQUESTS = "no request of ours ended"
 NO_STREAM = why(Reason(Code.NO_WHOLE_WINDOW))
 NO_RATE = "how many tokens were drafted was not told"
@@ -113,6 +115,8 @@ def number_tiles(report: RunReport, facts: RunFacts) -> str:
         if value is not None
     ]
     tiles += [(markup.hint(m.title, m.meaning), _cell(cell)) for m, cell in cells if cell.value is not None]
+    if printed := in_place_of(report.summary, report.printed):
+        tiles.append((BY_LOG, markup.set_apart(markup.number(three_digits(printed.median_tps), "tok/s"))))
     if report.time_to_ready_s is not None:
         tiles.append(("Time to ready", markup.number(duration(report.time_to_ready_s))))
     if report.requests.sent:
@@ -121,7 +125,15 @@ def number_tiles(report: RunReport, facts: RunFacts) -> str:
         tiles.append((markup.hint("Active windows", ACTIVE), _windows(report)))
     told = TOLD_BY_NOTE if report.run.kind == "imported" else ()
     missing = [(m.title, c.why) for m, c in cells if c.value is None and m.title not in told]
-    return (markup.tiles(tiles) if tiles else "") + markup.unknown(missing)
+    return (markup.tiles(tiles) if tiles else "") + _printed_words(printed) + markup.unknown(missing)
+
+
+def _printed_words(printed: PrintedSpeed | None) -> str:
+    """What the number that the log prints is; nothing where none is shown."""
+    if printed is None:
+        return ""
+    lines = f"{printed.lines:,} line{'s' * (printed.lines != 1)} ({printed.definition})"
+    return f'<p class="pw-unknown">{BY_LOG}: {markup.text(printed_meaning(printed))}; {markup.text(lines)}.</p>'
 
 
 def _cell(cell: Cell) -> str:

@@ -19,7 +19,7 @@ from reports.runs.run_metrics import Section
 from reports.runs.run_report import RunReport, engine_title
 from web.compare.answer.guard_findings import Finding, findings
 from web.compare.answer.guard_words import STANDINGS, TITLES
-from web.compare.answer.metric_table import value_of_arm
+from web.compare.answer.metric_table import digits_of, value_of_arm
 from web.compare.answer.part_table import ranked_part, ranked_whole
 from web.compare.answer.report_notes import report_notes
 from web.compare.answer.sentence import detail, factor_words, left_out_words, sentence
@@ -151,7 +151,7 @@ def _numbers(data: ReportData) -> list[str]:
             values = [value_of_arm(arm, data.metrics, what) for arm in arms] if what.section is section else []
             if any(value is not None for value in values):
                 unit = f" ({what.unit})" if what.unit else ""
-                rows.append([plain(what.title + unit), *map(three_digits, values)])
+                rows.append([plain(what.title + unit), *(digits_of(what, value) for value in values)])
         if rows:
             blocks += [f"## {section.value}", table(["Metric", *(plain(arm.name) for arm in arms)], rows, numeric=True)]
     return blocks

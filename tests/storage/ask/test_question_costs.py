@@ -56,6 +56,7 @@ OF_THESE = {  # what takes run ids -> the same of all runs
 }
 QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "windows": lambda store: queries.windows(store, ASKED, 2.0),
+    "printed_speeds": lambda store: queries.printed_speeds(store, ASKED),
     "acceptance": lambda store: queries.acceptance(store, ASKED),
     "sources": lambda store: queries.sources(store, ASKED),
     "crosschecks": lambda store: queries.crosschecks(store, ASKED),

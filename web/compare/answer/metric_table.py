@@ -45,9 +45,10 @@ def _section(section: Section, names: Sequence[Named], shown: Shown, metrics: Ma
     head = ["", *(markup.named(arm.name, shown.colors[arm.id]) for arm in shown.arms)]
     rows = [_row(named, values, shown) for named, values in known.items()]
     body = markup.table(head, rows, is_numeric=True) if rows else ""
+    apart = "".join(map(_said_of, known))
     rest = f'<p class="pw-unknown">Not known: {markup.text(unknown)}.</p>' if unknown else ""
     is_open = " open" if section in OPEN and rows else ""
-    return f'<details class="pw-section"{is_open}><summary>{section.value}</summary>{body}{rest}</details>'
+    return f'<details class="pw-section"{is_open}><summary>{section.value}</summary>{body}{apart}{rest}</details>'
 
 
 def value_of_arm(arm: Arm, metrics: Mapping[str, Values], named: Named) -> float | None:
@@ -57,19 +58,33 @@ def value_of_arm(arm: Arm, metrics: Mapping[str, Values], named: Named) -> float
 
 
 def _row(named: Named, values: Sequence[float | None], shown: Shown) -> list[str]:
-    ranked = shown.ranked(named.objective)
+    ranked = shown.ranked(named.objective) if named.is_ranked else ()
     bases = [values[0] if arm.id in ranked else None for arm in shown.arms]
     cells = [_cell(named, value, base, shown.margin) for value, base in zip(values, bases, strict=True)]
     return [markup.hint(named.title, named.meaning), *cells]
 
 
+def _said_of(named: Named) -> str:
+    """The meaning of a number that stands apart, to be read without a hover; nothing of others."""
+    if named.is_ranked or named.is_count:
+        return ""
+    return f'<p class="pw-unknown">{markup.text(named.title)}: {markup.text(named.meaning)}.</p>'
+
+
 def _cell(named: Named, value: float | None, base: float | None, margin: float) -> str:
     if value is None:
         return markup.number(DASH, why="not known")
-    shown = markup.number(three_digits(value), named.unit)
+    shown = markup.number(digits_of(named, value), named.unit)
+    if not named.is_ranked:
+        return shown if named.is_count else markup.set_apart(shown)
     if named.title.startswith(POSITION):
         return f'{shown} <span class="pw-share" style="--pw-share:{min(value, 100.0):.0f}%"></span>'
     return shown + (_delta(named, value / base, margin) if base and value else "")
+
+
+def digits_of(named: Named, value: float | None) -> str:
+    """The number of an arm as it is written: three significant digits, of a count all."""
+    return f"{value:,.0f}" if named.is_count and value is not None else three_digits(value)
 
 
 def _delta(named: Named, ratio: float, margin: float) -> str:

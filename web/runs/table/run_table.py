@@ -8,6 +8,7 @@ from datetime import UTC
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 from streamlit.elements.lib.column_types import ColumnConfig
 
 from analysis.comparison.config_diff import as_started, chips
@@ -22,7 +23,7 @@ from web.charts import ground, is_phone
 from web.kept import choose_some
 from web.runs.table.bulk_actions import bulk_actions
 from web.runs.table.run_listing import WAITS, notes_on
-from web.theme import DASH, run_color
+from web.theme import DASH, MUTED, run_color, three_digits
 from web.words import why
 
 ELSEWHERE = RunLine(None, None, None, None, None, None, None)
@@ -58,6 +59,12 @@ COLUMNS = {
     "peak": st.column_config.NumberColumn(
         "Peak, tok/s", format="%.1f", width=86, help="99th percentile of the decoding intervals of one request alone"
     ),
+    "printed": st.column_config.TextColumn(
+        "By its log, not ranked",
+        width=190,
+        help="Where no speed was measured: what the lines of its log print while the server generates, their median. "
+        "It is no decode speed; what it counts, and over which time, differs by engine (see the run)",
+    ),
     "tokens_per_step": st.column_config.NumberColumn("Tokens/step", format="%.2f", width=84),
     "acceptance": st.column_config.NumberColumn(
         "Acceptance length", format="%.2f", width=144, help="Tokens per verified draft, its own token included"
@@ -74,6 +81,7 @@ NUMBERS = {
     "output": "output_tps",
     "typical": "typical_tps",
     "peak": "peak_tps",
+    "printed": "printed_tps",
     "tokens_per_step": "tokens_per_step",
     "acceptance": "acceptance_length",
 }  # column -> the number of a RunLine
@@ -122,7 +130,7 @@ def run_table(
     rows = pd.DataFrame([_row(run, lines.get(run.id, ELSEWHERE), told[run.id], machines) for run in runs])
     key = _key_of(runs, group)
     chosen = st.dataframe(
-        rows,
+        _with_grey(rows),
         hide_index=True,
         column_config=COLUMNS | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {}),
         column_order=[*ALWAYS, *columns],
@@ -159,6 +167,7 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
         "output": line.output_tps,
         "typical": line.typical_tps,
         "peak": line.peak_tps,
+        "printed": printed_cell(line),
         "tokens_per_step": line.tokens_per_step,
         "acceptance": line.acceptance_length,
         "workload": run.workload_names or "",
@@ -170,6 +179,19 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
         or run.note
         or {id(ELSEWHERE): READ_LATER, id(PENDING): WAITS}.get(id(line), ""),
     }
+
+
+def _with_grey(rows: pd.DataFrame) -> Styler:
+    """What logs print as their speed is grey, as where it is drawn: nobody measured it."""
+    return rows.style.set_properties(subset=["printed"], color=MUTED[ground()])
+
+
+def printed_cell(line: RunLine) -> str | None:
+    """'vllm.log: 101 tok/s, 11 lines': a text, so that a click on its head puts definitions together, not speeds."""
+    if line.printed_tps is None:
+        return None
+    lines = f"{line.printed_lines:,} line{'s' * (line.printed_lines != 1)}"
+    return f"{line.printed_definition}: {three_digits(line.printed_tps)} tok/s, {lines}"
 
 
 def square(color: str) -> str:
