@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web import markup
-from web.sharing.share_dialog import moment
+from web.moments import moment_html
 from web.visible import current_share, visible_runs
 
 share = current_share()
@@ -31,7 +31,7 @@ study = (
 )
 st.html(
     '<h1 class="pw-title">Shared runs</h1>'
-    f'<p class="pw-lead pw-muted">To look at, until {moment(share.expires_at)}.</p>'
+    f'<p class="pw-lead pw-muted">To look at, until {moment_html(share.expires_at)}.</p>'
     f"{study}{markup.table(['run', 'state'], rows)}"
     f'<p><a href="{markup.run_link("live", ids)}" target="_self">Watch side by side</a>'
     + (f' · <a href="{markup.run_link("compare", ids)}" target="_self">Compare</a>' if len(ids) > 1 else "")

@@ -13,6 +13,7 @@ from domain import Run
 from web import places
 from web.actions import is_member, is_operator
 from web.markup import markdown_text
+from web.moments import SECONDS, moment
 from web.server.assets import STATIC
 from web.theme import DASH, colors_apart
 
@@ -35,12 +36,12 @@ def labels(runs: Sequence[Run]) -> dict[str, str]:
 
     Nothing that changes: a browser names what it has picked by these words, and would lose it.
     """
-    words = {run.id: f"{run.name} {DASH} {_moment(run):%d %b %Y %H:%M:%S} UTC" for run in runs}
+    words = {run.id: f"{run.name} {DASH} {moment(_started(run), SECONDS)}" for run in runs}
     times = Counter(words.values())
     return {run_id: line if times[line] == 1 else f"{line} {run_id[-TAIL:]}" for run_id, line in words.items()}
 
 
-def _moment(run: Run) -> datetime:
+def _started(run: Run) -> datetime:
     """Of a log that was imported, when its server started: when it was read says nothing of the run."""
     return (run.started_at or run.created_at) if run.kind == "imported" else run.created_at
 

@@ -56,4 +56,6 @@ watch_sign_in()
 follow_ground()
 page = st.navigation(MEMBER_PAGES if is_member() else GUEST_PAGES, position="top")
 st.set_page_config(page_title=f"{page.title} · Pitwall")
+with st.container(key="unseen-page-name"):  # on a phone alone, where the navigation is folded away
+    st.html(f'<p class="pw-page-name">{page.title}</p>')
 page.run()

@@ -49,7 +49,7 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterat
 
 @pytest.fixture
 def look(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
-    context = signed_in(browser, pitwall, viewport={"width": 1200, "height": 1400})
+    context = signed_in(browser, pitwall, viewport={"width": 1200, "height": 1400}, timezone_id="Asia/Kolkata")
     yield context.new_page()
     context.close()
 
@@ -103,6 +103,7 @@ def test_a_failed_run(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
     look.goto(f"{pitwall.url}/run?run={runs[0]}")
     press(look.get_by_text("Reproduce"))
     expect(look.get_by_text("The same as a preset")).to_be_visible()
+    expect(look.get_by_title("20 Nov 2026 12:00:00 UTC")).to_have_text("20 Nov 2026 17:30:00 IST")
     assert broken_in_both_schemes(look) == []
 
 
@@ -111,9 +112,12 @@ def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
     press(look.get_by_role("button", name="Run", exact=True))
     expect(look.get_by_test_id("stDataFrame")).to_be_visible()
     press(look.get_by_text("Asked before"))
-    expect_whole(look.get_by_text(re.compile("UTC: 2 rows")))
+    expect_whole(look.get_by_text(re.compile("IST: 2 rows")))
     assert broken_in_both_schemes(look) == []
+    expect(look.locator(".pw-page-name")).to_be_hidden()
     look.set_viewport_size(PHONE)
+    expect(look.locator(".pw-page-name")).to_have_text("SQL")
+    expect(look.locator(".pw-page-name")).to_be_visible()
     press(look.get_by_role("button", name="Explain"))
     expect_whole(look.get_by_role("region", name="plan"))
     assert broken_in_both_schemes(look) == []

@@ -9,8 +9,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.marks import Mark
+from storage.ask.explore_queries import STARTED
 from web.charts import DRAWN_ON, is_phone, plain, styled
 from web.explore.choices import DISTRIBUTION, LINE, Chosen
+from web.moments import moment, zone_name
 from web.theme import EXCLUDED, RUN_COLORS, TEXT, run_color, three_digits
 
 HEIGHT_PX = 520
@@ -135,7 +137,7 @@ def _words(mark: Mark) -> str:
 
 
 def _short(value: Any) -> str:
-    return three_digits(float(value)) if isinstance(value, int | float) else f"{value:%d %b %Y %H:%M}"
+    return three_digits(float(value)) if isinstance(value, int | float) else moment(value)
 
 
 def _starts(mark: Mark) -> str:
@@ -144,7 +146,8 @@ def _starts(mark: Mark) -> str:
 
 def _laid_out(figure: go.Figure, chosen: Chosen, legend: bool) -> go.Figure:
     titles: Mapping[str, str] = chosen.titles
-    axis: dict[str, Any] = {"title": {"text": plain(titles[chosen.view.x])}}
+    zone = f", {zone_name()}" if chosen.view.x == STARTED else ""
+    axis: dict[str, Any] = {"title": {"text": plain(titles[chosen.view.x] + zone)}}
     if chosen.kind == DISTRIBUTION:
         axis["type"] = "category"
     styled(figure, axis, legend)

@@ -11,7 +11,7 @@ from analysis.marks import Mark, Point, single, together
 from reports.arms.facts import processes_of
 from reports.arms.run_arms import run_arms
 from reports.formulas import formulas
-from storage.ask.explore_queries import ARM, LINE, METRICS, MOST_ROWS, Metric, ask_view, explore_sql
+from storage.ask.explore_queries import ARM, LINE, METRICS, MOST_ROWS, STARTED, Metric, ask_view, explore_sql
 from storage.ask.run_fields import NOT_STATED
 from storage.ask.run_queries import RunFilter, kept_lines, runs_of
 from web import markup, places
@@ -20,6 +20,7 @@ from web.context import services
 from web.explore.choices import HEAT, SCATTER, Chosen
 from web.explore.figures import figure_of, heat_of
 from web.machines.machine_titles import machine_titles
+from web.moments import there
 from web.words import why
 
 Row = Mapping[str, Any]
@@ -89,6 +90,8 @@ def _point(row: Row, chosen: Chosen, arms: Mapping[str, str], machines: Mapping[
     def said(name: str, value: Any) -> Any:
         if name == ARM:
             return arms[row["run_id"]]
+        if name == STARTED:
+            return there(value)
         return machines.get(value, value) if name == "machine" else value
 
     color = said(chosen.view.color, row["color"]) if chosen.view.color else ""

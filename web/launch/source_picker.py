@@ -15,6 +15,7 @@ from reports.runs.run_report import engine_title_of
 from web.context import services
 from web.launch import draft
 from web.markup import markdown_text
+from web.moments import SECONDS, moment
 from web.picker import labels
 
 KIND_KEY = "source-kind"
@@ -108,7 +109,7 @@ def _take_preset(preset: Preset) -> None:
 
 def _point_line(point: AdoptedPoint) -> str:
     purpose = f", for {point.purpose}" if point.purpose else ""
-    return f"{point.name}{purpose}, since {point.adopted_at:%d %b %Y %H:%M:%S}"
+    return f"{point.name}{purpose}, since {moment(point.adopted_at, SECONDS)}"
 
 
 def _point_taker(point: AdoptedPoint) -> Taker:

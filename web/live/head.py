@@ -11,8 +11,8 @@ from web import places
 from web.actions import is_member, stop_buttons
 from web.guided_demo.tour import follow_demo, in_order_of_answer
 from web.live.next_runs import batch_mates, next_of_batch
-from web.load_progress import has_ended
 from web.picker import Picked, pick_runs
+from web.runs.loads.load_progress import has_ended
 from web.runs.loads.workload_panel import workload_progress
 from web.sharing.share_dialog import share_button
 

@@ -14,7 +14,7 @@ from reports.runs.run_report import RunReport
 from web.live.course import Course
 from web.live.live_series import RATE_SERIES, Points, finite, keeps_pace
 from web.live.protocol import PerPosition, Tile
-from web.load_progress import load_under_way
+from web.runs.loads.load_progress import load_under_way
 from web.words import told_by_view, why
 
 NOT_ALL_POSITIONS = "not told for all of the run"

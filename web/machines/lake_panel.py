@@ -9,6 +9,7 @@ from web import markup
 from web.actions import is_operator
 from web.context import services
 from web.markup import markdown_text
+from web.moments import SECONDS, moment_html
 from web.theme import DASH
 
 NOT_YET = "the lake has not answered since the start"
@@ -30,10 +31,10 @@ def lake_panel() -> None:
 
 
 def _tiles(state: ShippingState) -> list[tuple[str, str]]:
-    shipped = f"{state.last_shipped_at:%d %b %H:%M:%S} UTC" if state.last_shipped_at else DASH
+    nothing = markup.number(DASH, why="nothing was shipped since the start")
     waiting = DASH if state.waiting_parts is None else f"{state.waiting_parts:,}"
     return [
-        ("Last commit", markup.number(shipped, why="nothing was shipped since the start")),
+        ("Last commit", moment_html(state.last_shipped_at, SECONDS) if state.last_shipped_at else nothing),
         ("Parts shipped since the start", markup.number(f"{state.shipped_parts:,}", f"{state.shipped_rows:,} rows")),
         ("Parts that wait", markup.number(waiting, f"of {state.waiting_runs or 0:,} runs", why=NOT_YET)),
     ]

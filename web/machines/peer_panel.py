@@ -21,7 +21,7 @@ from web.context import services
 from web.live.elsewhere.peer_look import PeerState
 from web.live.elsewhere.peers import Peer, PeerError, in_words
 from web.markup import markdown_text
-from web.sharing.share_dialog import moment
+from web.moments import moment_html
 from web.theme import DASH
 
 REFRESH_S = 5.0
@@ -63,8 +63,8 @@ def _row(peer: Peer, state: PeerState | None) -> list[str]:
     said = markup.number(DASH, why="it was not asked yet")
     if state:
         said = markup.text(f"{state.standing}: {state.why}" if state.why else state.standing)
-    asked = markup.text(f"{moment(state.asked_at)}, {state.took_s:.1f} s") if state else ""
-    confirmed = markup.text(f"{moment(peer.confirmed_at)} by {peer.confirmed_by}")
+    asked = f"{moment_html(state.asked_at)}, {state.took_s:.1f} s" if state else ""
+    confirmed = f"{moment_html(peer.confirmed_at)} by {markup.text(peer.confirmed_by)}"
     return [markup.text(peer.name), markup.text(peer.url), said, asked, confirmed]
 
 

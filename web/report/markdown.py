@@ -24,6 +24,7 @@ from web.compare.answer.part_table import ranked_part, ranked_whole
 from web.compare.answer.report_notes import report_notes
 from web.compare.answer.sentence import detail, factor_words, left_out_words, sentence
 from web.compare.viewpoints.viewpoint_table import HEAD
+from web.moments import SECONDS, utc_moment
 from web.report.markdown_words import fenced, plain, table
 from web.report.note_markdown import quoted, safe_markdown
 from web.report.sections import command_text, lines_of, title
@@ -35,7 +36,7 @@ from web.theme import DASH, duration, three_digits
 def report_markdown(data: ReportData) -> str:
     """The whole text; nothing that a name or a log says is markup in it."""
     made = data.made
-    by = f"Made by {made.by} with Pitwall {made.version} on {made.at:%d %b %Y %H:%M} UTC."
+    by = f"Made by {made.by} with Pitwall {made.version} on {utc_moment(made.at)}."
     blocks = [f"# {plain(title(data))}", *_study(data), *_answers(data), *_causes(data), *_people(data)]
     blocks += [*_configurations(data), *_viewpoints(data)]
     blocks += [*_numbers(data), *_kinds(data), *_rungs(data), *_guard(data), *_commands(data), *_runs(data), plain(by)]
@@ -222,7 +223,7 @@ def _runs(data: ReportData) -> list[str]:
 
 def _run(run: Run) -> list[str]:
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
-    told = [run.name, run.id, run.state.value, f"{run.started_at or run.created_at:%d %b %Y %H:%M:%S} UTC"]
+    told = [run.name, run.id, run.state.value, utc_moment(run.started_at or run.created_at, SECONDS)]
     return [plain(cell) for cell in [*told, duration(lasted)]]
 
 

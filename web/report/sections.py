@@ -21,6 +21,7 @@ from web.compare.comparison import evidence_table, number_tiles
 from web.compare.sheet import as_its_arm
 from web.compare.sources.source_line import source_line
 from web.compare.viewpoints.viewpoint_table import Line, viewpoint_lines, viewpoint_table
+from web.moments import SECONDS, utc_moment
 from web.report.courses import courses, frontiers
 from web.runs.page.physics_panel import panel_html
 from web.runs.page.timeline import timeline_table
@@ -45,7 +46,7 @@ def head(data: ReportData, words: str) -> str:
     """Its title, and by whom, when and from how many runs it was made."""
     made = data.made
     count = f"{len(data.runs)} runs" if len(data.runs) > 1 else f"run {data.runs[0].id}" if data.runs else "no run"
-    told = f"A report of Pitwall {made.version}, made by {made.by} on {made.at:%d %b %Y %H:%M} UTC from {count}."
+    told = f"A report of Pitwall {made.version}, made by {made.by} on {utc_moment(made.at)} from {count}."
     return f'<header><h1>{markup.text(words)}</h1><p class="rp-made">{markup.text(told)}</p></header>'
 
 
@@ -125,13 +126,13 @@ def _cause(run: Run, colors: Colors) -> str:
 
 def people(data: ReportData, colors: Colors) -> str:
     """Notes, verdicts, tags, and gotchas once, whatever number of runs they are about."""
-    told = {run.id: said(data.people[run.id].note) for run in data.runs}
+    told = {run.id: said(data.people[run.id].note, utc_moment) for run in data.runs}
     notes = [
         f"<p>{markup.named(run.name, colors.get(run.id, run.color))}</p>{told[run.id]}"
         for run in data.runs
         if told[run.id]
     ]
-    found = {one.id: gotcha_html(one) for run in data.runs for one in data.people[run.id].gotchas}
+    found = {one.id: gotcha_html(one, utc_moment) for run in data.runs for one in data.people[run.id].gotchas}
     return "".join([*notes, *found.values()])
 
 
@@ -195,7 +196,7 @@ def charts(data: ReportData, colors: Colors) -> str:
 
 def timeline(data: ReportData, colors: Colors) -> str:
     """What happened to the one run, by its time since the start; '' for several."""
-    return timeline_table(data.runs[0], data.events[data.runs[0].id]) if len(data.runs) == 1 else ""
+    return timeline_table(data.runs[0], data.events[data.runs[0].id], utc_moment) if len(data.runs) == 1 else ""
 
 
 def commands(data: ReportData, colors: Colors) -> str:
@@ -222,6 +223,6 @@ def runs(data: ReportData, colors: Colors) -> str:
 def _run(run: Run, colors: Colors, left_out: str | None) -> list[str]:
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
     state = f"{run.state.value}, left out: {left_out}" if left_out else run.state.value
-    told = [run.id, run.kind, state, f"{run.started_at or run.created_at:%d %b %Y %H:%M:%S} UTC", duration(lasted)]
+    told = [run.id, run.kind, state, utc_moment(run.started_at or run.created_at, SECONDS), duration(lasted)]
     told.append(run.workload_names or "none")
     return [markup.named(run.name, colors.get(run.id, run.color)), *map(markup.text, told)]

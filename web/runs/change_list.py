@@ -7,8 +7,9 @@ import streamlit as st
 from web import markup
 from web.actions import is_operator
 from web.context import services
+from web.moments import moment_html
 from web.sharing.session_list import own_sign_in, session_list
-from web.sharing.share_dialog import moment, share_list
+from web.sharing.share_dialog import share_list
 from web.sharing.token_list import token_list
 
 NEWEST = 50
@@ -24,7 +25,7 @@ def links_and_changes() -> None:
         session_list()
         token_list()
         entries = services().store.audit(NEWEST)
-        rows = [[moment(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
+        rows = [[moment_html(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
         if rows:
             st.html(markup.table(["when", "what", "who", "run", ""], rows))
         else:

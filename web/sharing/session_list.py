@@ -10,7 +10,7 @@ from web.access.sessions import Session
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.sharing.share_dialog import moment
+from web.moments import in_utc, moment
 
 
 def session_list() -> None:
@@ -20,7 +20,7 @@ def session_list() -> None:
     for session in services().sessions.all():
         is_ours = session.id == ours
         with st.container(horizontal=True, vertical_alignment="center", key=f"session-{session.id[:12]}"):
-            st.markdown(_described(session, is_ours))
+            st.markdown(_described(session, is_ours), help=_in_utc(session))
             label = "Sign out here" if is_ours else "Sign out"
             st.button(label, key=f"sign-out-{session.id[:12]}", on_click=_end, args=(session,))
     st.button("Sign out everywhere", on_click=_end_all, help="This browser too; the links above stay open.")
@@ -51,6 +51,10 @@ def _end_all() -> None:
     require_operator()
     audit.record("sign out", detail="every browser")
     services().sessions.end_all()
+
+
+def _in_utc(session: Session) -> str:
+    return in_utc(since=session.created_at, last_used=session.last_used_at, until=session.until)
 
 
 def _described(session: Session, is_ours: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import streamlit as st
 
@@ -16,6 +16,7 @@ from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.moments import in_utc, moment, utc_moment
 
 DAYS = 7
 MOST_DAYS = 90
@@ -78,7 +79,8 @@ def _dialog(given: Given) -> None:
         page = places.REPORT if opens == THE_REPORT else given.page
         share = give(replace(given, page=page), int(days), note.strip() or None)
         st.code(services().shares.link(share), language=None, wrap_lines=True)
-        st.caption(f"Until {moment(share.expires_at)}. {how_to_reach(services().settings)}")
+        words = f"Until {moment(share.expires_at)}. {how_to_reach(services().settings)}"
+        st.caption(words, help=in_utc(until=share.expires_at))
     ids = {run_id for run_id, _ in given.runs}
     studies = {given.study.id} if given.study else set()
     share_list([one for one in services().shares.all() if ids & set(one.run_ids) or one.study_id in studies])
@@ -90,7 +92,7 @@ def give(given: Given, days: int, note: str | None) -> Share:
     ids, lasts = [run_id for run_id, _ in given.runs], timedelta(days=days)
     share = services().shares.make(ids, given.page, lasts, current_person(), note, study=given.study, query=given.query)
     study = f" to study {share.study_id}" if share.study_id else ""
-    audit.record("share", share.run_ids, f"link {share.id}{study} until {moment(share.expires_at)}")
+    audit.record("share", share.run_ids, f"link {share.id}{study} until {utc_moment(share.expires_at)}")
     return share
 
 
@@ -108,7 +110,7 @@ def share_list(shares: Sequence[Share]) -> None:
         st.markdown("**Links that are open**")
     for share in open_ones:
         with st.container(horizontal=True, vertical_alignment="center", key=f"link-{share.id}"):
-            st.markdown(_described(share))
+            st.markdown(_described(share), help=in_utc(made=share.created_at, until=share.expires_at))
             st.button("Revoke", key=f"revoke-{share.id}", on_click=_revoke, args=(share.id,))
             with st.popover("Link"):
                 st.code(book.link(share), language=None, wrap_lines=True)
@@ -119,11 +121,6 @@ def _described(share: Share) -> str:
     runs = "a study" if share.study_id else f"{len(share.run_ids)} run" + ("s" if len(share.run_ids) > 1 else "")
     made = f"made {moment(share.created_at)} by the {share.created_by}"
     return f"{note}{runs} on {share.page.title()}, {made}, until {moment(share.expires_at)}"
-
-
-def moment(at: datetime) -> str:
-    """'24 Nov 2026 05:01 UTC', of a time that is in UTC already."""
-    return f"{at:%d %b %Y %H:%M} UTC"
 
 
 def how_to_reach(settings: Settings) -> str:

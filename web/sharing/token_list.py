@@ -14,7 +14,7 @@ from web.access.tokens import MOST_DAYS, SIGN_IN_AS, ApiToken, Scope
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.sharing.share_dialog import moment
+from web.moments import in_utc, moment
 
 DAYS = 90
 OPENS = {
@@ -34,7 +34,7 @@ def token_list() -> None:
     for token in services().tokens.all():
         if token.why_over(now) is None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"token-{token.id}"):
-                st.markdown(_described(token))
+                st.markdown(_described(token), help=_in_utc(token))
                 st.button("Revoke", key=f"revoke-token-{token.id}", on_click=_revoke, args=(token.id,))
     if st.button("Make a token", key="make-token"):
         _dialog()
@@ -72,7 +72,10 @@ def _show(scope: Scope, run_id: str | None, days: int, note: str) -> None:
         return
     is_link = scope in SIGN_IN_AS
     st.code(f"{services().settings.url}/?token={text}" if is_link else text, language=None, wrap_lines=True)
-    st.caption(f"Copy it now: Pitwall keeps its hash alone. Until {moment(token.expires_at)}.")
+    st.caption(
+        f"Copy it now: Pitwall keeps its hash alone. Until {moment(token.expires_at)}.",
+        help=in_utc(until=token.expires_at),
+    )
 
 
 def _revoke(token_id: str) -> None:
@@ -83,6 +86,10 @@ def _revoke(token_id: str) -> None:
 def _who() -> str:
     """For the audit: the operator, and which of the browsers that are signed in."""
     return f"operator ({(current_session_id() or 'unknown')[:8]})"
+
+
+def _in_utc(token: ApiToken) -> str:
+    return in_utc(made=token.created_at, last_used=token.last_used_at, until=token.expires_at)
 
 
 def _described(token: ApiToken) -> str:

@@ -19,6 +19,7 @@ from web.context import services
 from web.fleet import ALL, SCOPE, SCOPES
 from web.kept import address_button
 from web.markup import markdown_text
+from web.moments import SECONDS, in_utc, moment
 from web.sql.asked import ASKED, Question
 from web.sql.editor import put_text, sql_editor, text_now
 from web.sql.sql_chart import DRAWN, TABLE, chart, choose_kind
@@ -162,7 +163,8 @@ def history() -> None:
             of_all = {SCOPE: [ALL]} if question.whose == ALL else {}
             address_button(markdown_text(first), f"asked-{place}", {"sql": [question.sql], **of_all})
             words = f", {SCOPES[ALL].lower()}" if of_all else ""
-            st.caption(markdown_text(f"{question.at:%H:%M:%S} UTC{words}: {question.outcome}"))
+            said = f"{moment(question.at, SECONDS)}{words}: {question.outcome}"
+            st.caption(markdown_text(said), help=in_utc(asked=question.at))
 
 
 def saved() -> None:

@@ -16,6 +16,7 @@ from web.actions import is_member, is_operator, require_operator
 from web.compare.asking import DECLARED
 from web.context import services
 from web.markup import markdown_text
+from web.moments import DAYS, moment
 from web.report.button import report_button
 from web.sharing.share_dialog import is_sharing, share_study_button
 from web.study_pages.add_arm import add_arm
@@ -86,7 +87,7 @@ def _card(study: Study) -> None:
 
 def _over_versions(answer: Mapping[str, Any]) -> None:
     for one in answer.get("workloads") or [answer]:
-        if told := version_rows(one):
+        if told := version_rows(one, lambda at: moment(at, DAYS)):
             under = f" under {one['workload']}" if "workload" in one else ""
             words = f"The same configuration over engine versions{under}, by {with_unit(one)}; told, not ranked:"
             st.caption(markdown_text(words))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
@@ -175,21 +175,22 @@ def _part_head(one: Mapping[str, Any]) -> str:
     return told[0].lower() + told[1:] if one["answer"] != "winner" else told
 
 
-def version_rows(answer: Mapping[str, Any]) -> list[list[str]]:
+def utc_day(at: datetime) -> str:
+    """'24 Nov 2026' in UTC."""
+    return f"{at.astimezone(UTC):%d %b %Y}"
+
+
+def version_rows(answer: Mapping[str, Any], day: Callable[[datetime], str] = utc_day) -> list[list[str]]:
     """Of an upgrade the same configuration under each engine version that ran here, in words under VERSIONS."""
     return [
         [
             one["version"] or "not known",
             str(one["starts"]),
             *_between(one["mean"], one["interval"]),
-            _day(one["first_at"]),
+            day(datetime.fromisoformat(one["first_at"])) if one["first_at"] else DASH,
         ]
         for one in answer.get("versions") or []
     ]
-
-
-def _day(moment: str | None) -> str:
-    return DASH if moment is None else f"{datetime.fromisoformat(moment):%d %b %Y}"
 
 
 def rows(plan: StudyPlan, arms: Sequence[Mapping[str, Any]]) -> list[list[str]]:

@@ -7,18 +7,30 @@ import streamlit as st
 from web.server.assets import STATIC
 
 st.html(f"<style>{(STATIC / 'pitwall.css').read_text()}{(STATIC / 'streamlit_dom.css').read_text()}</style>")
-st.html('<a href="runs" target="_self">Watch side by side</a>')
-st.caption("A caption")
-st.code('{"number": 1, "boolean": true, "text": "x"}', language="json")
-st.tabs(["One", "Two"])
-st.segmented_control("Start from", ["a preset", "a command"], default="a preset")
-st.multiselect("Runs", ["a", "b"], default=["a"])
-st.date_input("Day")
-st.page_link("https://127.0.0.1/", label="All runs")
-with st.container(key="launch-columns"):
-    left, right = st.columns([3, 2])
-left.write("the command")
-right.write("the form")
-st.container(key="compare-head").write("the arms")
-st.container(key="unseen").write("a watcher")
-st.write("The page is whole.")
+
+
+def parts() -> None:
+    """The page itself."""
+    st.html('<p class="pw-page-name">Parts</p>')
+    st.html('<a href="runs" target="_self">Watch side by side</a>')
+    st.caption("A caption")
+    st.code('{"number": 1, "boolean": true, "text": "x"}', language="json")
+    st.tabs(["One", "Two"])
+    st.segmented_control("Start from", ["a preset", "a command"], default="a preset")
+    st.multiselect("Runs", ["a", "b"], default=["a"])
+    st.date_input("Day")
+    st.page_link("https://127.0.0.1/", label="All runs")
+    with st.container(key="launch-columns"):
+        left, right = st.columns([3, 2])
+    left.write("the command")
+    right.write("the form")
+    st.container(key="compare-head").write("the arms")
+    st.container(key="unseen").write("a watcher")
+    st.write("The page is whole.")
+
+
+def other() -> None:
+    """A second page, without which there is no navigation to fold away."""
+
+
+st.navigation([st.Page(parts, default=True), st.Page(other)], position="top").run()

@@ -15,6 +15,7 @@ from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.moments import DAYS, moment
 
 NOTHING = "nothing"
 LONGEST = 500
@@ -52,7 +53,7 @@ def _named(point_id: str, earlier: Mapping[str, AdoptedPoint]) -> str:
     if point_id == NOTHING:
         return NOTHING
     one = earlier[point_id]
-    return f"{one.name}, {one.adopted_at:%d %b %Y}" + (f", for {one.purpose}" if one.purpose else "")
+    return f"{one.name}, {moment(one.adopted_at, DAYS)}" + (f", for {one.purpose}" if one.purpose else "")
 
 
 def _adopt(arm: Arm, run: Run, reason: str, purpose: str, who: str, supersedes: str | None) -> None:

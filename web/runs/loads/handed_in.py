@@ -16,6 +16,7 @@ from studies.hand_in import awaits_results
 from web.context import services
 from web.fleet import asked_about
 from web.markup import markdown_text
+from web.moments import moment
 from web.sharing.share_dialog import is_sharing
 
 LOOK_S = 2.0
@@ -50,4 +51,4 @@ def _follow(run: Run, drawn: datetime | None) -> None:
 def refused_results(told: Sequence[EventRow]) -> None:
     """Which files were not taken in, and why."""
     for event in [event for event in told if event.kind == REFUSED][:MOST_SHOWN]:
-        st.error(f"{event.ts:%d %b %Y %H:%M} UTC: {markdown_text(event.text)}", icon=":material/block:")
+        st.error(f"{moment(event.ts)}: {markdown_text(event.text)}", icon=":material/block:")

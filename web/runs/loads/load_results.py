@@ -16,6 +16,7 @@ from storage.ask.load_queries import Outcome
 from web import markup
 from web.fleet import asked_about
 from web.markup import markdown_text
+from web.moments import in_utc, moment
 from web.runs.loads.check_grid import check_grids
 from web.runs.loads.load_charts import distributions, grid_map, latency_against_throughput
 from web.theme import DASH, duration
@@ -74,17 +75,17 @@ def load_results(run: Run) -> None:
     for place, load in enumerate(reversed(loads)):
         outcome = told.get(str(load.load_id), Outcome())
         with st.expander(title_of(load), expanded=place == 0):
-            st.caption(about(load))
+            st.caption(about(load), help=in_utc(asked=load.asked.ts if load.asked else None))
             _outcome(load, outcome)
 
 
 def title_of(load: LoadRecord) -> str:
-    """'Five prompts, 22 Nov 2026 10:14 UTC'."""
+    """'Five prompts, 22 Nov 2026 10:14 CET'."""
     assert load.asked
     name = REGISTRY[load.asked.workload].title if load.asked.workload in REGISTRY else load.asked.workload
     by = " ".join(filter(None, [load.asked.tool, load.asked.tool_version]))
     tool = "" if load.asked.tool == TOOL else f" ({by})"
-    return f"{markdown_text(name + tool)}, {load.asked.ts:%d %b %Y %H:%M} UTC"
+    return f"{markdown_text(name + tool)}, {moment(load.asked.ts)}"
 
 
 def about(load: LoadRecord) -> str:

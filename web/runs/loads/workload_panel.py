@@ -16,8 +16,8 @@ from launcher.processes.workload_signals import Order
 from web import audit
 from web.actions import is_editor, require_editor
 from web.context import services
-from web.load_progress import IS_PAUSED, load_under_way
 from web.markup import markdown_text
+from web.runs.loads.load_progress import IS_PAUSED, load_under_way
 from web.sharing.share_dialog import is_sharing
 from web.theme import duration
 from workloads import REGISTRY

@@ -21,6 +21,7 @@ from web.compare.sources.source_line import source_line
 from web.fleet import asked_about, away_ids, tell_of_another
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
+from web.moments import SECONDS, moment_column, moment_html
 from web.replay.choice import replay_link
 from web.report.button import report_button
 from web.runs.page.effective_config import asked_and_effective
@@ -43,7 +44,7 @@ REQUEST: dict[str, Any] = {  # column -> how it is shown
     "finish_reason": "Finish",
     "error_kind": "Error",
     "error_text": "What it said",
-    "sent_at": st.column_config.DatetimeColumn("Sent", format="HH:mm:ss"),
+    "sent_at": "Sent",
     "request_id": "Id",
 }
 
@@ -54,7 +55,7 @@ def header(report: RunReport) -> None:
     words = markup.chips(chips(as_started(run.config.model_dump(), run.told), engine_title(run)))
     state = f'<span class="pw-state-{run.state}">{run.state}</span>'
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
-    facts_of_time = [run.kind, f"{run.started_at or run.created_at:%d %b %Y %H:%M:%S} UTC"]
+    facts_of_time = [run.kind, moment_html(run.started_at or run.created_at, SECONDS)]
     facts_of_time += [f"lasted {duration(lasted)}"] if lasted else []  # a log without times spans none that is known
     if machine := machine_titles(asked_about([run])).get(run.machine_id):
         facts_of_time.append(f"on {markup.text(machine)}")
@@ -113,9 +114,9 @@ def requests(report: RunReport) -> None:
     rows = queries.requests(asked_about([report.run]), report.run.id)
     if rows.num_rows:
         st.subheader("Requests")
-        st.dataframe(
-            rows.to_pandas(), hide_index=True, column_order=list(REQUEST), column_config=REQUEST, placeholder=DASH
-        )
+        told = rows.to_pandas()
+        columns = REQUEST | {"sent_at": moment_column("Sent", told["sent_at"].dropna())}
+        st.dataframe(told, hide_index=True, column_order=list(REQUEST), column_config=columns, placeholder=DASH)
 
 
 def configuration(run: Run) -> None:

@@ -16,11 +16,11 @@ from web import markup
 from web.actions import is_editor
 from web.context import services
 from web.markup import markdown_text
+from web.moments import Tell, moment_html
 from web.runs.remarks.annotate import annotate, set_star
 from web.runs.remarks.gotcha_panel import gotcha_button
 from web.runs.table.delete_runs import delete_button
 from web.safe_markdown import safe_html
-from web.sharing.share_dialog import moment
 
 SCALE = (1, 2, 3, 4, 5)
 
@@ -42,15 +42,15 @@ def people_panel(run: Run) -> None:
         st.html(words)
 
 
-def said(note: RunNote) -> str:
-    """What a note says as HTML; '' where it says nothing."""
+def said(note: RunNote, tell: Tell = moment_html) -> str:
+    """What a note says as HTML; '' where it says nothing. `tell`: how a moment is written."""
     marks = ["archived"] if note.is_archived else []
     parts = [markup.chips([*marks, *(f"#{tag}" for tag in note.tags)]), _verdict(note)]
     parts.append(f'<div class="pw-note">{safe_html(note.text)}</div>' if note.text else "")
     if not any(parts):
         return ""
     writer = "the operator" if note.role == "operator" else markup.text(note.role)
-    who = f'<p class="pw-muted">Written by {writer}, {_when(note)}</p>'
+    who = f'<p class="pw-muted">Written by {writer}, {_when(note, tell)}</p>'
     return f'<section class="pw-people" aria-label="What people say of it">{"".join(parts)}{who}</section>'
 
 
@@ -61,8 +61,8 @@ def _verdict(note: RunNote) -> str:
     return f"<p>{head}: {' · '.join(words)}</p>" if words else ""
 
 
-def _when(note: RunNote) -> str:
-    return "at an unknown time" if note.written_at is None else moment(note.written_at)
+def _when(note: RunNote, tell: Tell) -> str:
+    return "at an unknown time" if note.written_at is None else tell(note.written_at)
 
 
 def _star(run: Run, note: RunNote) -> None:

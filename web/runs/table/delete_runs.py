@@ -14,7 +14,7 @@ from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.sharing.share_dialog import moment
+from web.moments import DAYS, in_utc, moment, moment_html
 from web.theme import byte_size
 
 MOST_NAMED = 10
@@ -63,7 +63,8 @@ def deleted_runs() -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(
                     f"{markdown_text(one.run.name)}, deleted {moment(one.deleted_at)} by the {one.role}, "
-                    f"gone for good after {moment(one.goes_at)}"
+                    f"gone for good after {moment(one.goes_at)}",
+                    help=in_utc(deleted=one.deleted_at, gone_after=one.goes_at),
                 )
                 st.button("Bring back", key=f"back-{one.run.id}", on_click=_bring_back, args=([one.run.id],))
 
@@ -89,7 +90,7 @@ def _largest() -> None:
     ids = sorted(used, key=lambda run_id: used[run_id], reverse=True)[:LARGEST]
     rows = [
         [f'<a href="{markup.run_link("run", [run.id])}" target="_self">{markup.text(run.name)}</a>',
-         markup.text(byte_size(used[run.id])), markup.text(f"{run.ended_at or run.created_at:%d %b %Y}")]
+         markup.text(byte_size(used[run.id])), moment_html(run.ended_at or run.created_at, DAYS)]
         for run in runs_of(services().store, ids)
     ]  # fmt: skip
     st.caption(

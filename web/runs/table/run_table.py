@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 
 import pandas as pd
 import streamlit as st
@@ -21,6 +21,7 @@ from storage.ask.run_queries import RunChoices, RunFilter
 from web import markup
 from web.charts import ground, is_phone
 from web.kept import choose_some
+from web.moments import moment_column
 from web.runs.table.bulk_actions import bulk_actions
 from web.runs.table.run_listing import WAITS, notes_on
 from web.theme import DASH, MUTED, run_color, three_digits
@@ -29,6 +30,7 @@ from web.words import why
 ELSEWHERE = RunLine(None, None, None, None, None, None, None)
 READ_LATER = "of another machine: its numbers are read when it is opened or compared"
 ROW_PX, HEAD_PX, LEAST_ROWS, MOST_ROWS = 31, 36, 3, 18
+WHEN_PX = 172
 NAME_PX, NAME_ON_PHONE_PX = 290, 150  # it stands still: on a phone the rest must find room beside it
 
 
@@ -42,7 +44,7 @@ COLUMNS = {
     "name": _name_column(NAME_PX),
     "star": st.column_config.TextColumn("\u2605", width=24, help="Starred"),
     "state": st.column_config.TextColumn("State", width=78),
-    "when": st.column_config.DatetimeColumn("Started", format="localized", width=172, help="In your time zone"),
+    "when": st.column_config.Column("Started"),  # in the viewer's time zone: _columns
     "tags": st.column_config.ListColumn("Tags", width=120),
     "stream": st.column_config.NumberColumn(
         "Stream, tok/s",
@@ -132,7 +134,7 @@ def run_table(
     chosen = st.dataframe(
         _with_grey(rows),
         hide_index=True,
-        column_config=COLUMNS | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {}),
+        column_config=_columns(runs),
         column_order=[*ALWAYS, *columns],
         on_select="rerun",
         selection_mode="multi-row",
@@ -143,6 +145,16 @@ def run_table(
     with st.container(horizontal=True, vertical_alignment="center"):
         bulk_actions([runs[i] for i in chosen["selection"]["rows"] if i < len(runs)], told, key)
         st.caption(said)
+
+
+def _columns(runs: Sequence[Run]) -> dict[str, ColumnConfig]:
+    """COLUMNS as whoever looks reads them: their time zone, and names that leave room on a phone."""
+    when = moment_column("Started", [_when(run) for run in runs], WHEN_PX)
+    return COLUMNS | {"when": when} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
+
+
+def _when(run: Run) -> datetime:
+    return run.started_at or run.created_at
 
 
 def how_many(runs: Sequence[Run], of_all: int, wanted: RunFilter) -> str:
@@ -173,7 +185,7 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
         "workload": run.workload_names or "",
         "config": " · ".join(chips(as_started(run.config.model_dump(), run.told), engine_title(run))),
         "machine": machines.get(run.machine_id, ""),
-        "when": (run.started_at or run.created_at).astimezone(UTC),
+        "when": _when(run).astimezone(UTC),
         "why": run.cause
         or why(line.reason)
         or run.note
