@@ -81,7 +81,7 @@ def test_the_command_line_tells_each_workload_and_what_was_predicted() -> None:
     assert lines[0] == "Not known yet. 7 server starts, by decode_tps under short, decode_tps under long."
     assert lines[1:4] == [
         "Under short: winner a",
-        f"  {'a':<24} 1x racing, 3 runs",
+        f"  {'a':<24} 1.00x best, 3 runs",
         f"  {'b':<24} predicted, not started",
     ]
     assert lines[4] == "Under long: winner b"
