@@ -54,7 +54,7 @@ def open_run(page: Page, pitwall: Pitwall, run_id: str, more: str = "") -> None:
 
 def show_charts(page: Page) -> None:
     """A chart is drawn when it comes into sight."""
-    page.locator(".lv-toolbar").scroll_into_view_if_needed()
+    page.locator(".lv-chart").first.scroll_into_view_if_needed()
     page.wait_for_function(DRAWN)
 
 
