@@ -13,20 +13,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import ValidationError
-
 from analysis.study import End
 from analysis.study.proposal import OptunaMissingError, Setting, Trial, propose
 from commands.study_change import with_addition, with_choice
 from commands.study_file import StudyArm, StudyFileError, StudyPlan
 from commands.write import CommandError
 from domain import AuditEntry, JsonValue, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
-from errors import PitwallError
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
 from reports.studies.study import StudyStanding, next_arms, standings_of, starts_by_arm
-from reports.studies.told_apart import alike
 from reports.studies.trend import with_versions
 from storage.ask.queries import Asked
 from storage.ask.run_queries import runs_of_batch
@@ -41,13 +37,10 @@ from studies.hand_in import (
     awaits_results,
     handed,
 )
+from studies.plan_check import SpecFor, UnknownLoadError, load_specs
 
 LOG = logging.getLogger(__name__)
 LOOK_EVERY_S = 0.5
-
-
-class UnknownLoadError(PitwallError):
-    """The workload of a plan is none, or its parameters are not its own."""
 
 
 class StudyStore(Asked, Protocol):
@@ -74,7 +67,7 @@ class StudyRunner:
         store: StudyStore,
         supervisor: Supervisor,
         folder: Path,
-        spec_for: Callable[..., WorkloadSpec],
+        spec_for: SpecFor,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._store, self._supervisor, self._folder = store, supervisor, folder
@@ -240,9 +233,8 @@ class StudyRunner:
         """A round: each arm starts once, and is put under every workload that is not decided."""
         self._save(study.model_copy(update={"answer": answer_of(plan, standings)}))
         try:
-            if same := alike(parts := plan.under_each()):
-                raise UnknownLoadError(same)
-            specs = [self._spec(part) for part, told in zip(parts, standings, strict=True) if told.race.end is None]
+            every = load_specs(plan.under_each(), self._spec_for)
+            specs = [spec for spec, told in zip(every, standings, strict=True) if told.race.end is None]
             self._supervisor.launch_round(self._round(plan, standings, specs), study.id)
         except (LaunchRefusedError, UnknownLoadError) as refusal:
             self._conclude(study, plan, standings, [str(refusal)], End.FAILED)
@@ -256,15 +248,6 @@ class StudyRunner:
         order = rounds(len(plan.arms), number, plan.seed)[number - 1]
         arms = [plan.arms[index] for index in order if plan.arms[index].name in due]
         return [self._request(plan, arm, specs, starts[arm.name] + 1) for arm in arms]
-
-    def _spec(self, plan: StudyPlan) -> WorkloadSpec:
-        try:
-            return self._spec_for(plan.workload, plan.params)
-        except KeyError:
-            raise UnknownLoadError(f"There is no workload {plan.workload!r}.") from None
-        except ValidationError as error:
-            place, words = ".".join(map(str, error.errors()[0]["loc"])), error.errors()[0]["msg"]
-            raise UnknownLoadError(f"The workload {plan.workload} cannot be, {place}: {words}.") from error
 
     @staticmethod
     def _request(plan: StudyPlan, arm: StudyArm, specs: Sequence[WorkloadSpec], number: int) -> LaunchRequest:

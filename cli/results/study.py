@@ -54,10 +54,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """DONE with a winner or a tie, NOT_KNOWN where the starts do not tell; raises StudyFileError, StoreError."""
+    """DONE with a winner or a tie, NOT_KNOWN where the starts do not tell; raises PitwallError."""
+    from launcher.remote.hosts import HostBook
     from settings import load_settings
+    from studies.plan_check import check_plan
 
     plan, settings = _read(arguments), load_settings()
+    check_plan(plan, HostBook(settings.hosts_path))
     for note in plan.notes if not arguments.json else ():
         print(note, file=sys.stderr)
     with ExitStack() as opened:

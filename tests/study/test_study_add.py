@@ -6,6 +6,7 @@ import getpass
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -20,7 +21,7 @@ from commands.study_file import StudyPlan, study_of_text
 from domain import Study, utc_now
 from settings import Settings
 from storage.store import Store
-from studies.hand_in import hand_in_addition
+from studies.hand_in import STUDY, hand_in, hand_in_addition
 from studies.runner import StudyRunner
 from tests.demo_engine import ROOT
 from tests.study.test_study_file import ONE_ARM, WHICH
@@ -147,3 +148,18 @@ def test_what_nobody_can_take_is_no_obstacle(settings: Settings) -> None:
     with owned(settings):
         assert add("values", "--values", "3").returncode == 0
     assert not path.exists() and not list(folder.glob("*.json"))
+
+
+def test_a_study_handed_in_with_a_workload_that_there_is_not_ends_in_a_sentence(settings: Settings) -> None:
+    """As one of another version's, or through the programs' door: the command line and the page refuse it first."""
+    plan = study_of_text(WHICH.replace("five-prompts", "five-promts"), "w")
+    study_id = hand_in(inbox_folder(settings.data_dir), plan, utc_now())
+    with owned(settings):
+        deadline = time.monotonic() + 60
+        while (inbox_folder(settings.data_dir) / f"{study_id}{STUDY}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    store = Store.open(settings)
+    (ended,) = [one for one in store.studies() if one.id == study_id]
+    store.close()
+    assert ended.state == "ended" and ended.answer
+    assert "There is no workload 'five-promts'" in " ".join(ended.answer["reasons"])

@@ -198,9 +198,21 @@ def test_killed_between_two_workloads_the_start_goes_on_with_the_second(tmp_path
     assert rows(data, asked) == [(True,)]
 
 
-def test_a_workload_that_there_is_not_ends_the_study_in_a_sentence(tmp_path: Path) -> None:
-    file = study(tmp_path, 5.0, 5.0)
-    file.write_text(file.read_text().replace('"demo-stream"', '"demo-steam"'))
-    status, told = answer(start(file, tmp_path / "data"))
-    assert (status, told["answer"]) == (1, "failed")
-    assert "There is no workload 'demo-steam'." in told["reasons"]
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("demo-steam", "There is no workload 'demo-steam': it is one of five-prompts, "),
+        ("demo-stream", "The workload demo-stream cannot be, wrong_name: Extra inputs are not permitted."),
+    ],
+)
+def test_a_workload_that_cannot_be_is_refused_before_anything_starts(tmp_path: Path, name: str, words: str) -> None:
+    file, data = study(tmp_path, 5.0, 5.0), tmp_path / "data"
+    file.write_text(
+        file.read_text()
+        .replace('"demo-stream"', f'"{name}"')
+        .replace("[workload.params]", "[workload.params]\nwrong_name = 1")
+    )
+    process = start(file, data)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1 and words in told
+    assert not data.exists()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 
 import streamlit as st
 
 from commands.recipe.quality import Tools
 from commands.recipe.reading import is_recipe, study_of_recipe
-from commands.study_file import StudyArm, StudyFileError, StudyPlan, study_of_text
+from commands.study_file import StudyFileError, StudyPlan, study_of_text
 from launcher.remote.hosts import HostBook, HostError
-from reports.studies.told_apart import alike
+from studies.plan_check import UnknownLoadError, check_plan
 from web import audit
 from web.actions import require_operator
 from web.context import services
@@ -52,7 +51,7 @@ def new_study(is_open: bool) -> None:
         try:
             plan = _recipe(text) if is_recipe(text) else study_of_text(text, "study")
             words = _words(plan)
-        except (StudyFileError, PlanError, HostError, ValueError) as refusal:
+        except (StudyFileError, UnknownLoadError, HostError, PlanError) as refusal:
             st.error(markdown_text(str(refusal)))
             return
         st.caption(markdown_text(words))
@@ -74,15 +73,11 @@ def _recipe(text: str) -> StudyPlan:
 
 
 def _words(plan: StudyPlan) -> str:
-    """'3 arms under Five prompts, at most 12 starts.' Raises ValueError for a workload that there is not."""
+    """'3 arms under Five prompts, at most 12 starts.' Raises as check_plan does."""
+    check_plan(plan, HostBook(services().settings.hosts_path))
     parts = plan.under_each()
-    if unknown := [part.workload for part in parts if not (part.workload in REGISTRY or tool_of(part.workload))]:
-        raise ValueError(f"There is no workload {unknown[0]!r}: it is one of {', '.join(REGISTRY)}.")
-    if same := alike(parts):
-        raise ValueError(same)
     loads = " and ".join(map(_load, parts))
     arms = ", ".join(f"{arm.name} on {arm.host}" if arm.host else arm.name for arm in plan.arms)
-    check_hosts(plan.arms)
     if plan.is_proposed:
         return (
             f"{plan.trials} of {plan.combinations} combinations under {loads}, one start each as Optuna proposes them; "
@@ -91,13 +86,6 @@ def _words(plan: StudyPlan) -> str:
     shared = ", each of which serves all workloads" if len(parts) > 1 else ""
     count = f"{len(plan.arms)} arm{'s' * (len(plan.arms) > 1)}"
     return f"{count} ({arms}) under {loads}, at most {plan.budget.runs} starts{shared}."
-
-
-def check_hosts(arms: Sequence[StudyArm]) -> None:
-    """Raises HostError for a machine that nobody has added."""
-    book = HostBook(services().settings.hosts_path)
-    for host in dict.fromkeys(arm.host for arm in arms if arm.host):
-        book.host(host)
 
 
 def _load(part: StudyPlan) -> str:
