@@ -19,6 +19,7 @@ class Code(StrEnum):
     # about one run's speed
     NO_WINDOW = "no_window"
     TOO_FEW_WINDOWS = "too_few_windows"  # active, windows, fewest
+    NOT_COMPUTED = "not_computed"
     NO_STEP_COUNTED = "no_step_counted"
     NO_STEP_COUNTER = "no_step_counter"
     STEPS_MISSING = "steps_missing"  # missing, active

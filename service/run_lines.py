@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from domain import NOT_OVER, Run, utc_now
 from reports.formulas import formulas
 from reports.runs.ended import EndedReports
-from reports.runs.run_line import SETTLED_AFTER, compute_lines
+from reports.runs.run_line import NOT_COMPUTED, SETTLED_AFTER, compute_each
 from storage.ask.run_queries import runs_without_line
 from storage.reading import ASKING_FAILURES
 from storage.store import Store
 
 EVERY_S = 10.0
 AT_A_TIME = 8
+AGAIN_AFTER_S = 600.0  # where it could not be computed
 DUTY = 0.05  # of the time at most, for servers may be measured on these cores
 DUTY_ALONE = 0.25  # while no run goes on: after an update all that is kept is computed anew
 STOP_TIMEOUT_S = 2.0
@@ -32,7 +33,7 @@ class RunLineKeeper:
         self._store = store
         self._reports = reports or EndedReports()
         self._prepare = prepare
-        self._failed: set[str] = set()  # runs whose line could not be computed: they hold up no other
+        self._failed: dict[str, float] = {}  # run whose line could not be computed -> when, monotonic
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="run-lines", daemon=True)
 
@@ -47,18 +48,24 @@ class RunLineKeeper:
 
     def keep_next(self) -> int:
         """Compute and keep the lines of some runs that have none; how many. Raises duckdb.Error or StoreError."""
-        asked_s, most = time.monotonic(), AT_A_TIME + len(self._failed)
+        asked_s = time.monotonic()
+        self._failed = {run_id: when_s for run_id, when_s in self._failed.items() if asked_s - when_s < AGAIN_AFTER_S}
+        most = AT_A_TIME + len(self._failed)
         found = runs_without_line(self._store, formulas(), utc_now() - SETTLED_AFTER, most)
         runs = [run for run in found if run.id not in self._failed]
-        try:
-            lines = compute_lines(self._store, runs, lambda ended: self._reports.prepare(self._store, ended).values())
-            for prepare in self._prepare:
-                prepare(self._store, runs)
-        except ASKING_FAILURES:
-            self._failed |= {run.id for run in runs}
-            raise
+        lines = compute_each(self._store, runs, lambda ended: self._reports.prepare(self._store, ended).values())
+        self._failed |= dict.fromkeys((run_id for run_id, line in lines.items() if line is NOT_COMPUTED), asked_s)
         self._store.keep_run_lines([(run, lines[run.id]) for run in runs], formulas(), asked_s)
+        self._prepare_all([run for run in runs if run.id not in self._failed])
         return len(runs)
+
+    def _prepare_all(self, runs: Sequence[Run]) -> None:
+        """What fails here is computed when it is asked for, and fails there, told."""
+        for prepare in self._prepare:
+            try:
+                prepare(self._store, runs)
+            except ASKING_FAILURES as error:
+                log.warning("What is drawn of ended runs could not be prepared: %s", str(error).splitlines()[0])
 
     def _run(self) -> None:
         pause_s = EVERY_S

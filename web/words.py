@@ -15,6 +15,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.TOO_FEW_WINDOWS: lambda v: (
         f"only {v['active']} of {v['windows']} intervals were decoding; {v['fewest']} or more are needed"
     ),
+    Code.NOT_COMPUTED: lambda v: "its numbers could not be computed, as Pitwall's log says; that is tried again",
     Code.NO_STEP_COUNTED: lambda v: "no step was counted",
     Code.NO_STEP_COUNTER: lambda v: "there is no step counter",
     Code.STEPS_MISSING: lambda v: f"{v['missing']} of {v['active']} decoding intervals have no step count",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from math import inf
@@ -9,10 +10,12 @@ from math import inf
 from analysis.runs.printed import in_place_of
 from analysis.runs.run_line import RunLine
 from domain import Run
+from reasons import Code, Reason
 from reports.formulas import formulas
 from reports.runs.run_report import RunReport, report_on
 from storage.ask import queries, run_queries
 from storage.ask.load_queries import load_speeds
+from storage.reading import ASKING_FAILURES
 
 NUMBERS: Mapping[str, str] = {
     "stream": "stream_tps",
@@ -22,8 +25,10 @@ NUMBERS: Mapping[str, str] = {
     "acceptance": "acceptance_length",
 }  # RunFilter.order_by -> the number of a RunLine
 PENDING = RunLine(None, None, None, None, None, None, None)  # of a run whose line is computed in the background
+NOT_COMPUTED = RunLine(None, None, None, None, None, None, Reason(Code.NOT_COMPUTED))
 Reports = Callable[[Sequence[Run]], Iterable[RunReport]]
 SETTLED_AFTER = timedelta(seconds=60)  # of the end: the last lines of a log and of its requests come a little later
+log = logging.getLogger(__name__)
 
 
 def lines_of(
@@ -36,7 +41,7 @@ def lines_of(
     kept = run_queries.kept_lines(store, [run.id for run in runs], formulas()) if runs else {}
     missing = [run for run in runs if run.id not in kept]
     pending = dict.fromkeys((run.id for run in missing[most:]), PENDING) if most is not None else {}
-    return kept | compute_lines(store, missing[:most], reports) | pending
+    return kept | compute_each(store, missing[:most], reports) | pending
 
 
 def compute_lines(store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None) -> dict[str, RunLine]:
@@ -46,6 +51,17 @@ def compute_lines(store: queries.Asked, runs: Sequence[Run], reports: Reports | 
     speeds = load_speeds(store, [run.id for run in runs])
     told = reports(runs) if reports else report_on(store, runs)
     return {report.run.id: _line(report, *speeds[report.run.id]) for report in told}
+
+
+def compute_each(store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None) -> dict[str, RunLine]:
+    """As compute_lines, but a run of which it fails, for a broken file or rows, costs no other: it is NOT_COMPUTED."""
+    try:
+        return compute_lines(store, runs, reports)
+    except ASKING_FAILURES as error:
+        if len(runs) > 1:
+            return {run.id: compute_each(store, [run], reports)[run.id] for run in runs}
+        log.warning("What the list says of run %s could not be computed: %s", runs[0].id, str(error).splitlines()[0])
+        return {runs[0].id: NOT_COMPUTED}
 
 
 def in_order(runs: Sequence[Run], lines: Mapping[str, RunLine], order_by: str) -> list[Run]:

@@ -13,7 +13,7 @@ from analysis.runs.run_line import RunLine
 from domain import Config, Run, RunState, utc_now
 from reports.formulas import formulas
 from reports.runs import run_line
-from reports.runs.run_line import compute_lines, in_order, lines_of
+from reports.runs.run_line import NOT_COMPUTED, compute_lines, in_order, lines_of
 from reports.runs.run_report import report_on
 from samples import Batch, CounterSample, Event
 from service import run_lines
@@ -21,6 +21,7 @@ from service.run_lines import RunLineKeeper
 from settings import Settings
 from storage.ask.run_queries import RunFilter, find_runs
 from storage.store import Store
+from web.words import why
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN_IDS = ("r0", "r1", "r2")
@@ -118,7 +119,7 @@ def test_a_line_that_was_computed_while_rows_came_is_not_kept(store: Store, monk
         store.save_run(run_of("r0"))  # and a run that is saved anew
         return lines
 
-    monkeypatch.setattr(run_lines, "compute_lines", slowly)
+    monkeypatch.setattr(run_lines, "compute_each", slowly)
     RunLineKeeper(store).keep_next()
     assert kept(store).keys() == {"r1"}
 
@@ -129,21 +130,40 @@ def test_a_run_that_ends_anew_is_computed_anew(store: Store) -> None:
     assert RunLineKeeper(store).keep_next() == 1
 
 
-def test_one_that_cannot_be_computed_holds_up_no_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails_for_r2(source: Store, runs: list[Run], reports: Any) -> dict[str, RunLine]:
-        if any(run.id == "r2" for run in runs):
-            raise duckdb.InvalidInputException("a sealed file is broken")
-        return compute_lines(source, runs, reports)
+def test_one_that_cannot_be_computed_costs_no_other_and_is_tried_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = computed(store)
+    with monkeypatch.context() as broken:
+        broken.setattr(run_line, "compute_lines", fails_for_r2)
+        keeper = RunLineKeeper(store)
+        assert (keeper.keep_next(), keeper.keep_next()) == (3, 0), "not at once again"
+        assert asked(store) == {"r0": fresh["r0"], "r1": fresh["r1"], "r2": NOT_COMPUTED}
+    assert RunLineKeeper(store).keep_next() == 1, "a restarted Pitwall tries it again"
+    assert asked(store) == fresh and RunLineKeeper(store).keep_next() == 0
 
-    monkeypatch.setattr(run_lines, "compute_lines", fails_for_r2)
-    monkeypatch.setattr(run_lines, "AT_A_TIME", 1)
+
+def test_it_is_tried_again_after_a_while(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     keeper = RunLineKeeper(store)
-    for _ in range(4):
-        try:
-            keeper.keep_next()
-        except duckdb.InvalidInputException:
-            continue
-    assert kept(store).keys() == {"r0", "r1"}
+    with monkeypatch.context() as broken:
+        broken.setattr(run_line, "compute_lines", fails_for_r2)
+        keeper.keep_next()
+    assert keeper.keep_next() == 0 and asked(store)["r2"] == NOT_COMPUTED
+    monkeypatch.setattr(run_lines, "AGAIN_AFTER_S", 0.0)
+    assert keeper.keep_next() == 1 and asked(store)["r2"] == computed(store)["r2"]
+
+
+def test_a_page_that_computes_tells_it_of_that_run_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = computed(store)
+    monkeypatch.setattr(run_line, "compute_lines", fails_for_r2)
+    assert asked(store) == fresh | {"r2": NOT_COMPUTED}
+    assert "could not be computed" in why(asked(store)["r2"].reason)
+
+
+def fails_for_r2(source: Store, runs: list[Run], reports: Any = None) -> dict[str, RunLine]:
+    if any(run.id == "r2" for run in runs):
+        raise duckdb.InvalidInputException("a sealed file is broken")
+    return compute_lines(source, runs, reports)
 
 
 def found(store: Store, **asked: object) -> list[str]:

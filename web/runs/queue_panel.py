@@ -35,9 +35,10 @@ def queue() -> None:
 
 def _summary(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool) -> str:
     words = [f"{markdown_text(run.name)} is {run.state.value} {_place(run)}" for run in under_way]
-    words.append(f"{len(waiting)} waiting, each for those before it on its GPUs or its port")
     if waiting:
-        words.append(_time_to_go(waiting))
+        words += [f"{len(waiting)} waiting, each for those before it on its GPUs or its port", _time_to_go(waiting)]
+    else:
+        words.append("no run waits")
     if len(under_way) > 1:
         words.append("side by side on one machine: not ranked")
     if is_on_hold:
