@@ -95,6 +95,7 @@ def test_a_file_that_comes_back_is_read_again(sealed: Settings, tmp_path: Path) 
     store.close()
 
 
+@pytest.mark.publishes
 def test_check_and_backup_go_on_without_the_lost_file(
     sealed: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,6 +174,7 @@ def test_a_damaged_store_is_one_sentence_and_repair_has_every_published_row(
     assert "Nothing is damaged." in capsys.readouterr().out
 
 
+@pytest.mark.publishes
 def test_a_damaged_block_is_told_before_anything_is_written(tmp_path: Path) -> None:
     """DuckDB opens such a file, and counts its rows, as if nothing were wrong."""
     settings = Settings(data_dir=tmp_path / "data")
