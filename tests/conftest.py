@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,10 +14,12 @@ import hypothesis
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-import storage.opening
+import storage.store
 from demo.model import TINY, ModelFiles, make_model
+from machine.private_files import private_folder
 from settings import Settings
-from storage.database import Database
+from storage.database import Database, StoreError
+from storage.files.publish import Publisher
 from storage.store import Store
 from tests.demo_engine import DemoServer, running_demo
 from tests.ports import free_ports
@@ -47,17 +50,32 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True, scope="session")
 def stores_begin_as_copies(empty_store: Path) -> Iterator[None]:
-    """A new store is a copy of an empty one: making its tables and views anew costs each test half a second."""
-    opened = storage.opening._opened
+    """A new store is a copy of an empty one, whose tables and views are those that opening it would make or look at."""
+    opened = storage.store.open_database
 
     def opened_copy(settings: Settings) -> Database:
-        if not settings.store_path.exists():
-            with suppress(OSError):  # the store says itself why its folder cannot be written
-                shutil.copyfile(empty_store, settings.store_path)
+        if settings.store_path.exists() or settings.published_path.exists():
+            return opened(settings)
+        with suppress(OSError, StoreError):  # the store says itself why its folder cannot be written
+            private_folder(settings.data_dir)
+            shutil.copyfile(empty_store, settings.store_path)
+            return Database(settings.store_path)
         return opened(settings)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage.opening, "_opened", opened_copy)
+        patch.setattr(storage.store, "open_database", opened_copy)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def published_where_it_is_read(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test's stores publish by themselves only where it is marked `publishes`, elsewhere when they are asked to.
+
+    It is half of what a store costs: when it is opened, after its first commit and when it is closed.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.node.get_closest_marker("publishes"):
+            patch.setattr(Publisher, "try_publish", lambda publisher: setattr(publisher, "_changed_s", None))
         yield
 
 
@@ -108,6 +126,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("mounting a small file system is refused here")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing of thousands of tests is garbage: each worker would look through it all, while it collects and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -25,6 +25,8 @@ from settings import Settings
 from storage.store import Store
 from tests.launcher.servers import marked, request_for, wait_for
 
+pytestmark = pytest.mark.publishes
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "docs/threads-and-locks.md"
 ORDER = {  # file and attribute -> floor

@@ -88,13 +88,14 @@ def repeats_to_settle(
     more than MOST_REPEATS are needed.
     """
     away = abs(log_ratio)
+    nearest = limit if different_is_known else 0.0  # beyond nothing takes fewer repeats than beyond the limit
 
     def settles(more: int) -> bool:
+        """What lies on the other side of its limit has a chance below a half, and is not worked out."""
         plan = _Plan.after(seen, more)
-        claims = [plan.power_beyond(away, limit, levels[0]), plan.power_same(away, limit, levels[1])]
-        if not different_is_known:
-            claims.append(plan.power_beyond(away, 0.0, levels[0]))
-        return max(claims) >= POWER
+        if away > nearest and plan.power_beyond(away, nearest, levels[0]) >= POWER:
+            return True
+        return away < limit and plan.power_same(away, limit, levels[1]) >= POWER
 
     return _fewest(1, settles)
 

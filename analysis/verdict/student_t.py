@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import lru_cache
-from itertools import count
 from statistics import NormalDist
 
 CONVERGED = 1e-15  # of the continued fraction: two neighbours agree to this
@@ -56,23 +54,24 @@ def incomplete_beta(x: float, y: float, a: float, b: float) -> float:
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """1/(1 + d1/(1 + d2/(1 + ...))) of DLMF 8.17.22, by Lentz's method."""
+    """1/(1 + d1/(1 + d2/(1 + ...))) of DLMF 8.17.22, by Lentz's method, its d of 8.17.23.
+
+    Most of a verdict's time goes by here, so the d come by twos in one loop and not from a function of their own.
+    """
     c, d, whole = 1.0, 0.0, 1.0
-    for term in _terms(x, a, b):
-        d = 1.0 / (1.0 + term * d)
-        c = 1.0 + term / c
-        whole *= c * d
-        if abs(c * d - 1.0) < CONVERGED:
-            break
-    return 1.0 / whole
-
-
-def _terms(x: float, a: float, b: float) -> Iterator[float]:
-    """d1, d2, d3 ... of DLMF 8.17.23."""
-    yield -(a + b) * x / (a + 1)
-    for m in count(1):
-        yield m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        yield -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+    terms: tuple[float, ...] = (-(a + b) * x / (a + 1),)
+    m = 0
+    while True:
+        for term in terms:
+            d = 1.0 / (1.0 + term * d)
+            c = 1.0 + term / c
+            step = c * d
+            whole *= step
+            if abs(step - 1.0) < CONVERGED:
+                return 1.0 / whole
+        m += 1
+        place = a + 2 * m
+        terms = (m * (b - m) * x / ((place - 1) * place), -(a + m) * (a + b + m) * x / (place * (place + 1)))
 
 
 def _log_beta(a: float, b: float) -> float:

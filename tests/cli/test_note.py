@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 SECRET = "hf_abcdefghijklmnopqrstuvwx"
 PATIENCE_S = 60.0
+pytestmark = pytest.mark.publishes
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from tests.cli.test_command_line import PITWALL, environ, pitwall  # noqa: F401 
 from tests.demo_engine import DemoServer
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+pytestmark = pytest.mark.publishes
 
 
 def published(folder: Path, **fields: Any) -> Run:

@@ -88,6 +88,7 @@ def test_an_arm_under_another_workload_takes_no_value_from_the_others(
     assert headline.best != report.arms[2].id and headline.outcome is not Outcome.NOT_KNOWN
 
 
+@pytest.mark.publishes
 def test_the_terminal_says_them_too(
     store: Store,
     settings: Settings,

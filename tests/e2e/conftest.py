@@ -13,6 +13,11 @@ from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
 
 
+@pytest.fixture(autouse=True)
+def published_where_it_is_read() -> None:
+    """All stores here do: a whole Pitwall is looked at."""
+
+
 @pytest.fixture
 def idle_pitwall(tmp_path: Path) -> Iterator[Pitwall]:
     """Not started yet."""

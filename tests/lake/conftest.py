@@ -21,6 +21,11 @@ from tests.lake.servers import KEYS, Postgres, S3Server
 NUMBERS = itertools.count()
 
 
+@pytest.fixture(autouse=True)
+def published_where_it_is_read() -> None:
+    """All stores here do."""
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """Not in pytest's own folder: every start of a pytest closes that to the user postgres."""

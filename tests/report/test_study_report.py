@@ -69,6 +69,7 @@ def study(store: Store, runs: list[Run]) -> Study:
     return made
 
 
+@pytest.mark.publishes
 def test_it_begins_with_the_answer_and_compares_by_what_was_asked(
     store: Store, settings: Settings, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

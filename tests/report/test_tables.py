@@ -35,6 +35,7 @@ def test_a_name_that_a_spreadsheet_would_run_is_text(store: Store, runs: list[Ru
     assert b"'=HYPERLINK(1)" in archive.read("runs.csv")
 
 
+@pytest.mark.publishes
 def test_the_command_writes_files(
     store: Store, settings: Settings, runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,6 +57,7 @@ def test_the_command_writes_files(
         (["--objective", "fastness", "RUN"], "There is no objective 'fastness'"),
     ],
 )
+@pytest.mark.publishes
 def test_bad_words_get_a_sentence(
     store: Store,
     settings: Settings,

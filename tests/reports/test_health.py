@@ -63,6 +63,7 @@ def wait_for(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.publishes
 def test_a_store_that_takes_nothing_says_since_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store.open(Settings(data_dir=tmp_path / "data"))
     assert store.health().waiting_s == 0.0

@@ -81,6 +81,7 @@ def test_what_is_kept_is_what_is_computed_and_computed_once(store: Store, monkey
     assert asked(store) == fresh
 
 
+@pytest.mark.publishes
 def test_it_is_kept_over_a_restart_and_published(store: Store, settings: Settings) -> None:
     fresh = computed(store)
     keep_all(store)

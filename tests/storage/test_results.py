@@ -54,6 +54,7 @@ def later(settings: Settings) -> Store:
     return Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
 
 
+@pytest.mark.publishes
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_written_is_read_sealed_or_not_and_published(later: Store, settings: Settings, kind: type) -> None:
     asked = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"

@@ -99,6 +99,7 @@ def test_an_arm_joins_where_nobody_owns_the_store(
     assert audited(settings) == [(f"{getpass.getuser()}, in a shell", "study arm", "arms: c")]
 
 
+@pytest.mark.publishes
 def test_values_join_while_pitwall_runs(settings: Settings) -> None:
     with owned(settings):
         said = add("values", "--values", "4..5")
@@ -111,6 +112,7 @@ def test_values_join_while_pitwall_runs(settings: Settings) -> None:
     assert audited(settings) == [(who, "study arm", "values: max_num_seqs 4, max_num_seqs 5")]
 
 
+@pytest.mark.publishes
 @pytest.mark.parametrize("is_owned", [False, True])
 @pytest.mark.parametrize(
     ("words", "sentence"),
@@ -141,6 +143,7 @@ def test_a_file_that_has_not_arms_alone_is_refused(
     assert capsys.readouterr().err.startswith("more, ")
 
 
+@pytest.mark.publishes
 def test_what_nobody_can_take_is_no_obstacle(settings: Settings) -> None:
     folder = inbox_folder(settings.data_dir)
     path = hand_in_addition(folder, "over", Addition(arms=()), "root, in a shell", utc_now())

@@ -156,6 +156,7 @@ def test_six_degrees_of_freedom_of_earlier_repeats_serve_and_are_said(
     assert {facts.run_id for facts in more} <= {run.run_id for run in report.earlier}
 
 
+@pytest.mark.publishes
 def test_the_terminal_says_the_same(
     store: Store,
     settings: Settings,
@@ -177,6 +178,7 @@ def test_the_terminal_says_the_same(
     assert answer["sentence"].split(",")[0] in capsys.readouterr().out
 
 
+@pytest.mark.publishes
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -143,6 +143,7 @@ def test_equal_loads_on_one_start_are_one_replicate(store: Store) -> None:
     assert answer.judgement is not None and answer.judgement.replicates == (3, 3) and answer.is_ranked
 
 
+@pytest.mark.publishes
 def test_the_terminal_takes_a_workload_and_a_margin(
     store: Store,
     settings: Settings,

@@ -57,6 +57,7 @@ def strictly(text: str) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.publishes
 def test_each_rung_of_a_ladder_is_told(store: Store, said: Any) -> None:
     ids = two_arms(store, "ladder", LADDER)
     report = comparison_of(store, runs_of(store, ids))
@@ -75,6 +76,7 @@ def test_each_rung_of_a_ladder_is_told(store: Store, said: Any) -> None:
         assert f"{rung['objective'].partition('@')[2]} at once      {rung['answers'][0]['ratio']:.2f}x" in text
 
 
+@pytest.mark.publishes
 def test_each_kind_of_prompt_is_told_with_factors_whose_product_is_its_ratio(store: Store, said: Any) -> None:
     ids = two_arms(store, "five-prompts", CLASSES)
     told = strictly(said(*ids, "--json"))
@@ -91,6 +93,7 @@ def test_each_kind_of_prompt_is_told_with_factors_whose_product_is_its_ratio(sto
     assert all(f"  {part['name']:<14} {part['ratio']:.2f}x" in text for part in answer["parts"])
 
 
+@pytest.mark.publishes
 def test_what_is_not_ranked_has_no_ratio_anywhere(store: Store, said: Any) -> None:
     """The second arm ran on another machine."""
     ids = two_arms(store, "ladder", LADDER)

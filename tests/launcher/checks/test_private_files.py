@@ -64,6 +64,7 @@ def test_a_folder_that_holds_other_things_stays_open(tmp_path: Path) -> None:
     assert (mode(tmp_path), mode(tmp_path / "thesis.txt"), mode(settings.secret_path)) == (0o755, 0o644, 0o600)
 
 
+@pytest.mark.publishes
 def test_the_store_and_all_that_it_writes_is_closed(tmp_path: Path) -> None:
     settings = Settings(data_dir=private_folder(tmp_path / "made" / "data"))
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))

@@ -16,6 +16,7 @@ from settings import Settings
 from storage.store import Store
 from tests.launcher.servers import request_for, wait_for
 
+pytestmark = pytest.mark.publishes
 FINAL = (RunState.FINISHED, RunState.FAILED)
 
 

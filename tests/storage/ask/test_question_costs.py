@@ -185,6 +185,7 @@ def asked_store(folder: Path, of_each: int, merged: bool = False) -> Iterator[Pr
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storage.files.merge.LEAST_FILES", 2)
         assert not merged or store.merge() > 5
+    store.publish()
     store.close()
     yield Profiled(settings.published_path, folder / "profile.json")
 

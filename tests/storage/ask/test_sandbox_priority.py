@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pytest
 
 from machine.run_with_timeout import run_bounded
 from settings import Settings
@@ -19,6 +20,7 @@ from storage.sandbox.job import Limits, SqlRefusedError
 from storage.sandbox.priority import LAST, SECOND
 from storage.store import Store
 
+pytestmark = pytest.mark.publishes
 ENDLESS = "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"
 
 
@@ -34,7 +36,7 @@ def _sandboxed() -> psutil.Process | None:
 
 
 def _niceness_of(thread: threading.Thread) -> list[int]:
-    """What the sandbox's computing thread was given, each value once, for as long as the question is asked."""
+    """What the sandbox's computing thread was given, each value once, until the answer or the last place, its end."""
     seen = list[int]()
     while thread.is_alive():
         if one := _sandboxed():
@@ -44,6 +46,8 @@ def _niceness_of(thread: threading.Thread) -> list[int]:
                 continue
             if now not in seen:
                 seen.append(now)
+            if now == LAST:
+                one.kill()
         time.sleep(0.01)
     return seen
 

@@ -45,6 +45,7 @@ def test_a_template_that_is_being_written_doubles_no_column(settings: Settings, 
         assert describe_schema(store.query) == before
 
 
+@pytest.mark.publishes
 def test_the_contract_views_are_published(settings: Settings, store: Store) -> None:
     with published_query(settings.published_path) as query:
         rows = count_views(query)

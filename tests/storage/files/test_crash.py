@@ -23,6 +23,8 @@ from storage.database import StoreError
 from storage.reading import published_query
 from storage.store import Store
 
+pytestmark = pytest.mark.publishes
+
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 WRITER = """
 import sys, threading, time

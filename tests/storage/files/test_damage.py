@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -95,6 +96,7 @@ def test_a_file_that_comes_back_is_read_again(sealed: Settings, tmp_path: Path) 
     store.close()
 
 
+@pytest.mark.publishes
 def test_check_and_backup_go_on_without_the_lost_file(
     sealed: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,8 +120,10 @@ def test_a_deep_look_finds_what_the_ends_of_a_file_do_not_show(sealed: Settings)
     assert [one.run_id for one in found.lost] == ["r1"] and found.set_aside is None
 
 
-def killed_store(folder: Path) -> Settings:
+@pytest.fixture(scope="module")
+def left_by_a_kill(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose owner died: 12 commits of 100 events in its write-ahead log, all of them published."""
+    folder = tmp_path_factory.mktemp("killed") / "data"
     code = (
         "import os, sys\nfrom datetime import UTC, datetime\nfrom pathlib import Path\n"
         "from samples import Batch, Event\nfrom settings import Settings\nfrom storage.store import Store\n"
@@ -131,7 +135,13 @@ def killed_store(folder: Path) -> Settings:
     )
     done = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 9, done.stderr
-    return Settings(data_dir=folder)
+    return folder
+
+
+@pytest.fixture
+def killed(left_by_a_kill: Path, tmp_path: Path) -> Settings:
+    """That store, for a test to damage."""
+    return Settings(data_dir=Path(shutil.copytree(left_by_a_kill, tmp_path / "data")))
 
 
 def overwrite(path: Path, begin: float, length: int) -> None:
@@ -153,19 +163,18 @@ STORE_DAMAGE: dict[str, Callable[[Path, Path], object]] = {
 
 @pytest.mark.parametrize("damage", list(STORE_DAMAGE))
 def test_a_damaged_store_is_one_sentence_and_repair_has_every_published_row(
-    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    damage: str, killed: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = killed_store(tmp_path / "data")
-    STORE_DAMAGE[damage](settings.store_path, settings.store_path.with_name("store.duckdb.wal"))
+    STORE_DAMAGE[damage](killed.store_path, killed.store_path.with_name("store.duckdb.wal"))
     with pytest.raises(DamagedStoreError, match=r"is damaged: .* `\./pitwall check --repair` sets it aside") as refused:
-        Store.open(settings)
+        Store.open(killed)
     assert "\n" not in str(refused.value)
-    monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
+    monkeypatch.setenv("PITWALL_DATA", str(killed.data_dir))
     assert main(["check", "--repair"]) == 0
     said = capsys.readouterr().out
     assert "The store was made anew from the published copy: 1,2" in said
-    assert list((settings.data_dir / "set-aside").rglob("store.duckdb")), "nothing is deleted"
-    store = Store.open(settings)
+    assert list((killed.data_dir / "set-aside").rglob("store.duckdb")), "nothing is deleted"
+    store = Store.open(killed)
     assert counts(store) == {"r1": 1200}
     store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
     store.close()
@@ -173,6 +182,7 @@ def test_a_damaged_store_is_one_sentence_and_repair_has_every_published_row(
     assert "Nothing is damaged." in capsys.readouterr().out
 
 
+@pytest.mark.publishes
 def test_a_damaged_block_is_told_before_anything_is_written(tmp_path: Path) -> None:
     """DuckDB opens such a file, and counts its rows, as if nothing were wrong."""
     settings = Settings(data_dir=tmp_path / "data")
@@ -188,12 +198,11 @@ def test_a_damaged_block_is_told_before_anything_is_written(tmp_path: Path) -> N
     assert settings.published_path.stat().st_mtime_ns == before
 
 
-def test_without_a_copy_a_backup_is_named(tmp_path: Path) -> None:
-    settings = killed_store(tmp_path / "data")
-    settings.store_path.write_bytes(b"no store")
-    settings.published_path.unlink()
+def test_without_a_copy_a_backup_is_named(killed: Settings) -> None:
+    killed.store_path.write_bytes(b"no store")
+    killed.published_path.unlink()
     with pytest.raises(DamagedStoreError, match="There is no published copy: restore a backup"):
-        Store.open(settings)
+        Store.open(killed)
 
 
 def test_a_store_of_a_newer_pitwall_is_not_repaired_away(

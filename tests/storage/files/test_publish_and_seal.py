@@ -25,6 +25,8 @@ from storage.files import publish
 from storage.store import Store
 from tests.demo_engine import wait_until
 
+pytestmark = pytest.mark.publishes
+
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 CHECKER = """
 import sys, time

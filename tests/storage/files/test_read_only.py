@@ -16,6 +16,8 @@ from storage.database import StoreError
 from storage.store import Store
 from tests.e2e.pitwall_process import wait_until
 
+pytestmark = pytest.mark.publishes
+
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 

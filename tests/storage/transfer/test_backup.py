@@ -112,6 +112,7 @@ def test_a_backup_that_reaches_out_is_refused(filled: Store, settings: Settings,
     assert not list(tmp_path.rglob("evil"))
 
 
+@pytest.mark.publishes
 def test_the_commands(
     filled: Store,
     settings: Settings,

@@ -45,6 +45,7 @@ def test_each_line_names_a_document(store: Store) -> None:
         assert store.query(sql.format(name)).to_pylist() == [{"n": 0}]
 
 
+@pytest.mark.publishes
 def test_the_published_file_has_them(settings: Settings, store: Store) -> None:
     with published_query(settings.published_path) as query:
         assert (

@@ -41,6 +41,7 @@ def counters(run_id: str, second: int) -> CounterSample:
     )  # fmt: skip
 
 
+@pytest.mark.publishes
 def test_what_is_shown_gives_the_numbers_of_the_page(settings: Settings) -> None:
     shown = statements(IDS)
     sandbox = Sandbox(settings, run_bounded)
