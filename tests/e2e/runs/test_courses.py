@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.accessibility import broken_in_both_schemes
 from tests.e2e.conftest import signed_in
-from tests.e2e.page_at_rest import press
+from tests.e2e.page_at_rest import press, visit
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import BEGAN, seed_courses
 from tests.saved_charts import saved_chart
@@ -48,7 +48,7 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterato
 
 
 def open_run(page: Page, pitwall: Pitwall, run_id: str, more: str = "") -> None:
-    page.goto(f"{pitwall.url}/run?run={run_id}{more}")
+    visit(page, f"{pitwall.url}/run?run={run_id}{more}")
     show_charts(page)
 
 
@@ -163,7 +163,7 @@ def test_no_rule_of_wcag_aa_is_broken(
     context = signed_in(browser, pitwall, viewport={"width": width, "height": height})
     page = context.new_page()
     for path in (f"run?run={ids[0]}", f"compare?run={ids[0]}&run={ids[1]}"):
-        page.goto(f"{pitwall.url}/{path}")
+        visit(page, f"{pitwall.url}/{path}")
         show_charts(page)
         assert broken_in_both_schemes(page, within=".lv-live") == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
