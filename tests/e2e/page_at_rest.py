@@ -12,12 +12,11 @@ from tests.conftest import PATIENCE_MS
 LOST_AFTER_MS = 10_000
 # Streamlit follows the address as after the browser's "back"; what it shows of it is there when its script has run.
 VISIT = """([address, lost]) => new Promise((resolve) => {
-  const app = document.querySelector('[data-testid=stApp]');
   new MutationObserver((_, watch) => {
-    if (app.dataset.testScriptState !== 'notRunning') return;
+    if (document.querySelector('[data-testid=stApp]')?.dataset.testScriptState !== 'notRunning') return;
     watch.disconnect();
     resolve();
-  }).observe(app, { attributeFilter: ['data-test-script-state'] });
+  }).observe(document.body, { attributeFilter: ['data-test-script-state'], subtree: true });
   setTimeout(resolve, lost);  // React may draw the script's beginning and its end as one
   history.pushState({}, '', address);
   dispatchEvent(new PopStateEvent('popstate'));
