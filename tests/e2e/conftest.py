@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 from tests.conftest import PATIENCE_MS
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
+
+DESKTOP: ViewportSize = {"width": 1400, "height": 900}
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +46,26 @@ def signed_in(browser: Browser, pitwall: Pitwall, **options: object) -> BrowserC
     return context
 
 
-@pytest.fixture
-def page(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
-    """A signed-in page that must not meet an exception."""
-    context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900})
-    page = context.new_page()
-    yield page
-    assert page.locator("[data-testid=stException]").count() == 0, "a page showed an exception"
+@pytest.fixture(scope="module")
+def kept_page(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
+    """One for a module: another would fetch and compile the scripts of every page again, for a third of its CPU."""
+    context = signed_in(browser, pitwall, viewport=DESKTOP)
+    yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def open_page(kept_page: Page) -> Iterator[Page]:
+    """A signed-in page that must not meet an exception; tests that only look go on with `visit` where it was left."""
+    yield kept_page
+    assert kept_page.locator("[data-testid=stException]").count() == 0, "a page showed an exception"
+    kept_page.unroute_all()
+    kept_page.emulate_media(color_scheme="light")
+    kept_page.set_viewport_size(DESKTOP)
+
+
+@pytest.fixture
+def page(kept_page: Page, open_page: Page) -> Page:
+    """The same, empty at the start of each test."""
+    kept_page.goto("about:blank")
+    return open_page

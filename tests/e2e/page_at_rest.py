@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Download, Locator, Page, TimeoutError, expect
 
 from tests.conftest import PATIENCE_MS
 
 LOST_AFTER_MS = 10_000
+# Streamlit follows the address as after the browser's "back"; what it shows of it is there when its script has run.
+VISIT = """([address, lost]) => new Promise((resolve) => {
+  new MutationObserver((_, watch) => {
+    if (document.querySelector('[data-testid=stApp]')?.dataset.testScriptState !== 'notRunning') return;
+    watch.disconnect();
+    resolve();
+  }).observe(document.body, { attributeFilter: ['data-test-script-state'], subtree: true });
+  setTimeout(resolve, lost);  // React may draw the script's beginning and its end as one
+  history.pushState({}, '', address);
+  dispatchEvent(new PopStateEvent('popstate'));
+})"""
 SETTLED_MS = 150  # a value that the browser sends has begun the next run of the script by then, as a rule
 
 
@@ -16,6 +28,19 @@ def expect_whole(known: Locator) -> None:
     """Wait for something that the page ends with, and until its script has sent all of it."""
     expect(known.first).to_be_visible()
     expect(known.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def visit(page: Page, url: str) -> None:
+    """Go to an address of Pitwall's without loading Streamlit anew, which costs four times the CPU.
+
+    Where the page is only another state of the same one, its widgets keep theirs; await what the new one alone shows.
+    """
+    app = page.get_by_test_id("stApp")
+    if not app.count() or urlsplit(page.url).netloc != urlsplit(url).netloc:
+        page.goto(url)
+        return
+    wait_for_rest(page)
+    page.evaluate(VISIT, [url, LOST_AFTER_MS])
 
 
 def current(known: Locator) -> Locator:

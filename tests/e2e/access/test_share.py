@@ -116,6 +116,12 @@ def arrive(context: BrowserContext, link: str) -> Page:
     return page
 
 
+def cookie_of_link(context: BrowserContext, link: str) -> str:
+    """What a browser that opens the link has from then on; for those who do not look at the page."""
+    assert context.request.get(link).ok
+    return cookie_of(context)
+
+
 def test_the_link_opens_in_another_browser_and_is_live(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
     page = arrive(viewer, link)
     assert page.url == f"{pitwall.url}/live?run={LIVE}"
@@ -161,9 +167,8 @@ def test_a_viewer_finds_no_other_run_and_nothing_to_press(viewer: BrowserContext
 
 
 def test_the_push_gives_a_viewer_no_other_run(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
-    arrive(viewer, link)
     url = f"{pitwall.url.replace('http', 'ws')}/ws/live?run="
-    headers = {"cookie": cookie_of(viewer)}
+    headers = {"cookie": cookie_of_link(viewer, link)}
     with connect(url + LIVE, additional_headers=headers) as socket:
         socket.send("{}")
         assert '"hello"' in str(socket.recv(timeout=20))
@@ -184,13 +189,13 @@ def operator_at_live(pitwall: Pitwall, session: ByHand) -> tuple[dict[str, str],
 def test_a_viewer_who_speaks_the_protocol_by_hand_is_refused(
     viewer: BrowserContext, link: str, pitwall: Pitwall
 ) -> None:
-    arrive(viewer, link)
+    hers = cookie_of_link(viewer, link)
     token = httpx.get(pitwall.url, params={"token": pitwall.token}).cookies
     operator = "; ".join(f"{name}={value}" for name, value in token.items())
     with by_hand(pitwall.url, operator) as session:
         known, pressed = operator_at_live(pitwall, session)
     stop = pressed["Stop watching Seen by Ana"]
-    with by_hand(pitwall.url, cookie_of(viewer)) as session:
+    with by_hand(pitwall.url, hers) as session:
         assert set(pages(session.rerun())) == {"", "live", "compare", "replay", "run"}
         assert str(ROOT).encode() not in b"".join(one.SerializeToString() for one in session.rerun())
         for name, page_hash in known.items():

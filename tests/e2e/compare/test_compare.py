@@ -10,17 +10,17 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from domain import Config
 from launcher.processes.process import ProcessSpec, write_spec
 from machine.identity import machine_id
 from settings import Settings
 from storage.store import Store
+from tests.accessibility import SCHEMES, follow
 from tests.comparison.ideal_engine import IdealEngine
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
-from tests.e2e.conftest import signed_in
-from tests.e2e.page_at_rest import current, expect_whole, press, press_until
+from tests.e2e.page_at_rest import current, expect_whole, press, press_until, visit
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 from tests.ports import free_ports
 
@@ -57,13 +57,6 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     pitwall.end_everything()
 
 
-@pytest.fixture
-def page(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
-    context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900})
-    yield context.new_page()
-    context.close()
-
-
 def address(pitwall: Pitwall, name: str, *more: str) -> str:
     ids = [run_id for (run_id,) in pitwall.sql(f"SELECT run_id FROM runs WHERE name LIKE '{name}%' ORDER BY run_id")]
     return f"{pitwall.url}/compare?" + "&".join([*(f"run={one}" for one in ids), *more])
@@ -85,11 +78,9 @@ def test_a_click_in_the_head_moves_the_baseline(page: Page, pitwall: Pitwall) ->
     expect(arms.first).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_name_without_room_is_cut_and_its_count_is_not(browser: Browser, pitwall: Pitwall, scheme: str) -> None:
+def test_a_name_without_room_is_cut_and_its_count_is_not(page: Page, pitwall: Pitwall) -> None:
     """On a phone; the columns are made narrower than any name."""
-    context = signed_in(browser, pitwall, viewport={"width": 390, "height": 844}, color_scheme=scheme)
-    page = context.new_page()
+    page.set_viewport_size({"width": 390, "height": 844})
     page.goto(address(pitwall, "arm "))
     arms = page.locator(".st-key-compare-arms").get_by_role("button").filter(visible=True)
     expect(arms).to_have_text(["baseline arm 0 ×3", "arm 4 ×3"])
@@ -97,10 +88,11 @@ def test_a_name_without_room_is_cut_and_its_count_is_not(browser: Browser, pitwa
         "[class*=st-key-compare-arms] > [class*=st-key-arm-] { flex: 0 0 5.6rem !important; min-width: 0 !important }"
     )
     page.add_style_tag(content=narrow)
-    for place in range(2):
-        box, count = arms.nth(place).evaluate(PLACES)
-        assert box["left"] <= count["left"] < count["right"] <= box["right"], (box, count)
-    context.close()
+    for scheme in SCHEMES:
+        follow(page, scheme)
+        for place in range(2):
+            box, count = arms.nth(place).evaluate(PLACES)
+            assert box["left"] <= count["left"] < count["right"] <= box["right"], (scheme, box, count)
 
 
 def test_the_margin_stays_over_another_page_and_a_reload(page: Page, pitwall: Pitwall) -> None:
@@ -144,13 +136,13 @@ def test_logs_are_compared_as_their_owner_declared(page: Page, pitwall: Pitwall)
     page.goto(compared)
     expect(page.locator(".pw-guard")).to_contain_text("Workload an arm had no load of ours")
     for run_id in logs:
-        page.goto(f"{pitwall.url}/run?run={run_id}")
+        visit(page, f"{pitwall.url}/run?run={run_id}")
         expect_whole(page.get_by_role("heading", name="What happened"))
         press(page.get_by_text("Declare what load it was under"))
         current(page.get_by_label("Workload", exact=True)).fill("our own replay")
         told = page.get_by_text("Its owner declared the load: our own replay (requests at once 1).")
         press_until(page.get_by_role("button", name="Declare", exact=True), told)
-    page.goto(compared)
+    visit(page, compared)
     expect(page.locator(".pw-guard")).to_contain_text("Workload our own replay, as their owner declared")
     expect(page.locator(".pw-say")).to_have_text(re.compile("speculation was seen at 0.68× the speed of llama.cpp"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.page_at_rest import expect_whole, press
+from tests.e2e.page_at_rest import expect_whole, press, visit
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_many
 from web.theme import RUN_COLORS
@@ -36,7 +36,7 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
 
 
 def explore(page: Page, pitwall: Pitwall, draw: str = "scatter") -> None:
-    page.goto(f"{pitwall.url}/explore?draw={draw}&y={OUTPUT}&x=concurrency&color=k&find=bold")
+    visit(page, f"{pitwall.url}/explore?draw={draw}&y={OUTPUT}&x=concurrency&color=k&find=bold")
     expect_whole(page.locator(f"{PLOT} .main-svg"))
 
 
@@ -61,34 +61,34 @@ def test_each_kind_is_drawn_as_what_it_is_by_the_least_bundle(
     expect(page.get_by_role("group", name=re.compile("by Requests at once"))).to_be_visible()
 
 
-def test_the_colours_are_those_of_the_ground_at_once(page: Page, pitwall: Pitwall) -> None:
-    page.emulate_media(color_scheme="light")
-    explore(page, pitwall)
+def test_the_colours_are_those_of_the_ground_at_once(open_page: Page, pitwall: Pitwall) -> None:
+    open_page.emulate_media(color_scheme="light")
+    explore(open_page, pitwall)
     for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_function(
+        open_page.emulate_media(color_scheme=scheme)
+        open_page.wait_for_function(
             f"(wanted) => document.querySelector('{PLOT}').data[0].marker.color === wanted",
             arg=RUN_COLORS[scheme][0],  # type: ignore[index]
         )
 
 
-def test_the_words_of_an_open_popover_follow_the_ground_too(page: Page, pitwall: Pitwall) -> None:
-    page.emulate_media(color_scheme="light")
-    explore(page, pitwall)
-    press(page.get_by_role("button", name="Show the SQL"))
-    expect(page.get_by_test_id("stPopoverBody").get_by_test_id("stCaptionContainer")).to_be_visible()
+def test_the_words_of_an_open_popover_follow_the_ground_too(open_page: Page, pitwall: Pitwall) -> None:
+    open_page.emulate_media(color_scheme="light")
+    explore(open_page, pitwall)
+    press(open_page.get_by_role("button", name="Show the SQL"))
+    expect(open_page.get_by_test_id("stPopoverBody").get_by_test_id("stCaptionContainer")).to_be_visible()
     for scheme in ("light", "dark", "light"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.wait_for_function(CAPTION_RED, arg=scheme == "dark")
+        open_page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        open_page.wait_for_function(CAPTION_RED, arg=scheme == "dark")
 
 
-def test_it_is_saved_as_png_svg_and_csv(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
-    explore(page, pitwall)
+def test_it_is_saved_as_png_svg_and_csv(open_page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    explore(open_page, pitwall)
     found = {}
     for kind in ("PNG", "SVG", "CSV"):
-        page.get_by_label(re.compile("^Save the chart")).click()
-        with page.expect_download() as caught:
-            page.locator(".lv-still").get_by_role("button", name=kind).click()
+        open_page.get_by_label(re.compile("^Save the chart")).click()
+        with open_page.expect_download() as caught:
+            open_page.locator(".lv-still").get_by_role("button", name=kind).click()
         caught.value.save_as(tmp_path / kind)
         found[kind] = (tmp_path / kind).read_bytes()
     assert found["PNG"].startswith(b"\x89PNG") and b"<svg" in found["SVG"]
@@ -96,10 +96,10 @@ def test_it_is_saved_as_png_svg_and_csv(page: Page, pitwall: Pitwall, tmp_path: 
     assert head.startswith("name,x,y,value") and len(rows) == 3
 
 
-def test_the_keyboard_goes_from_point_to_point_and_opens_a_run(page: Page, pitwall: Pitwall) -> None:
-    explore(page, pitwall)
-    page.locator(PLOT).focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".lv-still .lv-readout")).to_contain_text("at ")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(r"/run\?run=20261120-"))
+def test_the_keyboard_goes_from_point_to_point_and_opens_a_run(open_page: Page, pitwall: Pitwall) -> None:
+    explore(open_page, pitwall)
+    open_page.locator(PLOT).focus()
+    open_page.keyboard.press("ArrowRight")
+    expect(open_page.locator(".lv-still .lv-readout")).to_contain_text("at ")
+    open_page.keyboard.press("Enter")
+    expect(open_page).to_have_url(re.compile(r"/run\?run=20261120-"))

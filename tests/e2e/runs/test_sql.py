@@ -15,7 +15,7 @@ from domain import Config, Run, RunState
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
-from tests.e2e.page_at_rest import current, downloaded_by, press
+from tests.e2e.page_at_rest import current, downloaded_by, press, visit
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
 
@@ -80,11 +80,11 @@ def test_a_question_is_answered_kept_and_found_again_by_its_address(page: Page, 
     assert not list((pitwall.data / "queries").iterdir())
 
 
-def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
-    page.goto(f"{pitwall.url}/sql")
-    ask(page, "SELECT name FROM runs ORDER BY run_id")
+def test_the_rows_are_downloaded_as_csv_and_parquet(open_page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    visit(open_page, f"{pitwall.url}/sql")
+    ask(open_page, "SELECT name FROM runs ORDER BY run_id")
     for label in ("CSV", "Parquet"):
-        downloaded_by(page.get_by_role("button", name=label, exact=True)).save_as(tmp_path / label)
+        downloaded_by(open_page.get_by_role("button", name=label, exact=True)).save_as(tmp_path / label)
     assert (tmp_path / "CSV").read_text() == '"name"\n"Base <b>"\n"Drafting"\n'
     assert pq.read_table(tmp_path / "Parquet")["name"].to_pylist() == list(RUNS.values())
 
@@ -118,16 +118,16 @@ def test_the_editor_completes_the_views_and_back_brings_the_question_before(page
     ("sql", "words"),
     [("SELECT nme FROM runs", "Candidate bindings"), ("DROP VIEW runs", "Only a SELECT can be asked here")],
 )
-def test_a_mistake_is_told_on_the_page(page: Page, pitwall: Pitwall, sql: str, words: str) -> None:
-    page.goto(f"{pitwall.url}/sql")
-    ask(page, sql)
-    expect(page.get_by_role("alert")).to_contain_text(words)
+def test_a_mistake_is_told_on_the_page(open_page: Page, pitwall: Pitwall, sql: str, words: str) -> None:
+    visit(open_page, f"{pitwall.url}/sql")
+    ask(open_page, sql)
+    expect(open_page.get_by_role("alert")).to_contain_text(words)
 
 
 @pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={one}" for one in RUNS)])
-def test_a_number_s_sql_is_shown_and_opens_in_the_editor(page: Page, pitwall: Pitwall, place: str) -> None:
-    page.goto(f"{pitwall.url}/{place}")
-    press(page.get_by_role("button", name="Show the SQL"))
-    press(current(page.get_by_role("link", name="Open on the SQL page")).first)
-    expect(editor(page)).to_have_text(re.compile("run_windows"))
-    expect(answered(page, "rows in")).to_be_visible()
+def test_a_number_s_sql_is_shown_and_opens_in_the_editor(open_page: Page, pitwall: Pitwall, place: str) -> None:
+    visit(open_page, f"{pitwall.url}/{place}")
+    press(open_page.get_by_role("button", name="Show the SQL"))
+    press(current(open_page.get_by_role("link", name="Open on the SQL page")).first)
+    expect(editor(open_page)).to_have_text(re.compile("run_windows"))
+    expect(answered(open_page, "rows in")).to_be_visible()
