@@ -15,9 +15,9 @@ VISIT = """([address, lost]) => new Promise((resolve) => {
   new MutationObserver((_, watch) => {
     if (document.querySelector('[data-testid=stApp]')?.dataset.testScriptState !== 'notRunning') return;
     watch.disconnect();
-    resolve();
+    resolve(true);
   }).observe(document.body, { attributeFilter: ['data-test-script-state'], subtree: true });
-  setTimeout(resolve, lost);  // React may draw the script's beginning and its end as one
+  setTimeout(() => resolve(false), lost);  // React may draw the script's beginning and its end as one
   history.pushState({}, '', address);
   dispatchEvent(new PopStateEvent('popstate'));
 })"""
@@ -40,7 +40,8 @@ def visit(page: Page, url: str) -> None:
         page.goto(url)
         return
     wait_for_rest(page)
-    page.evaluate(VISIT, [url, LOST_AFTER_MS])
+    if not page.evaluate(VISIT, [url, LOST_AFTER_MS]):
+        page.goto(url)
 
 
 def current(known: Locator) -> Locator:
