@@ -195,8 +195,13 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
     }
 
 
-def _with_grey(rows: pd.DataFrame) -> Styler:
-    """What logs print as their speed is grey, as where it is drawn: nobody measured it."""
+def _with_grey(rows: pd.DataFrame) -> pd.DataFrame | Styler:
+    """What logs print as their speed is grey, as where it is drawn: nobody measured it.
+
+    A table of which nothing is styled costs Streamlit a third.
+    """
+    if "printed" not in rows or not rows["printed"].notna().any():
+        return rows
     return rows.style.set_properties(subset=["printed"], color=MUTED[ground()])
 
 
