@@ -51,7 +51,7 @@ from web.server.api.series_api import series_route
 from web.server.api.sql_api import OF_LAKE, sql_route
 from web.server.closing import exit_within
 from web.server.first_look import FirstLook
-from web.server.known_base import KnownBase
+from web.server.page_start import PageStart
 from web.server.routes import build_routes
 from web.server.shell_audit import keep_telling
 from web.server.sign_in import sign_in_routes
@@ -218,7 +218,7 @@ app = st.App(
             tokens=tokens,
             provider=provider.name if provider else None,
         ),
-        Middleware(KnownBase, base_path=base_path),
+        Middleware(PageStart, base_path=base_path),
         Middleware(
             FirstLook, look=lambda run_ids: first_cards(services().store, run_ids, reports), base_path=base_path
         ),

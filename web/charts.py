@@ -30,19 +30,11 @@ _component = st.components.v2.component(
     js=(STATIC / "component_loader.js").read_text(),
     isolate_styles=False,
 )
-_follows = st.components.v2.component("pitwall_ground", js=(STATIC / "component_loader.js").read_text())
 
 
 def ground() -> Ground:
     """The ground the browser shows this page on."""
     return "dark" if st.context.theme.type == "dark" else "light"
-
-
-def follow_ground() -> None:
-    """Have the root follow the theme that the browser shows, without a run of the script; nothing is shown."""
-    base = st.get_option("server.baseUrlPath").strip("/")
-    with st.container(key="unseen-ground"):  # takes no room: web/static/pitwall.css
-        _follows(key="ground", data={"assets": assets_url(f"/{base}" if base else ""), "module": "ground.js"})
 
 
 def is_phone() -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,8 +12,11 @@ import streamlit as st
 from domain import Run
 from web import places
 from web.actions import is_member, is_operator
+from web.context import services
+from web.kept import choose_some
 from web.markup import markdown_text
 from web.moments import SECONDS, moment
+from web.runs.table.run_listing import titles_of
 from web.server.assets import STATIC
 from web.theme import DASH, colors_apart
 
@@ -31,12 +34,18 @@ class Picked:
     proposed_by: str | None = None  # the key of the picker, where the address names none of them yet
 
 
-def labels(runs: Sequence[Run]) -> dict[str, str]:
-    """Each run as one line of a list, by its id: its name and when it was, and the end of its id where these are alike.
+def labels(runs: Sequence[Run], machines: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Each run as one line of a list, by its id: its name, when and where; the end of its id where these are alike.
 
-    Nothing that changes: a browser names what it has picked by these words, and would lose it.
+    `machines` are those to tell, by id. Nothing that changes: a browser names what it has picked by these words, and
+    would lose it.
     """
-    words = {run.id: f"{run.name} {DASH} {moment(_started(run), SECONDS)}" for run in runs}
+    told = machines or {}
+    words = {
+        run.id: f"{run.name} {DASH} {moment(_started(run), SECONDS)}"
+        + (f" {DASH} {told[run.machine_id]}" if run.machine_id in told else "")
+        for run in runs
+    }
     times = Counter(words.values())
     return {run_id: line if times[line] == 1 else f"{line} {run_id[-TAIL:]}" for run_id, line in words.items()}
 
@@ -59,19 +68,32 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
     # Streamlit forgets what was picked when another page is shown, and the address that it was picked from it keeps.
     if key not in st.session_state or st.session_state.get(f"{key}-address") != named:
         st.session_state[key] = known[:most]
-    chosen = st.multiselect(
-        prompt,
-        list(by_id),
-        format_func=labels(runs).__getitem__,
-        key=key,
-        max_selections=most,
-        placeholder=prompt,
-    )
+    chosen = _choose(runs, prompt, key, most)
     is_proposed = not named and chosen == known[:most]
     if chosen != named and not unknown and not is_proposed:
         st.query_params["run"] = chosen
     st.session_state[f"{key}-address"] = chosen if not unknown else named
     return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown, key if is_proposed else None)
+
+
+def _choose(runs: Sequence[Run], prompt: str, key: str, most: int) -> list[str]:
+    machines = titles_of(services().store)
+    told = machines if len(machines) > 1 else {}
+    wanted, picked = _machines_wanted(runs, told, key), st.session_state[key]
+    return st.multiselect(
+        prompt,
+        [run.id for run in runs if not wanted or run.machine_id in wanted or run.id in picked],
+        format_func=labels(runs, told).__getitem__,
+        key=key,
+        max_selections=most,
+        placeholder=prompt,
+    )
+
+
+def _machines_wanted(runs: Sequence[Run], machines: Mapping[str, str], key: str) -> list[str]:
+    """A filter where the runs are of several machines; empty: all. What is picked already stays."""
+    offered = {run.machine_id: machines[run.machine_id] for run in runs if run.machine_id in machines}
+    return choose_some("Machine", "machine", key, offered, "all") if len(offered) > 1 else []
 
 
 def newest_together(runs: Sequence[Run]) -> list[Run]:

@@ -8,7 +8,6 @@ import streamlit as st
 
 from web import places
 from web.actions import is_member, is_operator
-from web.charts import follow_ground, ground
 from web.markup import markdown_text
 from web.runs.troubles import troubles
 from web.sharing.share_expiry import watch_sign_in
@@ -17,11 +16,6 @@ from web.visible import current_share
 STATIC = Path(__file__).resolve().parent / "static"
 
 st.set_page_config(page_icon=str(STATIC / "icon.svg"), layout="wide")
-# Streamlit says the ground on its app alone: popovers and dialogs lie beside it, and light-dark() asks what is above.
-# This is how it begins; follow_ground() has it change with the theme.
-STYLE = "".join((STATIC / name).read_text() for name in ("pitwall.css", "streamlit_dom.css"))
-st.html(f"<style>:root {{ color-scheme: {ground()}; }} {STYLE}</style>")
-
 live = st.Page(places.LIVE, title="Live", url_path="live")
 compare = st.Page(places.COMPARE, title="Compare", url_path="compare")
 replay = st.Page(places.REPLAY, title="Replay", url_path="replay", visibility="hidden")
@@ -53,7 +47,6 @@ if is_operator():
         st.error(markdown_text(trouble))
 
 watch_sign_in()
-follow_ground()
 page = st.navigation(MEMBER_PAGES if is_member() else GUEST_PAGES, position="top")
 st.set_page_config(page_title=f"{page.title} · Pitwall")
 with st.container(key="unseen-page-name"):  # on a phone alone, where the navigation is folded away

@@ -142,11 +142,25 @@ test("loads, phases, outages and ends are lines in the run's colour, and words a
   assert.equal(markWords(page, 1000), "a: ready");
 });
 
+test("what happened to several runs at about one moment is one line, of none of their colours", () => {
+  const run = (/** @type {string} */ id, /** @type {number} */ late) => modelOf(id, { series: series("gpu_power_w", [1001, 2000], [1, 1]), marks: [{ t: 1100 + late, kind: "load", text: "ladder" }, { t: 1300 + late, kind: "throttle", text: "" }, { t: 1500 + 50 * late, kind: "phase", text: "2" }] });
+  const page = pageOf(run("a", 0), run("b", 4));
+  const { muted, doubt } = page.theme();
+  assert.deepEqual(markLines(page).map(({ x0, y1, line }) => [x0, y1, line.color]), [[100, 1, muted], [300, 1, doubt], [500, 1, "color of a"], [700, 1, "color of b"]]);
+});
+
+test("of many lines those of what went as planned are ticks at the foot", () => {
+  const marks = [...[...Array(20).keys()].map((index) => ({ t: 1010 + 10 * index, kind: "phase", text: `${index}` })), { t: 1205, kind: "throttle", text: "" }];
+  const lines = markLines(pageOf(modelOf("a", { marks })));
+  assert.deepEqual([...new Set(lines.map(({ y1, line }) => `${y1} ${line.dash}`))], ["0.07 dot", "1 dash"]);
+});
+
 test("each run has its share of the marks drawn, the newest; a kind nobody knows is told by its text", () => {
   const marks = [...Array(200).keys()].map((index) => ({ t: 1001 + index, kind: "phase", text: `${index}` }));
-  const page = pageOf(modelOf("a", { marks }), modelOf("b", { marks }));
+  const later = marks.map((mark) => ({ ...mark, t: mark.t + 1000 }));
+  const page = pageOf(modelOf("a", { marks }), modelOf("b", { marks: later }));
   const lines = markLines(page);
-  assert.deepEqual(["a", "b"].map((id) => lines.filter(({ line }) => line.color === `color of ${id}`).map(({ x0 }) => x0).at(-1)), [200, 200]);
+  assert.deepEqual(["a", "b"].map((id) => lines.filter(({ line }) => line.color === `color of ${id}`).map(({ x0 }) => x0).at(-1)), [200, 1200]);
   assert.equal(lines.length, 120);
   const odd = pageOf(modelOf("a", { marks: [{ t: 1010, kind: "__proto__", text: "x" }, { t: 1010, kind: "constructor", text: "y" }] }));
   assert.equal(markWords(odd, 10), "a: x; a: y");

@@ -17,6 +17,7 @@ from domain import Config, Run
 from reports.arms.comparison import Asking, comparison_of
 from reports.arms.facts import facts_of
 from reports.arms.other_loads import apart_from
+from reports.runs.ended import EndedReports
 from reports.runs.run_line import NUMBERS, compute_lines, in_order, lines_of
 from reports.runs.run_metrics import Values, metrics_of
 from reports.runs.run_report import RunReport, report_on
@@ -28,6 +29,7 @@ from storage.store import Store
 from web.compare.answer.metric_table import Shown, metric_sections
 from web.compare.comparison import number_tiles
 from web.runs.table import run_table
+from web.runs.table.run_cards import BY_LOG, first_cards
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -164,3 +166,12 @@ def test_compare_shows_it_hatched_without_a_ratio_a_row_a_definition(logs: tuple
     assert [row.count("pw-apart") for row in rows.values()] == [2, 1]
     assert "×" not in body
     assert "By its log, not ranked (sglang.log): median of the lines" in shown.partition("</tbody>")[2]
+
+
+def test_the_first_look_says_what_the_log_prints_apart_from_what_is_measured(
+    logs: tuple[Store, list[Run]],
+) -> None:
+    store, runs = logs
+    card = first_cards(store, [runs[0].id], EndedReports())
+    assert '<span class="pw-apart">1,583 <small>tok/s</small></span>' in card.replace("1583", "1,583")
+    assert BY_LOG in card and "no window" not in card

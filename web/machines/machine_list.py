@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from storage.ask.machine_queries import MachineRow, machines
+from storage.ask.machine_queries import MachineRow
 from storage.ask.queries import Asked
 from web import audit, markup
 from web.actions import is_operator, require_operator
 from web.context import services
+from web.machines.machine_titles import known_machines
 from web.theme import DASH
 from web.words import told_by_view
 
@@ -25,7 +26,7 @@ def machine_list(asked: Asked) -> None:
     if not is_operator():
         return
     with st.expander("Machines"):
-        known = machines(asked)
+        known = known_machines(asked)
         if not known:
             st.caption("No machine has been seen yet.")
             return
@@ -33,7 +34,7 @@ def machine_list(asked: Asked) -> None:
         _label_form(known)
 
 
-def _label_form(known: list[MachineRow]) -> None:
+def _label_form(known: Sequence[MachineRow]) -> None:
     titles = {row.machine_id: row.title() for row in known}
     with st.form("machine-label", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         machine_id = st.selectbox(

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from storage.ask.machine_queries import machines
+from collections.abc import Sequence
+
+from storage.ask.machine_queries import MachineRow, machines
 from storage.ask.queries import Asked
 from web.actions import is_member
+from web.context import services
+
+
+def known_machines(asked: Asked) -> Sequence[MachineRow]:
+    """All of them; of this store asked once for all who look, until a row has changed."""
+    store = services().store
+    return store.answers.of("machine rows", lambda: machines(store)) if asked is store else machines(asked)
 
 
 def machine_titles(store: Asked) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from domain import utc_now
 from errors import PitwallError
 from machine.identity import machine_id
-from storage.ask.machine_queries import MachineRow, machines
+from storage.ask.machine_queries import MachineRow
 from storage.ask.queries import Asked
 from web import audit, markup
 from web.access.roles import current_person
@@ -20,6 +20,7 @@ from web.actions import is_member, is_operator, require_operator
 from web.context import services
 from web.live.elsewhere.peer_look import PeerState
 from web.live.elsewhere.peers import Peer, PeerError, in_words
+from web.machines.machine_titles import known_machines
 from web.markup import markdown_text
 from web.moments import moment_html
 from web.theme import DASH
@@ -75,7 +76,7 @@ def _proposals(asked: Asked) -> None:
         if fleet is not None and fleet.is_configured:
             st.caption("With runs of all machines shown above, the machines of the lake are proposed here.")
         return
-    for row in proposed(machines(asked), services().elsewhere.peers.all()):
+    for row in proposed(known_machines(asked), services().elsewhere.peers.all()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"proposed-{row.machine_id}"):
             places = ", ".join(filter(None, [row.host_name, *(row.addresses or ())]))
             st.markdown(f"Proposed by the lake: {markdown_text(row.title())} ({markdown_text(places)})")

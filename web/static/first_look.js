@@ -1,6 +1,7 @@
 // Takes the first look (web/server/first_look.py) off the page once the page itself shows what it announced, or cannot.
 
-import { ROOT, SCRIPT_HAS_RUN } from "./streamlit_dom.js";
+import { ROOT } from "./streamlit_dom.js";
+import { WHOLE } from "./whole.js";
 
 const GIVE_UP_MS = 15000;
 
@@ -10,7 +11,7 @@ const GIVE_UP_MS = 15000;
  */
 function watch(look, root) {
   const drawn = `:is(${look.dataset.drawn})`;
-  const isDrawn = () => document.querySelector(SCRIPT_HAS_RUN) !== null && root.querySelector(drawn) !== null;
+  const isDrawn = () => root.classList.contains(WHOLE) && root.querySelector(drawn) !== null;
   const watching = new MutationObserver(() => isDrawn() && leave());
   watching.observe(root, { subtree: true, childList: true, attributes: true });
   const leave = () => {

@@ -7,3 +7,7 @@ export const ROOT = "#root";
 export const SCRIPT_HAS_RUN = "#root [data-testid=stApp][data-test-script-state=notRunning]";
 /** What has the colour scheme of the theme that Streamlit shows, and a class that changes with it. */
 export const APP = "[data-testid=stApp]";
+/** What holds everything that a page's script shows, below the navigation. */
+export const PAGE = "[data-testid=stMainBlockContainer]";
+/** In the place of a widget whose code has not come yet. */
+export const PIECE_ON_ITS_WAY = "[data-testid=stSkeleton]";

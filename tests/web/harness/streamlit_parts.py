@@ -26,6 +26,7 @@ def parts() -> None:
     right.write("the form")
     st.container(key="compare-head").write("the arms")
     st.container(key="unseen").write("a watcher")
+    st.color_picker("Late")  # its code is kept back: what stands in its place stays
     st.write("The page is whole.")
 
 

@@ -118,6 +118,13 @@ def test_the_columns_are_those_of_the_address_in_its_order(store: Store) -> None
     assert list(at.dataframe[0].proto.column_order) == ["color", "name", "acceptance", "state"]
 
 
+def test_the_start_in_utc_is_a_column_that_somebody_chooses(store: Store) -> None:
+    assert "when_utc" not in page().dataframe[0].proto.column_order
+    shown_in_utc = page(column=["when_utc"]).dataframe[0]
+    assert list(shown_in_utc.proto.column_order) == ["color", "name", "when_utc"]
+    assert '"timezone": "UTC"' in shown_in_utc.proto.columns and "Started (UTC)" in shown_in_utc.proto.columns
+
+
 def test_a_number_that_none_of_the_runs_shown_has_takes_no_column_unless_it_was_chosen(store: Store) -> None:
     proposed = list(page().dataframe[0].proto.column_order)
     none_known = list(page(state="failed").dataframe[0].proto.column_order)

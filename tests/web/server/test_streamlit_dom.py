@@ -56,6 +56,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     context = browser.new_context(viewport=PHONE, color_scheme="dark")
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
+    page.route("**/ColorPicker*.js", lambda route: None)
     page.goto(address)
     expect(page.get_by_text("The page is whole.")).to_be_visible()
     page.wait_for_function("() => getComputedStyle(document.documentElement).getPropertyValue('--pw-accent') !== ''")

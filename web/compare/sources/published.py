@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import streamlit as st
@@ -50,17 +51,25 @@ class Footnotes:
 
 def published_section() -> None:
     """Every published configuration with its headline numbers, folded away below the runs."""
+    count, table = _published_table(is_operator())
+    with st.expander(f"{TITLE}: {count} configurations"):
+        st.html(table)
+
+
+@functools.cache
+def _published_table(can_launch: bool) -> tuple[int, str]:
+    """How many there are, and their table; made once, for what is published is shipped."""
     published = [one for one in load_published().values() if one.numbers]
-    with st.expander(f"{TITLE}: {len(published)} configurations"):
-        notes = Footnotes()
-        presets = {preset.published: stem for stem, preset in read_presets([SHIPPED]).presets.items()}
-        head = ["configuration", *(["preset"] if is_operator() else []), "hardware", *HEADLINES, "source"]
-        st.html(markup.table(head, [_row(one, notes, presets.get(one.id)) for one in published]) + notes.below())
+    notes = Footnotes()
+    presets = {preset.published: stem for stem, preset in read_presets([SHIPPED]).presets.items()}
+    head = ["configuration", *(["preset"] if can_launch else []), "hardware", *HEADLINES, "source"]
+    rows = [_row(one, notes, presets.get(one.id), can_launch) for one in published]
+    return len(published), markup.table(head, rows) + notes.below()
 
 
-def _row(one: Published, notes: Footnotes, preset: str | None) -> list[str]:
+def _row(one: Published, notes: Footnotes, preset: str | None, can_launch: bool) -> list[str]:
     cells = [markup.text(one.label)]
-    if is_operator():
+    if can_launch:
         link = f'<a href="launch?preset={markup.text(preset)}" target="_self">launch it</a>'
         cells.append(link if preset else DASH)
     cells.append(markup.text(one.hardware))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from analysis.comparison.config_diff import as_started, chips
+from analysis.runs.printed import in_place_of
 from domain import Run, RunState
 from reports.runs.ended import EndedReports
+from reports.runs.run_metrics import printed_meaning
 from reports.runs.run_report import RunReport, engine_title
 from storage.ask import queries
 from storage.store import Store
@@ -21,6 +23,7 @@ RECENT_S = 120.0
 NOT_SEEN = "no decode speed in the last two minutes"
 LATEST = "decode, the latest of two minutes"
 LAST = "decode, when it last did"
+BY_LOG = "by its log, not ranked"
 WAITS = "waits for its turn"
 NOTHING = "nothing decoded in the last two minutes"
 
@@ -66,13 +69,16 @@ def _speed_now(run: Run, speeds: Sequence[float | None]) -> str:
 
 def _speed_of(report: RunReport) -> str:
     said = report.summary
+    if printed := in_place_of(said, report.printed):
+        return _big(printed.median_tps, markup.hint(BY_LOG, printed_meaning(printed)), markup.set_apart)
     if said.factors is None:
         return f'<div class="pw-muted">{markup.text(why(said.reason))}</div>'
     return _big(said.factors.decode_tps, "mean while decoding")
 
 
-def _big(tok_s: float, what: str) -> str:
-    number = markup.number(three_digits(tok_s), "tok/s")
+def _big(tok_s: float, what: str, dressed: Callable[[str], str] = str) -> str:
+    """`what` is markup that says which speed it is; `dressed` makes the number look like one of its kind."""
+    number = dressed(markup.number(three_digits(tok_s), "tok/s"))
     return f'<div class="pw-big">{number} <small class="pw-muted">{what}</small></div>'
 
 

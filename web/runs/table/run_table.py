@@ -21,7 +21,7 @@ from storage.ask.run_queries import RunChoices, RunFilter
 from web import markup
 from web.charts import ground, is_phone
 from web.kept import choose_some
-from web.moments import moment_column
+from web.moments import IN_TABLES, moment_column
 from web.runs.table.bulk_actions import bulk_actions
 from web.runs.table.run_listing import WAITS, notes_on
 from web.theme import DASH, MUTED, run_color, three_digits
@@ -45,6 +45,7 @@ COLUMNS = {
     "star": st.column_config.TextColumn("\u2605", width=24, help="Starred"),
     "state": st.column_config.TextColumn("State", width=78),
     "when": st.column_config.Column("Started"),  # in the viewer's time zone: _columns
+    "when_utc": st.column_config.DatetimeColumn("Started (UTC)", format=IN_TABLES, timezone="UTC", width=WHEN_PX),
     "tags": st.column_config.ListColumn("Tags", width=120),
     "stream": st.column_config.NumberColumn(
         "Stream, tok/s",
@@ -112,7 +113,7 @@ def told_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str
 
 
 def _proposed(choices: RunChoices) -> list[str]:
-    told = {"tags": bool(choices.tags), "machine": len(choices.machines) > 1}
+    told = {"when_utc": False, "tags": bool(choices.tags), "machine": len(choices.machines) > 1}
     return [name for name in CHOSEN if told.get(name, True)]
 
 
@@ -186,6 +187,7 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
         "config": " · ".join(chips(as_started(run.config.model_dump(), run.told), engine_title(run))),
         "machine": machines.get(run.machine_id, ""),
         "when": _when(run).astimezone(UTC),
+        "when_utc": _when(run).astimezone(UTC),
         "why": run.cause
         or why(line.reason)
         or run.note
@@ -193,8 +195,13 @@ def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) ->
     }
 
 
-def _with_grey(rows: pd.DataFrame) -> Styler:
-    """What logs print as their speed is grey, as where it is drawn: nobody measured it."""
+def _with_grey(rows: pd.DataFrame) -> pd.DataFrame | Styler:
+    """What logs print as their speed is grey, as where it is drawn: nobody measured it.
+
+    A table of which nothing is styled costs Streamlit a third.
+    """
+    if "printed" not in rows or not rows["printed"].notna().any():
+        return rows
     return rows.style.set_properties(subset=["printed"], color=MUTED[ground()])
 
 

@@ -215,8 +215,10 @@ export class Board {
     this.#drawing = null;
     this.#drawnAt = performance.now();
     this.hooks.refresh();
-    if (!this.#isReady || !this.models().some((model) => model.meta)) return;
+    if (!this.models().some((model) => model.meta)) return;
     if (this.#mustReact) this.#arrange();
+    if (!this.#isReady) return;
+    this.chartGrid.classList.remove("lv-waiting");
     if (this.#mustReact) this.charts.forEach((chart) => chart.react());
     else this.charts.forEach((chart) => chart.extend());
     if (this.#mustReact || this.#mustDrawPositions) this.positions.forEach((chart) => chart.react());
@@ -225,7 +227,6 @@ export class Board {
 
   /** Takes charts that can have nothing off the page, and says which and why instead. */
   #arrange() {
-    this.chartGrid.classList.remove("lv-waiting");
     /** @type {Map<string, string[]>} */
     const missing = new Map(); // what one reason keeps off the page stands together
     for (const chart of this.allCharts) {

@@ -47,13 +47,11 @@ export function wallClock(seconds) {
 }
 
 /**
- * The day of a moment, with the year where it is another than this one: 3 Sept, 3 Sept 2025.
+ * The day of a moment: 3 Sept 2025; of this year too, for a picture of the chart is looked at in another.
  * @param {number} seconds since the epoch
  */
 export function date(seconds) {
-  const day = new Date(seconds * 1000);
-  const isThisYear = day.getFullYear() === new Date().getFullYear();
-  return day.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...(isThisYear ? {} : { year: "numeric" }) });
+  return new Date(seconds * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 }
 
 /** @param {number} seconds since the epoch */

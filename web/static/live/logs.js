@@ -42,7 +42,9 @@ export class LogTail {
     const why = this.model.meta?.absent.log;
     setText(this.title, why ? `Log of ${name}: ${why}` : `Log of ${name}`);
     this.lines.setAttribute("aria-label", `Log of ${name}`);
-    setText(this.empty, this.model.meta ? "No log line yet." : "");
+    const hasEnded = this.model.isFinal && !this.model.log.length;
+    this.lines.classList.toggle("lv-none", hasEnded);
+    setText(this.empty, hasEnded ? "No line of its log is known." : this.model.meta ? "No log line yet." : "");
     if (changes.whole && this.model.log.length) this.#replace();
     else if (changes.log.length) this.#append(changes.log);
   }

@@ -8,6 +8,8 @@ import { isKnown } from "./model.js";
 const NEAR = 0.01; // of the stretch shown: a mark so near to the moment is told
 const LOOK_SECONDS = 1; // a first look within it is the one that found it ready
 const MOST_LINES = 120; // in a chart, each run its share
+const MOST_TALL = 16; // lines as high as the chart: of more, those of what went as planned are ticks at its foot
+const TICK = 0.07; // of the chart's height
 /** @type {[kind: string, words: (text: string) => string][]} */
 const SAID = [
   ["load", (text) => `load ${text} begins`],
@@ -46,18 +48,38 @@ function placed(page, most) {
 }
 
 /**
+ * The marks as they are drawn: those of one kind that lie together are one, of no run's colour where they are several runs'.
+ * @param {Page} page
+ * @returns {{ x: number, models: Set<KnownModel>, kind: string }[]}
+ */
+function together(page) {
+  const [from, to] = page.view.range(page.models());
+  /** @type {{ x: number, models: Set<KnownModel>, kind: string }[]} */
+  const drawn = [];
+  for (const { x, model, mark } of placed(page, MOST_LINES)) {
+    const same = drawn.find((one) => one.kind === mark.kind && !one.models.has(model) && Math.abs(one.x - x) <= (to - from) * NEAR);
+    if (same) same.models.add(model);
+    else drawn.push({ x, models: new Set([model]), kind: mark.kind });
+  }
+  return drawn;
+}
+
+/**
  * Plotly's shapes of the marks.
  * @param {Page} page
  */
 export function markLines(page) {
   const theme = page.theme();
-  const line = (/** @type {KnownModel} */ model, /** @type {string} */ kind) => ({
-    color: TROUBLES.has(kind) ? theme.doubt : theme.color(model),
+  const drawn = together(page);
+  const colorOf = (/** @type {Set<KnownModel>} */ models) => new Set([...models].map((model) => theme.color(model)));
+  const line = (/** @type {Set<KnownModel>} */ models, /** @type {string} */ kind) => ({
+    color: TROUBLES.has(kind) ? theme.doubt : colorOf(models).size > 1 ? theme.muted : theme.color([...models][0]),
     width: 1,
     dash: kind === "phase" ? "dot" : TROUBLES.has(kind) ? "dash" : "solid",
   });
   const seen = (/** @type {string} */ kind) => (TROUBLES.has(kind) ? 0.8 : 0.35);
-  return placed(page, MOST_LINES).map(({ x, model, mark }) => ({ type: "line", yref: "paper", y0: 0, y1: 1, x0: x, x1: x, opacity: seen(mark.kind), layer: "below", line: line(model, mark.kind) }));
+  const height = (/** @type {string} */ kind) => (drawn.length > MOST_TALL && !TROUBLES.has(kind) ? TICK : 1);
+  return drawn.map(({ x, models, kind }) => ({ type: "line", yref: "paper", y0: 0, y1: height(kind), x0: x, x1: x, opacity: height(kind) < 1 ? 0.8 : seen(kind), layer: "below", line: line(models, kind) }));
 }
 
 /**

@@ -1,0 +1,61 @@
+"""Nothing jumps while a page comes: what Chromium calls layout shift stays below what counts as good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Route, expect
+
+from tests.e2e.conftest import signed_in
+from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.seeds import seed_courses
+from tests.ports import free_ports
+
+pytestmark = pytest.mark.browser
+GOOD = 0.1  # of web.dev's 'cumulative layout shift'
+PATIENCE = "const GIVE_UP_MS = 5000;"
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+WATCH = """
+window.shifts = [];
+new PerformanceObserver((list) => window.shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput)
+  .map((one) => [one.value, ...one.sources.map(({ node }) => node?.className ?? "gone")])))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterator[Pitwall]:
+    pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
+    runs += seed_courses(pitwall.data, 120, {"A": 100.0, "A #2": 101.0, "B": 150.0, "B #2": 151.0})
+    pitwall.start()
+    yield pitwall
+    pitwall.end_everything()
+
+
+def wait_for_ever(route: Route) -> None:
+    """A machine that is busy shows what it has at last, and what comes then moves it: that is not what is tested."""
+    answer = route.fetch()
+    assert PATIENCE in answer.text()
+    route.fulfill(response=answer, body=answer.text().replace(PATIENCE, "const GIVE_UP_MS = 2 ** 30;"))
+
+
+@pytest.mark.parametrize(("path", "last"), [("launch", "Launch"), ("compare", "Over time since ready")])
+def test_nothing_jumps_while_it_comes(
+    browser: Browser, pitwall: Pitwall, runs: list[str], path: str, last: str
+) -> None:
+    """On a phone, where the two had moved most: by 0.68 and 0.77."""
+    context = signed_in(browser, pitwall, **PHONE)
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    page.route("**/whole.js", wait_for_ever)
+    page.goto(f"{pitwall.url}/{path}?" + "&".join(f"run={run_id}" for run_id in runs))
+    expect(page.get_by_text(last, exact=True).first).to_be_visible()
+    shifts = page.evaluate("window.shifts")
+    assert sum(value for value, *_ in shifts) < GOOD, shifts
+    context.close()

@@ -1,0 +1,72 @@
+"""The picker of runs tells and filters by machines, where there are several; asked by AppTest of a real store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from domain import Config, Run, utc_now
+from settings import Settings
+from storage.store import Store
+
+PAGE = """
+from web.context import services
+from web.picker import pick_runs
+pick_runs(services().store.runs(limit=50), [], "Runs", key="live-runs")
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    opened = Store.open(Settings(data_dir=tmp_path / "data"))
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, fleet=None)])
+    for room in ("web.actions", "web.access.roles"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    yield opened
+    opened.close()
+
+
+def keep(store: Store, name: str, machine: str) -> None:
+    store.save_run(
+        Run(id=name, name=name, color=0, machine_id=machine, created_at=utc_now(), config=Config(engine="vllm"))
+    )
+
+
+def picker(machines: list[str], runs: list[str]) -> AppTest:
+    at = AppTest.from_string(PAGE, default_timeout=60)
+    at.query_params["run"] = runs
+    if machines:
+        at.query_params["machine"] = machines
+    at.run()
+    assert not at.exception
+    return at
+
+
+def test_of_one_machine_nothing_is_said(store: Store) -> None:
+    keep(store, "a", "m1")
+    at = picker([], ["a"])
+    assert [one.label for one in at.multiselect] == ["Runs"]
+    assert "m1" not in at.multiselect[0].options[0]
+
+
+def test_several_are_told_and_found_by_their_names(store: Store) -> None:
+    keep(store, "a", "m1")
+    keep(store, "b", "m2")
+    filters, runs = picker([], ["a"]).multiselect
+    assert (filters.label, sorted(filters.options)) == ("Machine", ["m1", "m2"])
+    assert sorted(line.split(" – ")[::2] for line in map(str, runs.options)) == [["a", "m1"], ["b", "m2"]]
+
+
+def test_the_filter_is_kept_in_the_address_and_takes_out_nothing_that_is_picked(store: Store) -> None:
+    for name, machine in (("a", "m1"), ("b", "m2"), ("c", "m2"), ("d", "m3")):
+        keep(store, name, machine)
+    at = picker(["m2"], ["a"])
+    assert at.multiselect[0].value == ["m2"]
+    assert sorted(line[0] for line in at.multiselect[1].options) == ["a", "b", "c"]
+    at.multiselect[0].set_value(["m3"]).run()
+    assert (at.query_params["machine"], at.query_params["run"]) == ("m3", "a")
+    assert sorted(line[0] for line in at.multiselect[1].options) == ["a", "d"]
