@@ -41,7 +41,10 @@ def view_list(page: Page) -> None:
 def _keep_form(page: Page) -> None:
     with st.form(f"{page}-keep-view", border=False):
         name = st.text_input("Name", max_chars=60, placeholder="a name for what is shown now")
-        st.caption("A name that is there already gets the new view; its earlier versions stay in the store.")
+        st.caption(
+            "A name that is there already gets the new view; its earlier versions stay in the store. "
+            "Whoever may sign in here sees the same at this page's address: send it as it is."
+        )
         if not st.form_submit_button("Save this view", type="primary") or not name.strip():
             return
     try:

@@ -188,6 +188,11 @@ def _in_words(part: str) -> str:
     return part if code not in set(Code) else why(read_reason(part)) or part
 
 
+def in_a_sentence(title: str) -> str:
+    """'Decode speed' -> 'decode speed', where a sentence has begun before it; 'KV capacity' stays."""
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
+
+
 def window_words(window_s: float | None) -> str:
     """What a run's numbers are taken over: '2 s', or that a log gives each line a time of its own."""
     return "each log line's own time" if window_s is None else f"{window_s:g} s"

@@ -77,7 +77,7 @@ def as_started(config: Mapping[str, Any], told: Mapping[str, Any] | None) -> dic
 
 
 def chips(config: Mapping[str, Any], engine_title: str) -> list[str]:
-    """The few words that tell a configuration apart at a glance: 'vLLM 0.21', 'NVFP4', 'KV fp8', 'MTP 4', '262K'."""
+    """The few words that tell a configuration apart at a glance: 'vLLM 0.21', 'NVFP4', 'KV fp8', 'mtp k=4', '262K'."""
     spec = config.get("speculative") or {}
     context = config.get("max_model_len")
     tp = config.get("tensor_parallel")
@@ -96,4 +96,4 @@ def _speculation(spec: Mapping[str, Any]) -> str | None:
     if not spec:
         return None
     method = spec.get("method") or ("draft model" if spec.get("model") else "speculation")
-    return f"{method} {spec['num_tokens']}" if spec.get("num_tokens") else str(method)
+    return f"{method} k={spec['num_tokens']}" if spec.get("num_tokens") else str(method)

@@ -18,6 +18,7 @@ from domain import Config, Run, RunState, WorkloadSpec, utc_now
 from reports.studies.study import StudyStanding, _cause, _told_under, next_arms, starts_by_arm
 from reports.studies.told_apart import Part, told_apart
 from studies.answer import answer_of
+from studies.plan_check import load_specs
 from studies.runner import StudyRunner
 from tests.comparison.hand_made import load, run, streams
 from tests.study.test_study_file import WHICH
@@ -71,7 +72,7 @@ def test_a_round_puts_every_undecided_workload_on_each_start(tmp_path: Path) -> 
     nothing: Any = None
     runner = StudyRunner(nothing, nothing, tmp_path, spec_for)
     standings = [standing(CLOSE, both_rounds()), standing(CLOSE, both_rounds())]
-    specs = [runner._spec(part) for part in plan().under_each()]
+    specs = load_specs(plan().under_each(), spec_for)
     requests = runner._round(plan(), standings, specs)
     assert sorted(one.name or "" for one in requests) == ["a #3", "b #3"]
     for one in requests:

@@ -236,7 +236,7 @@ def test_what_an_attached_run_s_log_tells_of_its_speculation_is_shown(store: Sto
         run = run.with_fact(key, value)
     store.save_run(run)
     meta = StoreReader(lambda: store).snapshots(["r1"])["r1"]["meta"]
-    assert (meta["chips"], meta["ceiling"]) == (["mtp 3"], 4)
+    assert (meta["chips"], meta["ceiling"]) == (["mtp k=3"], 4)
 
 
 def looked(seconds_ago: float, count: float, sum_ms: float) -> LatencySample:

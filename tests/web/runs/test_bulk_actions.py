@@ -41,6 +41,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings)])
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
     yield opened
     opened.close()
 
@@ -54,6 +55,24 @@ def page(ids: list[str]) -> AppTest:
 def press(at: AppTest, label: str) -> None:
     next(one for one in at.button if one.label == label).click().run()
     assert not at.exception
+
+
+def test_two_runs_are_compared_and_one_is_drawn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By links with the runs in their address; the one that was chosen last is compared to the one before."""
+    links = list[tuple[str, object, bool]]()
+
+    def page_link(page: str, *, query_params: dict[str, object], disabled: bool, **_: object) -> None:
+        links.append((page, query_params["run"], disabled))
+
+    monkeypatch.setattr("streamlit.page_link", page_link)
+    page(IDS[:1])
+    page(IDS)
+    assert links == [
+        ("../pages/compare.py", ["r1"], True),
+        ("../pages/live.py", ["r1"], False),
+        ("../pages/compare.py", ["r2", "r1"], False),
+        ("../pages/live.py", ["r1", "r2"], False),
+    ]
 
 
 def test_nothing_is_offered_for_no_run(store: Store) -> None:

@@ -51,6 +51,7 @@ def store(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch) -> Sto
     monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept[0], fleet=None, reports=EndedReports())])
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
     return kept[0]
 
 

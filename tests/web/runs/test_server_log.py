@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
+
+from web.live.log_reads import LogReads
 
 LINES = 2_000
 SCRIPT = """
@@ -15,6 +18,12 @@ from web.runs.page.server_log import server_log
 about = dict(name="r", color=0, machine_id="m", created_at=datetime.now(UTC), config=Config())
 server_log(Run(id="{name}", log_path="{log}", **about))
 """
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is full may take longer than the page waits for a log."""
+    monkeypatch.setattr("web.runs.page.server_log._LOGS", LogReads(limit=400, wait_s=60.0))
 
 
 def shown(page: AppTest) -> tuple[int, int]:

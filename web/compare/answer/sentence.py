@@ -13,7 +13,7 @@ from analysis.guard import Row, RowCode, Standing
 from analysis.verdict import Answer, Judgement, margin_words
 from web.compare.answer.guard_words import TITLES, percent, row_words
 from web.theme import three_digits
-from web.words import Names, why
+from web.words import Names, in_a_sentence, why
 
 FACTOR_TITLES = {"tokens_per_step": "tokens per step", "steps_per_s": "steps/s", "running": "requests in flight"}
 
@@ -33,7 +33,7 @@ def sentence(answer: Comparison, names: Names) -> str:
 def refusal_words(row: Row, names: Names) -> str:
     """A row that bars the ranking, as a part of a sentence: 'model (Qwen3-32B and Llama-3.2-1B)'."""
     title = TITLES[row.code]
-    return f"{title if title[:2].isupper() else title[0].lower() + title[1:]} ({row_words(row, names)})"
+    return f"{in_a_sentence(title)} ({row_words(row, names)})"
 
 
 def remarks(answer: Comparison, names: Names) -> list[str]:

@@ -10,6 +10,7 @@ from analysis.decide.frontier import Point, frontier, points_of
 from analysis.decide.rank import Ranking
 from analysis.decide.viewpoints import View, Viewpoint
 from reports.arms.load_curve import GPU, USER
+from web.words import in_a_sentence
 
 FIRST = ((Viewpoint.QUALITY, Viewpoint.COST), (Viewpoint.COMPARED, Viewpoint.TTFT))
 
@@ -24,7 +25,7 @@ class Plot(NamedTuple):
 
     @property
     def title(self) -> str:
-        return f"{self.y.title} against {self.x.title[:1].lower()}{self.x.title[1:]}"
+        return f"{self.y.title} against {in_a_sentence(self.x.title)}"
 
 
 def plots(rankings: Sequence[Ranking], curve: Sequence[Point]) -> list[Plot]:

@@ -22,10 +22,8 @@ from web.runs.table.run_listing import choices_of
 def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -> None:
     """Buttons that act on all of the chosen runs; `said` has what is said of each now, `key` is that of their table."""
     ids = [run.id for run in chosen]
-    if st.button("Compare the selected runs", disabled=len(ids) < 2, key=f"bulk-compare-{key}"):
-        st.switch_page(places.COMPARE, query_params={"run": list(reversed(ids))})
-    if st.button("Draw them under the live ones", disabled=not ids, key=f"bulk-live-{key}"):
-        st.switch_page(places.LIVE, query_params={"run": ids})
+    _link(places.COMPARE, "Compare the selected runs", ids[::-1], fewest=2)
+    _link(places.LIVE, "Draw them under the live ones", ids, fewest=1)
     if not is_editor():
         return
     ours = services().store.runs_of(ids)
@@ -37,6 +35,13 @@ def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -
     delete_button(ours, f"chosen-{key}")
     if len(ours) < len(ids):
         st.caption("Runs of other machines are starred, archived, tagged and deleted there.")
+
+
+def _link(page: str, label: str, run_ids: Sequence[str], fewest: int) -> None:
+    """A link, not a button: one step of the browser's Back leads to the list as it was."""
+    is_off = len(run_ids) < fewest
+    words = f"Tick {'two runs' if fewest == 2 else 'one run'} or more." if is_off else None
+    st.page_link(page, label=label, query_params={"run": list(run_ids)}, disabled=is_off, help=words)
 
 
 def _switch(field: str, words: tuple[str, str], notes: Sequence[RunNote], key: str) -> None:
