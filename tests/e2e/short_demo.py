@@ -1,4 +1,4 @@
-"""Pitwall with a demo of a fifth of the tokens: `python tests/e2e/short_demo.py`, as `./pitwall run`.
+"""Pitwall with a demo of a third of the tokens: `python tests/e2e/short_demo.py`, as `./pitwall run`.
 
 The whole demo keeps two cores busy for a minute and more: `make test-long` has it, in test_whole_demo.py.
 """
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PARAMS = {"requests": 4, "tokens": 150}
+PARAMS = {"requests": 4, "tokens": 300}
 
 
 def main() -> None:
