@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -20,8 +21,7 @@ from machine.process_start import process_start_s
 from settings import Settings
 from storage.store import Store
 from tests.demo_engine import DemoServer
-from tests.e2e.conftest import signed_in
-from tests.e2e.page_at_rest import current, press
+from tests.e2e.page_at_rest import current, expect_whole, press, visit
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.e2e.streamlit_client import ByHand, buttons, by_hand, pages
 from tests.ports import free_ports
@@ -73,16 +73,16 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, demo_server: DemoServer) -
 
 
 def _generate_until(base_url: str, enough: Event) -> None:
-    body = {"prompt": "once", "max_tokens": 300, "ignore_eos": True}
-    while not enough.is_set():
+    """In every second, and with pauses: without them it would keep a core busy for nobody."""
+    body = {"prompt": "once", "max_tokens": 100, "ignore_eos": True}
+    while not enough.wait(0.3):
         httpx.post(f"{base_url}/v1/completions", json=body, timeout=120).raise_for_status()
 
 
 @pytest.fixture(scope="module")
-def link(browser: Browser, pitwall: Pitwall) -> str:
+def link(kept_page: Page, pitwall: Pitwall) -> str:
     """What the Share dialog on the Live page gives for the one run."""
-    context = signed_in(browser, pitwall)
-    page = context.new_page()
+    page = kept_page
     page.goto(f"{pitwall.url}/live?run={LIVE}")
     press(page.get_by_role("button", name="Share", exact=True))
     expect(page.get_by_text("Pitwall listens on this machine only")).to_have_count(0)
@@ -92,17 +92,26 @@ def link(browser: Browser, pitwall: Pitwall) -> str:
     expect(code).to_be_visible()
     expect(page.get_by_text("Pitwall listens on this machine only")).to_be_visible()
     link = code.inner_text().strip()
-    context.close()
+    page.goto("about:blank")
     return link
 
 
-@pytest.fixture
-def viewer(browser: Browser, link: str) -> Iterator[BrowserContext]:
-    """Another browser profile, which has the link and no token."""
+@pytest.fixture(scope="module")
+def other_profile(browser: Browser) -> Iterator[BrowserContext]:
+    """Another browser profile, which keeps Streamlit's scripts between the tests."""
     context = browser.new_context()
     context.set_default_timeout(60_000)
     yield context
     context.close()
+
+
+@pytest.fixture
+def viewer(other_profile: BrowserContext, link: str) -> Iterator[BrowserContext]:
+    """That of somebody who has the link and neither a token nor a cookie."""
+    other_profile.clear_cookies()
+    yield other_profile
+    for page in other_profile.pages:
+        page.close()
 
 
 def cookie_of(context: BrowserContext) -> str:
@@ -151,11 +160,13 @@ def test_the_link_shows_its_run_before_streamlit_has_started(
 def test_a_viewer_finds_no_other_run_and_nothing_to_press(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
     page = arrive(viewer, link)
     hers, not_hers = "Seen by Ana", "No run has the id"
-    expected = {"/": hers, "/live": hers, "/compare": "Pick two or more runs", "/run": hers, f"/run?run={LIVE}": hers}
-    expected |= {f"/{name}?run={HIDDEN}": not_hers for name in ("live", "compare", "replay", "run")}
-    for path, shown in expected.items():
-        page.goto(pitwall.url + path)
-        expect(page.get_by_text(shown).first).to_be_visible()
+    loaded = {"/": hers, "/live": hers, "/compare": "Pick two or more runs", "/run": hers, f"/run?run={LIVE}": hers}
+    in_place = {f"/{name}?run={HIDDEN}": not_hers for name in ("live", "compare", "replay", "run")}
+    for path, shown in (loaded | in_place).items():
+        first_look = viewer.request.get(pitwall.url + path)
+        assert first_look.ok and "Nobody else's business" not in first_look.text()
+        (page.goto if path in loaded else partial(visit, page))(pitwall.url + path)
+        expect_whole(current(page.get_by_text(shown)))
         assert "Nobody else's business" not in page.content()
         for name in ("Share", "Stop watching Seen by Ana", "Launch", "Run the demo"):
             assert page.get_by_role("button", name=name, exact=True).count() == 0, (path, name)
@@ -210,13 +221,12 @@ def test_a_viewer_who_speaks_the_protocol_by_hand_is_refused(
 
 
 def test_a_revoked_link_closes_what_is_open(
-    browser: Browser, viewer: BrowserContext, link: str, pitwall: Pitwall
+    kept_page: Page, viewer: BrowserContext, link: str, pitwall: Pitwall
 ) -> None:
     page = arrive(viewer, link)
     url = f"{pitwall.url.replace('http', 'ws')}/ws/live?run={LIVE}"
     headers = {"cookie": cookie_of(viewer)}
-    context = signed_in(browser, pitwall)
-    operator = context.new_page()
+    operator = kept_page
     with connect(url, additional_headers=headers) as push, by_hand(pitwall.url, headers["cookie"]) as session:
         push.send("{}")
         push.recv(timeout=20)
@@ -231,7 +241,6 @@ def test_a_revoked_link_closes_what_is_open(
                 push.recv(timeout=20)
         with pytest.raises(ConnectionClosed, match="over"):
             session.rerun()
-    context.close()
     expect(page.get_by_role("heading", name="This link is over")).to_be_visible()  # nobody has touched that page
     with pytest.raises(InvalidStatus), connect(url, additional_headers=headers):
         pass

@@ -15,7 +15,6 @@ from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
-from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
@@ -64,19 +63,17 @@ def link_of(page: Page, opens: str) -> str:
     return code.inner_text().strip()
 
 
-def of_study(browser: Browser, pitwall: Pitwall, opens: str) -> str:
-    context = signed_in(browser, pitwall)
-    page = context.new_page()
+def of_study(page: Page, pitwall: Pitwall, opens: str) -> str:
     page.goto(f"{pitwall.url}/studies?study=mine")
-    link = link_of(page, opens)
-    context.close()
-    return link
+    return link_of(page, opens)
 
 
-def test_a_guest_sees_the_study_of_the_link_and_can_only_look(browser: Browser, pitwall: Pitwall) -> None:
+def test_a_guest_sees_the_study_of_the_link_and_can_only_look(
+    browser: Browser, open_page: Page, pitwall: Pitwall
+) -> None:
     guest = browser.new_context()
     page = guest.new_page()
-    page.goto(of_study(browser, pitwall, "this page"))
+    page.goto(of_study(open_page, pitwall, "this page"))
     assert page.url == f"{pitwall.url}/studies?study=mine"
     expect_whole(page.get_by_role("button", name="Report"))
     expect(page.get_by_text("Paused: k 4 leads.").first).to_be_visible()
@@ -93,12 +90,14 @@ def test_a_guest_sees_the_study_of_the_link_and_can_only_look(browser: Browser, 
     guest.close()
 
 
-def test_a_report_that_was_shared_is_one_file_that_fetches_nothing(browser: Browser, pitwall: Pitwall) -> None:
+def test_a_report_that_was_shared_is_one_file_that_fetches_nothing(
+    browser: Browser, open_page: Page, pitwall: Pitwall
+) -> None:
     guest = browser.new_context(viewport={"width": 1200, "height": 900})
     page, heard, asked = guest.new_page(), list[str](), list[str]()
     page.on("console", lambda message: heard.append(message.text))
     page.on("request", lambda one: asked.append(one.url))
-    link = of_study(browser, pitwall, "its report, one HTML page")
+    link = of_study(open_page, pitwall, "its report, one HTML page")
     page.goto(link)
     assert asked == [link, f"{pitwall.url}/report?study=mine"] and heard == []
     expect(page.get_by_role("heading", level=1)).to_have_text("Which k?")
@@ -118,13 +117,12 @@ def test_a_report_that_was_shared_is_one_file_that_fetches_nothing(browser: Brow
     guest.close()
 
 
-def test_a_shared_report_of_runs_compares_them_by_what_was_asked(browser: Browser, pitwall: Pitwall) -> None:
+def test_a_shared_report_of_runs_compares_them_by_what_was_asked(
+    browser: Browser, open_page: Page, pitwall: Pitwall
+) -> None:
     ids = [str(row[0]) for row in pitwall.sql("SELECT run_id FROM runs WHERE arm IS NOT NULL ORDER BY arm, run_id")]
-    context = signed_in(browser, pitwall)
-    page = context.new_page()
-    page.goto(f"{pitwall.url}/compare?{'&'.join(f'run={one}' for one in ids)}&objective=ttft_ms@2&margin=0.07")
-    link = link_of(page, "its report, one HTML page")
-    context.close()
+    open_page.goto(f"{pitwall.url}/compare?{'&'.join(f'run={one}' for one in ids)}&objective=ttft_ms@2&margin=0.07")
+    link = link_of(open_page, "its report, one HTML page")
     guest = browser.new_context()
     shown = guest.new_page()
     shown.goto(link)
@@ -135,9 +133,8 @@ def test_a_shared_report_of_runs_compares_them_by_what_was_asked(browser: Browse
     guest.close()
 
 
-def test_the_race_is_read_on_a_phone_without_scrolling_sideways(browser: Browser, pitwall: Pitwall) -> None:
-    context = signed_in(browser, pitwall, viewport={"width": 390, "height": 844})
-    page = context.new_page()
+def test_the_race_is_read_on_a_phone_without_scrolling_sideways(page: Page, pitwall: Pitwall) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{pitwall.url}/studies?study=mine")
     expect_whole(page.get_by_role("button", name="Report"))
     table = page.get_by_role("region", name="table").first
@@ -150,4 +147,3 @@ def test_the_race_is_read_on_a_phone_without_scrolling_sideways(browser: Browser
     assert row.get_by_text("2.17x", exact=True).evaluate("c => getComputedStyle(c, '::before').content") == (
         '"To the first "'
     )
-    context.close()

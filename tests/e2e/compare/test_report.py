@@ -13,7 +13,6 @@ from settings import Settings
 from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
-from tests.e2e.conftest import signed_in
 from tests.e2e.faults.test_untrusted_text import EVIL
 from tests.e2e.page_at_rest import current, downloaded_by, press
 from tests.e2e.pitwall_process import Pitwall
@@ -58,15 +57,14 @@ def downloaded(page: Page, name: str, folder: Path) -> Path:
 
 
 def test_a_report_opens_without_a_network_in_both_schemes_and_sizes(
-    browser: Browser, pitwall: Pitwall, tmp_path: Path
+    browser: Browser, page: Page, pitwall: Pitwall, tmp_path: Path
 ) -> None:
-    context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900})
-    page = context.new_page()
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids(pitwall, "name LIKE 'k %'")))
+    expect(page.locator(".pw-say").first).to_be_visible()  # what is out of sight reads as nothing
     said = page.locator(".pw-say").first.inner_text()
     path = downloaded(page, "One page (HTML)", tmp_path)
     markdown = downloaded(page, "Markdown", tmp_path).read_text() if page.reload() else ""
-    context.close()
+    page.goto("about:blank")
     assert said in markdown.replace("\\", "")
     grounds = set()
     for width in (1400, 390):
@@ -93,17 +91,14 @@ def test_a_report_opens_without_a_network_in_both_schemes_and_sizes(
 
 
 def test_a_guest_takes_the_report_of_what_is_shared_and_of_nothing_else(
-    browser: Browser, pitwall: Pitwall, tmp_path: Path
+    browser: Browser, open_page: Page, pitwall: Pitwall, tmp_path: Path
 ) -> None:
     (evil,) = ids(pitwall, "name LIKE 'E0%'")
     others = ids(pitwall, "name LIKE 'k %'")
-    operator = signed_in(browser, pitwall)
-    page = operator.new_page()
-    page.goto(f"{pitwall.url}/run?run={evil}")
-    press(page.get_by_role("button", name="Share"))
-    press(page.get_by_role("button", name="Make a link"))
-    link = page.locator("[data-testid=stDialog] [data-testid=stCode]").first.inner_text().strip()
-    operator.close()
+    open_page.goto(f"{pitwall.url}/run?run={evil}")
+    press(open_page.get_by_role("button", name="Share"))
+    press(open_page.get_by_role("button", name="Make a link"))
+    link = open_page.locator("[data-testid=stDialog] [data-testid=stCode]").first.inner_text().strip()
     guest = browser.new_context()
     page = guest.new_page()
     page.goto(link)

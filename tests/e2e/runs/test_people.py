@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from domain import RunState
 from tests.e2e.conftest import signed_in
-from tests.e2e.page_at_rest import current, press
+from tests.e2e.page_at_rest import current, press, visit
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 
@@ -51,11 +51,11 @@ def test_a_note_is_written_read_by_a_guest_and_its_run_deleted_and_brought_back(
     page.goto(f"{idle_pitwall.url}/run?run={run_id}")
     press(page.get_by_role("button", name="Delete", exact=True))
     expect(page.get_by_role("dialog")).to_contain_text("a link that is open refers to it")
-    page.goto(idle_pitwall.url)
+    visit(page, idle_pitwall.url)
     press(page.get_by_text("Links and changes"))
     press(page.get_by_role("button", name="Revoke"))
     expect(page.get_by_role("button", name="Revoke")).to_have_count(0)
-    page.goto(f"{idle_pitwall.url}/run?run={run_id}")
+    visit(page, f"{idle_pitwall.url}/run?run={run_id}")
     press(page.get_by_role("button", name="Delete", exact=True))
     press(page.get_by_role("button", name="Delete 1 run"))
     expect(page.get_by_text("Deleted runs: 1")).to_be_visible()
