@@ -15,7 +15,7 @@ from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.conftest import signed_in
 from tests.e2e.faults.test_untrusted_text import EVIL
-from tests.e2e.page_at_rest import current, downloaded_by, press
+from tests.e2e.page_at_rest import current, downloaded_by, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
@@ -63,7 +63,9 @@ def test_a_report_opens_without_a_network_in_both_schemes_and_sizes(
     context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900})
     page = context.new_page()
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids(pitwall, "name LIKE 'k %'")))
-    said = page.locator(".pw-say").first.inner_text()
+    answer = page.locator(".pw-say").first
+    expect_whole(answer)
+    said = answer.inner_text()
     path = downloaded(page, "One page (HTML)", tmp_path)
     markdown = downloaded(page, "Markdown", tmp_path).read_text() if page.reload() else ""
     context.close()
