@@ -131,6 +131,7 @@ def test_compare_answers_about_three_arms_of_three_starts(page: Page, pitwall: P
     page.wait_for_url(re.compile(r"/compare\?run="))
     answers = page.locator(".pw-answer")
     expect(answers).to_have_count(2)
+    expect_whole(answers)
     for text in answers.all_inner_texts():
         assert re.search(SAID, text), text
     expect(page.locator(".st-key-compare-head button").first).to_have_text(re.compile(r"^baseline Demo: .+ ×3$"))

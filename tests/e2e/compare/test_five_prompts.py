@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from demo.presets import DemoConfig, demo_configs
 from tests.e2e.launch_page import choose_workload, launch_button, paste_launchable, set_repeats
-from tests.e2e.page_at_rest import current, press
+from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
@@ -49,5 +49,6 @@ def test_three_runs_under_the_five_prompts_go_through_unattended_and_are_ranked(
     ids = [run_id for (run_id,) in pitwall.sql("SELECT run_id FROM runs ORDER BY run_id")]
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={run_id}" for run_id in ids))
     expect(page.locator(".pw-answer")).to_have_count(2)
+    expect_whole(page.locator(".pw-answer"))
     for verdict in page.locator(".pw-answer").all_inner_texts():
         assert re.search(r"the speed of .+ one start each|is not ranked against", verdict), verdict

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from demo.presets import demo_configs
 from launcher.runs.supervisor import CANCELLED, SKIPPED
 from tests.e2e.launch_page import paste_launchable
-from tests.e2e.page_at_rest import current, press
+from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(3600)]
@@ -93,5 +93,6 @@ def test_compare_ranks_what_the_sweep_measured(page: Page, pitwall: Pitwall) -> 
     drafting = next(run_id for run_id, name in rows if name.startswith("num_tokens 3, max_num_seqs 2"))
     page.goto(f"{pitwall.url}/compare?run={without}&run={drafting}")
     expect(page.locator(".pw-answer")).to_have_count(1)
+    expect_whole(page.locator(".pw-answer"))
     said = page.locator(".pw-answer").inner_text()
     assert re.search(r"the speed of|is not ranked against", said), said
