@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from domain import RunState
 from reports.arms.facts import facts_of
 from web import places
 from web.actions import is_member
 from web.compare.kept_reports import reports_on, windows_on
 from web.fleet import asked_about, away_ids
-from web.live.component import course_plot
 from web.markup import markdown_text
 from web.runs.loads.declare_load import declare_load
 from web.runs.loads.handed_in import load_ends, refused_results
@@ -21,6 +19,7 @@ from web.runs.loads.workload_panel import workload_progress
 from web.runs.page import provenance_panel, run_page
 from web.runs.page.agent_offer import agent_offer
 from web.runs.page.node_panel import node_panel
+from web.runs.page.over_time import over_time
 from web.runs.page.physics_panel import physics_panel
 from web.runs.page.server_latency import server_latency_table
 from web.runs.page.server_log import server_log
@@ -56,9 +55,7 @@ run_page.numbers(report, facts)
 refused_results(load_ends(run))
 load_results(run)
 server_latency_table(asked, run)
-if run.state is not RunState.QUEUED:
-    st.subheader("Over time since ready")
-    course_plot([run], {run.id: run.color})
+over_time(asked, report)
 agent_offer(run)
 node_panel(run)
 physics_panel(report, facts)

@@ -53,8 +53,7 @@ def live_now() -> None:
         st.subheader("Live now")
         st.html(live_cards([*live, *queued]))
     if live:
-        ids = [run.id for run in live]
-        st.html(f'<a href="{markup.run_link("live", ids)}" target="_self">Watch side by side</a>')
+        st.html(markup.live_link([run.id for run in live]))
     follow_changes([*live, *queued])
     queue()
 

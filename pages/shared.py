@@ -33,7 +33,7 @@ st.html(
     '<h1 class="pw-title">Shared runs</h1>'
     f'<p class="pw-lead pw-muted">To look at, until {moment_html(share.expires_at)}.</p>'
     f"{study}{markup.table(['run', 'state'], rows)}"
-    f'<p><a href="{markup.run_link("live", ids)}" target="_self">Watch side by side</a>'
+    f"<p>{markup.live_link(ids)}"
     + (f' · <a href="{markup.run_link("compare", ids)}" target="_self">Compare</a>' if len(ids) > 1 else "")
     + "</p>"
 )

@@ -43,6 +43,12 @@ def run_link(page: str, run_ids: Sequence[str]) -> str:
     return f"{page}?{urlencode([('run', run_id) for run_id in run_ids])}"
 
 
+def live_link(run_ids: Sequence[str]) -> str:
+    """Where these runs, or the one there is, are watched."""
+    words = "Watch side by side" if len(run_ids) > 1 else "Live view"
+    return f'<a href="{run_link("live", run_ids)}" target="_self">{words}</a>'
+
+
 def number(value: str, unit: str = "", why: str | None = None) -> str:
     """A number with its unit small beside it; a dash says on hover why it is one."""
     if value == DASH and why:

@@ -14,7 +14,7 @@ from storage.store import Store
 from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.faults.test_untrusted_text import EVIL
-from tests.e2e.page_at_rest import current, downloaded_by, press
+from tests.e2e.page_at_rest import current, downloaded_by, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
@@ -60,8 +60,9 @@ def test_a_report_opens_without_a_network_in_both_schemes_and_sizes(
     browser: Browser, page: Page, pitwall: Pitwall, tmp_path: Path
 ) -> None:
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids(pitwall, "name LIKE 'k %'")))
-    expect(page.locator(".pw-say").first).to_be_visible()  # what is out of sight reads as nothing
-    said = page.locator(".pw-say").first.inner_text()
+    answer = page.locator(".pw-say").first
+    expect_whole(answer)
+    said = answer.inner_text()
     path = downloaded(page, "One page (HTML)", tmp_path)
     markdown = downloaded(page, "Markdown", tmp_path).read_text() if page.reload() else ""
     page.goto("about:blank")

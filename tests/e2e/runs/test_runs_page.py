@@ -36,7 +36,7 @@ LINK_AND_ACCENT = """() => {
   const probe = document.createElement("i");
   probe.style.color = "var(--pw-accent)";
   document.querySelector(".stApp").append(probe);
-  const link = [...document.querySelectorAll("a")].find(one => one.textContent === "Watch side by side");
+  const link = [...document.querySelectorAll("a")].find(one => one.textContent === "Live view");
   const colors = [link, probe].map(one => getComputedStyle(one).color);
   probe.remove();
   return colors;
@@ -71,7 +71,7 @@ def test_a_long_queue_hides_neither_what_is_live_nor_what_has_ended(browser: Bro
     page.goto(idle_pitwall.url)
     expect(page.locator(".pw-cards")).to_contain_text("Under way")
     expect(page.locator(".pw-cards > *")).to_have_count(51)
-    expect(page.get_by_role("link", name="Watch side by side")).to_be_visible()
+    expect(page.get_by_role("link", name="Live view")).to_be_visible()
     expect(page.get_by_text("Compare the selected runs")).to_be_visible()
     expect(page.get_by_text("No run has ended yet")).to_have_count(0)
     assert narrow_heads(page) == []

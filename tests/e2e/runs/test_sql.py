@@ -15,7 +15,7 @@ from domain import Config, Run, RunState
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
-from tests.e2e.page_at_rest import current, downloaded_by, press, visit
+from tests.e2e.page_at_rest import current, downloaded_by, press, visit, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
 
@@ -112,6 +112,10 @@ def test_the_editor_completes_the_views_and_back_brings_the_question_before(page
     page.go_back()
     expect(editor(page)).to_have_text("SELECT 1 AS one")
     expect(answered(page, "1 row in")).to_be_visible()
+    editor(page).focus()
+    press(page.get_by_role("link", name="Explore", exact=True).first)
+    wait_for_rest(page)
+    expect(page).to_have_url(f"{pitwall.url}/explore")
 
 
 @pytest.mark.parametrize(

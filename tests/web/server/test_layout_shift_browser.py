@@ -1,4 +1,4 @@
-"""Nothing jumps while a page comes: what Chromium calls layout shift stays below what counts as good."""
+"""Nothing jumps while a page comes (what Chromium calls layout shift), and what has its place can be read by then."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.ports import free_ports
 pytestmark = pytest.mark.browser
 GOOD = 0.1  # of web.dev's 'cumulative layout shift'
 PATIENCE = "const GIVE_UP_MS = 5000;"
+TABLE_CODE = "**/DataFrame.*.js"
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 WATCH = """
 window.shifts = [];
@@ -58,4 +59,22 @@ def test_nothing_jumps_while_it_comes(
     expect(page.get_by_text(last, exact=True).first).to_be_visible()
     shifts = page.evaluate("window.shifts")
     assert sum(value for value, *_ in shifts) < GOOD, shifts
+    context.close()
+
+
+def test_what_is_above_a_piece_on_its_way_can_be_read(browser: Browser, pitwall: Pitwall) -> None:
+    context = signed_in(browser, pitwall)
+    page = context.new_page()
+    page.route("**/whole.js", wait_for_ever)
+    held: list[Route] = []
+    page.route(TABLE_CODE, lambda route: held.append(route))
+    page.goto(pitwall.url)
+    below = page.get_by_text("Disk use and retention", exact=True)
+    expect(below).to_be_attached()
+    expect(page.get_by_role("heading", name="Finished runs")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Find", exact=True)).to_be_visible()
+    assert held and not below.is_visible()
+    for route in held:
+        route.continue_()
+    expect(below).to_be_visible()
     context.close()

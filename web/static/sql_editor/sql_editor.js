@@ -42,8 +42,12 @@ function open(component) {
   });
   /** @type {Held} */
   const held = { editor, component, schema: JSON.stringify(data.schema) };
-  // Whatever is pressed next, the page knows the text before it hears of the press.
-  host.addEventListener("focusout", () => held.component.setStateValue("said", said(editor.text())));
+  // Whatever is pressed next, the page knows the text before it hears of the press. Not so of a link to another page: the run of
+  // this one that it brings would begin after the other's, and lead back here.
+  host.addEventListener("focusout", ({ relatedTarget }) => {
+    const isLeft = relatedTarget instanceof Element && relatedTarget.closest("a[href]");
+    if (!isLeft) held.component.setStateValue("said", said(editor.text()));
+  });
   editors.set(parentElement, held);
   return held;
 }

@@ -1,4 +1,4 @@
-"""The Run page itself, with a run whose model lies on this machine, and with one that failed as others did."""
+"""The Run page itself, with a run whose model lies on this machine, and with one that failed before it was ready."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from domain import RunState
+from domain import Run, RunState
+from samples import Batch, HostSample
 from settings import Settings
 from storage.store import Store
 from tests.physics.models import GEMMA_4_31B
-from tests.web.runs.test_physics_panel import make_run
+from tests.web.runs.test_physics_panel import NOW, make_run
 
 PAGE = """
 from reports.arms.facts import facts_of
@@ -28,6 +29,15 @@ from web.runs.page.physics_panel import physics_panel
 (report,) = report_on(services().store, [run])
 run_page.cause(run)
 physics_panel(report, *facts_of(services().store, [run]))
+"""
+
+OVER_TIME = """
+from reports.runs.run_report import report_on
+from web.context import services
+from web.runs.page.over_time import over_time
+
+store = services().store
+over_time(store, *report_on(store, store.runs()))
 """
 
 
@@ -43,6 +53,13 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     opened.close()
 
 
+def failed_run(store: Store, tmp_path: Path, cause: str) -> Run:
+    run = make_run(store, tmp_path / "model")
+    failed = {"state": RunState.FAILED, "ready_at": None, "ended_at": run.created_at + timedelta(seconds=9)}
+    store.save_run(run := run.model_copy(update=failed | {"cause": cause}))
+    return run
+
+
 def test_the_section_stands_on_the_page(store: Store, tmp_path: Path) -> None:
     make_run(store, tmp_path / "model")
     at = AppTest.from_string(PAGE, default_timeout=60).run()
@@ -52,10 +69,26 @@ def test_the_section_stands_on_the_page(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_failed_run_says_what_others_did(store: Store, tmp_path: Path) -> None:
-    run = make_run(store, tmp_path / "model")
-    failed = {"state": RunState.FAILED, "ready_at": None, "ended_at": run.created_at + timedelta(seconds=9)}
-    store.save_run(run.model_copy(update=failed | {"cause": "Can't pickle <function launcher at 0x7f>"}))
+    failed_run(store, tmp_path, "Can't pickle <function launcher at 0x7f>")
     at = AppTest.from_string(PAGE, default_timeout=60).run()
     assert not at.exception and not at.subheader, "it never ran, so nothing is held against physics"
     told = " ".join(one.value for one in at.info).replace("\\\\", "").replace("\\", "")
     assert "VLLM_DISABLE_COMPILE_CACHE=1" in told and "line 19" in told
+
+
+def test_a_run_without_a_sample_has_no_charts_and_says_so(store: Store, tmp_path: Path) -> None:
+    failed_run(store, tmp_path, "no memory")
+    at = AppTest.from_string(OVER_TIME, default_timeout=60).run()
+    assert not at.exception and not at.get("bidi_component")
+    assert [one.value for one in (*at.subheader, *at.caption)] == [
+        "Over time",
+        "Not known: no sample of its server, its host or its GPU was stored.",
+    ]
+
+
+def test_what_a_server_took_while_it_loaded_is_drawn(store: Store, tmp_path: Path) -> None:
+    run = failed_run(store, tmp_path, "no memory")
+    store.write(Batch((HostSample(run.id, NOW, 0.0, run.machine_id, rss_bytes=2**30),))).result()
+    at = AppTest.from_string(OVER_TIME, default_timeout=60).run()
+    assert not at.exception and [one.value for one in at.subheader] == ["Over time since ready"]
+    assert len(at.get("bidi_component")) == 1
