@@ -73,8 +73,8 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, demo_server: DemoServer) -
 
 
 def _generate_until(base_url: str, enough: Event) -> None:
-    """In every second, and with pauses: without them it would keep a core busy for nobody."""
-    body = {"prompt": "once", "max_tokens": 100, "ignore_eos": True}
+    """Answers of some seconds, for a look each second to see decoding alone, and pauses: nobody needs a busy core."""
+    body = {"prompt": "once", "max_tokens": 500, "ignore_eos": True}
     while not enough.wait(0.3):
         httpx.post(f"{base_url}/v1/completions", json=body, timeout=120).raise_for_status()
 
