@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -31,6 +32,7 @@ FIRST = (
 LONGEST_LABEL = 60
 VIEW_PX = 460  # a view may have sixty columns: they scroll beside the answer
 MOST_SHOWN = 5_000  # rows that the browser gets at once; the downloads have them all
+MADE_AT_ONCE_BYTES = 1_000_000  # of an answer whose files take a few milliseconds
 ADDRESS, ANSWER, NAME = "sql-address", "sql-answer", "sql-name"
 PLAN = ["explain_key", "explain_value"]  # the columns of what EXPLAIN answers
 EXPLAIN = "EXPLAIN "
@@ -139,17 +141,21 @@ def _rows(found: Answer) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{in_words(found)}.{cut}{shown}")
         name = st.session_state.get(NAME) or "query"
-        _download("CSV", f"{name}.csv", "text/csv", lambda: as_csv(found))
-        _download("Parquet", f"{name}.parquet", "application/vnd.apache.parquet", lambda: as_parquet(found))
+        _download("CSV", f"{name}.csv", "text/csv", found, as_csv)
+        _download("Parquet", f"{name}.parquet", "application/vnd.apache.parquet", found, as_parquet)
     if (kind := choose_kind()) == TABLE:
         st.dataframe(found.table.slice(0, MOST_SHOWN), hide_index=True, placeholder="NULL")
     else:
         chart(found.table, kind)
 
 
-def _download(label: str, name: str, kind: str, make: Callable[[], bytes]) -> None:
-    """A button whose file is made when it is pressed."""
-    st.download_button(label, make, name, kind, on_click="ignore", icon=":material/download:")
+def _download(label: str, name: str, kind: str, found: Answer, make: Callable[[Answer], bytes]) -> None:
+    """A button whose file is there with the page, or made when it is pressed where that takes a while.
+
+    Streamlit loses a press on a file still to be made while the script runs, which leaving the editor may have begun.
+    """
+    data = make(found) if found.table.nbytes <= MADE_AT_ONCE_BYTES else partial(make, found)
+    st.download_button(label, data, name, kind, on_click="ignore", icon=":material/download:")
 
 
 def history() -> None:

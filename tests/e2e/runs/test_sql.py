@@ -80,11 +80,11 @@ def test_a_question_is_answered_kept_and_found_again_by_its_address(page: Page, 
     assert not list((pitwall.data / "queries").iterdir())
 
 
-def test_the_rows_are_downloaded_as_csv_and_parquet(open_page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
-    visit(open_page, f"{pitwall.url}/sql")
-    ask(open_page, "SELECT name FROM runs ORDER BY run_id")
+def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    page.goto(f"{pitwall.url}/sql")
+    ask(page, "SELECT name FROM runs ORDER BY run_id")
     for label in ("CSV", "Parquet"):
-        downloaded_by(open_page.get_by_role("button", name=label, exact=True)).save_as(tmp_path / label)
+        downloaded_by(page.get_by_role("button", name=label, exact=True)).save_as(tmp_path / label)
     assert (tmp_path / "CSV").read_text() == '"name"\n"Base <b>"\n"Drafting"\n'
     assert pq.read_table(tmp_path / "Parquet")["name"].to_pylist() == list(RUNS.values())
 
