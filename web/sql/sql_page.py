@@ -154,7 +154,13 @@ def _download(label: str, name: str, kind: str, found: Answer, make: Callable[[A
 
     Streamlit loses a press on a file still to be made while the script runs, which leaving the editor may have begun.
     """
-    data = make(found) if found.table.nbytes <= MADE_AT_ONCE_BYTES else partial(make, found)
+    try:
+        data = make(found) if found.table.nbytes <= MADE_AT_ONCE_BYTES else partial(make, found)
+    except OverflowError:  # of 'infinity'
+        st.button(
+            label, disabled=True, icon=":material/download:", help="A date is beyond the calendar: cast it to text."
+        )
+        return
     st.download_button(label, data, name, kind, on_click="ignore", icon=":material/download:")
 
 
