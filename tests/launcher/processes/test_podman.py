@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -122,10 +123,11 @@ def test_what_podman_refuses_is_the_cause(image: str, supervisor: Supervisor, st
 
 
 def test_a_name_in_use_is_refused(image: str, supervisor: Supervisor) -> None:
-    podman(*command(image, sys.executable, "-c", "0", flags=("--name", "pitwall-test-taken"))[1:])
-    with pytest.raises(LaunchRefusedError, match="There is a podman container named pitwall-test-taken already"):
-        supervisor.launch(request(image, flags=("--name", "pitwall-test-taken")))
-    podman("rm", "pitwall-test-taken")
+    name = f"pitwall-test-taken-{os.getpid()}"  # several suites may run on one machine
+    podman(*command(image, sys.executable, "-c", "0", flags=("--name", name))[1:])
+    with pytest.raises(LaunchRefusedError, match=f"There is a podman container named {name} already"):
+        supervisor.launch(request(image, flags=("--name", name)))
+    podman("rm", name)
 
 
 @pytest.mark.engine
