@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Download, Locator, Page, TimeoutError, expect
+from playwright.sync_api import Download, Locator, Page, Route, TimeoutError, expect
 
 from tests.conftest import PATIENCE_MS
 
@@ -42,6 +43,20 @@ def visit(page: Page, url: str) -> None:
     wait_for_rest(page)
     if not page.evaluate(VISIT, [url, LOST_AFTER_MS]):
         page.goto(url)
+
+
+def waiting_for_ever(patience: str) -> Callable[[Route], None]:
+    """Serves a script of ours that never gives up; a busy machine else shows what it has, which is not what is tested.
+
+    patience: the script's own statement that says when it would.
+    """
+
+    def serve(route: Route) -> None:
+        answer = route.fetch()
+        assert patience in answer.text()
+        route.fulfill(response=answer, body=answer.text().replace(patience, "const GIVE_UP_MS = 2 ** 30;"))
+
+    return serve
 
 
 def current(known: Locator) -> Locator:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from domain import RunState
+from tests.e2e.page_at_rest import waiting_for_ever
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
@@ -35,12 +36,6 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterat
     pitwall.end_everything()
 
 
-def wait_for_ever(route: Route) -> None:
-    answer = route.fetch()
-    assert PATIENCE in answer.text()
-    route.fulfill(response=answer, body=answer.text().replace(PATIENCE, "const GIVE_UP_MS = 2 ** 30;"))
-
-
 def open_with_look(page: Page, address: str) -> None:
     """Open the page; where the machine is so full that it comes without its first look, once more."""
     for _ in range(MOST_TRIES):
@@ -53,7 +48,7 @@ def open_with_look(page: Page, address: str) -> None:
 
 @pytest.mark.parametrize(("path", "count"), [("live", 1), ("compare", 2), ("compare", 1), ("run", 1)])
 def test_it_leaves_when_the_page_is_there(page: Page, pitwall: Pitwall, runs: list[str], path: str, count: int) -> None:
-    page.route("**/first_look.js", wait_for_ever)
+    page.route("**/first_look.js", waiting_for_ever(PATIENCE))
     look = page.get_by_role("region", name="The runs at a glance")
     open_with_look(page, f"{pitwall.url}/{path}?" + "&".join(f"run={run_id}" for run_id in runs[:count]))
     expect(look).to_have_count(0)

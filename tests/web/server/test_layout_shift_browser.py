@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from tests.e2e.conftest import signed_in
+from tests.e2e.page_at_rest import waiting_for_ever
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_courses
 from tests.ports import free_ports
@@ -39,13 +40,6 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterat
     pitwall.end_everything()
 
 
-def wait_for_ever(route: Route) -> None:
-    """A machine that is busy shows what it has at last, and what comes then moves it: that is not what is tested."""
-    answer = route.fetch()
-    assert PATIENCE in answer.text()
-    route.fulfill(response=answer, body=answer.text().replace(PATIENCE, "const GIVE_UP_MS = 2 ** 30;"))
-
-
 @pytest.mark.parametrize(("path", "last"), [("launch", "Launch"), ("compare", "Over time since ready")])
 def test_nothing_jumps_while_it_comes(
     browser: Browser, pitwall: Pitwall, runs: list[str], path: str, last: str
@@ -54,7 +48,7 @@ def test_nothing_jumps_while_it_comes(
     context = signed_in(browser, pitwall, **PHONE)
     page = context.new_page()
     page.add_init_script(WATCH)
-    page.route("**/whole.js", wait_for_ever)
+    page.route("**/whole.js", waiting_for_ever(PATIENCE))
     page.goto(f"{pitwall.url}/{path}?" + "&".join(f"run={run_id}" for run_id in runs))
     expect(page.get_by_text(last, exact=True).first).to_be_visible()
     shifts = page.evaluate("window.shifts")
@@ -65,7 +59,7 @@ def test_nothing_jumps_while_it_comes(
 def test_what_is_above_a_piece_on_its_way_can_be_read(browser: Browser, pitwall: Pitwall) -> None:
     context = signed_in(browser, pitwall)
     page = context.new_page()
-    page.route("**/whole.js", wait_for_ever)
+    page.route("**/whole.js", waiting_for_ever(PATIENCE))
     held: list[Route] = []
     page.route(TABLE_CODE, lambda route: held.append(route))
     page.goto(pitwall.url)
