@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 import streamlit as st
 
 from domain import Run
+from errors import PitwallError
 from web import places
 from web.actions import is_member, is_operator
 from web.context import services
+from web.fleet import away_ids
 from web.kept import choose_some
 from web.markup import markdown_text
 from web.moments import SECONDS, moment
@@ -77,7 +80,7 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
 
 
 def _choose(runs: Sequence[Run], prompt: str, key: str, most: int) -> list[str]:
-    machines = titles_of(services().store)
+    machines = _titles(runs)
     told = machines if len(machines) > 1 else {}
     wanted, picked = _machines_wanted(runs, told, key), st.session_state[key]
     return st.multiselect(
@@ -88,6 +91,16 @@ def _choose(runs: Sequence[Run], prompt: str, key: str, most: int) -> list[str]:
         max_selections=most,
         placeholder=prompt,
     )
+
+
+def _titles(runs: Sequence[Run]) -> Mapping[str, str]:
+    """Machine id -> its title; of machines that only the lake knows, as it names them where it answers."""
+    own, fleet = titles_of(services().store), services().fleet
+    if fleet is None or not away_ids(runs):
+        return own
+    with suppress(PitwallError):  # the page that asked for these runs has said so
+        return {**titles_of(fleet), **own}
+    return own
 
 
 def _machines_wanted(runs: Sequence[Run], machines: Mapping[str, str], key: str) -> list[str]:

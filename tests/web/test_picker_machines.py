@@ -70,3 +70,22 @@ def test_the_filter_is_kept_in_the_address_and_takes_out_nothing_that_is_picked(
     at.multiselect[0].set_value(["m3"]).run()
     assert (at.query_params["machine"], at.query_params["run"]) == ("m3", "a")
     assert sorted(line[0] for line in at.multiselect[1].options) == ["a", "d"]
+
+
+def test_a_machine_that_only_the_lake_knows_is_told_by_the_lake(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lake is another store here, which answers as it does."""
+    lake = Store.open(Settings(data_dir=tmp_path / "lake"))
+    fleet = SimpleNamespace(is_configured=True, query=lake.query, runs=lake.runs)
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=store, fleet=fleet)])
+    monkeypatch.setattr("web.fleet.is_operator", lambda: True)
+    keep(store, "a", "m1")
+    keep(lake, "b", "m2")
+    page = PAGE.replace("runs(limit=50)", "runs(limit=50) + services().fleet.runs(limit=50)")
+    at = AppTest.from_string(page, default_timeout=60).run()
+    lake.close()
+    assert not at.exception
+    filters, runs = at.multiselect
+    assert sorted(filters.options) == ["m1", "m2"]
+    assert sorted(line.split(" – ")[::2] for line in map(str, runs.options)) == [["a", "m1"], ["b", "m2"]]
