@@ -24,9 +24,7 @@ from web.runs.table.run_table import run_table
 from web.theme import three_digits
 
 NOT_GROUPED, ARM = "", "arm"
-GROUPS = {NOT_GROUPED: "no group", ARM: "configuration: repeats together"} | {
-    name: field.title for name, field in FIELDS.items()
-}
+GROUPS = {NOT_GROUPED: "no group", ARM: "configuration"} | {name: field.title for name, field in FIELDS.items()}
 SPEEDS = {
     "stream": "Stream, tok/s",
     "output": "Output, tok/s",
