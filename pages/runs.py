@@ -22,12 +22,11 @@ from web.runs.table.pending_lines import tell_pending
 from web.runs.table.run_cards import live_cards
 from web.runs.table.run_filters import run_filters
 from web.runs.table.run_listing import choices_of, listing, titles_of
-from web.runs.table.run_table import choose_columns, how_many, run_table, told_columns
+from web.runs.table.run_table import choose_columns, run_table, told_columns
+from web.runs.table.shown_part import GROUPED, ROWS, how_many, how_many_grouped, most_shown, show_more
 from web.saved_views import view_list
 
 NEWEST = 50  # of those that wait
-SHOWN = 200  # of those that have ended, the newest that the filters let through
-GROUPED = 1_000  # likewise, where a row is a group
 LIVE = [state for state in RunState if state.is_live]
 
 scope = scope_asked()
@@ -77,16 +76,18 @@ if choices.runs:
         by, speed = choose_grouping()
         columns = choose_columns(choices)
         view_list("runs")
-    found, lines = listing(scope, wanted, GROUPED if by else SHOWN)
+    steps = GROUPED if by else ROWS
+    found, lines, matching = listing(scope, wanted, most_shown(steps))
     columns = told_columns(columns, choices, lines)
     tell_pending(lines)
     if not found:
         st.info("No run is like that.")
     elif by:
-        grouped_runs(found, lines, by, speed, columns, machines)
+        grouped_runs(found, lines, by, speed, columns, machines, how_many_grouped(len(found), matching, wanted))
     else:
         of_all = choices.runs - (0 if wanted.marks else choices.archived)
-        run_table(found, lines, columns, machines, how_many(found, of_all, wanted))
+        run_table(found, lines, columns, machines, how_many(len(found), matching, of_all, wanted))
+    show_more(steps, matching)
 else:
     st.info(
         "No run has ended yet. Each run that ends is listed here, with its speed, its configuration and its workload."

@@ -15,15 +15,9 @@ from reports.formulas import formulas
 from reports.runs.run_report import RunReport, report_on
 from storage.ask import queries, run_queries
 from storage.ask.load_queries import load_speeds
+from storage.ask.run_queries import NUMBERS
 from storage.reading import ASKING_FAILURES
 
-NUMBERS: Mapping[str, str] = {
-    "stream": "stream_tps",
-    "output": "output_tps",
-    "typical": "typical_tps",
-    "peak": "peak_tps",
-    "acceptance": "acceptance_length",
-}  # RunFilter.order_by -> the number of a RunLine
 PENDING = RunLine(None, None, None, None, None, None, None)  # of a run whose line is computed in the background
 NOT_COMPUTED = RunLine(None, None, None, None, None, None, Reason(Code.NOT_COMPUTED))
 Reports = Callable[[Sequence[Run]], Iterable[RunReport]]

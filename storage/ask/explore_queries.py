@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from storage.ask.literals import literal, quoted
+from storage.ask.literals import quoted
 from storage.ask.queries import Asked
 from storage.ask.run_fields import FIELDS, NOT_STATED
-from storage.ask.run_queries import RunFilter
+from storage.ask.run_queries import RunFilter, runs_found
 from storage.ask.statements import statement
 
 MOST_ROWS = 5_000
@@ -89,7 +89,7 @@ def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) ->
     return "\n".join(
         [
             f"SELECT r.run_id, r.name, {', '.join(columns)}",
-            f"FROM runs_found({_filters(wanted)}) r",
+            f"FROM {runs_found(wanted)}",
             *(["LEFT JOIN run_reports line USING (run_id)"] if any(m.source == LINE for m in drawn) else []),
             *(["LEFT JOIN startup ON startup.run_id = r.run_id"] if any(m.source == STARTUP for m in drawn) else []),
             *_result_joins(view, metrics),
@@ -105,12 +105,6 @@ def ask_view(store: Asked, sql: str) -> list[dict[str, Any]]:
 
 def _known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _filters(wanted: RunFilter) -> str:
-    """The filters that are in force, as arguments of runs_found."""
-    chosen = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name != "order_by"}
-    return ", ".join(f"{name} := {literal(value)}" for name, value in chosen.items() if value)
 
 
 def _point_of(view: View, metrics: Mapping[str, Metric]) -> str | None:

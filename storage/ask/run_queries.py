@@ -11,6 +11,7 @@ from typing import Any
 from analysis.runs.run_line import RunLine
 from domain import Run
 from reasons import Code, Reason
+from storage.ask.literals import literal
 from storage.ask.queries import Asked
 from storage.ask.statements import statement
 from storage.rows import run_of
@@ -36,6 +37,16 @@ def names_like(store: Asked, name: str) -> list[str]:
 def log_paths(store: Asked) -> dict[str, str]:
     """Where the logs of runs are, by the run, the newest first; a run without a log is not in it."""
     return {row["id"]: row["log_path"] for row in store.query(statement("log_paths"), {}).to_pylist()}
+
+
+NUMBERS: Mapping[str, str] = {
+    "stream": "stream_tps",
+    "output": "output_tps",
+    "typical": "typical_tps",
+    "peak": "peak_tps",
+    "acceptance": "acceptance_length",
+}  # RunFilter.order_by -> the number of a RunLine
+STARTED = "coalesce(r.started_at, r.created_at)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +84,28 @@ class RunChoices:
 
 def find_runs(store: Asked, wanted: RunFilter, most: int) -> list[Run]:
     """Runs that have ended, at most so many, in the order asked for; first those of which no line is kept yet."""
-    lists = {field.name: getattr(wanted, field.name) for field in fields(wanted)}
-    given = {name: list(chosen) or None for name, chosen in lists.items() if isinstance(chosen, tuple)}
-    return _ask(store, "find_runs", most=most, since=wanted.since, order_by=wanted.order_by, **given)
+    sql = statement("find_runs").format(found=runs_found(wanted), order=_order(wanted))
+    return [run_of(row) for row in store.query(sql, {"most": most}).to_pylist()]
+
+
+def count_runs(store: Asked, wanted: RunFilter) -> int:
+    """How many runs that have ended the filter lets through."""
+    told: int = store.query(statement("count_runs").format(found=runs_found(wanted)), {})["n"][0].as_py()
+    return told
+
+
+def runs_found(wanted: RunFilter) -> str:
+    """The runs that the filter lets through as the source `r` of a SELECT; only what is in force is said."""
+    chosen = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name != "order_by"}
+    said = ", ".join(f"{name} := {literal(value)}" for name, value in chosen.items() if value)
+    return f"runs_found({said}) r"
+
+
+def _order(wanted: RunFilter) -> str:
+    """What find_runs orders by: the rows `r` of raw.runs and what is kept of each as `l`."""
+    newest = f"{STARTED} DESC, r.id DESC"
+    number = NUMBERS.get(wanted.order_by)
+    return f"l.run_id IS NULL DESC, l.{number} DESC NULLS LAST, {newest}" if number else newest
 
 
 def run_choices(store: Asked) -> RunChoices:

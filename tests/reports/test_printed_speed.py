@@ -18,13 +18,14 @@ from reports.arms.comparison import Asking, comparison_of
 from reports.arms.facts import facts_of
 from reports.arms.other_loads import apart_from
 from reports.runs.ended import EndedReports
-from reports.runs.run_line import NUMBERS, compute_lines, in_order, lines_of
+from reports.runs.run_line import compute_lines, in_order, lines_of
 from reports.runs.run_metrics import Values, metrics_of
 from reports.runs.run_report import RunReport, report_on
 from samples import Batch, CounterSample, LogSample, Sample
 from service.run_lines import RunLineKeeper
 from settings import Settings
 from storage.ask.queries import printed_speeds
+from storage.ask.run_queries import NUMBERS
 from storage.store import Store
 from web.compare.answer.metric_table import Shown, metric_sections
 from web.compare.comparison import number_tiles

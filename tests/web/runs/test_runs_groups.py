@@ -30,10 +30,10 @@ wanted = run_filters(choices, {}, "runs")
 by, speed = choose_grouping()
 columns = choose_columns(choices)
 view_list("runs")
-found, lines = listing(store, wanted, 1000)
+found, lines, _ = listing(store, wanted, 1000)
 columns = told_columns(columns, choices, lines)
 if by:
-    grouped_runs(found, lines, by, speed, columns, {})
+    grouped_runs(found, lines, by, speed, columns, {}, "")
 else:
     run_table(found, lines, columns, {}, "all")
 """

@@ -12,9 +12,9 @@ from analysis.runs.run_line import RunLine
 from domain import Run
 from reports.arms.facts import processes_of
 from reports.arms.run_arms import run_arms
-from reports.runs.run_line import NUMBERS
 from storage.ask.queries import Asked
 from storage.ask.run_fields import FIELDS, field_values
+from storage.ask.run_queries import NUMBERS
 from web import markup
 from web.compare.answer.dots import SMALLEST_SPAN, strip
 from web.context import services
@@ -55,8 +55,12 @@ def grouped_runs(
     speed: str,
     columns: Sequence[str],
     machines: Mapping[str, str],
+    cut: str,
 ) -> None:
-    """The groups of these runs, the fastest first; a click on one folds its runs out, which the address keeps."""
+    """The groups of these runs, the fastest first; a click on one folds its runs out, which the address keeps.
+
+    cut: of how many these runs are a part, in words; empty where they are all.
+    """
     store, away = services().store, away_ids(found)
     runs = [run for run in found if run.id not in away]
     if away:
@@ -76,7 +80,8 @@ def grouped_runs(
             said = f"{len(group.run_ids):,} of this group"
             run_table([by_id[run_id] for run_id in group.run_ids], lines, columns, machines, said, group.key)
     more = f" {len(groups) - MOST_GROUPS:,} further groups are not shown: filter." if len(groups) > MOST_GROUPS else ""
-    st.caption(f"{len(groups):,} groups of {len(runs):,} runs. {ABOUT}{'' if by == ARM else ' ' + OF_SEVERAL}{more}")
+    of = cut or f" of {len(runs):,} runs"
+    st.caption(f"{len(groups):,} groups{of}. {ABOUT}{'' if by == ARM else ' ' + OF_SEVERAL}{more}")
 
 
 def _keys(

@@ -28,10 +28,14 @@ WAITS = "not computed yet; it comes by itself"
 
 
 class Listing(NamedTuple):
-    """Runs in their order, and what is said of each whose numbers are in this store."""
+    """Runs in their order, and what is said of each whose numbers are in this store.
+
+    matching: how many the filter lets through, these and those beyond the most that were asked for.
+    """
 
     runs: Sequence[Run]
     lines: Mapping[str, RunLine]
+    matching: int
 
 
 def choices_of(scope: Asked) -> RunChoices:
@@ -60,7 +64,8 @@ def _listing(scope: Asked, wanted: RunFilter, most: int) -> Listing:
     away = set[str]() if scope is store else away_ids(found)
     here = sorted((run for run in found if run.id not in away), key=lambda run: run.started_at or run.created_at)
     lines = lines_of(store, here[::-1], partial(reports_on, store), COMPUTED_NOW)
-    return Listing(in_order(found, lines, wanted.order_by), lines)
+    matching = run_queries.count_runs(scope, wanted) if len(found) == most else len(found)
+    return Listing(in_order(found, lines, wanted.order_by), lines, matching)
 
 
 def _shared(scope: Asked, question: object, compute: Callable[[], Answer]) -> Answer:

@@ -17,7 +17,7 @@ from domain import Run
 from notes import RunNote
 from reports.runs.run_line import PENDING
 from reports.runs.run_report import engine_title
-from storage.ask.run_queries import RunChoices, RunFilter
+from storage.ask.run_queries import RunChoices
 from web import markup
 from web.charts import ground, is_phone
 from web.kept import choose_some
@@ -29,7 +29,7 @@ from web.words import why
 
 ELSEWHERE = RunLine(None, None, None, None, None, None, None)
 READ_LATER = "of another machine: its numbers are read when it is opened or compared"
-ROW_PX, HEAD_PX, LEAST_ROWS, MOST_ROWS = 31, 36, 3, 18
+ROW_PX, HEAD_PX, LEAST_ROWS = 31, 36, 3
 WHEN_PX = 172
 NAME_PX, NAME_ON_PHONE_PX = 290, 150  # it stands still: on a phone the rest must find room beside it
 
@@ -132,17 +132,19 @@ def run_table(
     told = notes_on(runs)
     rows = pd.DataFrame([_row(run, lines.get(run.id, ELSEWHERE), told[run.id], machines) for run in runs])
     key = _key_of(runs, group)
-    chosen = st.dataframe(
-        _with_grey(rows),
-        hide_index=True,
-        column_config=_columns(runs),
-        column_order=[*ALWAYS, *columns],
-        on_select="rerun",
-        selection_mode="multi-row",
-        key=f"ended-runs-{key}",
-        placeholder=DASH,
-        height=HEAD_PX + ROW_PX * min(max(len(runs), LEAST_ROWS), MOST_ROWS),
-    )
+    # As tall as its rows, and no taller than the window: pitwall.css.
+    with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{key}"):
+        chosen = st.dataframe(
+            _with_grey(rows),
+            hide_index=True,
+            column_config=_columns(runs),
+            column_order=[*ALWAYS, *columns],
+            on_select="rerun",
+            selection_mode="multi-row",
+            key=f"ended-runs-{key}",
+            placeholder=DASH,
+            height="stretch",
+        )
     with st.container(horizontal=True, vertical_alignment="center"):
         bulk_actions([runs[i] for i in chosen["selection"]["rows"] if i < len(runs)], told, key)
         st.caption(said)
@@ -156,12 +158,6 @@ def _columns(runs: Sequence[Run]) -> dict[str, ColumnConfig]:
 
 def _when(run: Run) -> datetime:
     return run.started_at or run.created_at
-
-
-def how_many(runs: Sequence[Run], of_all: int, wanted: RunFilter) -> str:
-    """'the newest 200 of 1,000 runs that have ended'."""
-    words = f"the newest {len(runs):,}" if wanted.lets_all and len(runs) < of_all else f"{len(runs):,}"
-    return f"{words} of {of_all:,} runs that have ended"
 
 
 def _key_of(runs: Sequence[Run], group: str) -> str:

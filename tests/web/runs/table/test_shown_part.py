@@ -1,0 +1,94 @@
+"""Runs says of how many it shows a part, whatever is looked for, and shows more where somebody wants more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from reports.runs.ended import EndedReports
+from settings import Settings
+from storage.ask.run_queries import RunFilter, count_runs, find_runs
+from storage.store import Store
+from tests.many_runs import many_runs
+from web.runs.table.shown_part import how_many, how_many_grouped
+
+PAGE = """
+from web.context import services
+from web.runs.table.grouped_runs import choose_grouping, grouped_runs
+from web.runs.table.run_filters import run_filters
+from web.runs.table.run_listing import choices_of, listing
+from web.runs.table.run_table import run_table
+from web.runs.table.shown_part import how_many, how_many_grouped, most_shown, show_more
+
+store = services().store
+choices = choices_of(store)
+wanted = run_filters(choices, {}, "runs")
+by, speed = choose_grouping()
+found, lines, matching = listing(store, wanted, most_shown((5, 10)))
+if by:
+    grouped_runs(found, lines, by, speed, [], {}, how_many_grouped(len(found), matching, wanted))
+else:
+    run_table(found, lines, [], {}, how_many(len(found), matching, choices.runs, wanted))
+show_more((5, 10), matching)
+"""
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = Store.open(Settings(data_dir=tmp_path_factory.mktemp("shown") / "data"))
+    many_runs(store)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def store(kept: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept, fleet=None, reports=EndedReports())])
+    for room in ("web.actions", "web.access.roles"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
+    return kept
+
+
+def page(**params: str) -> AppTest:
+    at = AppTest.from_string(PAGE, default_timeout=60)
+    for name, value in params.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
+def said(at: AppTest) -> str:
+    return next(one.value for one in at.caption if "runs that have ended" in one.value or "groups" in one.value)
+
+
+def test_what_matches_is_counted_by_the_store(store: Store) -> None:
+    wanted = RunFilter(words=("fp8",), states=("finished",))
+    assert count_runs(store, wanted) == len(find_runs(store, wanted, 100)) == 9
+    assert count_runs(store, RunFilter(words=("it's $x {not} there",))) == 0
+
+
+def test_a_part_of_what_matches_is_said_to_be_one_and_the_rest_is_shown_on_demand(store: Store) -> None:
+    at = page(find="fp8", order="stream")
+    assert len(at.dataframe[0].value) == 5
+    assert said(at) == "the first 5 of 10 that match, of 20 runs that have ended (in order of Stream, tok/s)"
+    at.button(key="runs-show-more").click().run()
+    assert at.query_params["rows"] in ("10", ["10"]) and at.query_params["find"] in ("fp8", ["fp8"])
+    assert len(at.dataframe[0].value) == 10 and said(at) == "10 of 20 runs that have ended"
+    assert [one for one in at.button if one.key == "runs-show-more"] == []
+
+
+def test_groups_of_a_part_say_of_which(store: Store) -> None:
+    assert " groups of the first 5 of 20 (newest first). " in said(page(group="k"))
+    assert " groups of 10 runs. " in said(page(group="k", find="fp8", rows="10"))
+
+
+def test_the_words_for_a_whole_and_for_a_part() -> None:
+    everything, some = RunFilter(), RunFilter(states=("failed",))
+    assert how_many(200, 254, 254, everything) == "the first 200 of 254 runs that have ended (newest first)"
+    assert how_many(3, 3, 254, some) == "3 of 254 runs that have ended"
+    assert how_many_grouped(1000, 1000, some) == ""

@@ -1,0 +1,52 @@
+"""How much of what matches is shown: said in words where it is not all, and more of it on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from storage.ask.run_queries import RunFilter
+from web.kept import address_button, kept_one
+from web.runs.table.run_filters import ORDERS
+
+# How many at most, in steps, of rows of the table and of runs put together to groups. The last step of each is what a
+# store of ten thousand runs still answers in about a second on two cores.
+ROWS = (200, 500, 1_000, 2_000)
+GROUPED = (1_000, 2_000)
+
+
+def most_shown(steps: Sequence[int]) -> int:
+    """How many are shown at most; the address keeps it."""
+    kept = kept_one("rows", "runs-rows", [str(step) for step in steps], str(steps[0]))
+    return int(kept.read(st.query_params.get_all("rows")))
+
+
+def show_more(steps: Sequence[int], matching: int) -> None:
+    """The button that shows the next step, where there is more to show."""
+    most = most_shown(steps)
+    following = next((step for step in steps if step > most), None)
+    if following is None or matching <= most:
+        return
+    params = {name: st.query_params.get_all(name) for name in st.query_params} | {"rows": [str(following)]}
+    label = f"Show {following:,}" if following < matching else f"Show all {matching:,}"
+    address_button(label, "runs-show-more", params)
+
+
+def how_many(shown: int, matching: int, of_all: int, wanted: RunFilter) -> str:
+    """'the first 200 of 230 that match, of 254 runs that have ended (newest first)'."""
+    ended = f"{of_all:,} runs that have ended"
+    if shown == matching:
+        return f"{shown:,} of {ended}"
+    of = ended if matching == of_all else f"{matching:,} that match, of {ended}"
+    return f"the first {shown:,} of {of} ({in_words(wanted)})"
+
+
+def how_many_grouped(put_together: int, matching: int, wanted: RunFilter) -> str:
+    """'of the first 1,000 of 2,300 that match (newest first)'; empty where all are in the groups."""
+    return "" if put_together >= matching else f" of the first {put_together:,} of {matching:,} ({in_words(wanted)})"
+
+
+def in_words(wanted: RunFilter) -> str:
+    """'newest first', 'in order of Stream, tok/s'."""
+    return "newest first" if wanted.order_by == "newest" else f"in order of {ORDERS[wanted.order_by]}"
