@@ -93,8 +93,6 @@ def _written(
     except StoreInUseError:
         return None
     try:
-        if handed:
-            handed.unlink(missing_ok=True)
         study = _going(store.studies(), study_id)
         plan = _plan_of([study], study_id)
         more = read(plan)
@@ -102,6 +100,8 @@ def _written(
         told = {"plan": longer.model_dump(mode="json"), "updated_at": utc_now()}
         store.save_study(study.model_copy(update=told))
         store.record([addition_entry(study_id, more, _who(), utc_now())]).result()
+        if handed:  # last: it is refused where it is taken twice, and lost where it is thrown away too early
+            handed.unlink(missing_ok=True)
     finally:
         store.close()
     return longer, [arm.name for arm in more.arms]

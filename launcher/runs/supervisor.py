@@ -79,7 +79,8 @@ class Supervisor:
         self._site = Site(runs_dir, clock, self._machine, hosts)
         self._live = LiveRuns(store, self._deps, runs_dir, self._machine)
         self._queue = self._live.queue
-        self._lock = threading.RLock()
+        self._making = threading.RLock()  # of new runs, for which the store is asked; taken before the other
+        self._lock = threading.RLock()  # of those that are known: under it nothing waits for an answer of the store
         self._ticker = Ticker(lambda: self.tick(), "supervisor")
         self.recorders = Recorders(self._live, self._lock)
 
@@ -137,7 +138,7 @@ class Supervisor:
 
     def repeat(self, run_id: str, times: int) -> list[Run]:
         """Queue further repeats of a run that has ended, a server start each; raises LaunchRefusedError."""
-        with self._lock:
+        with self._making:
             run = self._live.stored(run_id)
             requests = repeats_of(run, times, self._store.runs_of_batch(batch_of(run)))
             return self._launch_all(requests, one_after_the_other=True, batch_id=batch_of(run))
@@ -146,16 +147,18 @@ class Supervisor:
         self, requests: Sequence[LaunchRequest], one_after_the_other: bool, batch_id: str | None
     ) -> list[Run]:
         requests = [with_files_named(request) for request in requests]
-        with self._lock:
-            promised, place = self._live.promised(), None
-            if one_after_the_other:
-                promised, place = [], self._queue.next_place(self._live.runs())
+        with self._making:
+            with self._lock:
+                promised, place = self._live.promised(), None
+                if one_after_the_other:
+                    promised, place = [], self._queue.next_place(self._live.runs())
             made = make_runs(requests, place, promised, KnownRuns(self._store), self._site)
             made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
             lives = [new_life(run, one, self._deps, self._hosts) for run, one in zip(made, requests, strict=True)]
-            for life in lives:
-                self._queue.add(life)
-                self._deps.recorder.save(life.run, "queued")
+            with self._lock:
+                for life in lives:
+                    self._queue.add(life)
+                    self._deps.recorder.save(life.run, "queued")
         self._ticker.wake()
         return made
 
@@ -174,13 +177,14 @@ class Supervisor:
         if not self.run_at(base_url) and not accepts_connections(base_url):
             raise LaunchRefusedError(f"Nothing answers at {base_url}.")
         machine = self._machine if pid is not None else machine_at(base_url, self._machine)
-        with self._lock:
+        with self._making:
             if same := self.run_at(base_url):
                 return same
             run = attached_run(base_url, config, self._clock(), machine, KnownRuns(self._store), name)
             run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
-            self._live.watch(run)
-            return self._deps.recorder.save(run, "attached")
+            with self._lock:
+                self._live.watch(run)
+                return self._deps.recorder.save(run, "attached")
 
     def run_at(self, base_url: str) -> Run | None:
         """The live run whose server answers at this URL."""
@@ -189,26 +193,25 @@ class Supervisor:
     def stop(self, run_id: str) -> Run:
         """Begin to end a run: a launched server is stopped, an attached one only no longer watched."""
         with self._lock:
-            life = self._live.get(run_id)
-            if life is None:
-                return self.cancel(run_id)
-            if isinstance(life, Watch):
-                life.end(NO_LONGER_WATCHED)
-            else:
-                life.end()
-            if life.run.state.is_final:
-                self._live.let_go(run_id)
-            self._ticker.wake()
-            return life.run
+            if life := self._live.get(run_id):
+                if isinstance(life, Watch):
+                    life.end(NO_LONGER_WATCHED)
+                else:
+                    life.end()
+                if life.run.state.is_final:
+                    self._live.let_go(run_id)
+                self._ticker.wake()
+                return life.run
+        return self.cancel(run_id)
 
     def cancel(self, run_id: str) -> Run:
         """Take a queued run off the queue; a run that has started is left as it is."""
         with self._lock:
-            if not (life := self._queue.take(run_id)):
-                return self._live.stored(run_id)
-            update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
-            life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)
-            return life.run
+            if life := self._queue.take(run_id):
+                update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
+                life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)
+                return life.run
+        return self._live.stored(run_id)
 
     def start_load(self, run_id: str, spec: WorkloadSpec, secrets: Mapping[str, str] | None = None) -> Run:
         """Put a load on the server of a live run, launched or attached, once more or for the first time.
@@ -216,13 +219,12 @@ class Supervisor:
         `secrets` are given to the load generator in its environment and stored nowhere. Raises LaunchRefusedError.
         """
         with self._lock:
-            life = self._live.get(run_id)
-            if life is None:
-                check_can_load(self._live.stored(run_id))
-                raise LaunchRefusedError(NO_LONGER_WATCHED)
-            life.start_load(spec, secrets or {})
-            self._ticker.wake()
-            return life.run
+            if life := self._live.get(run_id):
+                life.start_load(spec, secrets or {})
+                self._ticker.wake()
+                return life.run
+        check_can_load(self._live.stored(run_id))
+        raise LaunchRefusedError(NO_LONGER_WATCHED)
 
     def steer_workload(self, run_id: str, order: Order) -> None:
         """Pause, go on with or cancel the load of a run that has written its progress; nothing if it is over."""
@@ -235,12 +237,12 @@ class Supervisor:
     def rename(self, run_id: str, name: str) -> Run:
         """Give a run another name, in whatever state it is."""
         with self._lock:
-            life = self._live.find(run_id)
-            run = life.run if life else self._live.stored(run_id)
-            renamed = self._deps.recorder.keep(run.model_copy(update={"name": name}))
-            if life:
-                life.run = renamed
-            return renamed
+            if life := self._live.find(run_id):
+                life.run = self._deps.recorder.keep(life.run.model_copy(update={"name": name}))
+                return life.run
+        renamed = self._live.stored(run_id).model_copy(update={"name": name})
+        with self._lock:
+            return self._deps.recorder.keep(renamed)
 
     def set_phase(self, run_id: str, phase: str) -> None:
         """Say what a starting server is doing, as its log tells it; ignored once it is ready."""
@@ -291,9 +293,8 @@ class Supervisor:
     def skip(self, run_id: str) -> Run:
         """End a run of the queue before its workload is through, with what it has measured; the next one starts."""
         with self._lock:
-            life = self._live.get(run_id)
-            if not isinstance(life, LaunchedRun):
-                return self._live.stored(run_id)
-            life.end(note=SKIPPED)
-            self._ticker.wake()
-            return life.run
+            if isinstance(life := self._live.get(run_id), LaunchedRun):
+                life.end(note=SKIPPED)
+                self._ticker.wake()
+                return life.run
+        return self._live.stored(run_id)

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
 from cli.main import main
+from cli.results.study_add import _written
 from collectors.imports.inbox import inbox_folder
 from commands.study_change import Addition
 from commands.study_file import StudyPlan, study_of_text
@@ -24,6 +26,7 @@ from storage.store import Store
 from studies.hand_in import STUDY, hand_in, hand_in_addition
 from studies.runner import StudyRunner
 from tests.demo_engine import ROOT
+from tests.e2e.pitwall_process import wait_until
 from tests.study.test_study_file import ONE_ARM, WHICH
 from workloads import spec_for
 from workloads.process.prepare import COMMAND_LINE
@@ -141,6 +144,23 @@ def test_a_file_that_has_not_arms_alone_is_refused(
     file.write_text(text)
     assert main(["study", "add", "arms", str(file)]) == 1
     assert capsys.readouterr().err.startswith("more, ")
+
+
+@pytest.mark.parametrize("where", ["save_study", "record"])
+def test_what_was_handed_in_stays_until_it_is_stored(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """An exception stands for the kill: what follows it is not done either."""
+    more = Addition(arms=study_of_text(f"{WHICH}{ARM}", "more").arms[-1:])
+    path = hand_in_addition(inbox_folder(settings.data_dir), "arms", more, "ann, in a shell", utc_now())
+    monkeypatch.setattr(Store, where, Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        _written(settings, "arms", lambda plan: more, path)
+    monkeypatch.undo()
+    assert path.exists()
+    with owned(settings):
+        wait_until(lambda: not path.exists(), 60)
+    assert [arm.name for arm in plan_of(settings, "arms").arms] == ["a", "b", "c"]
 
 
 @pytest.mark.publishes

@@ -6,5 +6,5 @@ export default function ({ data }) {
   const said = new URLSearchParams(location.search);
   if (said.has("run") || !location.pathname.endsWith(`/${data.page}`)) return;
   data.runs.forEach((runId) => said.append("run", runId));
-  history.replaceState(history.state, "", `?${said}`);
+  history.replaceState({ ...history.state, isProposed: true }, "", `?${said}`);
 }

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.page_at_rest import expect_whole, press
+from tests.e2e.page_at_rest import expect_whole, press, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_many
+from web.runs.table.run_table import HEAD_PX, ROW_PX
 
 pytestmark = pytest.mark.browser
+TICK_PX = 16  # from the left edge of a table: where a row is ticked
 OUTPUT = "results.output_tps.mean"
 LAST_POINT = ".js-plotly-plot .scatterlayer .trace:last-child .points path.point"
 
@@ -68,3 +70,29 @@ def test_a_click_on_a_point_opens_its_run_and_back_brings_the_view(page: Page, p
     expect(page.get_by_text(re.compile(r"^3 rows in"))).to_be_visible()
     page.go_back()
     expect(page.locator(LAST_POINT).first).to_be_visible()
+
+
+def test_the_navigation_leads_to_the_list_as_it_was_left_and_pressed_there_to_all_runs(
+    page: Page, pitwall: Pitwall
+) -> None:
+    page.goto(f"{pitwall.url}/?find=bf16")
+    compare = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Compare the selected runs")
+    grid = page.get_by_test_id("stDataFrame").first
+    expect(page.get_by_text("9 of 20 runs that have ended")).to_be_visible()
+    wait_for_rest(page)
+    for row in range(2):
+        grid.click(position={"x": TICK_PX, "y": HEAD_PX + ROW_PX * row + ROW_PX / 2})
+        wait_for_rest(page)
+    picked = re.compile(r"^compare\?run=[^&]+&run=[^&]+$")
+    expect(compare).to_have_attribute("href", picked)
+    press(page.get_by_role("link", name="SQL", exact=True).first)
+    expect(page.get_by_role("button", name="Explain")).to_be_visible()
+    press(page.get_by_role("link", name="Runs", exact=True).first)
+    expect(page).to_have_url(f"{pitwall.url}/?find=bf16")
+    expect(page.get_by_label("Find", exact=True)).to_have_value("bf16")
+    expect(compare, "what was ticked is ticked").to_have_attribute("href", picked)
+    press(page.get_by_role("link", name="Runs", exact=True).first)
+    expect(page.get_by_text("20 of 20 runs that have ended")).to_be_visible()
+    expect(page.get_by_label("Find", exact=True)).to_have_value("")
+    page.go_back()
+    expect(page.get_by_label("Find", exact=True)).to_have_value("bf16")

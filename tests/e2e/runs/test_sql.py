@@ -113,9 +113,18 @@ def test_the_editor_completes_the_views_and_back_brings_the_question_before(page
     expect(editor(page)).to_have_text("SELECT 1 AS one")
     expect(answered(page, "1 row in")).to_be_visible()
     editor(page).focus()
+    editor(page).press("Control+End")
+    editor(page).press_sequentially(", 2 AS two")
     press(page.get_by_role("link", name="Explore", exact=True).first)
     wait_for_rest(page)
     expect(page).to_have_url(f"{pitwall.url}/explore")
+    press(page.get_by_role("link", name="SQL", exact=True).first)
+    expect(editor(page), "what was typed and not run is still there").to_have_text("SELECT 1 AS one, 2 AS two")
+    expect(page).to_have_url(f"{pitwall.url}/sql?sql=SELECT+1+AS+one")
+    page.reload()
+    expect(editor(page)).to_have_text("SELECT 1 AS one, 2 AS two")
+    press(page.get_by_role("button", name="Run", exact=True))
+    expect(page).to_have_url(f"{pitwall.url}/sql?sql=SELECT+1+AS+one%2C+2+AS+two")
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ ELSEWHERE = RunLine(None, None, None, None, None, None, None)
 READ_LATER = "of another machine: its numbers are read when it is opened or compared"
 ROW_PX, HEAD_PX, LEAST_ROWS = 31, 36, 3
 WHEN_PX = 172
+TICKED = "ticked-runs"  # their ids: what is ticked stays over other pages and other rows, where it is shown
 NAME_PX, NAME_ON_PHONE_PX = 290, 150  # it stands still: on a phone the rest must find room beside it
 
 
@@ -141,13 +142,26 @@ def run_table(
             column_order=[*ALWAYS, *columns],
             on_select="rerun",
             selection_mode="multi-row",
+            selection_default={"selection": {"rows": _ticked_before(runs, f"ended-runs-{key}")}},
             key=f"ended-runs-{key}",
             placeholder=DASH,
             height="stretch",
         )
+    selected = [runs[row] for row in chosen["selection"]["rows"] if row < len(runs)]
+    others = st.session_state.get(TICKED, frozenset()).difference(run.id for run in runs)
+    st.session_state[TICKED] = others.union(run.id for run in selected)
     with st.container(horizontal=True, vertical_alignment="center"):
-        bulk_actions([runs[i] for i in chosen["selection"]["rows"] if i < len(runs)], told, key)
+        bulk_actions(selected, told, key)
         st.caption(said)
+
+
+def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
+    """The rows that were ticked when the table of this key came; of one that nobody has touched Streamlit tells them."""
+    if key not in st.session_state:
+        ticked = st.session_state.get(TICKED, frozenset())
+        st.session_state[f"{key}-before"] = [row for row, run in enumerate(runs) if run.id in ticked]
+    rows: list[int] = st.session_state[f"{key}-before"]
+    return rows
 
 
 def _columns(runs: Sequence[Run]) -> dict[str, ColumnConfig]:

@@ -1,0 +1,76 @@
+"""A store that does not answer holds up who makes a run, and nobody else."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from domain import Config, RunState
+from launcher.checks.preflight import LaunchRefusedError
+from launcher.runs.supervisor import Supervisor
+from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
+
+ASKED = ("run", "runs", "names_like", "runs_of_batch")
+
+
+class Silence:
+    """While it lasts, no question to the store is answered."""
+
+    def __init__(self, store: DictStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_over, self.asked = threading.Event(), threading.Event()
+        for name in ASKED:
+            monkeypatch.setattr(store, name, self._late(getattr(store, name)))
+
+    def _late(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        def late(*args: Any, **kwargs: Any) -> Any:
+            self.asked.set()
+            self.is_over.wait()
+            return answer(*args, **kwargs)
+
+        return late
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor() as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("what", ["launch", "attach", "repeat", "rename", "stop", "skip"])
+def test_a_server_is_stopped_while_somebody_waits_for_the_store(
+    what: str, store: DictStore, supervisor: Supervisor, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = supervisor.launch(request_for())
+    wait_for_state(store, before.id, RunState.READY)
+    supervisor.stop(before.id)
+    wait_for_state(store, before.id, RunState.FINISHED)
+    run = supervisor.launch(request_for())
+    wait_for_state(store, run.id, RunState.READY)
+    other = socket.create_server(("127.0.0.1", 0))
+    ways: dict[str, Callable[[], object]] = {
+        "launch": lambda: supervisor.launch(request_for()),
+        "attach": lambda: supervisor.attach(f"http://127.0.0.1:{other.getsockname()[1]}", Config()),
+        "repeat": lambda: supervisor.repeat(before.id, 1),
+        "rename": lambda: supervisor.rename(before.id, "other"),
+        "stop": lambda: supervisor.stop(before.id),
+        "skip": lambda: supervisor.skip(before.id),
+    }
+    silence = Silence(store, monkeypatch)
+    waiting = pool.submit(ways[what])
+    try:
+        assert silence.asked.wait(60)
+        stopping: Future[object] = pool.submit(supervisor.stop, run.id)
+        stopping.result(60)
+        wait_for(lambda: run.id not in [live.id for live in supervisor.live_runs()])
+        assert not waiting.done()
+    finally:
+        silence.is_over.set()
+        other.close()
+    with suppress(LaunchRefusedError):  # what ran without a load is not repeated
+        waiting.result(60)
