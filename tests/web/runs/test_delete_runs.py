@@ -50,6 +50,15 @@ from web.context import services
 from web.runs.table.delete_runs import delete_button
 delete_button(services().store.runs_of(["r1", "r2"]), "x")
 """
+QUESTION = """
+import streamlit as st
+from web.context import services
+from web.runs.table.delete_runs import _confirm
+if services().store.runs_of(["r1"]):
+    _confirm([("r1", "r1")], {is_their_page})
+else:
+    st.text("drawn anew")
+"""
 WAITING = "from web.runs.table.delete_runs import deleted_runs\ndeleted_runs()"
 
 
@@ -59,6 +68,21 @@ def test_the_question_says_what_stays_and_why(store: Store) -> None:
     assert [one.value for one in at.warning] == [r"\*r2\* stays\: it has not ended\."]
     assert [one.label for one in at.button] == ["Delete", "Delete 1 run"]
     assert len(store.runs()) == 2, "nothing is deleted before the second press"
+
+
+@pytest.mark.parametrize(("is_their_page", "pages"), [(False, []), (True, ["../pages/runs.py"])])
+def test_after_it_the_list_stays_as_it_was_and_the_page_of_the_run_is_left(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_their_page: bool, pages: list[str]
+) -> None:
+    shown = list[str]()
+    monkeypatch.setattr("streamlit.switch_page", shown.append)  # this stands here without the app's other pages
+    at = AppTest.from_string(QUESTION.format(is_their_page=is_their_page), default_timeout=60)
+    at.query_params["find"] = "r"
+    at.run()
+    at.button[0].click().run()
+    assert not at.exception
+    assert [run.id for run in store.runs()] == ["r2"] and shown == pages
+    assert at.query_params["find"] in ("r", ["r"]) and [one.value for one in at.text] == ["drawn anew"]
 
 
 def test_what_was_deleted_is_listed_and_brought_back(store: Store) -> None:

@@ -37,7 +37,7 @@ def people_panel(run: Run) -> None:
                 _versions(run)
             gotcha_button(run)
             if run.state.is_final:
-                delete_button([run], "run")
+                delete_button([run], "run", is_their_page=True)
     if words := said(note):
         st.html(words)
 

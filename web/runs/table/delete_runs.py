@@ -22,14 +22,17 @@ LARGEST = 20
 ABOUT = "They are hidden at once. For a day Runs can bring them back; then samples, logs, notes and links go for good."
 
 
-def delete_button(runs: Sequence[Run], key: str) -> None:
-    """The operator's button that deletes these runs after one more question; live ones cannot be."""
+def delete_button(runs: Sequence[Run], key: str, is_their_page: bool = False) -> None:
+    """The operator's button that deletes these runs after one more question; live ones cannot be.
+
+    is_their_page: what is shown goes with them, so Runs is shown next; else the page stays as it is, filters and all.
+    """
     if is_operator() and st.button("Delete", key=f"delete-{key}", disabled=not runs, icon=":material/delete:"):
-        _confirm([(run.id, run.name) for run in runs])
+        _confirm([(run.id, run.name) for run in runs], is_their_page)
 
 
 @st.dialog("Delete runs", width="medium")
-def _confirm(runs: Sequence[tuple[str, str]]) -> None:
+def _confirm(runs: Sequence[tuple[str, str]], is_their_page: bool) -> None:
     """`runs` as (id, name)."""
     kept = services().store.bin.why_kept([run_id for run_id, _ in runs])
     for run_id, name in runs:
@@ -43,7 +46,9 @@ def _confirm(runs: Sequence[tuple[str, str]]) -> None:
     st.caption(ABOUT)
     if st.button(f"Delete {len(going)} run{'s' * (len(going) > 1)}", type="primary"):
         delete([run_id for run_id, _ in going])
-        st.switch_page(places.RUNS)
+        if is_their_page:
+            st.switch_page(places.RUNS)
+        st.rerun()
 
 
 def delete(run_ids: Sequence[str]) -> dict[str, str]:
