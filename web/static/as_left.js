@@ -13,8 +13,12 @@ function keep() {
   if (!history.state?.isProposed) sessionStorage.setItem(place(pageOf(location)), location.search);
 }
 
-/** @param {URL} target */
-function show(target) {
+/**
+ * In this tab, with one step back to what is shown now.
+ * @param {URL} target
+ */
+export function show(target) {
+  keep();
   history.pushState({}, "", target);
   dispatchEvent(new PopStateEvent("popstate")); // Streamlit follows the address as after the browser's Back
 }

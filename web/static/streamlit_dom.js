@@ -11,3 +11,5 @@ export const APP = "[data-testid=stApp]";
 export const PAGE = "[data-testid=stMainBlockContainer]";
 /** In the place of a widget whose code has not come yet. */
 export const PIECE_ON_ITS_WAY = "[data-testid=stSkeleton]";
+/** Of a table that is drawn on a canvas: within it is the part in sight as a table for screen readers, and the keyboard's focus. */
+export const CELL = "[data-testid=stDataFrame] canvas td";

@@ -14,6 +14,8 @@ from tests.e2e.seeds import seed_many
 from web.runs.table.run_table import HEAD_PX, ROW_PX
 
 pytestmark = pytest.mark.browser
+GRID = "[data-testid=stDataFrame]"
+NAME_PX, NAME_END_PX = 80, 340  # of its column, where a name begins and where the column ends
 TICK_PX = 16  # from the left edge of a table: where a row is ticked
 OUTPUT = "results.output_tps.mean"
 LAST_POINT = ".js-plotly-plot .scatterlayer .trace:last-child .points path.point"
@@ -96,3 +98,34 @@ def test_the_navigation_leads_to_the_list_as_it_was_left_and_pressed_there_to_al
     expect(page.get_by_label("Find", exact=True)).to_have_value("")
     page.go_back()
     expect(page.get_by_label("Find", exact=True)).to_have_value("bf16")
+
+
+def test_a_row_of_the_list_opens_its_run_in_this_tab_and_is_ticked_by_keys(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/?find=bf16")
+    open_it = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Open", exact=True)
+    expect(page.get_by_text("9 of 20 runs that have ended")).to_be_visible()
+    wait_for_rest(page)
+    before = page.evaluate("history.length")
+    for x in (NAME_PX, NAME_END_PX):  # on the letters and beside them
+        page.locator(GRID).first.click(position={"x": x, "y": HEAD_PX + ROW_PX / 2})
+        expect(page).to_have_url(re.compile(r"/run\?run=20261120-000017-000-seed$"))
+        expect(page.get_by_text("What happened")).to_be_visible()
+        assert page.evaluate("history.length") == before + 1 and len(page.context.pages) == 1
+        page.go_back()
+        expect(page.get_by_label("Find", exact=True)).to_have_value("bf16")
+        wait_for_rest(page)
+    page.locator(f"{GRID} canvas").first.focus()
+    go_down(page, 1)
+    page.keyboard.press("Space")
+    expect(open_it).to_have_attribute("href", "run?run=20261120-000016-000-seed")
+    wait_for_rest(page)
+    go_down(page, 2)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/run\?run=20261120-000015-000-seed$"))
+    page.go_back()
+    expect(open_it, "what was ticked is ticked").to_have_attribute("href", "run?run=20261120-000016-000-seed")
+
+
+def go_down(page: Page, row: int) -> None:
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(f"{GRID} canvas td:focus")).to_have_id(re.compile(rf"-{row}$"))

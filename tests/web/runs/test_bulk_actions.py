@@ -57,7 +57,7 @@ def press(at: AppTest, label: str) -> None:
     assert not at.exception
 
 
-def test_two_runs_are_compared_and_one_is_drawn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_run_is_opened_two_are_compared_and_one_is_drawn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """By links with the runs in their address; the one that was chosen last is compared to the one before."""
     links = list[tuple[str, object, bool]]()
 
@@ -68,8 +68,10 @@ def test_two_runs_are_compared_and_one_is_drawn(store: Store, monkeypatch: pytes
     page(IDS[:1])
     page(IDS)
     assert links == [
+        ("../pages/run.py", ["r1"], False),
         ("../pages/compare.py", ["r1"], True),
         ("../pages/live.py", ["r1"], False),
+        ("../pages/run.py", ["r1", "r2"], True),
         ("../pages/compare.py", ["r2", "r1"], False),
         ("../pages/live.py", ["r1", "r2"], False),
     ]

@@ -22,6 +22,7 @@ from web.runs.table.run_listing import choices_of
 def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -> None:
     """Buttons that act on all of the chosen runs; `said` has what is said of each now, `key` is that of their table."""
     ids = [run.id for run in chosen]
+    _link(places.RUN, "Open", ids, fewest=1, most=1)
     _link(places.COMPARE, "Compare the selected runs", ids[::-1], fewest=2)
     _link(places.LIVE, "Draw them under the live ones", ids, fewest=1)
     if not is_editor():
@@ -37,10 +38,10 @@ def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -
         st.caption("Runs of other machines are starred, archived, tagged and deleted there.")
 
 
-def _link(page: str, label: str, run_ids: Sequence[str], fewest: int) -> None:
+def _link(page: str, label: str, run_ids: Sequence[str], fewest: int, most: int | None = None) -> None:
     """A link, not a button: one step of the browser's Back leads to the list as it was."""
-    is_off = len(run_ids) < fewest
-    words = f"Tick {'two runs' if fewest == 2 else 'one run'} or more." if is_off else None
+    is_off = not fewest <= len(run_ids) <= (most or len(run_ids))
+    words = f"Tick {'two runs' if fewest == 2 else 'one run'}{'' if most else ' or more'}." if is_off else None
     st.page_link(page, label=label, query_params={"run": list(run_ids)}, disabled=is_off, help=words)
 
 

@@ -31,6 +31,7 @@ ELSEWHERE = RunLine(None, None, None, None, None, None, None)
 READ_LATER = "of another machine: its numbers are read when it is opened or compared"
 ROW_PX, HEAD_PX, LEAST_ROWS = 31, 36, 3
 WHEN_PX = 172
+KEYS = "A press on a name opens its run. In the table arrows move, Enter opens the run of a row, and Space ticks it."
 TICKED = "ticked-runs"  # their ids: what is ticked stays over other pages and other rows, where it is shown
 NAME_PX, NAME_ON_PHONE_PX = 290, 150  # it stands still: on a phone the rest must find room beside it
 
@@ -146,17 +147,18 @@ def run_table(
             key=f"ended-runs-{key}",
             placeholder=DASH,
             height="stretch",
+            alt="Runs that have ended",
         )
     selected = [runs[row] for row in chosen["selection"]["rows"] if row < len(runs)]
     others = st.session_state.get(TICKED, frozenset()).difference(run.id for run in runs)
     st.session_state[TICKED] = others.union(run.id for run in selected)
     with st.container(horizontal=True, vertical_alignment="center"):
         bulk_actions(selected, told, key)
-        st.caption(said)
+        st.caption(said, help=KEYS)
 
 
 def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
-    """The rows that were ticked when the table of this key came; of one that nobody has touched Streamlit tells them."""
+    """The rows that were ticked when the table of this key came; Streamlit tells them until somebody ticks."""
     if key not in st.session_state:
         ticked = st.session_state.get(TICKED, frozenset())
         st.session_state[f"{key}-before"] = [row for row, run in enumerate(runs) if run.id in ticked]
