@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.ask.explore_queries import result_metrics
-from storage.ask.run_queries import run_choices
 from web.actions import is_member
 from web.context import services
 from web.explore.choices import PAGE, choose
@@ -13,6 +12,7 @@ from web.explore.view import show_view
 from web.machines.machine_titles import machine_titles
 from web.picker import nothing_yet
 from web.runs.table.run_filters import run_filters
+from web.runs.table.run_listing import choices_of
 from web.saved_views import view_list
 
 if not is_member():
@@ -20,7 +20,7 @@ if not is_member():
     st.stop()
 
 store = services().store
-choices = run_choices(store)
+choices = choices_of(store)
 if not choices.runs:
     nothing_yet("Any metric of your runs is drawn here against any other metric or setting.")
     st.stop()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
+from storage.ask.literals import as_name, quoted
 from storage.ask.queries import Asked
 
 NOT_STATED = "not stated"
@@ -19,6 +21,11 @@ class Field(NamedTuple):
     is_list: bool = False
 
 
+# Titles need not be unique: those that are not say which study is meant.
+STUDIES = (
+    "SELECT study_id, CASE WHEN count(*) OVER (PARTITION BY title) = 1 THEN title "
+    "ELSE concat(title, ' (', study_id, ')') END AS title FROM studies"
+)
 FIELDS: Mapping[str, Field] = {
     "engine": Field("Engine", "r.engine"),
     "version": Field("Engine version", "concat_ws(' ', r.engine, r.engine_version)"),
@@ -35,7 +42,20 @@ FIELDS: Mapping[str, Field] = {
     "machine": Field("Machine", "r.machine_id"),
     "tag": Field("Tag", "r.tags", is_list=True),
     "kind": Field("Kind", "r.kind"),
+    "study": Field("Study", f"(SELECT any_value(title) FROM ({STUDIES}) s WHERE s.study_id = r.batch_id)"),
 }
+FILTERED = (
+    "version",
+    "model",
+    "quantization",
+    "kv",
+    "method",
+    "k",
+    "context",
+    "tp",
+    "seqs",
+    "study",
+)  # in RunFilter.fields
 STATEMENT = """
 SELECT r.run_id, {sql} AS value
 FROM (
@@ -43,6 +63,27 @@ FROM (
     WHERE list_contains($run_ids, run_id)
 ) r
 """
+
+
+def has_one_of(name: str, values: Sequence[str]) -> str:
+    """Whether `r` has one of these texts in this field, as SQL; 'not stated' is one of them."""
+    return f"{_text_of(name)} IN ({', '.join(map(quoted, values))})"
+
+
+def field_choices(store: Asked) -> dict[str, tuple[str, ...]]:
+    """What the runs that have ended have in each field of FILTERED where they differ, in order; one look at them."""
+    lists = ", ".join(f"list(DISTINCT {_text_of(name)}) AS {as_name(name)}" for name in FILTERED)
+    (row,) = store.query(f"SELECT {lists} FROM runs r WHERE state IN ('finished', 'failed')", {}).to_pylist()
+    return {name: tuple(sorted(row[name], key=_place)) for name in FILTERED if len(row[name] or ()) > 1}
+
+
+def _text_of(name: str) -> str:
+    return f"coalesce(nullif(({FIELDS[name].sql})::VARCHAR, ''), {quoted(NOT_STATED)})"
+
+
+def _place(text: str) -> tuple[bool, float, str]:
+    """Numbers in their order, what is not stated last."""
+    return text == NOT_STATED, float(text) if text.isdecimal() else inf, text
 
 
 def field_values(store: Asked, run_ids: Sequence[str], field: str) -> dict[str, list[str]]:

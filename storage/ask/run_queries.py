@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from domain import Run
 from reasons import Code, Reason
 from storage.ask.literals import literal
 from storage.ask.queries import Asked
+from storage.ask.run_fields import field_choices, has_one_of
 from storage.ask.statements import statement
 from storage.rows import run_of
 
@@ -62,6 +63,7 @@ class RunFilter:
     marks: tuple[str, ...] = ()  # 'starred', 'archived': those alone; archived ones are found only so
     machines: tuple[str, ...] = ()
     since: datetime | None = None  # started then or later
+    fields: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of run_fields.FILTERED, each with the texts that pass
     order_by: str = "newest"  # or one of the numbers that a RunLine has: stream, output, typical, peak, acceptance
 
     @property
@@ -80,6 +82,7 @@ class RunChoices:
     tags: tuple[str, ...] = ()  # of any run
     archived: int = 0
     machines: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of run_fields.FILTERED: where they differ
 
 
 def find_runs(store: Asked, wanted: RunFilter, most: int) -> list[Run]:
@@ -96,9 +99,10 @@ def count_runs(store: Asked, wanted: RunFilter) -> int:
 
 def runs_found(wanted: RunFilter) -> str:
     """The runs that the filter lets through as the source `r` of a SELECT; only what is in force is said."""
-    chosen = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name != "order_by"}
+    chosen = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name not in ("order_by", "fields")}
     said = ", ".join(f"{name} := {literal(value)}" for name, value in chosen.items() if value)
-    return f"runs_found({said}) r"
+    conditions = " AND ".join(has_one_of(name, values) for name, values in wanted.fields if values)
+    return f"(FROM runs_found({said}) r WHERE {conditions}) r" if conditions else f"runs_found({said}) r"
 
 
 def _order(wanted: RunFilter) -> str:
@@ -112,7 +116,7 @@ def run_choices(store: Asked) -> RunChoices:
     """What the runs that have ended can be filtered by, each list sorted; machines that are not known are left out."""
     (row,) = store.query(statement("run_choices"), {}).to_pylist()
     lists = {name: tuple(row[name] or ()) for name in ("engines", "workloads", "kinds", "tags", "machines")}
-    return RunChoices(runs=row["runs"], archived=row["archived"], **lists)
+    return RunChoices(runs=row["runs"], archived=row["archived"], fields=field_choices(store), **lists)
 
 
 def likely_repeats(store: Asked, runs: Sequence[Run], most: int) -> list[Run]:

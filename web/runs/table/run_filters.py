@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 import streamlit as st
 
 from domain import utc_now
+from storage.ask.run_fields import FIELDS, FILTERED
 from storage.ask.run_queries import RunChoices, RunFilter
 from web.kept import choose_one, choose_some, kept_text
 from web.launch.loads.load_choice import workload_title
+from web.words import told_by_view
 from workloads import REGISTRY
 
 NAMES = {
@@ -21,11 +23,12 @@ NAMES = {
     "tag": "Tag",
     "mark": "Marked",
     "machine": "Machine",
-}
+} | {name: FIELDS[name].title for name in FILTERED}
 FIRST = ("engine", "workload", "state")  # always in sight
 STATES = ("finished", "failed")
 MARKS = ("starred", "archived")
 FIND_PX, CHOICE_PX = 300, 144
+REST_PX = 3 * CHOICE_PX + 2 * 16  # three side by side where there is room
 DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 STARTED = {
     "": "any time",
@@ -56,7 +59,8 @@ def run_filters(
         order_by = choose_one("In order of", "order", page, ORDERS, "newest", CHOICE_PX) if has_order else "newest"
         rest = [name for name in offered if name not in FIRST]
         in_use = sum(bool(st.query_params.get_all(name)) for name in rest)
-        with st.popover(f"More filters: {in_use} in use" if in_use else "More filters", key=f"{page}-more-filters"):
+        label = f"More filters: {in_use} in use" if in_use else "More filters"
+        with st.popover(label, key=f"{page}-more-filters"), st.container(horizontal=True, width=REST_PX):
             chosen |= {name: _some(name, offered[name], page) for name in rest}
     return RunFilter(
         words=tuple(words.lower().split()),
@@ -67,6 +71,7 @@ def run_filters(
         tags=tuple(chosen["tag"]),
         marks=tuple(chosen["mark"]),
         machines=tuple(chosen.get("machine", ())),
+        fields=tuple((name, tuple(chosen[name])) for name in FILTERED if chosen.get(name)),
         since=utc_now() - timedelta(days=DAYS[started]) if started else None,
         order_by=order_by,
     )
@@ -85,12 +90,17 @@ def _some(name: str, options: Mapping[str, str], page: str) -> list[str]:
 
 
 def _options(choices: RunChoices, machines: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What each filter offers, value -> words; the machines where there are several."""
-    offered = {"engine": choices.engines, "workload": choices.workloads, "kind": choices.kinds, "state": STATES}
-    offered |= {"tag": choices.tags, "mark": MARKS}
+    """What each filter offers, value -> words; the machines, and fields of configurations, where there are several."""
+    offered: dict[str, Sequence[str]] = {"engine": choices.engines, "workload": choices.workloads, "state": STATES}
+    offered |= {"kind": choices.kinds, "tag": choices.tags, "mark": MARKS}
     if len(choices.machines) > 1:
         offered["machine"] = choices.machines
-    words_of: dict[str, Callable[[str], str]] = {"workload": _title, "machine": lambda one: machines.get(one, one)}
+    offered |= choices.fields
+    words_of: dict[str, Callable[[str], str]] = {
+        "workload": _title,
+        "machine": lambda one: machines.get(one, one),
+        "method": lambda one: told_by_view(one) or one,  # a code where there is none
+    }
     return {name: {one: words_of.get(name, str)(one) for one in options} for name, options in offered.items()}
 
 

@@ -53,7 +53,7 @@ def store(kept: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     return kept
 
 
-def page(**params: str) -> AppTest:
+def page(**params: str | list[str]) -> AppTest:
     at = AppTest.from_string(PAGE, default_timeout=60)
     for name, value in params.items():
         at.query_params[name] = value
@@ -80,6 +80,15 @@ def test_a_part_of_what_matches_is_said_to_be_one_and_the_rest_is_shown_on_deman
     assert at.query_params["rows"] in ("10", ["10"]) and at.query_params["find"] in ("fp8", ["fp8"])
     assert len(at.dataframe[0].value) == 10 and said(at) == "10 of 20 runs that have ended"
     assert [one for one in at.button if one.key == "runs-show-more"] == []
+
+
+def test_a_field_of_the_configuration_in_the_address_is_a_filter_among_the_rarer_ones(store: Store) -> None:
+    at = page(k=["2", "4"], quantization="fp8", rows="10")
+    assert said(at) == "6 of 20 runs that have ended"
+    assert at.multiselect(key="runs-k").value == ["2", "4"]
+    assert "runs-model" not in {one.key for one in at.multiselect}, "all runs have the same"
+    at.multiselect(key="runs-k").set_value(["8"]).run()
+    assert at.query_params["k"] in ("8", ["8"]) and said(at) == "1 of 20 runs that have ended"
 
 
 def test_groups_of_a_part_say_of_which(store: Store) -> None:
