@@ -116,7 +116,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
         "the line prints no rate, and its generation tokens count CUDA graph padding and drafted tokens"
     ),
     Code.ITERATIONS_ARE_MIXED: lambda v: (
-        "request-steps are not counted: an iteration may hold any mix of prefill and decoding"
+        "decode steps of requests are not counted: an iteration may hold any mix of prefill and decoding"
     ),
     Code.LOG_HIDES_UNDRAFTED_STEPS: lambda v: (
         "the log has no step counter; tok/s over acceptance length would hide undrafted steps"
