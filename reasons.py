@@ -43,6 +43,7 @@ class Code(StrEnum):
     NOT_STARTED_BY_US = "not_started_by_us"
     NO_LOAD = "no_load"
     NO_LOG_SPEED = "no_log_speed"
+    RESULTS_ALONE = "results_alone"
     # about an arm from one viewpoint
     NO_WHOLE_WINDOW = "no_whole_window"
     NO_USERS_HELD = "no_users_held"

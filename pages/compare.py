@@ -28,10 +28,12 @@ from web.compare.sources.published import published_group
 from web.compare.sources.shown_sql import show_the_sql
 from web.compare.viewpoints.viewpoint_section import viewpoint_section
 from web.fleet import asked_about, away_ids, away_runs, newest_of_all, tell_of_another
+from web.kept import fold
 from web.live.component import course_plot
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
 from web.picker import newest_together, nothing_yet, tell_address
+from web.places import tell_title
 from web.replay.choice import replay_link
 from web.report.button import report_button
 from web.sharing.bundle_button import bundle_button
@@ -66,6 +68,7 @@ report, not_shared = answered(asked, picked.runs, asking)
 for problem in [*problems, *not_shared]:
     st.warning(markdown_text(problem))
 ids = [run.id for run in picked.runs]
+tell_title([arm.name for arm in report.arms], "Compare", " vs ")
 if not report.arms:
     st.info("The address leaves out every run: nothing is left to compare.")
     st.stop()
@@ -102,7 +105,7 @@ server_latencies(asked, report.arms, colors)
 viewpoint_section(report, asking, picked.runs, colors)
 st.subheader("What differs in the configuration")
 st.html(config_table(report.arms, colors))
-with st.expander("What the numbers rest on, run by run"):
+with fold("What the numbers rest on, run by run", "evidence", "compare"):
     st.html(evidence_table(reports, evidence_on(asked, picked.runs), machine_titles(asked)))
 st.subheader("Over time since ready")
 course_plot(picked.runs, {one.run.id: one.run.color for one in reports}, SPEED_CHARTS)

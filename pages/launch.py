@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_operator
+from web.kept import kept_one
 from web.launch import (
     attach_form,
     editor,
@@ -64,7 +65,10 @@ if not is_operator():
     st.info("Only the operator may launch or attach.")
     st.stop()
 
-tabs = st.tabs(list(TABS), on_change="rerun", key="launch-tab")
+kept = kept_one("tab", "launch-tab", list(TABS), CONFIGURE)
+kept.take()
+tabs = st.tabs(list(TABS), on_change="rerun", key=kept.key)
+kept.keep(st.session_state[kept.key])
 for tab, (title, body) in zip(tabs, TABS.items(), strict=True):
     if tab.open or title == CONFIGURE:  # a form that is not drawn would forget what was typed into it
         with tab:

@@ -13,6 +13,7 @@ from web.live.component import live_plot
 from web.live.elsewhere.picker import runs_elsewhere
 from web.live.head import live_head
 from web.picker import newest_together, nothing_yet, tell_address
+from web.places import tell_title
 from web.theme import colors_apart
 from web.visible import visible_runs
 
@@ -24,6 +25,7 @@ live = [run.id for run in runs if run.state.is_live]
 ghosts = [run.id for run in newest_together(runs)[-GHOSTS_BY_DEFAULT:]]
 picked = live_head(runs, live or ghosts)
 tell_address(picked)
+tell_title([run.name for run in picked.runs], "Live")
 there = runs_elsewhere()
 if picked.runs or there:
     names = {run.id: run.name for run in picked.runs}

@@ -9,6 +9,7 @@ from web.actions import is_member
 from web.fleet import asked_about
 from web.markup import markdown_text
 from web.picker import newest_together, nothing_yet, pick_runs, tell_address
+from web.places import tell_title
 from web.replay.choice import left_out, pick_scene, pick_speed
 from web.replay.component import replay_plot
 from web.sharing.share_dialog import share_button
@@ -28,6 +29,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )
     share_button(picked.runs, "replay")
 tell_address(picked)
+tell_title([run.name for run in picked.runs], "Replay")
 if not picked.runs:
     if runs or not is_member():
         st.info("Pick runs above to play them side by side.")

@@ -5,10 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_member, is_operator
+from web.kept import Kept
+from web.places import tell_title
 from web.study_pages import begin, race_table
 from web.visible import visible_studies
 
 MOST = 40  # that are shown unasked, the newest
+
+
+def choose_all(count: int) -> bool:
+    """Whether the older ones are shown too; the address keeps it."""
+    kept = Kept("all", "studies-all", lambda named: named == ["1"], lambda is_on: ["1"] if is_on else [])
+    kept.take()
+    return kept.keep(st.toggle(f"Show all {count}", key=kept.key))
+
 
 studies = visible_studies()
 wanted = st.query_params.get("study")
@@ -20,6 +30,8 @@ elif is_member():
 elif not studies or wanted not in (None, studies[0].id):
     st.info("The link that brought you here shows no such study.")
     st.stop()
+tell_title([study.title for study in studies if study.id == wanted], "Studies")
 ordered = sorted(studies, key=lambda one: one.id != wanted)  # the one that the address names comes first
-for study in ordered if len(ordered) <= MOST or st.toggle(f"Show all {len(ordered)}") else ordered[:MOST]:
+shows_all = len(ordered) <= MOST or choose_all(len(ordered))
+for study in ordered if shows_all else ordered[:MOST]:
     race_table.study_card(study, is_open=study.state != "ended" or study.id == (wanted or studies[0].id))

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 Value = TypeVar("Value")
+FOLD = "fold"  # of the address: the sections that are open
 
 
 @dataclass(frozen=True)
@@ -118,3 +120,15 @@ def choose_some(
         width=width,  # type: ignore[arg-type]
     )
     return kept.keep(list(chosen))
+
+
+def fold(title: str, name: str, page: str, icon: str | None = None) -> ExpanderContainer:
+    """A section that is folded away; the address names those of a page that are not."""
+    key, folds = f"{page}-fold-{name}", st.query_params.get_all(FOLD)
+    if key not in st.session_state or st.session_state.get(f"{key}-address") != (name in folds):
+        st.session_state[key] = name in folds
+    section = st.expander(title, key=key, icon=icon, on_change="rerun")
+    if section.open != (name in folds):
+        st.query_params[FOLD] = [*folds, name] if section.open else [one for one in folds if one != name]
+    st.session_state[f"{key}-address"] = bool(section.open)
+    return section

@@ -38,6 +38,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NOT_STARTED_BY_US: lambda v: "Pitwall did not start this server, or it never was ready",
     Code.NO_LOAD: lambda v: "no load of ours was put on it",
     Code.NO_LOG_SPEED: lambda v: "its log tells no window of decoding alone",
+    Code.RESULTS_ALONE: lambda v: "only a tool's results are known of it: runs are compared by their requests",
     Code.NO_WHOLE_WINDOW: lambda v: "no whole window holds one request alone",
     Code.NO_USERS_HELD: lambda v: "'how many users does it hold?' was not asked of it",
     Code.NO_KV_CAPACITY: lambda v: "what fits in its KV cache is not known for a length that all tell",
@@ -116,7 +117,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
         "the line prints no rate, and its generation tokens count CUDA graph padding and drafted tokens"
     ),
     Code.ITERATIONS_ARE_MIXED: lambda v: (
-        "request-steps are not counted: an iteration may hold any mix of prefill and decoding"
+        "decode steps of requests are not counted: an iteration may hold any mix of prefill and decoding"
     ),
     Code.LOG_HIDES_UNDRAFTED_STEPS: lambda v: (
         "the log has no step counter; tok/s over acceptance length would hide undrafted steps"

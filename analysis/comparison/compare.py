@@ -83,8 +83,10 @@ def pair_of(
 
 def propose(arms: Sequence[Arm]) -> Objective:
     """What the workload of these arms is for; of imported logs, their own windows."""
-    loads = [load for arm in arms for load in loads_of(arm) if load.measured]
-    return objectives_of(loads)[0] if loads else Objective(Kind.LOG_TPS)
+    loads = [load for arm in arms for load in loads_of(arm)]
+    if measured := [load for load in loads if load.measured]:
+        return objectives_of(measured)[0]
+    return Objective(Kind.LOG_TPS if not loads or any(run.log for arm in arms for run in arm.runs) else Kind.DECODE_TPS)
 
 
 def available(arms: Sequence[Arm]) -> list[Objective]:

@@ -55,6 +55,8 @@ def replicate(run: RunFacts, objective: Objective, keys: frozenset[RequestKey]) 
     """The value of one server start: the geometric mean over its loads, or a fact of the run itself."""
     if objective.kind in OF_THE_RUN:
         return _of_the_run(run, objective)
+    if run.loads and not any(load.measured for load in run.loads):
+        return Replicate(run.run_id, None, reason=Reason(Code.RESULTS_ALONE))
     told = tuple(measure(load, objective, keys, run.speculates) for load in run.loads)
     known = tuple(one for one in told if is_positive(one.value))
     if not known:

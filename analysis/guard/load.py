@@ -83,13 +83,14 @@ def _hash(load: Any) -> str | None:
 
 
 def concurrency(pair: Pair) -> Row:
-    """The objective's concurrency is a target of every load."""
+    """The objective's concurrency is a target of every load; which one a load had only its requests tell."""
     wanted = pair.objective.at_once
     targets = [sorted({c for load in loads_of(arm) for c in load.concurrencies}) for arm in pair.arms]
     values = {"wanted": wanted, "targets": targets}
     if wanted is None or all(wanted in load.concurrencies for arm in pair.arms for load in loads_of(arm)):
         return Row(RowCode.CONCURRENCY, Standing.SAME, values)
-    return Row(RowCode.CONCURRENCY, Standing.MATTERS, values)
+    is_told = any(targets)
+    return Row(RowCode.CONCURRENCY, Standing.MATTERS if is_told else Standing.UNKNOWN, values)
 
 
 def context(pair: Pair) -> Row:

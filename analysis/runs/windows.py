@@ -31,7 +31,7 @@ class Window:
     window_s: float | None  # of the cut, or as the log's lines tell it
     dt_s: float
     tokens: float | None  # decode tokens
-    steps: float | None  # request-steps; None where the engine counts none
+    steps: float | None  # decode steps, one per running request; None where the engine counts none
     decode_tps: float | None
     tokens_per_step: float | None
     steps_per_s: float | None

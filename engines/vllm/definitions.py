@@ -9,7 +9,8 @@ _COUNTER_FORMULAS = {
     "decode_tps": "(Δ generation tokens − Δ time_to_first_token count) / Δ monotonic seconds",
     "tokens_per_step": "Δ generation tokens / (Δ inter-token latency count + Δ time_to_first_token count); "
     "one observation per request and step, undrafted steps included",
-    "steps_per_s": "(Δ inter-token latency count + Δ time_to_first_token count) / Δ monotonic seconds; request-steps",
+    "steps_per_s": "(Δ inter-token latency count + Δ time_to_first_token count) / Δ monotonic seconds; "
+    "one observation per request and step",
     "acceptance_rate": "Δ accepted / Δ drafted tokens, strict",
     "requests_running": "gauge, at the last scheduler step",
     "requests_waiting": "gauge, at the last scheduler step; deferred ones included",

@@ -57,8 +57,8 @@ COMMENT ON COLUMN engine_samples.engine_index IS 'data-parallel rank; null where
 COMMENT ON COLUMN engine_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window (no shorter than two scrapes are apart), or as the log''s lines tell; null where they do not, and at a scrape that lacks a rank';
 COMMENT ON COLUMN engine_samples.covered_s IS 'seconds of it that were really measured: less than window_s after a gap or a reset';
 COMMENT ON COLUMN engine_samples.decode_tps IS 'decode tokens per second, first tokens not counted; llamacpp.counter: per stream';
-COMMENT ON COLUMN engine_samples.tokens_per_step IS 'tokens per request-step, steps without a draft included';
-COMMENT ON COLUMN engine_samples.steps_per_s IS 'request-steps per second: one step of one running request each';
+COMMENT ON COLUMN engine_samples.tokens_per_step IS 'tokens per decode step of a request, steps without a draft included';
+COMMENT ON COLUMN engine_samples.steps_per_s IS 'decode steps per second: one step of one running request each';
 COMMENT ON COLUMN engine_samples.acceptance_length IS 'tokens per drafted step, the bonus token included: 1 + accepted / drafts';
 COMMENT ON COLUMN engine_samples.acceptance_rate IS 'accepted / drafted tokens, strict, 0..1; not comparable between different draft lengths';
 COMMENT ON COLUMN engine_samples.per_position IS 'share of drafts accepted up to position 1, 2, ...: unconditional';
@@ -87,8 +87,8 @@ COMMENT ON COLUMN run_samples.engine_index IS 'data-parallel rank; null where ra
 COMMENT ON COLUMN run_samples.window_s IS 'seconds the row stands for: between two scrapes, of the window (no shorter than two scrapes are apart), or as the log''s lines tell; null where they do not, and at a scrape that lacks a rank';
 COMMENT ON COLUMN run_samples.covered_s IS 'seconds of it that were really measured: less than window_s after a gap or a reset';
 COMMENT ON COLUMN run_samples.decode_tps IS 'decode tokens per second, first tokens not counted; llamacpp.counter: per stream';
-COMMENT ON COLUMN run_samples.tokens_per_step IS 'tokens per request-step, steps without a draft included';
-COMMENT ON COLUMN run_samples.steps_per_s IS 'request-steps per second: one step of one running request each';
+COMMENT ON COLUMN run_samples.tokens_per_step IS 'tokens per decode step of a request, steps without a draft included';
+COMMENT ON COLUMN run_samples.steps_per_s IS 'decode steps per second: one step of one running request each';
 COMMENT ON COLUMN run_samples.acceptance_length IS 'tokens per drafted step, the bonus token included: 1 + accepted / drafts';
 COMMENT ON COLUMN run_samples.acceptance_rate IS 'accepted / drafted tokens, strict, 0..1; not comparable between different draft lengths';
 COMMENT ON COLUMN run_samples.per_position IS 'share of drafts accepted up to position 1, 2, ...: unconditional';
@@ -140,9 +140,9 @@ COMMENT ON COLUMN progress.decode_tokens IS 'tokens decoded, first tokens not co
 COMMENT ON COLUMN progress.decode_s IS 'seconds they took';
 COMMENT ON COLUMN progress.printed_tokens IS 'tokens as the engine''s log counts them';
 COMMENT ON COLUMN progress.step_tokens IS 'tokens made in `steps`';
-COMMENT ON COLUMN progress.steps IS 'request-steps; of a speculating SGLang the verify steps, from its gauge';
+COMMENT ON COLUMN progress.steps IS 'decode steps, one per running request; of a speculating SGLang the verify steps, from its gauge';
 COMMENT ON COLUMN progress.step_s IS 'seconds of `steps`; null where steps are not counted';
-COMMENT ON COLUMN progress.decode_steps IS 'request-steps of decode_tokens: those of first tokens left out';
+COMMENT ON COLUMN progress.decode_steps IS 'decode steps of decode_tokens: those of first tokens left out';
 COMMENT ON COLUMN progress.running_before IS 'requests being served at the look before';
 COMMENT ON COLUMN progress.drafts IS 'drafts proposed';
 COMMENT ON COLUMN progress.draft_tokens IS 'tokens drafted';

@@ -232,6 +232,8 @@ def test_what_is_proposed_and_what_there_is() -> None:
     loaded, bare = starts(1.0), arm(run("b"))
     assert propose([loaded, bare]).name == "decode_tps" and propose([bare]).name == "log_tps"
     assert propose([arm(run("a", load([])), run("b", load(streams(1, 4))))]).name == "output_tps@4"
+    told, logged = arm(run("a", load([]))), arm(run("b", log=LogSpeed(30.0, 5, "x", None)))
+    assert propose([told]).name == "decode_tps" and propose([told, logged]).name == "log_tps"
     names = [one.name for one in available([loaded, starts(1.0, name="b", log=logged)])]
     assert names[0] == "decode_tps" and "log_tps" not in names
     assert [one.name for one in available([starts(1.0, log=logged)])][-1] == "log_tps"

@@ -10,6 +10,7 @@ from analysis.decide.compatibility import Outcome, Place, Stated, column_of
 from reports.arms.compatibility import compatibility, published_places
 from web import markup
 from web.context import services
+from web.kept import fold
 from web.theme import DASH
 from web.visible import visible_ids
 
@@ -20,7 +21,7 @@ CHECKS = {Outcome.WORKS: "pass", Outcome.FAILS: "fail", Outcome.MIXED: "not-trie
 
 def compatibility_section() -> None:
     """Over the runs that whoever looks may see; asked for when it is opened."""
-    section = st.expander("What runs where: configurations and GPUs", key="compatibility", on_change="rerun")
+    section = fold("What runs where: configurations and GPUs", "compatibility", "compare")
     if not section.open:
         return
     found = compatibility(services().store, visible_ids())

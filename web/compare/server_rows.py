@@ -12,6 +12,7 @@ from analysis.comparison.arms import Arm
 from storage.ask.queries import Asked, server_latency
 from web import markup
 from web.compare.answer.answer_cards import Colors
+from web.kept import fold
 from web.runs.page.server_latency import METRICS, between
 from web.theme import DASH, three_digits
 
@@ -30,7 +31,7 @@ def server_latencies(asked: Asked, arms: Sequence[Arm], colors: Colors) -> None:
     rows = latency_rows(arms, told)
     if not rows:
         return
-    with st.expander("Latency as the servers count it"):
+    with fold("Latency as the servers count it", "servers", "compare"):
         head = ["As the server counts it", *(markup.named(arm.name, colors[arm.id]) for arm in arms)]
         st.html(markup.table(head, rows, is_numeric=True))
         st.caption(NOTE)

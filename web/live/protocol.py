@@ -56,7 +56,7 @@ SERIES: dict[str, str] = {
     "decode_tps": "tok/s",
     "tokens_per_step": "tok/step",
     "acceptance_length": "tok/step",
-    "steps_per_s": "1/s",  # request-steps: one per running request and engine step
+    "steps_per_s": "1/s",  # decode steps, one per running request and engine step
     "requests_running": "",
     "requests_waiting": "",
     "kv_usage_ratio": "ratio",

@@ -247,6 +247,8 @@ def test_concurrency() -> None:
     assert row(RowCode.CONCURRENCY, both, alone).standing is SAME
     assert row(RowCode.CONCURRENCY, both, of(*streams(1, 4))).standing is MATTERS, "one stream is decode speed's"
     assert row(RowCode.CONCURRENCY, both, alone, "tokens_per_j").values["wanted"] is None
+    assert row(RowCode.CONCURRENCY, of(), of()).standing is UNKNOWN, "a tool's results do not tell it"
+    assert row(RowCode.CONCURRENCY, alone, of()).standing is MATTERS
 
 
 @pytest.mark.parametrize(

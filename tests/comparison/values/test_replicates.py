@@ -35,6 +35,7 @@ def test_the_mean_over_the_loads_of_a_start() -> None:
 
 def test_a_start_without_a_value_says_why() -> None:
     assert value(run("a")) == Replicate("a", None, (), Reason(Code.NO_LOAD))
+    assert value(run("a", load([]))) == Replicate("a", None, (), Reason(Code.RESULTS_ALONE))
     found = value(run("a", load(streams(1, 4))))
     assert found.value is None and found.reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
     assert len(found.measured) == 1

@@ -22,7 +22,7 @@ from tests.launcher.remote.sshd import kill_all
 from tests.launcher.servers import marked, request_for, wait_for
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
-RUN_ID = "20261123-000000-000-test"
+RUN_ID = f"20261123-000000-000-{os.getpid():04x}"  # two suites on one machine must not end each other's servers
 THIS = Machine("m", "here", (), None, None, None, None, (), None, None, None, NOW)
 
 

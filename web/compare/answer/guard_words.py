@@ -141,6 +141,8 @@ def _prompts(values: Values, names: Names) -> str:
 def _concurrency(values: Values, names: Names) -> str:
     if values["wanted"] is None:
         return "not needed for this"
+    if not any(values["targets"]):
+        return f"{values['wanted']} at once; what the loads had only their requests would tell"
     targets = [" and ".join(map(str, one)) or "none" for one in values["targets"]]
     return f"{values['wanted']} at once; the loads aimed at {pair_words(targets)}"
 

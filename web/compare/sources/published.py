@@ -13,6 +13,7 @@ from reference.tables import PublishedTable, Shown, published_tables
 from reports.arms.claims import doubts
 from web import markup
 from web.actions import is_operator
+from web.kept import fold
 from web.theme import DASH
 
 TITLE = "Published, not measured here"
@@ -112,13 +113,13 @@ def published_group() -> None:
             "Other machines, other loads, other definitions: these are not ranked against each other or the runs."
         )
         st.html(numbers_table([published[key] for key in chosen]))
-        with st.expander("What the sources state of these configurations"):
+        with fold("What the sources state of these configurations", "statements", "compare"):
             st.html(statements_table([published[key] for key in chosen]))
 
 
 def tables_as_published() -> None:
     """The tables by which the documents compare and choose, each number with its line and its doubts."""
-    with st.expander("Tables as published: what the documents compare, and what they call best"):
+    with fold("Tables as published: what the documents compare, and what they call best", "tables", "compare"):
         st.caption("The documents' own winners, under their own conditions; Pitwall judges none of them.")
         for one in published_tables():
             st.markdown(f"**{markup.markdown_text(one.title)}** · {markup.markdown_text(one.source)}")

@@ -15,6 +15,7 @@ from web.compare.viewpoints.frontier_chart import frontier_chart
 from web.compare.viewpoints.frontier_plots import plots
 from web.compare.viewpoints.viewpoint_table import viewpoint_lines, viewpoint_table
 from web.context import services
+from web.kept import fold
 
 ABOUT = (
     "Each viewpoint for itself: an arm is best where its starts tell it apart from every other one; else it is a tie. "
@@ -26,7 +27,7 @@ def viewpoint_section(report: ComparisonReport, asking: Asking, runs: Sequence[R
     """Nothing for a single arm."""
     if not report.answers:
         return
-    section = st.expander("Best by viewpoint", key="viewpoints", on_change="rerun")
+    section = fold("Best by viewpoint", "viewpoints", "compare")
     if not section.open:
         return
     known = known_of(services().store, report, runs, services().settings.prices_path, asking.declared)

@@ -24,7 +24,7 @@ def bulk_actions(chosen: Sequence[Run], said: Mapping[str, RunNote], key: str) -
     ids = [run.id for run in chosen]
     _link(places.RUN, "Open", ids, fewest=1, most=1)
     _link(places.COMPARE, "Compare the selected runs", ids[::-1], fewest=2)
-    _link(places.LIVE, "Draw them under the live ones", ids, fewest=1)
+    _link(places.LIVE, "Overlay on Live", ids, fewest=1)
     if not is_editor():
         return
     ours = services().store.runs_of(ids)
