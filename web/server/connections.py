@@ -22,6 +22,7 @@ LOG = logging.getLogger(__name__)
 REQUEST_TIMEOUT_S = 10.0
 UNREAD_TIMEOUT_S = 60.0  # a reader of 2 kB/s makes room for the system to send more about every 30 s
 KEPT_FILES = 400  # for the store, the collectors' sockets and logs, the servers that are started
+MOST_WAITING = 4096  # each may have said 64 kB of a head: 256 MiB, where 260,000 of them would take 16 GiB
 WARN_EVERY_S = 60.0
 
 
@@ -35,7 +36,7 @@ class ConnectionLimits(NamedTuple):
 def limits_for(open_files: int) -> ConnectionLimits:
     """What is left for sockets where so many files may be open."""
     most = max(open_files - KEPT_FILES, open_files // 2)
-    return ConnectionLimits(most, most // 2)
+    return ConnectionLimits(most, min(most // 2, MOST_WAITING))
 
 
 class Unread:

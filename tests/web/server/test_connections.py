@@ -180,5 +180,5 @@ def test_where_every_place_is_taken_the_longest_unread_goes_first(serve: Serve, 
 
 def test_what_is_left_for_sockets_leaves_files_to_the_store() -> None:
     assert limits_for(1024) == ConnectionLimits(624, 312)
-    assert limits_for(524_288).open > 500_000
+    assert limits_for(524_288) == ConnectionLimits(523_888, 4096), "and the heads of those that wait fit into memory"
     assert limits_for(256) == ConnectionLimits(128, 64)
