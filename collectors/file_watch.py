@@ -40,7 +40,7 @@ class _Watch:
 class FileWaker(FileSystemEventHandler):
     """Watches the folders of the files that sleepers follow.
 
-    To look at a folder may hang, on a mount that does not answer. So each has an observer of its own, for watchdog holds
+    To look at a folder may hang, on a mount that does not answer. So each has its own observer, for watchdog holds
     a lock while one begins; it begins and ends in the thread of the sleeper that wants it, while no lock is held.
     """
 
