@@ -49,15 +49,12 @@ from web.server.api.live_api import live_routes
 from web.server.api.report_api import report_route
 from web.server.api.series_api import series_route
 from web.server.api.sql_api import OF_LAKE, sql_route
-from web.server.closing import exit_within
 from web.server.first_look import FirstLook
 from web.server.page_start import PageStart
 from web.server.routes import build_routes
 from web.server.shell_audit import keep_telling
 from web.server.sign_in import sign_in_routes
 from web.server.warm_up import import_and_freeze
-
-CLOSE_WITHIN_S = 5.0
 
 try:
     settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
@@ -135,7 +132,6 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
                 yield
                 provide(None)
                 left = ours.supervisor.live_runs()
-                exit_within(CLOSE_WITHIN_S)
         if left:
             sys.stdout.write(f"{len(left)} server(s) left running; the next start takes them back.\n")
     except StoreError as error:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from pathlib import Path
 
 from cli.exit_status import DONE, REFUSED
+from cli.foreign_file import read_given
+
+MOST_BYTES = 1 << 20
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -19,7 +20,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """REFUSED when no server command is in the paste; raises OSError."""
+    """REFUSED when no server command is in the paste; raises OSError, PitwallError for a file that is not read."""
     from commands.explain import explain
 
     explanation = explain(read_paste(arguments.file))
@@ -29,5 +30,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_paste(file: str) -> str:
     """The paste as text; bytes that are no UTF-8 become replacement characters."""
-    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    return data.decode("utf-8", errors="replace")
+    return read_given(file, MOST_BYTES).decode("utf-8", errors="replace")

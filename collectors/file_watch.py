@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers import Observer
-from watchdog.observers.api import ObservedWatch
+from watchdog.observers.api import BaseObserver
 
 LOG = logging.getLogger(__name__)
 EVENTS: list[type[FileSystemEvent]] = [FileCreatedEvent, FileMovedEvent, FileDeletedEvent]
@@ -30,25 +30,35 @@ class Sleeper(Protocol):
         ...
 
 
-class FileWaker(FileSystemEventHandler):
-    """Watches the folders of the files that sleepers follow."""
+class _Watch:
+    """A folder that is wanted; without an observer while that begins, or where the system does not tell changes."""
 
     def __init__(self) -> None:
-        self._observer = Observer()
+        self.observer: BaseObserver | None = None
+
+
+class FileWaker(FileSystemEventHandler):
+    """Watches the folders of the files that sleepers follow.
+
+    To look at a folder may hang, on a mount that does not answer. So each has its own observer, for watchdog holds
+    a lock while one begins; it begins and ends in the thread of the sleeper that wants it, while no lock is held.
+    """
+
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._paths: dict[Sleeper, tuple[Path, ...]] = {}
         self._folders: dict[Sleeper, set[Path]] = {}  # those of the paths' folders that are there
         self._sleepers: dict[str, Sleeper] = {}
-        self._watches: dict[Path, ObservedWatch | None] = {}  # None: this folder cannot be watched
-
-    def start(self) -> None:
-        """Begin to watch the folders of the files that `follow` names, in a thread of watchdog's."""
-        self._observer.start()
+        self._watches: dict[Path, _Watch] = {}
+        self._is_stopped = False
 
     def stop(self) -> None:
-        """End the watching; waits 2 s at most for its thread."""
-        self._observer.stop()
-        self._observer.join(2.0)
+        """End the watching."""
+        with self._lock:
+            self._is_stopped = True
+            self._paths, self._folders = {}, {}
+            _, unwanted = self._settle()
+        self._end(unwanted)
 
     def follow(self, sleeper: Sleeper, paths: Sequence[Path]) -> None:
         """Wake this sleeper when one of these files comes or goes; cheap when nothing is new.
@@ -60,15 +70,22 @@ class FileWaker(FileSystemEventHandler):
             return
         folders = {path.parent for path in wanted if path.parent.is_dir()}
         with self._lock:
+            if self._is_stopped:
+                return
             self._paths[sleeper], self._folders[sleeper] = wanted, folders
-            self._settle()
+            new, unwanted = self._settle()
+        self._end(unwanted)
+        for folder, watch in new.items():
+            self._begin(folder, watch)
 
     def drop(self, sleeper: Sleeper) -> None:
-        """Follow its files no longer."""
+        """Follow its files no longer; called by its own thread."""
         with self._lock:
             self._folders.pop(sleeper, None)
-            if self._paths.pop(sleeper, None):
-                self._settle()
+            if not self._paths.pop(sleeper, None):
+                return
+            _, unwanted = self._settle()
+        self._end(unwanted)
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Wake whoever follows the file that came, went or was moved; watchdog calls it from its own thread."""
@@ -77,19 +94,31 @@ class FileWaker(FileSystemEventHandler):
             if sleeper is not None:
                 sleeper.wake()
 
-    def _settle(self) -> None:
+    def _settle(self) -> tuple[dict[Path, _Watch], list[_Watch]]:
+        """The watches that are to begin and those that are to end; both without the lock."""
         self._sleepers = {str(path): sleeper for sleeper, paths in self._paths.items() for path in paths}
         wanted = {folder for folders in self._folders.values() for folder in folders}
-        for folder in wanted - self._watches.keys():
-            self._watches[folder] = self._watch(folder)
-        for folder in self._watches.keys() - wanted:
-            watch = self._watches.pop(folder)
-            if watch is not None:
-                self._observer.unschedule(watch)
+        new = {folder: _Watch() for folder in wanted - self._watches.keys()}
+        unwanted = [self._watches.pop(folder) for folder in self._watches.keys() - wanted]
+        self._watches |= new
+        return new, unwanted
 
-    def _watch(self, folder: Path) -> ObservedWatch | None:
+    def _begin(self, folder: Path, watch: _Watch) -> None:
+        observer = Observer()
         try:
-            return self._observer.schedule(self, str(folder), event_filter=EVENTS)
+            observer.schedule(self, str(folder), event_filter=EVENTS)
+            observer.start()
         except OSError as problem:
             LOG.info("changes in %s are found by looking, for the system does not tell them: %s", folder, problem)
-            return None
+            return
+        with self._lock:
+            is_wanted = self._watches.get(folder) is watch
+            watch.observer = observer if is_wanted else None
+        if not is_wanted:
+            observer.stop()
+
+    @staticmethod
+    def _end(watches: Iterable[_Watch]) -> None:
+        for watch in watches:
+            if watch.observer is not None:
+                watch.observer.stop()

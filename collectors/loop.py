@@ -58,7 +58,6 @@ class CollectorLoop:
 
     def start(self) -> None:
         """Begin; returns at once."""
-        self._waker.start()
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -182,12 +184,18 @@ def read_arms(path: Path) -> list[ArmText]:
 
 
 def text_of_file(path: Path) -> str:
-    """Bounded; raises StudyFileError, or OSError."""
-    with path.open("rb") as file:
+    """Bounded, of a regular file, for a pipe or a device may have no end; raises StudyFileError, or OSError."""
+    with open(path, "rb", opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise StudyFileError(f"{path.name} is not a regular file: it is no study.")
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise StudyFileError(f"{path.name} is larger than 1 MiB: it is no study.")
     return data.decode(errors="replace")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def study_of_text(text: str, name: str) -> StudyPlan:

@@ -10,6 +10,7 @@ import orjson
 
 from domain import JsonValue
 from engines.base import Engine, LogEvent, LogGrammar, LogParser, LogReading, Mark, ParsedSample, first_match
+from machine.regular_file import opened, pinned
 
 _CHUNK_BYTES = 1 << 22
 _MOST_WARNINGS = 50
@@ -17,11 +18,13 @@ _UNKNOWN = LogReading("", None, {}, [])
 
 
 def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
-    """Writes {"samples", "warnings", "engine", "version", "startup", "errors"}; raises OSError if it cannot be read.
+    """Writes {"samples", "warnings", "engine", "version", "startup", "errors"}.
+
+    Raises OSError if the file cannot be read, NotRegularError for a pipe or a device.
 
     `engines` are those to choose from by the text; "engine" is null when none of them recognises it.
     """
-    with path.open("rb") as file:
+    with opened(pinned(path)) as file:
         engine = recognise(file, tuple(engines))
         file.seek(0)
         warnings: dict[str, int] = {}

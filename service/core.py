@@ -23,6 +23,7 @@ from engines import all_definitions
 from launcher.remote.hosts import HostBook
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
+from machine.regular_file import follow_own
 from reports.runs.ended import EndedReports
 from samples import Batch, Event
 from service.inbox import inbox_of
@@ -65,6 +66,7 @@ def opened_core(
     reports, drawn: what is known of runs that have ended, kept for those who ask later.
     Raises StoreError, StoreInUseError where another Pitwall owns the store.
     """
+    follow_own(settings.data_dir)
     with ExitStack() as closing:
         store = Store.open(settings)
         closing.callback(store.close)

@@ -87,13 +87,16 @@ def schema(arguments: argparse.Namespace) -> Answer:
 
 def export(arguments: argparse.Namespace) -> Answer:
     """Runs as one file."""
+    from machine.regular_file import follow_own
     from redaction import mask_text
     from settings import load_settings
     from storage.reading import published_query
     from storage.transfer import bundle
 
     target = arguments.output or Path(f"{arguments.runs[0]}{bundle.SUFFIX}")
-    with published_query(load_settings().published_path) as query:
+    settings = load_settings()
+    follow_own(settings.data_dir)
+    with published_query(settings.published_path) as query:
         bundle.export_runs(query, arguments.runs, target, datetime.now(UTC), mask_text)
     size_bytes = target.stat().st_size
     fields = {"file": str(target), "runs": arguments.runs, "size_bytes": size_bytes}

@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 
 from cli.exit_status import DONE, REFUSED
+from cli.foreign_file import read_given
 
 REPORT = "report"
+MOST_SPEC_BYTES = 16 << 20
+MOST_REQUESTS_BYTES = 1 << 30
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,7 +53,7 @@ def start(spec: Path) -> int:
 
     os.umask(0o077)  # what it writes is the data folder's
     try:
-        job = Job.model_validate_json(spec.read_bytes())
+        job = Job.model_validate_json(read_given(spec, MOST_SPEC_BYTES))
         api_key = os.environ.get(job.api_key_env)
         look = counter_look(job.run_id, job.engine, job.base_url, api_key)
         return asyncio.run(run_job(job, api_key, look))
@@ -71,7 +74,7 @@ def report(requests: Path) -> int:
     from workloads.requests.records import parse_lines
 
     try:
-        told = list(parse_lines(requests.read_text().splitlines()))
+        told = list(parse_lines(read_given(requests, MOST_REQUESTS_BYTES).decode().splitlines()))
         print(summary([one for one in told if isinstance(one, RequestRecord)]))
         print(*check_lines([one for one in told if isinstance(one, Check)]), sep="\n", end="")
     except (ValidationError, KeyError):

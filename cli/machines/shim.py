@@ -49,7 +49,10 @@ def _stop(far_side: FarSide, run_id: str | None) -> int:
 def _far_side() -> FarSide:
     from collectors.machine.gpu_now import look_at_gpus
     from launcher.remote.far_side import FarSide
+    from machine.regular_file import follow_own
     from service.this_machine import this_machine
     from settings import load_settings
 
-    return FarSide(load_settings().shims_dir, look_at_gpus, this_machine)
+    settings = load_settings()
+    follow_own(settings.data_dir)
+    return FarSide(settings.shims_dir, look_at_gpus, this_machine)

@@ -115,14 +115,31 @@ def test_it_works_from_any_folder_and_through_a_link(environ: dict[str, str], tm
         (("check",), 1, "There is no published file"),
         (("restore", "gone.zip"), 2, "gone.zip: No such file"),
         (("identify", "http://127.0.0.1:9"), 1, "127.0.0.1:9"),
+        (("explain", "a-pipe"), 1, "a-pipe is a pipe (FIFO), not a regular file"),
+        (("parse", "a-pipe"), 1, "a-pipe is a pipe (FIFO), not a regular file"),
+        (("load", "a-pipe"), 1, "a-pipe is a pipe (FIFO), not a regular file"),
+        (("load", "report", "a-pipe"), 1, "a-pipe is a pipe (FIFO), not a regular file"),
+        (("study", "run", "a-pipe"), 1, "a-pipe is not a regular file: it is no study."),
+        (("explain", "/dev/zero"), 1, "/dev/zero is a device, not a regular file"),
+        (("explain", "large"), 1, "large is larger than 1 MiB, the most that is read of it."),
+        (("load", "large"), 1, "large is larger than 16 MiB"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_a_status(
     words: tuple[str, ...], status: int, sentence: str, environ: dict[str, str], tmp_path: Path
 ) -> None:
+    os.mkfifo(tmp_path / "a-pipe")
+    with (tmp_path / "large").open("wb") as large:
+        large.truncate((16 << 20) + 1)
     done = pitwall(*words, environ=environ, cwd=tmp_path)
     assert (done.returncode, sentence in done.stderr) == (status, True), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_pipe_without_end_is_read_up_to_a_limit(environ: dict[str, str]) -> None:
+    with Path("/dev/zero").open("rb") as endless:
+        done = subprocess.run([PITWALL, "explain", "-"], env=environ, stdin=endless, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "Standard input is larger than 1 MiB, the most that is read of it.\n")
 
 
 def test_a_taken_port_is_told_before_anything_starts(environ: dict[str, str], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,6 +46,11 @@ class Pitwall:
     @property
     def said(self) -> str:
         return (self.data.parent / self.out_name).read_text()
+
+    @property
+    def links(self) -> list[str]:
+        """Every address that it said."""
+        return re.findall(r"\w+://\S+", self.said)
 
     def start(self) -> None:
         """Start it and wait until it says where to open it."""

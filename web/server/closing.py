@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import sys
 import threading
 
+CLOSE_WITHIN_S = 5.0
+ENDING = {signal.SIGTERM, signal.SIGINT}
 CUT_SHORT = (
     "Pitwall ended before everything was closed. What was committed is safe; the next start goes on from there.\n"
 )
+
+
+def exit_soon_after_a_signal(seconds: float = CLOSE_WITHIN_S) -> None:
+    """From the first SIGTERM or SIGINT that something handles, the process has this long; called by the main thread.
+
+    A handler is no place for it: Python calls one when the main thread is next in Python, and it may wait in a system
+    call on a disk that hangs. The number of the signal is written to a socket at once.
+    """
+    told, telling = socket.socketpair()
+    telling.setblocking(False)
+    signal.set_wakeup_fd(telling.detach(), warn_on_full_buffer=False)
+    threading.Thread(target=_await_signal, args=(told, seconds), name="end", daemon=True).start()
+
+
+def _await_signal(told: socket.socket, seconds: float) -> None:
+    while number := told.recv(1):
+        if number[0] in ENDING:
+            exit_within(seconds)
+            return
 
 
 def exit_within(seconds: float) -> None:

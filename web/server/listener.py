@@ -12,19 +12,24 @@ import uvicorn
 from streamlit.web import bootstrap
 
 from machine.open_files import raise_open_file_limit
+from web.server.closing import CLOSE_WITHIN_S, exit_soon_after_a_signal
 from web.server.connections import LimitedHttp, limits_for
 
 BACKLOG = 128  # asyncio accepts as many in one go, before any of them can be refused
 PING_S = 30
-CLOSING_S = 5
+GRACE_S = 2  # for answers that are on their way; the rest of the time from the signal on is the store's, and others'
 
 
-def serve(host: str, port: int, base_path: str = "") -> None:
-    """Serve Pitwall here, below '/base' or '', until SIGINT or SIGTERM; the working directory is the one of app.py."""
+def serve(host: str, port: int, base_path: str = "", close_within_s: float = CLOSE_WITHIN_S) -> None:
+    """Serve Pitwall here, below '/base' or '', until SIGINT or SIGTERM; the working directory is the one of app.py.
+
+    So long after the signal the process has ended, whatever hangs: a request, the closing or still the start.
+    """
     bootstrap.load_config_options(
         {"server_address": host, "server_port": port, "server_baseUrlPath": base_path.strip("/")}
     )
     limits = limits_for(raise_open_file_limit())
+    exit_soon_after_a_signal(close_within_s)
     uvicorn.run(
         "app:app", host=host, port=port, http=LimitedHttp.within(limits), backlog=BACKLOG, **_told_by_streamlit()
     )
@@ -41,7 +46,7 @@ def _told_by_streamlit() -> dict[str, Any]:
         "ws_ping_timeout": ping_s,
         "ws_max_size": int(st.get_option("server.maxMessageSize")) * 1_000_000,
         "ws_per_message_deflate": st.get_option("server.enableWebsocketCompression"),
-        "timeout_graceful_shutdown": CLOSING_S,
+        "timeout_graceful_shutdown": GRACE_S,
         "log_level": "warning",
         "access_log": False,
         "use_colors": False,

@@ -18,7 +18,7 @@ from collectors.logs.log_view import LogTailView
 from collectors.loop import CollectorLoop
 from domain import Run
 from launcher.processes.exit_messages import log_tail
-from machine.regular_file import NotRegularError, opened, pinned
+from machine.regular_file import NotRegularError, follow_own, opened, pinned
 from samples import Event, LogSample
 
 LINE = (
@@ -44,35 +44,51 @@ def make_folder(path: Path, secret: Path) -> None:
     path.mkdir()
 
 
-SWAPS = {"a pipe": make_pipe, "a symbolic link": make_link, "a link to /dev/zero": make_device, "a folder": make_folder}
+def make_linked_folder(path: Path, secret: Path) -> None:
+    """The folder that holds the log is swapped for a link to one that has a file of this name."""
+    path.parent.rename(path.parent.with_name("aside"))
+    path.parent.symlink_to(secret.parent)
+
+
+SWAPS = {
+    "a pipe": make_pipe,
+    "a symbolic link": make_link,
+    "a link to /dev/zero": make_device,
+    "a folder": make_folder,
+    "a link instead of its folder": make_linked_folder,
+}
 Swap = Callable[[Path, Path], None]
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    path = tmp_path / "server.log"
+    path = tmp_path / "logs" / "server.log"
+    path.parent.mkdir()
     path.write_text("".join(LINE.format(i, 100 + i) for i in range(3)))
     return path
 
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "secret"
+    path = tmp_path / "secrets" / "server.log"
+    path.parent.mkdir()
     path.write_text(LINE.format(30, 666))
     path.chmod(0o600)
     return path
 
 
 def swap(log: Path, how: Swap, secret: Path) -> None:
-    log.rename(log.with_name("aside"))
+    if how is not make_linked_folder:
+        log.rename(log.with_name("aside"))
     how(log, secret)
 
 
 def unswap(log: Path) -> None:
-    log.rmdir() if log.is_dir() and not log.is_symlink() else log.unlink()
-    with log.with_name("aside").open("a") as file:
+    put = log.parent if log.parent.is_symlink() else log
+    put.rmdir() if put.is_dir() and not put.is_symlink() else put.unlink()
+    put.with_name("aside").rename(put)
+    with log.open("a") as file:
         file.write(LINE.format(40, 140) * 2)
-    log.with_name("aside").rename(log)
 
 
 @pytest.mark.parametrize("how", SWAPS.values(), ids=SWAPS)
@@ -98,7 +114,8 @@ def test_the_collector_refuses_it_in_a_sentence_and_reads_on_when_it_is_back(
 def test_a_run_that_was_such_from_the_start_costs_nobody_else(
     log: Path, secret: Path, how: Swap, kept: Any, make_run: Callable[..., Run], tmp_path: Path
 ) -> None:
-    odd = tmp_path / "odd.log"
+    odd = tmp_path / "odd" / "server.log"
+    odd.parent.mkdir()
     how(odd, secret)
     bad, good = make_run("vllm", id="bad", log_path=str(odd)), make_run("vllm", id="good", log_path=str(log))
     loop = CollectorLoop(kept, lambda: [bad, good], [log_collector(kept.position)], look_every_s=0.02)
@@ -148,6 +165,18 @@ def test_a_link_is_resolved_when_it_is_given(log: Path, tmp_path: Path) -> None:
         pass
     with opened(pinned(link)) as file:
         assert file.read() == log.read_bytes()
+
+
+def test_the_way_to_a_folder_of_our_own_may_lead_over_links(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to(log.parent)
+    with pytest.raises(NotRegularError, match="is behind data, a symbolic link"), opened(tmp_path / "data/server.log"):
+        pass
+    follow_own(tmp_path / "data")
+    with opened(tmp_path / "data/server.log") as file:
+        assert file.read() == log.read_bytes()
+    (log.parent / "inner").symlink_to(log.parent)
+    with pytest.raises(NotRegularError, match="is behind inner"), opened(tmp_path / "data/inner/server.log"):
+        pass
 
 
 def test_what_may_not_be_read_is_still_an_error_of_the_collector(

@@ -73,7 +73,7 @@ def proxied(tmp_path: Path) -> Iterator[tuple[Pitwall, str]]:
 
 def test_sign_in_push_and_share_work_through_nginx(proxied: tuple[Pitwall, str], browser: Browser) -> None:
     pitwall, public = proxied
-    assert f"Open {public}/?token=" in pitwall.said
+    assert pitwall.links == [f"{public}/?token={pitwall.token}"]
     ours = browser.browser_type.launch(
         executable_path=os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium"),
         args=[*BROWSER_ARGS, f"--host-resolver-rules=MAP {NAME} 127.0.0.1"],

@@ -89,5 +89,6 @@ def test_half_open_sockets_take_nothing_from_the_runs(narrow: Pitwall, tmp_path:
                 assert all(is_closed(one) for one in sockets), "a request that is never whole is not waited for"
         assert narrow.process and narrow.process.poll() is None
         assert "Too many open files" not in narrow.said
+        assert narrow.links == [f"{narrow.url}/?token={narrow.token}"], "one link, and it is the right one"
         ended = narrow.terminate(60)
         assert ended in (0, -15) or CUT_SHORT in narrow.said, "a machine that is full may cut its end short"

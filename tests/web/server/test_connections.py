@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 from websockets.sync.client import connect
 
+from tests.launcher.servers import wait_for
 from tests.web.conftest import Serve
 from web.server.connections import ConnectionLimits, LimitedHttp, limits_for
 
@@ -95,7 +98,87 @@ def test_sockets_that_work_are_never_put_out(serve: Serve, opened: Opened) -> No
         assert watching.recv(timeout=PATIENCE_S) == "still here"
 
 
+class Sender:
+    """An ASGI application that sends more than a system takes; `ended` is set when it has nothing more to wait for."""
+
+    def __init__(self, chunk: int = 1 << 20, chunks: int = 64) -> None:
+        self.chunk, self.chunks, self.ended = chunk, chunks, threading.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["path"] != "/much":
+            await APP(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for left in reversed(range(self.chunks)):
+            await send({"type": "http.response.body", "body": b"x" * self.chunk, "more_body": left > 0})
+        self.ended.set()
+
+
+async def look(limited: type[LimitedHttp], left: int) -> None:
+    for one in list(limited.unread._timers):
+        limited.unread.look(one, left)
+
+
+def unread_of(limited: type[LimitedHttp]) -> int:
+    return len(limited.unread._timers)
+
+
+MUCH = b"GET /much HTTP/1.1\r\nHost: here\r\n\r\n"
+
+
+def test_a_socket_that_reads_none_of_its_answers_is_put_out(serve: Serve, opened: Opened) -> None:
+    much, limited = Sender(), LimitedHttp.within(ConnectionLimits(100, 100), timeout_s=600, unread_timeout_s=0.2)
+    with serve(much, http=limited) as address:
+        opened(address, MUCH * 50)
+        assert much.ended.wait(PATIENCE_S), "it waits for a reader for ever"
+
+
+@pytest.mark.parametrize("words", [MUCH, MUCH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")])
+def test_an_answer_in_one_piece_is_not_left_unread_either(serve: Serve, opened: Opened, words: bytes) -> None:
+    """Nobody waits to send more of it: uvicorn has done with such a request, and its socket would stay."""
+    much = Sender(chunk=64 << 20, chunks=1)
+    limited = LimitedHttp.within(ConnectionLimits(100, 100), timeout_s=600, unread_timeout_s=0.2)
+    with serve(much, http=limited) as address:
+        one = opened(address, words)
+        assert much.ended.wait(PATIENCE_S)
+        wait_for(lambda: unread_of(limited) == 0)
+        assert len(rest_of(one)) < 64 << 20, "what the system had taken, and no more"
+
+
+def test_a_slow_reader_goes_on_for_longer_than_any_limit(serve: Serve, opened: Opened) -> None:
+    """The looks are taken by hand, each after something was read: no clock decides."""
+    much = Sender(chunk=16 << 20, chunks=1)
+    limited = LimitedHttp.within(ConnectionLimits(100, 100), timeout_s=0.001, unread_timeout_s=600)
+    with serve(much, http=limited) as address:
+        one = opened(address, MUCH)
+        wait_for(lambda: unread_of(limited) == 1)
+        (slow,) = limited.unread._timers
+        left, read = slow.transport.get_write_buffer_size(), 0
+        while unread_of(limited):
+            assert not limited.room._timers, "it does not wait for its next request yet"
+            now = slow.transport.get_write_buffer_size()
+            if now and now == left:
+                read += len(one.recv(1 << 20))
+                continue
+            asyncio.run_coroutine_threadsafe(look(limited, left), slow.loop).result(PATIENCE_S)
+            left = now
+        one.shutdown(socket.SHUT_WR)
+        assert read + len(rest_of(one)) > 16 << 20
+
+
+def test_where_every_place_is_taken_the_longest_unread_goes_first(serve: Serve, opened: Opened) -> None:
+    limited = LimitedHttp.within(ConnectionLimits(2, 2), timeout_s=600, unread_timeout_s=600)
+    with serve(Sender(), http=limited) as address:
+        sockets = []
+        for count in (1, 2):
+            sockets.append(opened(address, MUCH))
+            wait_for(lambda: unread_of(limited) == count)  # noqa: B023
+        assert httpx.get(f"http://{address}/").text == "here"
+        assert unread_of(limited) == 1
+        sockets[1].close()  # uvicorn's end waits for whoever is still being answered
+
+
 def test_what_is_left_for_sockets_leaves_files_to_the_store() -> None:
     assert limits_for(1024) == ConnectionLimits(624, 312)
-    assert limits_for(524_288).open > 500_000
+    assert limits_for(524_288) == ConnectionLimits(523_888, 4096), "and the heads of those that wait fit into memory"
     assert limits_for(256) == ConnectionLimits(128, 64)
