@@ -13,8 +13,11 @@ from typing import Generic, TypeVar
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
+from web.server.assets import STATIC
+
 Value = TypeVar("Value")
 FOLD = "fold"  # of the address: the sections that are open
+_goes = st.components.v2.component("pitwall_go_to", js=(STATIC / "go_to.js").read_text())
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,12 @@ class Kept(Generic[Value]):
         # Streamlit forgets a widget's value when another page is shown; what was written is remembered beside it.
         if self.key not in st.session_state or st.session_state.get(self._written) != named:
             st.session_state[self.key] = self.read(named)
+
+    def now(self) -> Value:
+        """What its widget is about to show, before it is made."""
+        self.take()
+        shown: Value = st.session_state[self.key]
+        return shown
 
     def keep(self, chosen: Value | None) -> Value:
         """After it: have the address say what is chosen. A widget tells None while the browser makes it anew."""
@@ -85,6 +94,15 @@ def address_button(label: str, key: str, params: Mapping[str, Sequence[str]]) ->
 
 def _go(params: Mapping[str, Sequence[str]]) -> None:
     st.query_params.from_dict({name: list(values) for name, values in params.items()})
+
+
+def go_to(address: str, replaces: bool = False) -> None:
+    """Lead the browser to an address of ours, such as 'run?run=a'; Back leads to this page as it is.
+
+    replaces: Back passes this page over, which would only lead on again. The script goes on until the browser asks.
+    """
+    with st.container(key="unseen-go-to"):  # takes no room: web/static/pitwall.css
+        _goes(key=f"go-to-{address}", data={"address": address, "replaces": replaces})
 
 
 def choose_one(

@@ -1,14 +1,31 @@
-"""Queries that people keep: one .sql file each in the data folder, so that an editor and git can have them too."""
+"""Queries that people keep: one .sql file each in the data folder, so that an editor and git can have them too.
+
+How its rows are shown stands in a comment above the statement, as words of the page's address; a file without one is a
+query too.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qs, urlencode
 
 from machine.private_files import write_private
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _-]{0,59}")
 MOST_BYTES = 256 * 1024
+SHOWN = "-- shown: "
+MOST_SHOWN_CHARACTERS, MOST_WORDS = 4096, 100
+
+
+class SavedQuery(NamedTuple):
+    """A statement, and how its rows are shown: name -> words, of which whoever shows them takes those it knows."""
+
+    sql: str
+    shown: Mapping[str, list[str]]
 
 
 class SavedQueries:
@@ -22,16 +39,23 @@ class SavedQueries:
         found = [path.stem for path in self._folder.glob("*.sql") if NAME.fullmatch(path.stem) and path.is_file()]
         return sorted(found, key=str.lower)
 
-    def read(self, name: str) -> str | None:
-        """The statement, or None where there is no such query; raises OSError when it cannot be read."""
+    def read(self, name: str) -> SavedQuery | None:
+        """The query, or None where there is no such one; raises OSError when it cannot be read."""
         path = self._path(name) if NAME.fullmatch(name) else None
-        return path.read_text(errors="replace")[:MOST_BYTES] if path and path.is_file() else None
+        if path is None or not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return _read(file.read(MOST_BYTES).decode(errors="replace"))
 
-    def save(self, name: str, sql: str) -> None:
-        """Keep the statement in place of what stood under this name; raises ValueError on a name we do not take."""
+    def save(self, name: str, sql: str, shown: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Keep the query in place of what stood under this name; raises ValueError on a name we do not take."""
         if not NAME.fullmatch(name):
             raise ValueError("A name has letters, digits, spaces, - and _, and at most 60 of them.")
-        write_private(self._path(name), sql.encode())
+        words = urlencode(shown or {}, doseq=True)
+        # A statement that begins like ours keeps its own first line below it.
+        is_told = (words and len(words) <= MOST_SHOWN_CHARACTERS) or sql.startswith(SHOWN)
+        head = f"{SHOWN}{words}\n" if is_told else ""
+        write_private(self._path(name), (head + sql).encode())
 
     def delete(self, name: str) -> None:
         """Delete the query of this name; a name that none has is passed over. Raises OSError."""
@@ -40,3 +64,14 @@ class SavedQueries:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.sql"
+
+
+def _read(text: str) -> SavedQuery:
+    head, _, rest = text.partition("\n")
+    if not head.startswith(SHOWN):
+        return SavedQuery(text, {})
+    words = head.removeprefix(SHOWN).strip()
+    with suppress(ValueError):  # too many fields
+        if len(words) <= MOST_SHOWN_CHARACTERS:
+            return SavedQuery(rest, parse_qs(words, keep_blank_values=True, max_num_fields=MOST_WORDS))
+    return SavedQuery(rest, {})

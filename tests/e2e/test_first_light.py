@@ -21,7 +21,7 @@ from tests.accessibility import broken_in_both_schemes
 from tests.e2e import short_demo
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import choose_no_workload, command_box, launch_button, paste, paste_launchable
-from tests.e2e.page_at_rest import current, expect_whole, press, visit
+from tests.e2e.page_at_rest import current, expect_whole, press, visit, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, parsed_log, wait_until
 from tests.ports import free_ports
 from web.guided_demo.start import REPEATS
@@ -74,6 +74,11 @@ def test_the_demo_runs_one_after_the_other_and_is_watched_live(open_page: Page, 
     press(page.get_by_role("button", name="Run the demo"))
     page.wait_for_url(re.compile(r"/live\?run=.+&run=.+&run=.+&demo=follow"))
     expect(page.get_by_text(f"Demo: 0 of {len(NAMES)} starts done")).to_be_visible()
+    wait_for_rest(page)
+    page.go_back()
+    expect(page).to_have_url(f"{pitwall.url}/")
+    wait_for_rest(page)
+    page.go_forward()
     for name in NAMES[: len(ARMS)]:
         expect(page.get_by_text(name).first).to_be_visible()
     expect(page.get_by_text("6 more of this batch wait in the queue.")).to_be_visible()
@@ -127,10 +132,12 @@ def test_all_three_finish_with_every_request_and_log_line_counted_once(pitwall: 
 
 
 def test_compare_answers_about_three_arms_of_three_starts(page: Page, pitwall: Pitwall) -> None:
-    """Live leads there by itself: the address is the one that the demo's button leads to."""
+    """Live leads there by itself: the address is the one that the demo's button leads to. Back passes Live over."""
     ids = [row[0] for row in pitwall.sql("SELECT run_id FROM runs WHERE round = 1")]
+    before = page.evaluate("history.length")
     page.goto(f"{pitwall.url}/live?" + "&".join(f"run={run_id}" for run_id in ids) + "&demo=follow")
     page.wait_for_url(re.compile(r"/compare\?run="))
+    assert page.evaluate("history.length") == before + 1
     answers = page.locator(".pw-answer")
     expect(answers).to_have_count(2)
     for number in range(2):

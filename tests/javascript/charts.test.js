@@ -4,7 +4,7 @@ import { beforeEach, test } from "node:test";
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
 import { DASH } from "../../web/static/live/format.js";
 import { RunModel } from "../../web/static/live/model.js";
-import { PositionChart } from "../../web/static/live/position_chart.js";
+import { PositionChart, positionsCsv } from "../../web/static/live/position_chart.js";
 import { View } from "../../web/static/live/view.js";
 import { part, series, snapshot } from "./messages.js";
 import { PlotlyStandIn, openPage } from "./page_stand_in.js";
@@ -249,4 +249,26 @@ test("the acceptance of each position is a bar of percent a run, and said in wor
   assert.equal(chart.frame.plot.getAttribute("aria-label"), "a: 81 %, 50 %");
   assert.equal(chart.absence(), null);
   assert.equal(new PositionChart(pageOf(none)).absence(), "speculation is off");
+  const offered = [...chart.frame.head.querySelectorAll(".lv-files button")].map((button) => button.textContent);
+  assert.deepEqual(offered, ["PNG", "SVG", "CSV"]);
+  assert.equal(positionsCsv([drafting, none]), "run_id,name,position,accepted_ratio\r\na,a,1,0.81\r\na,a,2,0.5\r\n");
+});
+
+test("where a finger scrolls, buttons zoom all charts and move along; where a mouse drags there are none", () => {
+  const model = modelOf("a", { series: series("gpu_power_w", [1000, 1100], [300, 310]) }, { state: "finished" });
+  const page = pageOf(model);
+  page.onZoom = (range) => (page.view.zoom = range);
+  assert.equal(chartOf("power", page).frame.head.querySelectorAll(".lv-pick").length, 0);
+  globalThis.matchMedia = () => ({ matches: true });
+  const chart = chartOf("power", page);
+  const buttons = () => [...chart.frame.head.querySelectorAll(".lv-pick")];
+  const press = (name) => buttons().find((one) => one.textContent === name).onclick();
+  const zooms = ["Zoom in", "Earlier", "Zoom out", "Later", "Show all"].map((name) => {
+    press(name);
+    chart.react();
+    return [page.view.zoom, buttons().filter((one) => one.disabled).map((one) => one.textContent)];
+  });
+  assert.deepEqual(zooms, [[[25, 75], []], [[0, 50], []], [[-25, 75], []], [[25, 125], []], [null, ["Earlier", "Later"]]]);
+  assert.equal(chart.frame.plot.layout.dragmode, false);
+  assert.ok(!chart.frame.plot.getAttribute("aria-label").includes("Drag"));
 });

@@ -125,6 +125,21 @@ def test_the_address_restores_a_view_and_an_unknown_choice_is_passed_over() -> N
     assert at.selectbox(key="explore-y").value == "peak" and at.selectbox(key="explore-x").value == "k"
 
 
+def test_the_fold_of_the_filters_says_how_many_are_in_use_and_is_open_then() -> None:
+    at = page()
+    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
+    assert (fold.label, fold.proto.expanded) == ("Which runs", False)
+    at = page(find="bold", engine=["vllm", "nobody"], started="nonsense", state="nobody")
+    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
+    assert (fold.label, fold.proto.expanded) == ("Which runs: 2 filters in use", True)
+    at.text_input(key="explore-find").set_value("").run()
+    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
+    assert (fold.label, fold.proto.expanded) == ("Which runs: 1 filter in use", True), "told at once"
+    at.multiselect(key="explore-engine").set_value([]).run()
+    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
+    assert (fold.label, fold.proto.expanded) == ("Which runs", True), "who has taken it out may choose another"
+
+
 def test_a_view_of_nothing_says_so() -> None:
     assert "No run is like that." in said(page(find="no such run"))
     assert "no run of these has both numbers" in said(page(y="weights"))

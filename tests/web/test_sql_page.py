@@ -88,6 +88,45 @@ def test_back_asks_the_earlier_question_again() -> None:
     assert "1 row in" in said(at)
 
 
+def saved_query(settings: Settings, words: str) -> None:
+    settings.queries_dir.mkdir(exist_ok=True)
+    (settings.queries_dir / "kept.sql").write_text(f"-- shown: {words}\n{SQL}")
+
+
+def test_a_saved_question_comes_back_as_it_was_drawn(folder: tuple[Store, Settings]) -> None:
+    at = page(sql=SQL, draw="point", x="k", y="time_to_ready_s", color="name")
+    at.text_input(key="sql-name").set_value("as drawn").run()
+    press(at, "Save")
+    words = {name: at.query_params[name] for name in ("draw", "x", "color")}
+    assert at.query_params["query"] in ("as drawn", ["as drawn"]), "and the address says how"
+    assert [*words.values()] in (["point", "k", "name"], [["point"], ["k"], ["name"]])
+    drawn = still_charts(at)[0]["figure"]
+
+    alone = page(query="as drawn")
+    assert still_charts(alone)[0]["figure"] == drawn and set(alone.query_params) == {"query"}
+    alone.segmented_control(key="sql-draw").set_value("table").run()
+    assert not still_charts(alone) and alone.query_params["draw"] in ("table", ["table"])
+    opened = page(sql="SELECT 1 AS one")
+    press(opened, "as drawn")
+    assert still_charts(opened)[0]["figure"] == drawn
+    assert opened.query_params["draw"] in ("point", ["point"])
+    opened.text_input(key="sql-name").set_value("").run()
+    press(opened, "Run")
+    assert "sql" in opened.query_params and still_charts(opened)[0]["figure"] == drawn
+
+
+def test_words_of_a_file_that_are_none_of_the_page_are_passed_over(folder: tuple[Store, Settings]) -> None:
+    saved_query(folder[1], "sql=DROP+VIEW+runs&query=x&share=y&draw=pie&machines=all&x=%3Cb%3E")
+    at = page(query="kept")
+    assert "20 rows in" in said(at) and not still_charts(at) and set(at.query_params) == {"query"}
+    opened = page(sql="SELECT 1 AS one")
+    press(opened, "kept")
+    assert set(opened.query_params) == {"query", "draw", "x", "machines"} and "20 rows in" in said(opened)
+    saved_query(folder[1], "draw=point&x=nonsense&y=name&y=k&color=" + "z" * 500)
+    at = page(query="kept")
+    assert len(still_charts(at)) == 1 and at.selectbox(key="sql-x").value == "k"
+
+
 def test_explain_shows_the_plan_and_is_not_said_twice() -> None:
     at = page(sql=SQL)
     press(at, "Explain")
@@ -171,9 +210,23 @@ def test_the_operator_asks_all_machines_and_the_address_keeps_it() -> None:
 
 
 @pytest.mark.usefixtures("with_a_lake")
-def test_nobody_else_asks_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_saved_question_keeps_whose_runs_it_asks(folder: tuple[Store, Settings]) -> None:
+    at = page(sql=SQL, machines="all")
+    at.text_input(key="sql-name").set_value("of all").run()
+    press(at, "Save")
+    assert at.query_params["machines"] in ("all", ["all"])
+    assert page(query="of all").dataframe[0].value.to_dict("list") == {"machine_id": ["of-another-box"]}
+    of_mine = page(query="of all", machines="mine")
+    assert of_mine.dataframe[0].value.columns[0] == "name", "what the address says counts"
+
+
+@pytest.mark.usefixtures("with_a_lake")
+def test_nobody_else_asks_all_machines(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> None:
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "viewer")
+    saved_query(folder[1], "machines=all")
+    for at in (page(query="kept"), page(query="kept", machines="all")):
+        assert at.dataframe[0].value.columns[0] == "name"
     at = page(sql="SELECT 1 AS one", machines="all")
     assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
     assert not [one for one in at.segmented_control if one.label == "Asked of"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from storage.ask.explore_queries import ARM, METRICS, POINT_FIELDS, STARTED, Metric, View
 from storage.ask.run_fields import FIELDS
@@ -54,6 +55,16 @@ def _fields(has_points: bool) -> dict[str, str]:
     """What runs are told apart by; the fields of a load's points where there are such."""
     of_points = {name: title for name, (title, _) in POINT_FIELDS.items()} if has_points else {}
     return {**{name: field.title for name, field in FIELDS.items()}, ARM: "Arm", STARTED: "Start", **of_points}
+
+
+def which_runs(in_use: int) -> DeltaGenerator:
+    """Where the filters stand: it says how many are in use, and once one was it stays open."""
+    is_open = f"{PAGE}-filtered"
+    st.session_state[is_open] = st.session_state.get(is_open, False) or in_use > 0
+    words = f": {in_use} filter{'s' * (in_use != 1)} in use" if in_use else ""
+    return st.expander(
+        f"Which runs{words}", st.session_state[is_open], key=f"{PAGE}-which", icon=":material/filter_list:"
+    )
 
 
 def _segments(name: str, options: Mapping[str, str], default: str) -> str:

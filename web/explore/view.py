@@ -19,6 +19,7 @@ from web.charts import still_chart
 from web.context import services
 from web.explore.choices import HEAT, SCATTER, Chosen
 from web.explore.figures import figure_of, heat_of
+from web.kept import go_to
 from web.machines.machine_titles import machine_titles
 from web.moments import there
 from web.words import why
@@ -59,8 +60,7 @@ def _chart(marks: Sequence[Mark], chosen: Chosen) -> None:
 
 def _open(run_ids: Sequence[str]) -> None:
     """A run on its page, several beside each other."""
-    page = places.RUN if len(run_ids) == 1 else places.COMPARE
-    st.switch_page(page, query_params={"run": list(run_ids)[:MOST_COMPARED]})
+    go_to(markup.run_link("run" if len(run_ids) == 1 else "compare", run_ids[:MOST_COMPARED]))
 
 
 def _marks(rows: Sequence[Row], chosen: Chosen) -> list[Mark]:

@@ -12,7 +12,8 @@ from web import audit, places
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.guided_demo.pace import FULL_TOKENS, tokens_for_this_machine
-from web.guided_demo.tour import TOUR, TOUR_ON
+from web.guided_demo.tour import followed
+from web.kept import go_to
 from web.markup import markdown_text
 from workloads import spec_for
 
@@ -55,7 +56,7 @@ def _buttons() -> None:
     )
     if start and (runs := start_demo(one_after_the_other=not at_once)):
         first_round = [run.id for run in runs if run.round in (None, 1)]
-        st.switch_page(places.LIVE, query_params={"run": first_round, TOUR: TOUR_ON})
+        go_to(followed(first_round))
 
 
 def start_demo(one_after_the_other: bool) -> list[Run]:

@@ -9,8 +9,9 @@ from statistics import fmean
 import streamlit as st
 
 from domain import Run, RunState
-from web import places
 from web.guided_demo.pace import FULL_TOKENS
+from web.kept import go_to
+from web.markup import run_link
 from web.theme import duration
 
 TOUR, TOUR_ON = "demo", "follow"  # in the address of Live, beside its runs
@@ -28,11 +29,16 @@ def follow_demo(shown: Sequence[Run], mates: Sequence[Run]) -> None:
     if all(run.state.is_final for run in runs):
         answered = [run.id for run in in_order_of_answer(runs) if run.state not in LOST]
         if len(answered) > 1:
-            st.switch_page(places.COMPARE, query_params={"run": answered})
+            go_to(run_link("compare", answered), replaces=True)
         return
     if (due := round_at_work(runs)) and not {run.id for run in shown} & set(due):
-        st.switch_page(places.LIVE, query_params={"run": due, TOUR: TOUR_ON})
+        go_to(followed(due), replaces=True)
     st.caption(progress_words(runs), width="content")
+
+
+def followed(run_ids: Sequence[str]) -> str:
+    """The address at which Live shows these runs of the demo and goes on by itself."""
+    return f"{run_link('live', run_ids)}&{TOUR}={TOUR_ON}"
 
 
 def in_order_of_answer(runs: Sequence[Run]) -> list[Run]:

@@ -15,6 +15,7 @@ from reports.runs.run_report import engine_title_of
 from web import audit, markup, places
 from web.actions import require_operator
 from web.context import services
+from web.kept import go_to
 from web.markup import markdown_text
 from web.theme import DASH
 
@@ -109,4 +110,4 @@ def _watch(base_url: str, config: Config, name: str | None, log_path: Path | Non
         st.error(markdown_text(str(refusal)))
         return
     audit.record("attach", [run.id], base_url)
-    st.switch_page(places.LIVE, query_params={"run": [run.id]})
+    go_to(markup.run_link("live", [run.id]))

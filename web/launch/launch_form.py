@@ -8,13 +8,14 @@ from domain import WATCH, Config
 from launcher.checks.addresses import default_base_url, default_ready_path
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, read_ready_url
 from launcher.runs.rounds import new_seed, repeated
-from web import audit, places
+from web import audit
 from web.actions import require_operator
 from web.context import services
+from web.kept import go_to
 from web.launch import draft
 from web.launch.host_choice import chosen_host
 from web.launch.loads.load_form import choose_load
-from web.markup import markdown_text
+from web.markup import markdown_text, run_link
 from workloads import spec_for
 
 
@@ -78,4 +79,4 @@ def _start(request: LaunchRequest, repeats: int, in_queue: bool) -> None:
         st.error(markdown_text(str(refusal)))
         return
     audit.record("launch", [run.id for run in runs], f"on {request.on_host}" if request.on_host else "")
-    st.switch_page(places.LIVE, query_params={"run": [runs[0].id]})
+    go_to(run_link("live", [runs[0].id]))

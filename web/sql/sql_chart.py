@@ -10,6 +10,7 @@ import streamlit as st
 
 from web.charts import DRAWN_ON, plain, still_chart, styled
 from web.kept import choose_one, choose_some, kept_one
+from web.sql.shown import saved_one, saved_some
 from web.theme import run_color
 
 MOST_POINTS = 5_000  # what a browser draws at once without a pause
@@ -19,13 +20,12 @@ MODES = {"line": "lines+markers", "point": "markers"}
 
 TABLE = "table"
 KINDS = {TABLE: "Table", "line": "Lines", "bar": "Bars", "point": "Points"}
-DRAWN = ("draw", "x", "y", "color")  # what the address says of the chart
 WIDTH_PX = 200
 
 
 def choose_kind() -> str:
     """How the rows are shown; the address keeps it."""
-    kept = kept_one("draw", "sql-draw", list(KINDS), TABLE)
+    kept = kept_one("draw", "sql-draw", list(KINDS), saved_one("draw", KINDS, TABLE))
     kept.take()
     chosen = st.segmented_control(
         "Show as", list(KINDS), key=kept.key, format_func=KINDS.__getitem__, required=True, label_visibility="collapsed"
@@ -60,17 +60,16 @@ def _choices(table: pa.Table, numbers: Sequence[str]) -> tuple[str, list[str], s
     times = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
     texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
     counted = numbers[:1] if len(numbers) > 1 else []
+    first = saved_one("x", names, [*times, *counted, *texts, *numbers][0])
     with st.container(horizontal=True):
-        across = choose_one(
-            "Across", "x", "sql", {one: one for one in names}, [*times, *counted, *texts, *numbers][0], WIDTH_PX
-        )
+        across = choose_one("Across", "x", "sql", {one: one for one in names}, first, WIDTH_PX)
         rest = [name for name in numbers if name != across]
-        above = choose_some("Above", "y", "sql", {one: one for one in rest}, "columns", rest[:1], WIDTH_PX)
+        heights = saved_some("y", rest, rest[:1])
+        above = choose_some("Above", "y", "sql", {one: one for one in rest}, "columns", heights, WIDTH_PX)
         groups = [name for name in names if name not in (across, *above) and name in (*texts, *numbers)]
         few = [name for name in groups if name in texts and len(table[name].unique()) <= MOST_LINES]
-        split = choose_one(
-            "Colour", "color", "sql", {"": "one"} | {one: one for one in groups}, next(iter(few), ""), WIDTH_PX
-        )
+        colors = {"": "one"} | {one: one for one in groups}
+        split = choose_one("Colour", "color", "sql", colors, saved_one("color", colors, next(iter(few), "")), WIDTH_PX)
     return across, above, split or None
 
 

@@ -23,7 +23,8 @@ from web.markup import markdown_text
 from web.moments import SECONDS, in_utc, moment
 from web.sql.asked import ASKED, Question
 from web.sql.editor import put_text, sql_editor, text_now
-from web.sql.sql_chart import DRAWN, TABLE, chart, choose_kind
+from web.sql.shown import known_words, shown_now, take_saved
+from web.sql.sql_chart import TABLE, chart, choose_kind
 from web.sql.whose import choose_whose, sandbox_of, whose
 
 FIRST = (
@@ -34,6 +35,7 @@ VIEW_PX = 460  # a view may have sixty columns: they scroll beside the answer
 MOST_SHOWN = 5_000  # rows that the browser gets at once; the downloads have them all
 MADE_AT_ONCE_BYTES = 1_000_000  # of an answer whose files take a few milliseconds
 ADDRESS, ANSWER, NAME = "sql-address", "sql-answer", "sql-name"
+CHOICES = ("sql-draw", "sql-x", "sql-y", "sql-color", "sql-machines")  # keys of widgets: the address says them anew
 PLAN = ["explain_key", "explain_value"]  # the columns of what EXPLAIN answers
 EXPLAIN = "EXPLAIN "
 
@@ -46,11 +48,14 @@ def take_address() -> None:
     kept = _saved().read(name) if name else None
     st.session_state[ADDRESS] = (name, sql)
     st.session_state[NAME] = name or ""
-    st.session_state.pop(ANSWER, None)
-    put_text(kept or sql or FIRST)
+    for key in (ANSWER, *CHOICES):
+        st.session_state.pop(key, None)
+    take_saved(kept.shown if kept else {})
+    asked = kept.sql if kept else sql
+    put_text(asked or FIRST)
     if name and kept is None:
         st.warning(f"No query is saved as {markdown_text(name)}.")
-    elif asked := kept or sql:
+    elif asked:
         _answer(asked)
 
 
@@ -82,11 +87,12 @@ def _run(before: str = "") -> None:
     sql = text if text.lstrip().upper().startswith(EXPLAIN) else before + text
     _answer(sql)
     name = str(st.session_state.get(NAME) or "")
-    question = {"query": name} if name and _saved().read(name) == sql else {"sql": sql}
+    kept = _saved().read(name) if name else None
+    question = {"query": name} if kept and kept.sql == sql else {"sql": sql}
     st.session_state[ADDRESS] = (question.get("query"), question.get("sql"))
     if st.session_state[ADDRESS] != (st.query_params.get("query"), st.query_params.get("sql")):
-        drawn = {one: st.query_params.get_all(one) for one in (SCOPE, *DRAWN) if one in st.query_params}
-        st.query_params.from_dict({**drawn, **question})
+        st.query_params.from_dict({**question, **shown_now()})
+        take_saved(kept.shown if kept and "query" in question else {})
 
 
 def _answer(sql: str) -> None:
@@ -108,16 +114,17 @@ def in_words(found: Answer) -> str:
 
 def _save() -> None:
     require_editor()
-    name, sql = st.session_state[NAME].strip(), text_now()
+    name, sql, shown = st.session_state[NAME].strip(), text_now(), shown_now()
     try:
-        _saved().save(name, sql)
+        _saved().save(name, sql, shown)
     except (ValueError, OSError) as error:
         st.session_state[ANSWER] = str(error)
         return
     audit.record("save query", detail=name)
     put_text(sql)
+    take_saved(shown)
     st.session_state[ADDRESS] = (name, None)
-    st.query_params.from_dict({"query": name})
+    st.query_params.from_dict({"query": [name], **shown})
 
 
 def answer() -> None:
@@ -186,9 +193,15 @@ def saved() -> None:
         st.markdown("**Saved**")
     for name in names:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            address_button(markdown_text(name), f"open-{name}", {"query": [name]})
+            label = markdown_text(name)
+            st.button(label, key=f"open-{name}", type="tertiary", on_click=_open, args=(name,), width="content")
             if is_editor():
                 st.button("Delete", key=f"delete-{name}", on_click=_delete, args=(name,), type="tertiary")
+
+
+def _open(name: str) -> None:
+    kept = _saved().read(name)
+    st.query_params.from_dict({"query": [name], **(known_words(kept.shown) if kept else {})})
 
 
 def _delete(name: str) -> None:

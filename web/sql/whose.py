@@ -8,6 +8,7 @@ from storage.sandbox.client import Sandbox
 from web.context import services
 from web.fleet import ALL, SCOPE, SCOPES, reads_fleet
 from web.kept import kept_one
+from web.sql.shown import saved_one, shown_now
 
 MINE = "mine"
 HELP = "All machines: the lake is asked, through a process that reaches nothing else; an answer takes seconds."
@@ -17,7 +18,7 @@ def choose_whose() -> None:
     """A switch, where there is a lake and whoever looks may read it."""
     if not reads_fleet():
         return
-    kept = kept_one(SCOPE, "sql-machines", list(SCOPES), MINE)
+    kept = kept_one(SCOPE, "sql-machines", list(SCOPES), saved_one(SCOPE, SCOPES, MINE))
     kept.take()
     chosen = st.segmented_control(
         "Asked of", list(SCOPES), key=kept.key, format_func=SCOPES.__getitem__, required=True, help=HELP
@@ -26,8 +27,8 @@ def choose_whose() -> None:
 
 
 def whose() -> str:
-    """What the address says, for who may; a stranger's address opens nothing more to anybody."""
-    return ALL if reads_fleet() and st.query_params.get(SCOPE) == ALL else MINE
+    """What the address or the saved question says, for who may; a stranger's opens nothing more to anybody."""
+    return ALL if reads_fleet() and shown_now().get(SCOPE) == [ALL] else MINE
 
 
 def sandbox_of(asked: str) -> Sandbox:

@@ -59,14 +59,18 @@ def test_a_view_that_was_kept_leads_to_its_address(page: Page, pitwall: Pitwall)
 
 
 def test_a_click_on_a_point_opens_its_run_and_back_brings_the_view(page: Page, pitwall: Pitwall) -> None:
-    page.goto(f"{pitwall.url}/explore?y={OUTPUT}&x=concurrency&color=k&find=bold")
+    view = f"{pitwall.url}/explore?y={OUTPUT}&x=concurrency&color=k&find=bold"
+    page.goto(view)
     expect_whole(page.locator(LAST_POINT))
     box = page.locator(LAST_POINT).first.bounding_box()
     assert box
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(page).to_have_url(re.compile(r"/run\?run=20261120-"))
     expect(page.get_by_text("What happened")).to_be_visible()
-    page.goto(f"{pitwall.url}/explore?y={OUTPUT}&x=concurrency&color=k&find=bold")
+    page.go_back()
+    expect(page).to_have_url(view)
+    expect_whole(page.locator(LAST_POINT))
+    expect(page.get_by_role("combobox", name="X axis")).to_have_value("Requests at once")
     press(page.get_by_role("button", name="Show the SQL"))
     press(page.get_by_role("link", name="Open on the SQL page"))
     expect(page.get_by_text(re.compile(r"^3 rows in"))).to_be_visible()

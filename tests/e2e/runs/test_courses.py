@@ -84,6 +84,12 @@ def test_a_brush_zooms_all_charts_and_brings_each_second(page: Page, pitwall: Pi
     assert len(zoomed) >= 3 and all(one == zoomed[0] for one in zoomed) and zoomed[0] != whole
     assert page.evaluate(f"{DECODE}._fullLayout.yaxis.range[1]") < 200, "the height is that of the stretch"
     expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
+    assert "Shift and drag" in (page.locator(".lv-wide h3").get_attribute("title") or "")
+    page.keyboard.down("Shift")
+    drag(page, over=(0.6, 0.4))
+    page.keyboard.up("Shift")
+    moved, span = page.evaluate(AXES)[0], zoomed[0][1] - zoomed[0][0]
+    assert moved[1] - moved[0] == pytest.approx(span) and moved[0] - zoomed[0][0] == pytest.approx(span / 5, rel=0.05)
     page.locator(".lv-wide .nsewdrag").dblclick()
     page.wait_for_function(f"() => {DECODE}._fullLayout.xaxis.range[1] === {whole[1]}")
     page.wait_for_function(f"() => ({STEPS})() > 1")

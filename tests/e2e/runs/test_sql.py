@@ -65,16 +65,23 @@ def ask(page: Page, sql: str) -> None:
 
 def test_a_question_is_answered_kept_and_found_again_by_its_address(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
-    ask(page, "SELECT name, state FROM runs ORDER BY run_id")
+    ask(page, "SELECT name, length(state) AS letters FROM runs ORDER BY run_id")
     expect(answered(page, "2 rows in")).to_be_visible()
+    press(page.get_by_role("radio", name="Bars"))
+    expect(page).to_have_url(re.compile("draw=bar"))
     current(page.get_by_placeholder("a name to save it under")).fill("my runs")
     press(page.get_by_role("button", name="Save"))
-    expect(page).to_have_url(f"{pitwall.url}/sql?query=my+runs")
-    assert (pitwall.data / "queries" / "my runs.sql").read_text() == "SELECT name, state FROM runs ORDER BY run_id"
+    expect(page).to_have_url(f"{pitwall.url}/sql?query=my+runs&draw=bar")
+    assert (
+        (pitwall.data / "queries" / "my runs.sql")
+        .read_text()
+        .endswith("\nSELECT name, length(state) AS letters FROM runs ORDER BY run_id")
+    )
 
     page.goto(f"{pitwall.url}/sql?query=my+runs")
     expect(answered(page, "2 rows in")).to_be_visible()
-    expect(editor(page)).to_have_text("SELECT name, state FROM runs ORDER BY run_id")
+    expect(page.locator(".js-plotly-plot")).to_be_visible()
+    expect(editor(page)).to_have_text("SELECT name, length(state) AS letters FROM runs ORDER BY run_id")
     press(page.get_by_role("button", name="Delete"))
     expect(page).to_have_url(f"{pitwall.url}/sql")
     assert not list((pitwall.data / "queries").iterdir())

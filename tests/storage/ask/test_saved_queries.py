@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storage.ask.literals import literal, with_values
-from storage.ask.saved_queries import SavedQueries
+from storage.ask.saved_queries import MOST_SHOWN_CHARACTERS, MOST_WORDS, SavedQueries, SavedQuery
 
 
 def test_what_is_saved_is_read_listed_replaced_and_deleted(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_what_is_saved_is_read_listed_replaced_and_deleted(tmp_path: Path) -> No
     saved.save("Alpha 2", "SELECT 2")
     saved.save("zeta", "SELECT 'ä'")
     assert saved.names() == ["Alpha 2", "zeta"]
-    assert saved.read("zeta") == "SELECT 'ä'"
+    assert saved.read("zeta") == SavedQuery("SELECT 'ä'", {})
     saved.delete("zeta")
     assert saved.read("zeta") is None
     assert [path.name for path in (tmp_path / "queries").iterdir()] == ["Alpha 2.sql"], "no draft is left"
@@ -39,6 +39,26 @@ def test_a_file_that_others_put_there_is_a_query_too(tmp_path: Path) -> None:
     (tmp_path / "no name of ours!.sql").write_text("SELECT 4")
     (tmp_path / "notes.txt").write_text("x")
     assert SavedQueries(tmp_path).names() == ["mine"]
+
+
+def test_how_it_is_shown_is_kept_above_the_statement(tmp_path: Path) -> None:
+    saved = SavedQueries(tmp_path)
+    shown = {"draw": ["line"], "y": ["a & b", "c\n-- ="], "color": [""]}
+    saved.save("drawn", "SELECT 1\n", shown)
+    assert saved.read("drawn") == SavedQuery("SELECT 1\n", shown)
+    assert (tmp_path / "drawn.sql").read_text().splitlines()[1:] == ["SELECT 1"], "a comment above it and no more"
+    mine = "-- shown: to everybody\nSELECT 2"
+    saved.save("mine", mine)
+    assert saved.read("mine") == SavedQuery(mine, {}), "a comment of a person's own is none of ours"
+
+
+@pytest.mark.parametrize(
+    "head", ["", "%%%", "=" * MOST_SHOWN_CHARACTERS * 2, "&".join(["a=1"] * (MOST_WORDS + 1)), "\0\ufffd"]
+)
+def test_a_damaged_head_costs_the_chart_and_not_the_query(tmp_path: Path, head: str) -> None:
+    (tmp_path / "odd.sql").write_text(f"-- shown: {head}\nSELECT 3")
+    found = SavedQueries(tmp_path).read("odd")
+    assert found and found.sql == "SELECT 3" and len(found.shown) <= 1
 
 
 def test_parameters_are_written_in_as_literals() -> None:

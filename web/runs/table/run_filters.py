@@ -10,7 +10,7 @@ import streamlit as st
 from domain import utc_now
 from storage.ask.run_fields import FIELDS, FILTERED
 from storage.ask.run_queries import RunChoices, RunFilter
-from web.kept import choose_one, choose_some, kept_text
+from web.kept import Kept, choose_one, choose_some, kept_one, kept_some, kept_text
 from web.launch.loads.load_choice import workload_title
 from web.words import told_by_view
 from workloads import REGISTRY
@@ -58,7 +58,7 @@ def run_filters(
         started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
         order_by = choose_one("In order of", "order", page, ORDERS, "newest", CHOICE_PX) if has_order else "newest"
         rest = [name for name in offered if name not in FIRST]
-        in_use = sum(bool(st.query_params.get_all(name)) for name in rest)
+        in_use = sum(bool(_kept(name, offered[name], page).now()) for name in rest)
         label = f"More filters: {in_use} in use" if in_use else "More filters"
         with st.popover(label, key=f"{page}-more-filters"), st.container(horizontal=True, width=REST_PX):
             chosen |= {name: _some(name, offered[name], page) for name in rest}
@@ -77,8 +77,23 @@ def run_filters(
     )
 
 
+def filters_in_use(choices: RunChoices, machines: Mapping[str, str], page: str) -> int:
+    """How many of the filters leave runs out, before their widgets are made."""
+    offered = _options(choices, machines)
+    some = sum(bool(_kept(name, options, page).now()) for name, options in offered.items())
+    return some + bool(_find(page).now()) + bool(kept_one("started", f"{page}-started", list(STARTED), "").now())
+
+
+def _kept(name: str, options: Mapping[str, str], page: str) -> Kept[list[str]]:
+    return kept_some(name, f"{page}-{name}", list(options))
+
+
+def _find(page: str) -> Kept[str]:
+    return kept_text("find", f"{page}-find")
+
+
 def _words(page: str) -> str:
-    kept = kept_text("find", f"{page}-find")
+    kept = _find(page)
     kept.take()
     found = st.text_input("Find", key=kept.key, placeholder="name, model, flag, cause, note, tag ...", width=FIND_PX)
     return kept.keep(found)

@@ -12,10 +12,12 @@ import { heights, logHeights, logTicks } from "./heights.js";
 import { held, linesOf, pointsOf, traceOf, withDashes } from "./lines.js";
 import { markLines } from "./marks.js";
 import { isKnown } from "./model.js";
+import { ZoomButtons, isCoarse, stretched } from "./zoom_buttons.js";
 
 const GIB = 1 / 2 ** 30;
 /** @type {Record<string, number | undefined>} */
 const DIRECTIONS = { ArrowLeft: -1, ArrowRight: 1 };
+const BY_MOUSE = "Drag to zoom in, Shift and drag to move along, double click to show all";
 const NAMED_RUNS = 5; // more names than that do not fit above a chart
 
 /**
@@ -51,8 +53,11 @@ export class TimeChart {
     this.frame = new Frame(spec.title, spec.unit, spec.isWide ? "lv-wide" : "");
     this.frame.plot.tabIndex = 0;
     this.frame.plot.setAttribute("role", "group");
-    this.frame.plot.setAttribute("aria-label", `${spec.title}. Left and right move the marked moment, Escape clears it.`);
-    this.frame.head.append(fileMenu(spec, this.frame, page));
+    this.frame.plot.setAttribute("aria-label", `${spec.title}. Left and right move the marked moment, Escape clears it. ${isCoarse() ? "" : BY_MOUSE}`);
+    const title = /** @type {HTMLElement} */ (this.frame.head.querySelector("h3"));
+    if (!isCoarse()) title.title = BY_MOUSE;
+    this.zooms = new ZoomButtons((factor) => this.#zoom(factor), (part) => this.#zoom(1, part));
+    this.frame.head.append(this.zooms.root, fileMenu(spec, this.frame, page));
     this.#listen();
   }
 
@@ -60,6 +65,7 @@ export class TimeChart {
   react() {
     this.#isStale = !this.isInSight;
     if (this.#isStale) return;
+    this.zooms.refresh(this.page.view.zoom !== null);
     const isFirst = !this.#isDrawn;
     this.#isDrawn = true;
     const { view } = this.page;
@@ -103,6 +109,7 @@ export class TimeChart {
   moveAxis() {
     this.#isStale ||= !this.isInSight;
     if (this.#isStale) return;
+    this.zooms.refresh(this.page.view.zoom !== null);
     const change = changesOf(this.frame.plot.layout, { xaxis: this.#axis(), yaxis: this.#heights(this.frame.plot.data ?? []) });
     if (Object.keys(change).length) Plotly.relayout(this.frame.plot, change);
   }
@@ -202,7 +209,7 @@ export class TimeChart {
     return {
       ...baseLayout(this.frame.plot, theme),
       hovermode: false,
-      dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+      dragmode: isCoarse() ? false : "zoom",
       xaxis: { ...axis, tickmode: "array", autorange: false, ...this.#axis() },
       yaxis: { ...axis, type: this.#isLog ? "log" : "linear", rangemode: "tozero", fixedrange: true, nticks: 5, separatethousands: true, ...this.#heights(traces) },
       shapes: [...markLines(this.page), ...(this.spec.hasCeiling ? this.#ceilings() : [])],
@@ -232,6 +239,14 @@ export class TimeChart {
   /** @param {Record<string, number | undefined>} change */
   #takeZoom({ "xaxis.range[0]": from, "xaxis.range[1]": to }) {
     if (from !== undefined && to !== undefined) this.page.onZoom([from, to]);
+  }
+
+  /**
+   * @param {number} factor of what is shown; 0: all
+   * @param {number} [part] of what is shown, by which it moves
+   */
+  #zoom(factor, part) {
+    this.page.onZoom(factor ? stretched(this.page.view.range(this.page.models()), factor, part) : null);
   }
 
   /** Plotly keeps the browser's own dblclick for itself. */

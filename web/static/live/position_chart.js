@@ -1,18 +1,22 @@
 // The one chart without a time axis: acceptance of each draft position, as it was last told.
 
-/** @import { Page } from "../../types/live_page.js" */
+/** @import { KnownModel, Page } from "../../types/live_page.js" */
 
+import { csvText, menuOf } from "./chart_files.js";
 import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
 import { isKnown } from "./model.js";
+
+const TITLE = "Accepted of each draft position";
 
 /** A group of bars a position, one bar a run. */
 export class PositionChart {
   /** @param {Page} page */
   constructor(page) {
     this.page = page;
-    this.frame = new Frame("Accepted of each draft position", "%", "");
+    this.frame = new Frame(TITLE, "%", "");
     this.frame.plot.setAttribute("role", "img");
-    this.frame.plot.setAttribute("aria-label", "Accepted of each draft position: not drawn yet");
+    this.frame.plot.setAttribute("aria-label", `${TITLE}: not drawn yet`);
+    this.frame.head.append(menuOf({ title: TITLE, name: "pitwall-positions", frame: this.frame, csv: () => positionsCsv(this.#known()) }));
     this.isInSight = false;
     this.isDrawn = false;
   }
@@ -21,12 +25,15 @@ export class PositionChart {
     return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? model.meta.absent.acceptance_length ?? (model.isFinal ? "no draft was made" : null)));
   }
 
+  #known() {
+    return this.page.view.shown(this.page.models()).filter(isKnown);
+  }
+
   react() {
     if (!this.isInSight) return;
     this.isDrawn = true;
     const theme = this.page.theme();
-    const known = this.page.view.shown(this.page.models()).filter(isKnown);
-    const drafting = known.flatMap((model) => (model.perPosition?.v ? [{ model, percents: model.perPosition.v.map((ratio) => ratio * 100) }] : []));
+    const drafting = this.#known().flatMap((model) => (model.perPosition?.v ? [{ model, percents: model.perPosition.v.map((ratio) => ratio * 100) }] : []));
     const traces = drafting.map(({ model, percents }) => ({
       type: /** @type {const} */ ("bar"),
       name: model.meta.name,
@@ -52,4 +59,13 @@ export class PositionChart {
   resize() {
     if (this.isDrawn && this.isInSight) Plotly.Plots.resize(this.frame.plot);
   }
+}
+
+/**
+ * A row for each draft position of each run that is drawn.
+ * @param {KnownModel[]} models
+ */
+export function positionsCsv(models) {
+  const rows = models.flatMap(({ id, meta, perPosition }) => (perPosition?.v ?? []).map((ratio, index) => [id, meta.name, String(index + 1), String(ratio)]));
+  return csvText([["run_id", "name", "position", "accepted_ratio"], ...rows]);
 }

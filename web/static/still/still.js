@@ -8,12 +8,11 @@ import { element, setText } from "../live/format.js";
 import { CONFIG, Frame } from "../live/frame.js";
 import { loadPlotly } from "../live/plotly.js";
 import { Theme } from "../live/theme.js";
+import { ZoomButtons, isCoarse, stretched } from "../live/zoom_buttons.js";
 import { figureCsv, onGround, stations } from "./figure.js";
 
 /** @type {Record<string, number | undefined>} */
 const DIRECTIONS = { ArrowLeft: -1, ArrowRight: 1 };
-const ZOOMS = /** @type {const} */ ([["Zoom in", 0.5], ["Zoom out", 2], ["Show all", 0]]);
-const isCoarse = () => matchMedia("(pointer: coarse)").matches;
 
 /** @type {WeakMap<HTMLElement, StillChart>} */
 const charts = new WeakMap(); // by parent element: a rerun of the script meets the chart it made
@@ -49,8 +48,7 @@ export class StillChart {
     plot.addEventListener("keydown", (event) => this.#takeKey(event));
     plot.addEventListener("blur", () => this.#walkTo(-1));
     this.saved = { title: "", name: "", frame: this.frame, csv: () => figureCsv(this.component.data.figure) };
-    if (isCoarse()) head.append(...ZOOMS.map(([name, factor]) => this.#zoomButton(name, factor)));
-    head.append(menuOf(this.saved));
+    head.append(new ZoomButtons((factor) => this.#zoom(factor)).root, menuOf(this.saved));
     this.root.append(root);
     component.parentElement.append(this.root);
     this.resizing = new ResizeObserver(() => this.#plotly?.Plots.resize(plot));
@@ -121,21 +119,12 @@ export class StillChart {
     setText(this.frame.readout, stations(this.component.data.figure)[place]?.words ?? "");
   }
 
-  /**
-   * A finger scrolls the page: buttons zoom.
-   * @param {string} name
-   * @param {number} factor of what is shown; 0: all
-   */
-  #zoomButton(name, factor) {
-    const button = element("button", "lv-pick", name);
-    button.type = "button";
-    button.onclick = () => {
-      const axes = this.frame.plot._fullLayout;
-      if (!axes || !this.#plotly) return;
-      const change = { ...zoomed("xaxis", axes.xaxis, factor), ...zoomed("yaxis", axes.yaxis, factor) };
-      this.#plotly.relayout(this.frame.plot, change);
-    };
-    return button;
+  /** @param {number} factor of what is shown; 0: all */
+  #zoom(factor) {
+    const axes = this.frame.plot._fullLayout;
+    if (!axes || !this.#plotly) return;
+    const change = { ...zoomed("xaxis", axes.xaxis, factor), ...zoomed("yaxis", axes.yaxis, factor) };
+    this.#plotly.relayout(this.frame.plot, change);
   }
 }
 
@@ -146,7 +135,6 @@ export class StillChart {
  */
 function zoomed(name, axis, factor) {
   if (!factor) return { [`${name}.autorange`]: true };
-  const [from, to] = axis.range.map((end) => axis.r2l(end));
-  const [middle, half] = [(from + to) / 2, ((to - from) / 2) * factor];
-  return { [`${name}.range`]: [axis.l2r(middle - half), axis.l2r(middle + half)] };
+  const [from, to] = stretched([axis.r2l(axis.range[0]), axis.r2l(axis.range[1])], factor);
+  return { [`${name}.range`]: [axis.l2r(from), axis.l2r(to)] };
 }
