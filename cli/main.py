@@ -13,6 +13,7 @@ from cli.loads import drive, load, record
 from cli.machines import agent, hardware, host, peer, shim
 from cli.results import claims, compare, note, report, study
 from errors import PitwallError
+from machine.regular_file import NotRegularError
 
 GROUPS = (
     serve,
@@ -58,6 +59,8 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser().parse_args(argv)
     try:
         status: int = arguments.run(arguments)
+    except NotRegularError as error:
+        return _say(f"{error}.", CANNOT_READ)
     except PitwallError as error:
         return _say(str(error), REFUSED)
     except BrokenPipeError:

@@ -73,7 +73,7 @@ def test_a_missing_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_a_folder_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == f"{tmp_path}: Is a directory.\n"
+    assert capsys.readouterr().err == f"{tmp_path} is a folder, not a regular file.\n"
 
 
 def peak_bytes(log: Path) -> int:
