@@ -19,6 +19,7 @@ class Point:
     x: Any
     y: float
     color: str
+    facet: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,12 @@ class Mark:
     starts: int = 1
     x_interval: tuple[float, float] | None = None  # 95 %
     y_interval: tuple[float, float] | None = None
+    facet: str = ""  # of which small chart
 
 
 def single(points: Sequence[Point]) -> list[Mark]:
     """A mark a point."""
-    return [Mark(one.x, one.y, one.color, one.name, (one.run_id,)) for one in points]
+    return [Mark(one.x, one.y, one.color, one.name, (one.run_id,), facet=one.facet) for one in points]
 
 
 def together(
@@ -47,13 +49,13 @@ def together(
     processes: Mapping[str, frozenset[str]],
     is_x_averaged: bool,
 ) -> list[Mark]:
-    """A mark for the points of each key, in the order in which the keys are first met.
+    """A mark for the points of each key and facet, in the order in which the keys are first met.
 
     is_x_averaged: x is a number of which the mean is drawn; else all points of a key have the same.
     """
     groups: dict[Hashable, list[Point]] = {}
     for point in points:
-        groups.setdefault(key_of(point), []).append(point)
+        groups.setdefault((key_of(point), point.facet), []).append(point)
     return [_mark(group, name_of(group[0]), processes, is_x_averaged) for group in groups.values()]
 
 
@@ -70,6 +72,7 @@ def _mark(points: Sequence[Point], name: str, processes: Mapping[str, frozenset[
         y.starts,
         x.interval if x else None,
         y.interval,
+        first.facet,
     )
 
 

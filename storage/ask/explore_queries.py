@@ -61,11 +61,12 @@ STARTED = "started"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is drawn: `y` a metric; `x` and `color` metrics, fields or fields of a point, color '' for none."""
+    """What is drawn: `y` a metric; `x` also a field or one of a point; `color` and `facet` a field, '' for none."""
 
     y: str
     x: str
     color: str = ""
+    facet: str = ""
 
 
 def result_metrics(store: Asked) -> dict[str, Metric]:
@@ -80,12 +81,13 @@ def result_metrics(store: Asked) -> dict[str, Metric]:
 
 
 def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) -> str:
-    """One row a run, or a row a point of its loads: run_id, name, x, y, color and point."""
+    """One row a run, or a row a point of its loads: run_id, name, x, y, color, point, and facet where one is chosen."""
     drawn = [metrics[one] for one in (view.y, view.x) if one in metrics]
     at = _point_of(view, metrics)
     columns = [f"{_column(name, view, metrics)} AS {alias}" for alias, name in (("x", view.x), ("y", view.y))]
     columns += [f"{_column(view.color, view, metrics) if view.color else 'NULL'} AS color"]
     columns += [f"{at}.point AS point" if at else "NULL AS point"]
+    columns += [f"{_column(view.facet, view, metrics)} AS facet"] if view.facet else []
     return "\n".join(
         [
             f"SELECT r.run_id, r.name, {', '.join(columns)}",

@@ -113,6 +113,25 @@ def test_a_distribution_shows_every_run() -> None:
     assert {box["type"] for box in boxes} == {"box"} and sum(len(box["y"]) for box in boxes) == 19
 
 
+def test_a_chart_for_each_value_of_a_field_and_what_has_no_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = page(x="kv_tokens", facet="quantization", color="k")
+    titles = [one["text"] for one in figure(at)["layout"]["annotations"]]
+    assert titles[:3] == ["&lt;i>q&lt;/i>", "fp8", "not stated"] and at.query_params["facet"] in (
+        "quantization",
+        ["quantization"],
+    )
+    assert "19 of 20 runs are drawn" in said(at) and "Left out" not in said(at)
+    with_sql = next(one.value for one in at.code)
+    assert "AS facet" in with_sql and "AS facet" not in next(one.value for one in page().code)
+    monkeypatch.setattr("web.explore.facets.MOST_FACETS", 2)
+    monkeypatch.setattr("web.explore.view.MOST_FACETS", 2)
+    at = page(x="kv_tokens", facet="quantization")
+    assert "18 of 20 runs are drawn" in said(at)
+    assert "Left out: 1 run with Quantization <i>q</i>." in said(at) and "2 small charts are drawn" in said(at)
+    assert len({trace["meta"] for trace in figure(at)["data"]}) == 2
+    assert "facet" not in page(draw="heat", facet="quantization").session_state, "a heat map is one"
+
+
 def test_hostile_names_are_texts() -> None:
     at = page(color="arm", find="bold")
     (trace,) = figure(at)["data"]
@@ -151,7 +170,11 @@ def test_the_sql_of_a_view_gives_its_points_on_the_sql_page(folder: tuple[Store,
     views = [
         View(y, x, color) for y, x, color in zip(metrics, reversed(metrics), [*FIELDS, "arm", "started"], strict=False)
     ]
-    views += [View(TTFT, field, field) for field in POINT_FIELDS] + [View(TTFT, TTFT), View("stream", "concurrency")]
+    views += [View("stream", "k", "", field) for field in (*FIELDS, "arm", "started")]
+    views += [View(TTFT, field, field, field) for field in POINT_FIELDS] + [
+        View(TTFT, TTFT),
+        View("stream", "concurrency"),
+    ]
     wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
     sandbox = Sandbox(settings, run_bounded)
     for view in views:

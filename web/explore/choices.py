@@ -47,8 +47,10 @@ def choose(results: Mapping[str, Metric]) -> Chosen:
         nothing = {} if kind == HEAT else {"": "one"}
         label = "Rows" if kind == HEAT else "Colour"
         color = choose_one(label, "color", PAGE, {**nothing, **colors}, "quantization", WIDTH_PX)
+        facets = {"": "one chart", **colors}
+        facet = "" if kind == HEAT else choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
         each = choose_one("Points", "each", PAGE, EACH, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
-    return Chosen(kind, View(y, x, color), each == ARMS, {**fields, **colors, **metrics})
+    return Chosen(kind, View(y, x, color, facet), each == ARMS, {**fields, **colors, **metrics})
 
 
 def _fields(has_points: bool) -> dict[str, str]:

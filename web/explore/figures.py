@@ -12,27 +12,48 @@ from analysis.marks import Mark
 from storage.ask.explore_queries import STARTED
 from web.charts import DRAWN_ON, is_phone, plain, styled
 from web.explore.choices import DISTRIBUTION, LINE, Chosen
+from web.explore.facets import by_size, lay_beside, on_chart, ordered, panels
 from web.moments import moment, zone_name
 from web.theme import EXCLUDED, RUN_COLORS, TEXT, run_color, three_digits
 
 HEIGHT_PX = 520
 MOST_COLORS = len(RUN_COLORS["light"])
 OTHERS = "others"
+Where = Mapping[str, Any]  # the chart of a facet, as Plotly is told of it
 
 
 def figure_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
-    """Points, a line or boxes for each colour. Each point carries the ids of its runs."""
+    """Points, a line or boxes for each colour, on a chart for each facet. Each point carries the ids of its runs."""
     figure = go.Figure()
-    for place, (color, mine) in enumerate(_by_color(marks).items()):
+    charts, _ = panels(marks)
+    add = {DISTRIBUTION: _add_boxes, LINE: _add_line}.get(chosen.kind, _add_points)
+    for place, (color, mine) in enumerate(_by_color([mark for _, some in charts for mark in some]).items()):
         shade = EXCLUDED[DRAWN_ON] if color == OTHERS else run_color(place, DRAWN_ON)
-        add = {DISTRIBUTION: _add_boxes, LINE: _add_line}.get(chosen.kind, _add_points)
-        add(figure, mine, plain(color), shade)
-    return _laid_out(figure, chosen, legend=bool(chosen.view.color))
+        own = [(number, facet, some) for number, (facet, _) in enumerate(charts) if (some := _of(mine, facet))]
+        for number, facet, some in own:
+            where = on_chart(number, facet, plain(color), number == own[0][0]) if chosen.view.facet else {}
+            add(figure, some, plain(color), shade, where)
+    _laid_out(figure, chosen, legend=bool(chosen.view.color))
+    if chosen.view.facet:
+        if chosen.kind == DISTRIBUTION:
+            figure.update_xaxes(categoryorder="array", categoryarray=_texts([*_by_place(marks).values()]))
+        lay_beside(figure, [facet for facet, _ in charts])
+    return figure
+
+
+def _of(marks: Sequence[Mark], facet: str) -> list[Mark]:
+    return [mark for mark in marks if mark.facet == facet]
+
+
+def _by_place(marks: Sequence[Mark]) -> dict[Any, Mark]:
+    """One mark for each place on the horizontal axis, in its order: charts beside each other share it."""
+    found = {mark.x: mark for mark in marks}
+    return {x: found[x] for x in ordered(found)}
 
 
 def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
     """A cell for each pair of values; an empty cell is one of which no run is known."""
-    xs, ys = _ordered(mark.x for mark in marks), _ordered(mark.color for mark in marks)
+    xs, ys = ordered(mark.x for mark in marks), ordered(mark.color for mark in marks)
     by_place = {(str(mark.color), str(mark.x)): mark for mark in marks}
     cells = [[by_place.get((str(y), str(x))) for x in xs] for y in ys]
     figure = go.Figure(
@@ -63,44 +84,32 @@ def _by_color(marks: Sequence[Mark]) -> dict[str, list[Mark]]:
     counts = Counter(mark.color for mark in marks)
     most = {color for color, _ in counts.most_common(MOST_COLORS - (len(counts) > MOST_COLORS))}
     found: dict[str, list[Mark]] = {}
-    for color in _ordered(counts):
+    for color in ordered(counts):
         for mark in (one for one in marks if one.color == color):
             found.setdefault(color if color in most else OTHERS, []).append(mark)
     return found
 
 
-def _ordered(values: Any) -> list[Any]:
-    """Each once, numbers by size and before texts."""
-    return sorted(dict.fromkeys(values), key=_by_size)
-
-
-def _by_size(value: Any) -> tuple[int, float, str]:
-    try:
-        return 0, float(value), ""
-    except (TypeError, ValueError):
-        return 1, 0.0, str(value)
-
-
-def _add_points(figure: go.Figure, marks: Sequence[Mark], name: str, color: str) -> None:
+def _add_points(figure: go.Figure, marks: Sequence[Mark], name: str, color: str, where: Where) -> None:
     marker = {"color": color, "size": 10, "opacity": 0.85}
-    figure.add_scatter(mode="markers", marker=marker, error_x=_bars(marks, "x"), **_common(marks, name, color))
+    figure.add_scatter(mode="markers", marker=marker, error_x=_bars(marks, "x"), **_common(marks, name), **where)
 
 
-def _add_line(figure: go.Figure, marks: Sequence[Mark], name: str, color: str) -> None:
-    marks = sorted(marks, key=lambda mark: _by_size(mark.x))
+def _add_line(figure: go.Figure, marks: Sequence[Mark], name: str, color: str, where: Where) -> None:
+    marks = sorted(marks, key=lambda mark: by_size(mark.x))
     style = {"line": {"color": color, "width": 2}, "marker": {"color": color, "size": 8}}
-    figure.add_scatter(mode="lines+markers", **style, **_common(marks, name, color))
+    figure.add_scatter(mode="lines+markers", **style, **_common(marks, name), **where)
 
 
-def _add_boxes(figure: go.Figure, marks: Sequence[Mark], name: str, color: str) -> None:
+def _add_boxes(figure: go.Figure, marks: Sequence[Mark], name: str, color: str, where: Where) -> None:
     figure.add_box(
         x=_texts(marks), y=[mark.y for mark in marks], name=name, boxpoints="all", jitter=0.5, pointpos=0,
         marker={"color": color, "size": 6}, line={"color": color}, customdata=[list(mark.run_ids) for mark in marks],
-        hovertext=[_words(mark) for mark in marks], hoverinfo="text",
+        hovertext=[_words(mark) for mark in marks], hoverinfo="text", **where,
     )  # fmt: skip
 
 
-def _common(marks: Sequence[Mark], name: str, color: str) -> dict[str, Any]:
+def _common(marks: Sequence[Mark], name: str) -> dict[str, Any]:
     return {
         "x": _texts(marks),
         "y": [mark.y for mark in marks],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import streamlit as st
@@ -18,6 +18,7 @@ from web import markup, places
 from web.charts import still_chart
 from web.context import services
 from web.explore.choices import HEAT, SCATTER, Chosen
+from web.explore.facets import MOST_FACETS, Panel, panels, runs_in
 from web.explore.figures import figure_of, heat_of
 from web.kept import go_to
 from web.machines.machine_titles import machine_titles
@@ -42,11 +43,15 @@ def show_view(wanted: RunFilter, chosen: Chosen, results: Mapping[str, Metric]) 
         st.info("No run is like that.")
         return
     known = [row for row in rows if row["x"] is not None and row["y"] is not None]
+    marks = _marks(known, chosen) if known else []
+    charts, beyond = panels(marks) if chosen.view.facet else ([("", marks)], [])
     if known:
-        _chart(_marks(known, chosen), chosen)
+        _chart(marks, chosen)
     else:
         st.info("Nothing can be drawn: no run of these has both numbers.")
-    _tell_unknown(rows, chosen)
+    if beyond:
+        st.caption(markup.markdown_text(_beyond(beyond, chosen)))
+    _tell_unknown(rows, runs_in(beyond) - runs_in(charts), chosen)
     _show_sql(sql, rows, chosen)
 
 
@@ -58,6 +63,17 @@ def _chart(marks: Sequence[Mark], chosen: Chosen) -> None:
         _open(pressed)
 
 
+def _beyond(left_out: Sequence[Panel], chosen: Chosen) -> str:
+    """What has no small chart of its own, and so is not drawn."""
+    runs = runs_in(left_out)
+    named = [facet for facet, _ in left_out[:MOST_NAMED]]
+    more = f" and {len(left_out) - MOST_NAMED:,} more" if len(left_out) > MOST_NAMED else ""
+    return (
+        f"{MOST_FACETS} small charts are drawn, of the values with most points. Left out: {len(runs):,} "
+        f"run{'s' * (len(runs) != 1)} with {chosen.titles[chosen.view.facet]} {', '.join(named)}{more}."
+    )
+
+
 def _open(run_ids: Sequence[str]) -> None:
     """A run on its page, several beside each other."""
     go_to(markup.run_link("run" if len(run_ids) == 1 else "compare", run_ids[:MOST_COMPARED]))
@@ -66,7 +82,7 @@ def _open(run_ids: Sequence[str]) -> None:
 def _marks(rows: Sequence[Row], chosen: Chosen) -> list[Mark]:
     store = services().store
     runs = runs_of(store, list(dict.fromkeys(row["run_id"] for row in rows)))
-    needs_arms = chosen.by_arm or ARM in (chosen.view.x, chosen.view.color)
+    needs_arms = chosen.by_arm or _names_arm(chosen)
     arms = {run.run_id: arm for arm in (run_arms(store, runs) if needs_arms else ()) for run in arm.runs}
     titles = machine_titles(store)
     points = [_point(row, chosen, {one: arm.name for one, arm in arms.items()}, titles) for row in rows]
@@ -94,20 +110,24 @@ def _point(row: Row, chosen: Chosen, arms: Mapping[str, str], machines: Mapping[
             return there(value)
         return machines.get(value, value) if name == "machine" else value
 
-    color = said(chosen.view.color, row["color"]) if chosen.view.color else ""
+    def group(axis: str) -> str:
+        name = getattr(chosen.view, axis)
+        value = said(name, row[axis]) if name else ""
+        return str(NOT_STATED if value is None else value)
+
     x = said(chosen.view.x, row["x"])
-    return Point(row["run_id"], row["name"], x, float(row["y"]), str(NOT_STATED if color is None else color))
+    return Point(row["run_id"], row["name"], x, float(row["y"]), group("color"), group("facet"))
 
 
-def _tell_unknown(rows: Sequence[Row], chosen: Chosen) -> None:
-    """How many of the runs are not drawn, which and of what: nothing unknown is a zero."""
+def _tell_unknown(rows: Sequence[Row], beyond: Set[str], chosen: Chosen) -> None:
+    """How many of the runs are not drawn, which and of what: nothing unknown is a zero. `beyond`: for want of room."""
     names = {row["run_id"]: row["name"] for row in rows}
     drawn = {row["run_id"] for row in rows if row["x"] is not None and row["y"] is not None}
     left_out = [run_id for run_id in names if run_id not in drawn]
     cut = f" Only the first {MOST_ROWS:,} points were asked for." if len(rows) == MOST_ROWS else ""
     means = f" {ABOUT_MEANS}" if chosen.is_mean else " A click on a point opens its run."
     why_not = f" Not known, so not drawn: {_lacking(rows, drawn, chosen)}." if left_out else ""
-    st.caption(markup.markdown_text(f"{len(drawn):,} of {len(names):,} runs are drawn.{why_not}{cut}{means}"))
+    st.caption(markup.markdown_text(f"{len(drawn - beyond):,} of {len(names):,} runs are drawn.{why_not}{cut}{means}"))
     if left_out:
         st.html(_names(left_out, names, chosen))
 
@@ -144,9 +164,13 @@ def _is_of_lines(chosen: Chosen) -> bool:
     return any(one in METRICS and METRICS[one].source == LINE for one in (chosen.view.x, chosen.view.y))
 
 
+def _names_arm(chosen: Chosen) -> bool:
+    return ARM in (chosen.view.x, chosen.view.color, chosen.view.facet)
+
+
 def _show_sql(sql: str, rows: Sequence[Row], chosen: Chosen) -> None:
     with st.popover("Show the SQL", icon=":material/code:"):
         st.code(sql, language="sql", wrap_lines=True)
-        note = OF_ARMS if chosen.by_arm or ARM in (chosen.view.x, chosen.view.color) else ""
+        note = OF_ARMS if chosen.by_arm or _names_arm(chosen) else ""
         st.caption(f"{len(rows):,} rows, a row a run or a point of its loads.{note}")
         st.page_link(places.SQL, label="Open on the SQL page", query_params={"sql": sql})

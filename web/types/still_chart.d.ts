@@ -26,6 +26,7 @@ export interface StillTrace {
   error_x?: Spread;
   error_y?: Spread;
   showlegend?: boolean;
+  meta?: string; // which small chart it is on
 }
 
 export interface StillData {

@@ -35,8 +35,10 @@ export function plainText(text) {
  * @param {Figure} figure
  */
 export function figureCsv({ data }) {
-  const rows = data.filter((trace) => trace.showlegend !== false).flatMap((trace) => (trace.z ? cellsOf(trace) : pointsOf(trace)));
-  return csvText([["name", "x", "y", "value", "x_low", "x_high", "y_low", "y_high"], ...rows]);
+  const told = data.filter((trace) => trace.showlegend !== false || trace.meta !== undefined); // of small charts the first alone is in the legend
+  const chart = told.some((trace) => trace.meta !== undefined) ? ["chart"] : [];
+  const rows = told.flatMap((trace) => (trace.z ? cellsOf(trace) : pointsOf(trace)).map((row) => [...row, ...chart.map(() => plainText(trace.meta))]));
+  return csvText([["name", "x", "y", "value", "x_low", "x_high", "y_low", "y_high", ...chart], ...rows]);
 }
 
 /** @param {StillTrace} trace */

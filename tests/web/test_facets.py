@@ -1,0 +1,85 @@
+"""Small charts by the value of a field: which there are, what stands in which, and what has no room."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.marks import Mark, Point, together
+from storage.ask.explore_queries import View
+from web.explore import facets
+from web.explore.choices import DISTRIBUTION, LINE, SCATTER, Chosen
+from web.explore.facets import MOST_FACETS, panels
+from web.explore.figures import figure_of
+
+TITLES = {"stream": "Stream, tok/s", "k": "Draft length k", "model": "Model", "": ""}
+
+
+@pytest.fixture(autouse=True)
+def desktop(monkeypatch: pytest.MonkeyPatch) -> None:
+    for room in ("web.explore.facets", "web.explore.figures"):
+        monkeypatch.setattr(f"{room}.is_phone", lambda: False)
+
+
+def mark(facet: str, color: str = "", x: object = 1, y: float = 10.0) -> Mark:
+    return Mark(x, y, color, "name", (f"run-{facet}-{color}-{x}",), facet=facet)
+
+
+def drawn(marks: list[Mark], kind: str = SCATTER) -> dict:  # type: ignore[type-arg]
+    chosen = Chosen(kind, View("stream", "k", "model", "model"), False, TITLES)
+    return figure_of(marks, chosen).to_dict()  # type: ignore[no-any-return]
+
+
+def test_charts_stand_in_the_order_of_their_values_and_those_with_most_points_are_kept() -> None:
+    few = [mark(str(number)) for number in range(20, 20 - MOST_FACETS, -1)]
+    many = [mark("eagle", x=x) for x in range(3)] + [mark("4", x=x) for x in range(2)]
+    shown, left_out = panels(few + many)
+    names = [facet for facet, _ in shown]
+    assert len(names) == MOST_FACETS and names == [*sorted(names[:-1], key=float), "eagle"] and "4" in names
+    assert [facet for facet, _ in left_out] == ["13", "14"] and all(len(marks) == 1 for _, marks in left_out)
+    assert panels([]) == ([], [])
+
+
+@pytest.mark.parametrize("kind", [SCATTER, LINE, DISTRIBUTION])
+def test_each_trace_is_on_the_chart_of_its_facet_in_one_colour_and_named_once(kind: str) -> None:
+    figure = drawn([mark("a", "red"), mark("b", "red", x=2), mark("b", "blue"), mark("c", "blue")], kind)
+    found = {(one["name"], one["meta"], one.get("xaxis", "x"), one.get("yaxis", "y")) for one in figure["data"]}
+    assert found == {("red", "a", "x", "y"), ("red", "b", "x2", "y2"), ("blue", "b", "x2", "y2"),
+                     ("blue", "c", "x3", "y3")}  # fmt: skip
+    for name in ("red", "blue"):
+        mine = [one for one in figure["data"] if one["name"] == name]
+        assert [one["showlegend"] for one in mine] == [True, False] and {one["legendgroup"] for one in mine} == {name}
+        assert len({one["marker"]["color"] for one in mine}) == 1
+
+
+def test_all_charts_have_the_same_axes_and_stand_apart() -> None:
+    layout = drawn([mark(str(number)) for number in range(5)])["layout"]
+    for number in range(2, 6):
+        assert (layout[f"xaxis{number}"]["matches"], layout[f"yaxis{number}"]["matches"]) == ("x", "y")
+    assert "matches" not in layout["xaxis"] and layout["xaxis3"]["domain"][0] > layout["xaxis2"]["domain"][1]
+    assert layout["yaxis4"]["domain"][1] < layout["yaxis"]["domain"][0], "the second row is below the first"
+    told = [layout[f"xaxis{number}"]["showticklabels"] for number in ("", 2, 3, 4, 5)]
+    assert told == [False, False, True, True, True], "a number stands below the lowest chart of each column"
+    assert [layout[f"yaxis{number}"]["showticklabels"] for number in ("", 2, 3, 4)] == [True, False, False, True]
+    titles = [one["text"] for one in layout["annotations"]]
+    assert titles == [*"01234", "Draft length k", "Stream, tok/s"]
+
+
+def test_a_distribution_s_charts_share_the_order_of_their_boxes() -> None:
+    layout = drawn([mark("a", x=4), mark("b", x="none"), mark("b", x=2)], DISTRIBUTION)["layout"]
+    assert layout["xaxis"]["categoryarray"] == layout["xaxis2"]["categoryarray"] == [2, 4, "none"]
+
+
+def test_a_name_is_a_text_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = "<b>bold</b>", "z" * 100
+    told = drawn([mark(first), mark(second)])["layout"]["annotations"]
+    assert told[0]["text"] == "&lt;b>bold&lt;/b>" and len(told[1]["text"]) == facets.LONGEST_TITLE
+    monkeypatch.setattr("web.explore.facets.is_phone", lambda: True)
+    layout = drawn([mark(str(number)) for number in range(MOST_FACETS)])["layout"]
+    assert layout["xaxis3"]["domain"] == layout["xaxis"]["domain"], "two beside each other on a phone"
+    assert layout["height"] > 4 * facets.ROW_ON_PHONE_PX
+
+
+def test_means_are_of_the_runs_of_one_chart() -> None:
+    points = [Point(f"r{n}", "n", 1, y, "", facet) for n, (y, facet) in enumerate([(1.0, "a"), (4.0, "a"), (9.0, "b")])]
+    marks = together(points, lambda one: one.x, lambda one: one.name, {}, False)
+    assert [(one.facet, one.y, one.run_ids) for one in marks] == [("a", 2.0, ("r0", "r1")), ("b", 9.0, ("r2",))]

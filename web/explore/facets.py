@@ -1,0 +1,97 @@
+"""Small charts beside each other, one for each value of a field, on the same axes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import ceil
+from typing import Any
+
+import plotly.graph_objects as go
+
+from analysis.marks import Mark
+from web.charts import is_phone, plain
+
+MOST_FACETS = 8
+ROW_PX, ROW_ON_PHONE_PX = 250, 190
+GAP_X, GAP_Y_PX = 0.03, 40  # of the width; a title stands between two rows
+LONGEST_TITLE, LONGEST_ON_PHONE = 34, 20
+COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 7: 4, 8: 4}
+COLUMNS_ON_PHONE = 2
+
+Panel = tuple[str, list[Mark]]
+
+
+def panels(marks: Sequence[Mark]) -> tuple[list[Panel], list[Panel]]:
+    """The marks by the value of their facet: those that are drawn, and the rarest of more than can be told apart."""
+    counts = Counter(mark.facet for mark in marks)
+    most = {facet for facet, _ in counts.most_common(MOST_FACETS)}
+    found = [(facet, [mark for mark in marks if mark.facet == facet]) for facet in ordered(counts)]
+    return [one for one in found if one[0] in most], [one for one in found if one[0] not in most]
+
+
+def runs_in(charts: Iterable[Panel]) -> set[str]:
+    """The ids of the runs of these charts."""
+    return {run_id for _, marks in charts for mark in marks for run_id in mark.run_ids}
+
+
+def ordered(values: Iterable[Any]) -> list[Any]:
+    """Each once, numbers by size and before texts."""
+    return sorted(dict.fromkeys(values), key=by_size)
+
+
+def by_size(value: Any) -> tuple[int, float, str]:
+    """What orders a number before a text."""
+    try:
+        return 0, float(value), ""
+    except (TypeError, ValueError):
+        return 1, 0.0, str(value)
+
+
+def on_chart(number: int, facet: str, color: str, is_first: bool) -> dict[str, Any]:
+    """What Plotly is told of a trace on the chart of this number, counted from 0; a colour is named once for all."""
+    axes = {"xaxis": f"x{number + 1}", "yaxis": f"y{number + 1}"} if number else {}
+    return {**axes, "legendgroup": color, "showlegend": is_first, "meta": facet}
+
+
+def lay_beside(figure: go.Figure, facets: Sequence[str]) -> None:
+    """Make of the one chart's axes those of a grid, all with the same range, and name each chart."""
+    columns = min(COLUMNS[len(facets)], COLUMNS_ON_PHONE if is_phone() else MOST_FACETS)
+    rows = ceil(len(facets) / columns)
+    height = rows * (ROW_ON_PHONE_PX if is_phone() else ROW_PX)
+    titles = (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text)
+    figure.update_layout(xaxis={"title": {"text": ""}}, yaxis={"title": {"text": ""}})
+    across, above = figure.layout.xaxis.to_plotly_json(), figure.layout.yaxis.to_plotly_json()
+    for number, facet in enumerate(facets):
+        row, column = divmod(number, columns)
+        at_x, at_y = _domain(column, columns, GAP_X), _domain(rows - 1 - row, rows, GAP_Y_PX / height)
+        name, is_lowest = str(number + 1) if number else "", number + columns >= len(facets)
+        follows = {"x": {"matches": "x"}, "y": {"matches": "y"}} if number else {"x": {}, "y": {}}
+        figure.update_layout(
+            {
+                f"xaxis{name}": {
+                    **across, **follows["x"], "domain": at_x, "anchor": f"y{name}", "showticklabels": is_lowest,
+                },
+                f"yaxis{name}": {
+                    **above, **follows["y"], "domain": at_y, "anchor": f"x{name}", "showticklabels": column == 0,
+                },
+            }
+        )  # fmt: skip
+        _name(figure, plain(_short(facet)), x=sum(at_x) / 2, y=at_y[1], yanchor="bottom")
+    _name(figure, titles[0], x=0.5, y=0, yanchor="top", yshift=-24)
+    _name(figure, titles[1], x=0, y=0.5, xanchor="right", xshift=-44, textangle=-90)
+    figure.update_layout(height=height + 60, margin={"l": 68, "r": 12, "t": 30, "b": 56})
+
+
+def _name(figure: go.Figure, text: str, **place: Any) -> None:
+    figure.add_annotation(text=text, xref="paper", yref="paper", showarrow=False, **place)
+
+
+def _short(facet: str) -> str:
+    most = LONGEST_ON_PHONE if is_phone() else LONGEST_TITLE
+    return facet if len(facet) <= most else f"{facet[: most - 1]}…"
+
+
+def _domain(place: int, count: int, gap: float) -> list[float]:
+    size = (1 - gap * (count - 1)) / count
+    return [place * (size + gap), place * (size + gap) + size]
