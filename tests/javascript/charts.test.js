@@ -263,6 +263,7 @@ test("where a finger scrolls, buttons zoom all charts and move along; where a mo
   const chart = chartOf("power", page);
   const buttons = () => [...chart.frame.head.querySelectorAll(".lv-pick")];
   const press = (name) => buttons().find((one) => one.textContent === name).onclick();
+  assert.deepEqual(buttons().filter((one) => one.disabled).length, 2, "before it is drawn too");
   const zooms = ["Zoom in", "Earlier", "Zoom out", "Later", "Show all"].map((name) => {
     press(name);
     chart.react();

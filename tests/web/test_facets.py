@@ -61,6 +61,7 @@ def test_all_charts_have_the_same_axes_and_stand_apart() -> None:
     assert told == [False, False, True, True, True], "a number stands below the lowest chart of each column"
     assert [layout[f"yaxis{number}"]["showticklabels"] for number in ("", 2, 3, 4)] == [True, False, False, True]
     titles = [one["text"] for one in layout["annotations"]]
+    assert {one["xanchor"] for one in layout["annotations"][:5]} == {"center"}, "else Plotly moves it by its place"
     assert titles == [*"01234", "Draft length k", "Stream, tok/s"]
 
 
@@ -77,6 +78,18 @@ def test_a_name_is_a_text_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     layout = drawn([mark(str(number)) for number in range(MOST_FACETS)])["layout"]
     assert layout["xaxis3"]["domain"] == layout["xaxis"]["domain"], "two beside each other on a phone"
     assert layout["height"] > 4 * facets.ROW_ON_PHONE_PX
+
+
+def test_labels_of_texts_are_cut_and_stand_upright_where_they_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = drawn([mark("a", x="<i>")], DISTRIBUTION)["layout"]["xaxis"]["ticktext"]
+    assert list(cut) == ["&lt;i>"], "a text is cut as it reads"
+    marks = [mark("a", x="ngram"), mark("b", x="no_speculation_configured")]
+    wide = drawn(marks, DISTRIBUTION)["layout"]
+    assert wide["xaxis2"]["ticktext"] == ["ngram", "no_speculatio…"] and wide["xaxis2"]["tickangle"] == 0
+    monkeypatch.setattr("web.explore.facets.is_phone", lambda: True)
+    narrow = drawn(marks, DISTRIBUTION)["layout"]
+    assert narrow["xaxis2"]["tickangle"] == -90 and narrow["margin"]["b"] > wide["margin"]["b"]
+    assert "ticktext" not in drawn([mark("a", x=1), mark("b", x=2)])["layout"]["xaxis"]
 
 
 def test_means_are_of_the_runs_of_one_chart() -> None:

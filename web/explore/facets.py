@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from html import unescape
 from math import ceil
 from typing import Any
 
@@ -15,7 +16,9 @@ from web.charts import is_phone, plain
 MOST_FACETS = 8
 ROW_PX, ROW_ON_PHONE_PX = 250, 190
 GAP_X, GAP_Y_PX = 0.03, 40  # of the width; a title stands between two rows
-LONGEST_TITLE, LONGEST_ON_PHONE = 34, 20
+LONGEST_TITLE, LONGEST_ON_PHONE = 34, 16
+LONGEST_LABEL, LETTER_PX = 14, 7
+WIDTH_PX, WIDTH_ON_PHONE_PX = 1100, 260  # of all charts of a row, about
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 7: 4, 8: 4}
 COLUMNS_ON_PHONE = 2
 
@@ -59,37 +62,46 @@ def lay_beside(figure: go.Figure, facets: Sequence[str]) -> None:
     columns = min(COLUMNS[len(facets)], COLUMNS_ON_PHONE if is_phone() else MOST_FACETS)
     rows = ceil(len(facets) / columns)
     height = rows * (ROW_ON_PHONE_PX if is_phone() else ROW_PX)
+    below = _label(figure, WIDTH_ON_PHONE_PX / columns if is_phone() else WIDTH_PX / columns)
     titles = (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text)
     figure.update_layout(xaxis={"title": {"text": ""}}, yaxis={"title": {"text": ""}})
     across, above = figure.layout.xaxis.to_plotly_json(), figure.layout.yaxis.to_plotly_json()
+    longest = LONGEST_ON_PHONE if is_phone() else LONGEST_TITLE
     for number, facet in enumerate(facets):
         row, column = divmod(number, columns)
         at_x, at_y = _domain(column, columns, GAP_X), _domain(rows - 1 - row, rows, GAP_Y_PX / height)
-        name, is_lowest = str(number + 1) if number else "", number + columns >= len(facets)
-        follows = {"x": {"matches": "x"}, "y": {"matches": "y"}} if number else {"x": {}, "y": {}}
-        figure.update_layout(
-            {
-                f"xaxis{name}": {
-                    **across, **follows["x"], "domain": at_x, "anchor": f"y{name}", "showticklabels": is_lowest,
-                },
-                f"yaxis{name}": {
-                    **above, **follows["y"], "domain": at_y, "anchor": f"x{name}", "showticklabels": column == 0,
-                },
-            }
-        )  # fmt: skip
-        _name(figure, plain(_short(facet)), x=sum(at_x) / 2, y=at_y[1], yanchor="bottom")
-    _name(figure, titles[0], x=0.5, y=0, yanchor="top", yshift=-24)
+        name, same = (str(number + 1), {"x": "x", "y": "y"}) if number else ("", {"x": None, "y": None})
+        x = {**across, "matches": same["x"], "domain": at_x, "anchor": f"y{name}"}
+        y = {**above, "matches": same["y"], "domain": at_y, "anchor": f"x{name}"}
+        x["showticklabels"], y["showticklabels"] = number + columns >= len(facets), column == 0
+        figure.update_layout({f"xaxis{name}": x, f"yaxis{name}": y})
+        title = plain(_short(facet, longest))
+        _name(figure, title, x=sum(at_x) / 2, xanchor="center", y=at_y[1], yanchor="bottom")
+    _name(figure, titles[0], x=0.5, y=0, yanchor="top", yshift=-24 - below)
     _name(figure, titles[1], x=0, y=0.5, xanchor="right", xshift=-44, textangle=-90)
-    figure.update_layout(height=height + 60, margin={"l": 68, "r": 12, "t": 30, "b": 56})
+    figure.update_layout(height=height + 60 + below, margin={"l": 68, "r": 12, "t": 30, "b": 56 + below})
+
+
+def _label(figure: go.Figure, width_px: float) -> int:
+    """Have texts on the horizontal axis fit below a chart of this width; how much more room they need, in pixels."""
+    values = ordered(x for trace in figure.data for x in trace.x)
+    if not values or not any(isinstance(x, str) for x in values):
+        return 0
+    words = [plain(_short(unescape(str(x)), LONGEST_LABEL)) for x in values]
+    longest = max(map(len, words)) * LETTER_PX
+    is_upright = longest * len(words) > width_px
+    figure.update_xaxes(
+        tickmode="array", tickvals=values, ticktext=words, tickangle=-90 if is_upright else 0, automargin=False
+    )
+    return longest if is_upright else 0
 
 
 def _name(figure: go.Figure, text: str, **place: Any) -> None:
     figure.add_annotation(text=text, xref="paper", yref="paper", showarrow=False, **place)
 
 
-def _short(facet: str) -> str:
-    most = LONGEST_ON_PHONE if is_phone() else LONGEST_TITLE
-    return facet if len(facet) <= most else f"{facet[: most - 1]}…"
+def _short(words: str, most: int) -> str:
+    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def _domain(place: int, count: int, gap: float) -> list[float]:

@@ -25,6 +25,7 @@ export class ZoomButtons {
     if (!move) return;
     this.#moving = [button("Earlier", () => move(-STEP)), button("Later", () => move(STEP))];
     this.root.append(...this.#moving);
+    this.refresh(false);
   }
 
   /** @param {boolean} isZoomed where all is shown there is nowhere to go */
