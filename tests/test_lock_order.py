@@ -5,6 +5,7 @@ docs/threads-and-locks.md has the order; a thread that holds a lock takes only o
 
 from __future__ import annotations
 
+import ast
 import sys
 import threading
 import time
@@ -24,24 +25,21 @@ from samples import Batch, Event
 from settings import Settings
 from storage.store import Store
 from tests.launcher.servers import marked, request_for, wait_for
+from tests.test_architecture import product_files
+from tests.test_threads_document import LOCKS, lock_lines, rows_of
 
 pytestmark = pytest.mark.publishes
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENT = ROOT / "docs/threads-and-locks.md"
-ORDER = {  # file and attribute -> floor
-    "launcher/runs/supervisor.py": 0,
-    "collectors/loop.py": 1,
-    "collectors/file_watch.py": 2,
-    "storage/files/seal.py": 3,
-    "storage/files/publish.py": 3,
-    "storage/writer.py": 4,
-    "storage/database.py": 5,
+FLOORS = {  # 'Class.attribute' -> the row of the document's table; two of one row are not held together either
+    name: floor for floor, row in enumerate(rows_of(LOCKS)) for name in row
 }
-NAMES = (
-    "Supervisor._lock", "CollectorLoop._lock", "FileWaker._lock", "Sealer._tick_lock", "Writer._changed",
-    "Database._idle",
-)  # fmt: skip
+SITES = {  # file and line that makes it -> 'Class.attribute'
+    (str(path.relative_to(ROOT)), line): name
+    for path in product_files()
+    for line, name in lock_lines(ast.parse(path.read_text()))
+    if name in FLOORS
+}
 
 
 class Watch:
@@ -93,9 +91,10 @@ class WatchedLock:
 
 
 def _site() -> str | None:
-    """The file of ours that makes the lock."""
-    path = Path(sys._getframe(2).f_code.co_filename)
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) and ".venv" not in path.parts else None
+    """Which of our locks is made here."""
+    frame = sys._getframe(2)
+    path = Path(frame.f_code.co_filename)
+    return SITES.get((str(path.relative_to(ROOT)), frame.f_lineno)) if path.is_relative_to(ROOT) else None
 
 
 @pytest.fixture
@@ -105,7 +104,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     def watched(make: Callable[..., Any]) -> Callable[..., Any]:
         def made(*args: Any) -> Any:
             site = _site()
-            return WatchedLock(make(*args), site, watch) if site in ORDER else make(*args)
+            return WatchedLock(make(*args), site, watch) if site else make(*args)
 
         return made
 
@@ -170,12 +169,10 @@ def test_no_thread_takes_a_lock_above_one_that_it_holds(watch: Watch, pitwall: t
     supervisor.stop(queued[1].id)
     wait_for(lambda: ended(store, queued[1]))
     time.sleep(0)  # let the last callbacks go
-    assert ("launcher/runs/supervisor.py", "storage/writer.py") in watch.pairs, "the watch sees pairs at all"
-    upward = {(held, taken) for held, taken in watch.pairs if ORDER[held] >= ORDER[taken]}
+    assert ("Supervisor._lock", "Writer._changed") in watch.pairs, "the watch sees pairs at all"
+    upward = {(held, taken) for held, taken in watch.pairs if FLOORS[held] >= FLOORS[taken]}
     assert upward == set()
 
 
-def test_the_document_has_them_in_this_order() -> None:
-    text = DOCUMENT.read_text()
-    places = [text.index(f"`{name}`", text.index("## Locks")) for name in NAMES]
-    assert places == sorted(places)
+def test_two_locks_of_one_file_are_told_apart() -> None:
+    assert {"NoteBook._lock", "GotchaBook._lock", "ViewBook._lock"} <= set(SITES.values())

@@ -141,7 +141,10 @@ class FarSide:
         directory = self._place(order.run_id)
         self._say(begun=True)
         if order.wants_about:
-            threading.Thread(target=self._tell_about, args=(directory,), daemon=True).start()
+            tell = threading.Thread(
+                target=self._tell_about, args=(directory,), name=f"tell-{order.run_id}", daemon=True
+            )
+            tell.start()
         offset, told = order.offset, ProcessStatus("starting")
         record = DescendantRecord(directory)
         while not self._is_cut():

@@ -32,4 +32,4 @@ def come_last_when_long(begun_s: float = 0.0) -> None:
             time.sleep(LOOK_S)
         os.setpriority(os.PRIO_PROCESS, busy, LAST)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch, name="priority", daemon=True).start()

@@ -45,13 +45,13 @@ def forward(asked: socket.socket) -> None:
         return  # it has ended before it asked
     for handle, target in zip(handles, json.loads(told), strict=True):
         listener = socket.socket(fileno=handle)
-        threading.Thread(target=_serve, args=(listener, Target(*target)), daemon=True).start()
+        threading.Thread(target=_serve, args=(listener, Target(*target)), name="forward", daemon=True).start()
 
 
 def _serve(listener: socket.socket, target: Target) -> None:
     while True:
         inner, _ = listener.accept()
-        threading.Thread(target=_carry, args=(inner, target), daemon=True).start()
+        threading.Thread(target=_carry, args=(inner, target), name="carry", daemon=True).start()
 
 
 def _carry(inner: socket.socket, target: Target) -> None:
@@ -63,7 +63,7 @@ def _carry(inner: socket.socket, target: Target) -> None:
         with _connected(target) as outer:
             if target.is_tunnel:
                 inner.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            back = threading.Thread(target=_pump, args=(outer, inner), daemon=True)
+            back = threading.Thread(target=_pump, args=(outer, inner), name="carry-back", daemon=True)
             back.start()
             _pump(inner, outer)
             back.join()
