@@ -47,14 +47,19 @@ def follow_own(folder: Path) -> None:
 
 def open_descriptor(path: Path) -> int:
     """A descriptor to read from, never waited for; raises NotRegularError, or OSError as open() does."""
-    name = path.name or "."
     try:
-        with _folder_of(path) as folder:
-            _check(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
-            flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
-            descriptor = os.open(name, flags, dir_fd=folder)
-    except OSError as error:  # it names the one step of the way that failed
-        raise type(error)(error.errno, error.strerror, str(path)) from error
+        return _open(path)
+    except OSError as problem:
+        problem.filename = str(path)  # not the one name of it at which the walk ended
+        raise
+
+
+def _open(path: Path) -> int:
+    name = path.name or "."
+    with _folder_of(path) as folder:
+        _check(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+        descriptor = os.open(name, flags, dir_fd=folder)
     try:
         _check(path, os.fstat(descriptor))  # it may have been swapped between the look and the opening
     except NotRegularError:
