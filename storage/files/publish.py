@@ -202,3 +202,4 @@ def _fill(path: Path, rows: Mapping[str, pa.Table]) -> None:
             made.execute(f"INSERT INTO raw.{table} FROM incoming")
             made.unregister("incoming")
         made.commit()
+        made.execute("CHECKPOINT")  # as closing does, which says nothing of a full disk and leaves an empty file
