@@ -58,15 +58,18 @@ def compute_each(store: queries.Asked, runs: Sequence[Run], reports: Reports | N
         return {runs[0].id: NOT_COMPUTED}
 
 
-def in_order(runs: Sequence[Run], lines: Mapping[str, RunLine], order_by: str) -> list[Run]:
+def in_order(runs: Sequence[Run], lines: Mapping[str, RunLine], order_by: str, is_reversed: bool = False) -> list[Run]:
     """The runs with the highest number of this kind first, those of which it is not known last; else as they came.
+
+    is_reversed: the lowest first, and what is not known last all the same.
 
     The store orders by the lines that it keeps; these may be of runs that have just ended, or by newer formulas.
     """
     if order_by not in NUMBERS:
         return list(runs)
     told = {run_id: getattr(line, NUMBERS[order_by]) for run_id, line in lines.items()}
-    return sorted(runs, key=lambda run: -inf if (number := told.get(run.id)) is None else number, reverse=True)
+    sign = 1 if is_reversed else -1
+    return sorted(runs, key=lambda run: inf if (number := told.get(run.id)) is None else sign * number)
 
 
 def _line(report: RunReport, stream_tps: float | None, output_tps: float | None) -> RunLine:

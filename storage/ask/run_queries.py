@@ -45,8 +45,10 @@ NUMBERS: Mapping[str, str] = {
     "output": "output_tps",
     "typical": "typical_tps",
     "peak": "peak_tps",
+    "tokens_per_step": "tokens_per_step",
     "acceptance": "acceptance_length",
 }  # RunFilter.order_by -> the number of a RunLine
+TEXTS: Mapping[str, str] = {"name": "lower(r.name)", "state": "r.state"}  # likewise -> what it is sorted by, A to Z
 STARTED = "coalesce(r.started_at, r.created_at)"
 
 
@@ -64,11 +66,15 @@ class RunFilter:
     machines: tuple[str, ...] = ()
     since: datetime | None = None  # started then or later
     fields: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of run_fields.FILTERED, each with the texts that pass
-    order_by: str = "newest"  # or one of the numbers that a RunLine has: stream, output, typical, peak, acceptance
+    order_by: str = "newest"  # or one of NUMBERS, the highest first, or of TEXTS, A to Z
+    is_reversed: bool = False  # what is not known stays last
 
     @property
     def lets_all(self) -> bool:
         return self == RunFilter()
+
+
+APART = ("fields", "order_by", "is_reversed")  # of a RunFilter: no arguments of runs_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,7 @@ def count_runs(store: Asked, wanted: RunFilter) -> int:
 
 def runs_found(wanted: RunFilter) -> str:
     """The runs that the filter lets through as the source `r` of a SELECT; only what is in force is said."""
-    chosen = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name not in ("order_by", "fields")}
+    chosen = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name not in APART}
     said = ", ".join(f"{name} := {literal(value)}" for name, value in chosen.items() if value)
     conditions = " AND ".join(has_one_of(name, values) for name, values in wanted.fields if values)
     return f"(FROM runs_found({said}) r WHERE {conditions}) r" if conditions else f"runs_found({said}) r"
@@ -107,9 +113,13 @@ def runs_found(wanted: RunFilter) -> str:
 
 def _order(wanted: RunFilter) -> str:
     """What find_runs orders by: the rows `r` of raw.runs and what is kept of each as `l`."""
+    up, down = ("DESC", "ASC") if wanted.is_reversed else ("ASC", "DESC")
+    if wanted.order_by == "newest":
+        return f"{STARTED} {down}, r.id {down}"
     newest = f"{STARTED} DESC, r.id DESC"
-    number = NUMBERS.get(wanted.order_by)
-    return f"l.run_id IS NULL DESC, l.{number} DESC NULLS LAST, {newest}" if number else newest
+    if number := NUMBERS.get(wanted.order_by):
+        return f"l.run_id IS NULL DESC, l.{number} {down} NULLS LAST, {newest}"
+    return f"{TEXTS[wanted.order_by]} {up}, {newest}"
 
 
 def run_choices(store: Asked) -> RunChoices:

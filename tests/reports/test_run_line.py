@@ -178,6 +178,10 @@ def test_runs_are_found_by_their_speed_the_unknown_last(store: Store) -> None:
     keep_all(store)
     assert found(store, order_by="typical") == ["r2", "r1", "r0", "r9"]
     assert found(store, order_by="peak")[-1] == "r9" and found(store) == ["r9", "r2", "r1", "r0"]
+    assert found(store, order_by="typical", is_reversed=True) == ["r0", "r1", "r2", "r9"], "the unknown stays last"
+    assert found(store, is_reversed=True) == ["r0", "r1", "r2", "r9"]
+    assert found(store, order_by="state")[0] == "r9", "failed, before finished"
+    assert found(store, order_by="name", is_reversed=True) == found(store, order_by="name")[::-1]
 
 
 def test_a_run_that_has_just_ended_stands_where_its_speed_belongs(store: Store) -> None:
@@ -189,6 +193,7 @@ def test_a_run_that_has_just_ended_stands_where_its_speed_belongs(store: Store) 
     assert {run.id for run in runs} == {"r3", "r2"}
     lines = lines_of(store, runs)
     assert [run.id for run in in_order(runs, lines, "typical")] == ["r2", "r3"]
+    assert [run.id for run in in_order(runs, lines, "typical", is_reversed=True)] == ["r3", "r2"]
     assert in_order(runs, lines, "newest") == runs and in_order(runs, {}, "peak") == runs
 
 

@@ -43,7 +43,10 @@ ORDERS = {
     "output": "Output, tok/s",
     "typical": "Typical, tok/s",
     "peak": "Peak, tok/s",
+    "tokens_per_step": "Tokens/step",
     "acceptance": "Acceptance length",
+    "name": "Name, A to Z",
+    "state": "State",
 }
 
 
@@ -56,7 +59,7 @@ def run_filters(
         words = _words(page)
         chosen = {name: _some(name, offered[name], page) for name in FIRST}
         started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
-        order_by = choose_one("In order of", "order", page, ORDERS, "newest", CHOICE_PX) if has_order else "newest"
+        order_by, is_reversed = _order(page) if has_order else ("newest", False)
         rest = [name for name in offered if name not in FIRST]
         in_use = sum(bool(_kept(name, offered[name], page).now()) for name in rest)
         label = f"More filters: {in_use} in use" if in_use else "More filters"
@@ -74,7 +77,16 @@ def run_filters(
         fields=tuple((name, tuple(chosen[name])) for name in FILTERED if chosen.get(name)),
         since=utc_now() - timedelta(days=DAYS[started]) if started else None,
         order_by=order_by,
+        is_reversed=is_reversed,
     )
+
+
+def _order(page: str) -> tuple[str, bool]:
+    """By what, and whether the other way round; all runs are put in order, not those alone that are shown."""
+    order_by = choose_one("In order of", "order", page, ORDERS, "newest", CHOICE_PX, "What is not known comes last.")
+    kept = Kept("reversed", f"{page}-reversed", lambda named: named == ["1"], lambda is_on: ["1"] if is_on else [])
+    kept.take()
+    return order_by, kept.keep(st.toggle("Reversed", key=kept.key))
 
 
 def filters_in_use(choices: RunChoices, machines: Mapping[str, str], page: str) -> int:

@@ -65,7 +65,7 @@ def _listing(scope: Asked, wanted: RunFilter, most: int) -> Listing:
     here = sorted((run for run in found if run.id not in away), key=lambda run: run.started_at or run.created_at)
     lines = lines_of(store, here[::-1], partial(reports_on, store), COMPUTED_NOW)
     matching = run_queries.count_runs(scope, wanted) if len(found) == most else len(found)
-    return Listing(in_order(found, lines, wanted.order_by), lines, matching)
+    return Listing(in_order(found, lines, wanted.order_by, wanted.is_reversed), lines, matching)
 
 
 def _shared(scope: Asked, question: object, compute: Callable[[], Answer]) -> Answer:

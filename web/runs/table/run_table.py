@@ -32,6 +32,7 @@ READ_LATER = "of another machine: its numbers are read when it is opened or comp
 ROW_PX, HEAD_PX, LEAST_ROWS = 31, 36, 3
 WHEN_PX = 172
 KEYS = "A press on a name opens its run. In the table arrows move, Enter opens the run of a row, and Space ticks it."
+PIN = "pin"  # of the address: columns that stand still
 TICKED = "ticked-runs"  # their ids: what is ticked stays over other pages and other rows, where it is shown
 NAME_PX, NAME_ON_PHONE_PX = 290, 150  # it stands still: on a phone the rest must find room beside it
 
@@ -101,17 +102,25 @@ def choose_columns(choices: RunChoices) -> list[str]:
             "In the order in which they are chosen. The name of a run always stands first. Until you choose, a number "
             "that none of the runs shown has takes no column."
         )
-        return choose_some("Columns", "column", "runs", titles, "as proposed", default) or default
+        chosen = choose_some("Columns", "column", "runs", titles, "as proposed", default) or default
+        choose_some("Pinned beside the name", PIN, "runs", titles, "none")
+        return [*_pinned(), *(name for name in chosen if name not in _pinned())]
+
+
+def _pinned() -> list[str]:
+    """The columns that stand still beside the name while the rest is moved sideways."""
+    return [name for name in st.query_params.get_all(PIN) if name in CHOSEN]
 
 
 def told_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str, RunLine]) -> list[str]:
     """The columns without the numbers that none of the runs has; what somebody chose stays as it is."""
-    if list(columns) != _proposed(choices):
+    pinned = _pinned()
+    if [one for one in columns if one not in pinned] != [one for one in _proposed(choices) if one not in pinned]:
         return list(columns)
     known = {
         name for name, field in NUMBERS.items() if any(getattr(line, field) is not None for line in lines.values())
     }
-    return [name for name in columns if name not in NUMBERS or name in known]
+    return [name for name in columns if name not in NUMBERS or name in known or name in pinned]
 
 
 def _proposed(choices: RunChoices) -> list[str]:
@@ -169,7 +178,8 @@ def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
 def _columns(runs: Sequence[Run]) -> dict[str, ColumnConfig]:
     """COLUMNS as whoever looks reads them: their time zone, and names that leave room on a phone."""
     when = moment_column("Started", [_when(run) for run in runs], WHEN_PX)
-    return COLUMNS | {"when": when} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
+    told = COLUMNS | {"when": when} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
+    return told | {name: ColumnConfig(**{**told[name], "pinned": True}) for name in _pinned()}
 
 
 def _when(run: Run) -> datetime:

@@ -48,5 +48,7 @@ def how_many_grouped(put_together: int, matching: int, wanted: RunFilter) -> str
 
 
 def in_words(wanted: RunFilter) -> str:
-    """'newest first', 'in order of Stream, tok/s'."""
-    return "newest first" if wanted.order_by == "newest" else f"in order of {ORDERS[wanted.order_by]}"
+    """'newest first', 'in order of Stream, tok/s', the latter 'reversed' where it is."""
+    if wanted.order_by == "newest":
+        return "oldest first" if wanted.is_reversed else "newest first"
+    return f"in order of {ORDERS[wanted.order_by]}{', reversed' * wanted.is_reversed}"

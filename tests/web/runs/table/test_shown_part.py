@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -89,6 +90,27 @@ def test_a_field_of_the_configuration_in_the_address_is_a_filter_among_the_rarer
     assert "runs-model" not in {one.key for one in at.multiselect}, "all runs have the same"
     at.multiselect(key="runs-k").set_value(["8"]).run()
     assert at.query_params["k"] in ("8", ["8"]) and said(at) == "1 of 20 runs that have ended"
+
+
+def test_the_order_is_turned_round_and_the_unknown_stays_last(store: Store) -> None:
+    lowest = page(order="output", reversed="1", rows="10")
+    told = list(lowest.dataframe[0].value["output"])
+    assert told == sorted(told) and said(lowest).endswith("(in order of Output, tok/s, reversed)")
+    lowest.toggle(key="runs-reversed").set_value(False).run()
+    highest = list(lowest.dataframe[0].value["output"])
+    assert highest == sorted(highest, reverse=True) and "reversed" not in lowest.query_params
+
+
+def test_a_pinned_column_stands_beside_the_name(store: Store) -> None:
+    with_columns = PAGE.replace("lines, [], {}, how_many(", "lines, choose_columns(choices), {}, how_many(")
+    at = AppTest.from_string(with_columns.replace("run_table\n", "choose_columns, run_table\n", 1), default_timeout=60)
+    at.query_params["pin"] = ["output"]
+    at.run()
+    assert not at.exception, at.exception
+    proto = at.dataframe[0].proto
+    assert json.loads(proto.columns)["output"]["pinned"] is True
+    assert list(proto.column_order)[:3] == ["color", "name", "output"]
+    assert list(proto.column_order).count("output") == 1
 
 
 def test_groups_of_a_part_say_of_which(store: Store) -> None:
