@@ -148,6 +148,8 @@ def _concurrency(values: Values, names: Names) -> str:
 
 
 def _context(values: Values, names: Names) -> str:
+    if not any(values["prompt_tokens"]):
+        return "the length of the prompts in tokens is not known"
     return f"{pair_words(values['prompt_tokens'], '{:.0f}'.format)} prompt tokens (median)"
 
 

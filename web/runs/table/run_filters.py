@@ -27,7 +27,7 @@ NAMES = {
 FIRST = ("engine", "workload", "state")  # always in sight
 STATES = ("finished", "failed")
 MARKS = ("starred", "archived")
-FIND_PX, CHOICE_PX = 300, 144
+FIND_PX, CHOICE_PX = 236, 144
 REST_PX = 3 * CHOICE_PX + 2 * 16  # three side by side where there is room
 DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 STARTED = {
@@ -107,7 +107,7 @@ def _find(page: str) -> Kept[str]:
 def _words(page: str) -> str:
     kept = _find(page)
     kept.take()
-    found = st.text_input("Find", key=kept.key, placeholder="name, model, flag, cause, note, tag ...", width=FIND_PX)
+    found = st.text_input("Find", key=kept.key, placeholder="name, model, flag, cause, note ...", width=FIND_PX)
     return kept.keep(found)
 
 
