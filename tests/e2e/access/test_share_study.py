@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from domain import RunState
 from settings import Settings
 from storage.store import Store
+from tests.accessibility import broken_in_both_schemes
 from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.page_at_rest import current, expect_whole, press
@@ -78,6 +79,9 @@ def test_a_guest_sees_the_study_of_the_link_and_can_only_look(
     expect_whole(page.get_by_role("button", name="Report"))
     expect(page.get_by_text("Paused: k 4 leads.").first).to_be_visible()
     assert NOT_SHARED not in page.content()
+    for width in (390, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert broken_in_both_schemes(page) == []
     for name in ("Share", "Go on", "End it now", "Add an arm", "Begin"):
         assert page.get_by_role("button", name=name, exact=True).count() == 0, name
     press(page.get_by_role("link", name="Compare its runs"))
