@@ -29,16 +29,7 @@ VIEWS = (
 WITH_REASONS = {"results", "accuracy"}  # tables in which an earlier Pitwall stored sentences
 # A sample table as a user sees it.
 SAMPLE_VIEW = "CREATE OR REPLACE VIEW {table} AS FROM {table}_of(NULL::VARCHAR[]);"
-# Names alone: DuckDB words a text otherwise once it has read it from the file.
-STANDING = """
-    SELECT md5(string_agg(text, chr(10) ORDER BY text)) FROM (
-        SELECT concat_ws(' ', table_name, column_name, data_type, comment) AS text
-        FROM duckdb_columns() WHERE NOT internal AND schema_name = 'main'
-        UNION ALL
-        SELECT concat_ws(' ', function_name, parameters) FROM duckdb_functions()
-        WHERE NOT internal AND schema_name = 'main' AND function_type IN ('macro', 'table_macro')
-    )
-"""
+STANDING = (HERE / "standing_views.sql").read_text()
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, folder: Path = HERE / "migrations") -> None:

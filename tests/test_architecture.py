@@ -69,6 +69,8 @@ MAY_NAME_AN_ENGINE = {
 
 MOST_FILES = 17  # of Python in one folder: more of them are several trades beside each other
 MOST_LINES = 300
+MOST_SQL_LINES = 5  # of a statement in Python: a longer one is a .sql file
+SQL = re.compile(r"\s*(SELECT|INSERT|CREATE|DELETE|WITH|FROM|UPDATE|COPY|MERGE)\b")
 
 
 def room_of(path: Path) -> str:
@@ -134,6 +136,24 @@ def test_nothing_below_web_takes_the_name_of_a_room() -> None:
 def test_files_are_short() -> None:
     lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in product_files()}
     assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}, "take a part out that has a name"
+
+
+def test_long_statements_are_files_of_their_own() -> None:
+    long = {
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in product_files()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+        and SQL.match(text := text_of(node))
+        and len(text.strip().splitlines()) > MOST_SQL_LINES
+    }
+    assert long == set()
+
+
+def text_of(node: ast.Constant | ast.JoinedStr) -> str:
+    """Of a text with values in it, what stands between them."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
 
 
 def test_the_load_generator_carries_no_data_library() -> None:

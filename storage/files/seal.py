@@ -222,14 +222,7 @@ class Sealer:
 
 def _due_sql(table: str, column: str) -> str:
     """Portions whose run has ended, and large enough old ones of whatever still goes on."""
-    return f"""
-        SELECT t.run_id, max(t.{column}) AS until FROM raw.{table} t
-        JOIN raw.runs r ON r.id = t.run_id AND r.ended_at < $settled GROUP BY t.run_id
-        UNION ALL
-        SELECT t.run_id, max(t.{column}) AS until FROM raw.{table} t
-        LEFT JOIN raw.runs r ON r.id = t.run_id
-        WHERE t.{column} < $aged AND (r.ended_at IS NULL OR r.ended_at >= $settled)
-        GROUP BY t.run_id HAVING count(*) >= $live_rows"""
+    return (Path(__file__).parent / "due_portions.sql").read_text().format(table=table, column=column)
 
 
 def _due_params(now: datetime) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import duckdb
 
@@ -12,6 +13,7 @@ from storage.lake.connection import LAKE, LOCKS, NOT_MADE, held
 from storage.reading import Query
 from storage.rows import TIME_COLUMNS
 
+HERE = Path(__file__).parent
 # Table -> its key. A person's notes on a run are versions of their own; the newest is what is shipped.
 RECORDS: Mapping[str, str] = {"runs": "id", "run_notes": "run_id", "machines": "id", "machine_labels": "machine_id"}
 OF_MACHINES = ("machines", "machine_labels")
@@ -28,46 +30,12 @@ FILE_SIZE = "64MB"
 
 Columns = Mapping[str, Mapping[str, str]]  # table of the lake -> column -> type
 
-# The second look at every commit, by PostgreSQL itself in DuckLake's own transaction: no part is taken twice, and no
-# run from two data folders, whatever a killed writer left under way.
-ONCE = """
-CREATE TABLE IF NOT EXISTS pitwall_parts (
-    run_id text, table_name text, part text, owner text NOT NULL, PRIMARY KEY (run_id, table_name, part)
-);
-CREATE TABLE IF NOT EXISTS pitwall_owners (run_id text PRIMARY KEY, owner text NOT NULL);
-CREATE OR REPLACE FUNCTION pitwall_take_once() RETURNS trigger LANGUAGE plpgsql AS $take$
-BEGIN
-    INSERT INTO pitwall_parts
-    SELECT one->>0, one->>1, one->>2, NEW.commit_message FROM json_array_elements(NEW.commit_extra_info::json) AS one;
-    INSERT INTO pitwall_owners
-    SELECT DISTINCT one->>0, NEW.commit_message FROM json_array_elements(NEW.commit_extra_info::json) AS one
-    WHERE one->>1 NOT IN ('machines', 'machine_labels')
-    ON CONFLICT (run_id) DO NOTHING;
-    IF EXISTS (
-        SELECT 1 FROM json_array_elements(NEW.commit_extra_info::json) AS one
-        JOIN pitwall_owners ON run_id = one->>0 WHERE owner <> NEW.commit_message
-    ) THEN RAISE EXCEPTION 'another data folder ships a run of this commit'; END IF;
-    RETURN NEW;
-END $take$;
-CREATE OR REPLACE TRIGGER pitwall_take_once AFTER INSERT ON ducklake_snapshot_changes
-FOR EACH ROW WHEN (NEW.author = 'pitwall' AND NEW.commit_extra_info IS NOT NULL) EXECUTE FUNCTION pitwall_take_once()
-"""
-
-
+ONCE = (HERE / "take_once.sql").read_text()
 HAS_RULE = """
 SELECT count(*) AS rules FROM pg_catalog.pg_trigger
 WHERE tgname = 'pitwall_take_once' AND tgrelid = to_regclass('ducklake_snapshot_changes')
 """
-# What was shipped before there was the rule; of a part that was shipped twice one line.
-TAKEN = f"""
-INSERT INTO {LOCKS}.pitwall_parts SELECT run_id, table_name, part, min(owner) FROM {LAKE}.shipments AS told
-WHERE NOT EXISTS (FROM {LOCKS}.pitwall_parts AS had
-    WHERE had.run_id = told.run_id AND had.table_name = told.table_name AND had.part = told.part)
-GROUP BY ALL;
-INSERT INTO {LOCKS}.pitwall_owners SELECT run_id, min(owner) FROM {LAKE}.shipments
-WHERE table_name NOT IN ('machines', 'machine_labels') AND run_id NOT IN (SELECT run_id FROM {LOCKS}.pitwall_owners)
-GROUP BY ALL
-"""
+TAKEN = (HERE / "taken_before.sql").read_text().format(lake=LAKE, locks=LOCKS)
 
 
 def version_table(table: str) -> str:

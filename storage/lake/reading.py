@@ -20,14 +20,7 @@ from storage.reading import Params
 from storage.rows import TIME_COLUMNS
 
 NOWHERE = Path("/nonexistent")  # no sealed file is read here
-# A server attached by URL from elsewhere is on the machine whose Pitwall tells that name or, alone, that address.
-ALIASES = """
-SELECT 'remote-' || lower(name) AS alias, min(id) AS machine_id
-FROM (
-    SELECT id, host_name AS name FROM raw.machines
-    UNION SELECT id, unnest(addresses) AS name FROM raw.machines
-) GROUP BY alias HAVING count(DISTINCT id) = 1
-"""
+ALIASES = (Path(__file__).parent / "machine_aliases.sql").read_text()
 KNOWN_MACHINE = (
     "coalesce((SELECT a.machine_id FROM raw.machine_aliases a WHERE a.alias = lower(runs.machine_id)), machine_id)"
 )

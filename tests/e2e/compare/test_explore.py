@@ -100,6 +100,7 @@ def test_the_navigation_leads_to_the_list_as_it_was_left_and_pressed_there_to_al
     press(page.get_by_role("link", name="Runs", exact=True).first)
     expect(page.get_by_text("20 of 20 runs that have ended")).to_be_visible()
     expect(page.get_by_label("Find", exact=True)).to_have_value("")
+    wait_for_rest(page)  # Streamlit may lose what is set again while it still draws
     page.go_back()
     expect(page.get_by_label("Find", exact=True)).to_have_value("bf16")
 

@@ -1,0 +1,6 @@
+-- A server attached by URL from elsewhere is on the machine whose Pitwall tells that name or, alone, that address.
+SELECT 'remote-' || lower(name) AS alias, min(id) AS machine_id
+FROM (
+    SELECT id, host_name AS name FROM raw.machines
+    UNION SELECT id, unnest(addresses) AS name FROM raw.machines
+) GROUP BY alias HAVING count(DISTINCT id) = 1
