@@ -66,8 +66,8 @@ if not is_operator():
     st.stop()
 
 kept = kept_one("tab", "launch-tab", list(TABS), CONFIGURE)
-kept.take()
-tabs = st.tabs(list(TABS), on_change="rerun", key=kept.key)
+begun = kept.take()
+tabs = st.tabs(list(TABS), default=begun, on_change="rerun", key=kept.key)
 kept.keep(st.session_state[kept.key])
 for tab, (title, body) in zip(tabs, TABS.items(), strict=True):
     if tab.open or title == CONFIGURE:  # a form that is not drawn would forget what was typed into it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_member, is_operator
-from web.kept import Kept
+from web.kept import kept_switch
 from web.places import tell_title
 from web.study_pages import begin, race_table
 from web.visible import visible_studies
@@ -15,9 +15,8 @@ MOST = 40  # that are shown unasked, the newest
 
 def choose_all(count: int) -> bool:
     """Whether the older ones are shown too; the address keeps it."""
-    kept = Kept("all", "studies-all", lambda named: named == ["1"], lambda is_on: ["1"] if is_on else [])
-    kept.take()
-    return kept.keep(st.toggle(f"Show all {count}", key=kept.key))
+    kept = kept_switch("all", "studies-all")
+    return kept.keep(st.toggle(f"Show all {count}", kept.take(), key=kept.key))
 
 
 studies = visible_studies()

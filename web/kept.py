@@ -7,8 +7,8 @@ written: so a page that is opened adds nothing to the browser's history.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
@@ -21,25 +21,79 @@ _goes = st.components.v2.component("pitwall_go_to", js=(STATIC / "go_to.js").rea
 
 
 @dataclass(frozen=True)
-class Kept(Generic[Value]):
-    """One widget's value under `name` in the address; `key` is the widget's."""
+class _Begun:
+    """How a widget was begun the last time, and what the address said of it since."""
+
+    number: int
+    value: Any
+    named: object
+    is_made: bool = False
+
+
+@dataclass(frozen=True)
+class Widget:
+    """A widget whose value follows the address: it begins anew, under another key, when the address says another thing.
+
+    A browser that is still drawing sends the value that it had before. Under the same key Streamlit would take that for
+    a choice, and the page would write it into the address; what it sends for an older key counts for nothing.
+    """
 
     name: str
-    key: str
+
+    @property
+    def key(self) -> str:
+        """What Streamlit is to know it by now."""
+        return f"{self.name}.{self._now.number}" if self._now and self._now.number else self.name
+
+    def begin(self, named: object, value: Value) -> Value:
+        """Before it is made: the value to begin with, `value` where the address has become `named` by other hands."""
+        now = self._now
+        # Streamlit forgets a widget when another page is shown.
+        is_forgotten = now is not None and now.is_made and self.key not in st.session_state
+        if now is None or is_forgotten or now.named != named:
+            now = _Begun(number=now.number + 1 if now else 0, value=value, named=named)
+            st.session_state[self._place] = now
+        begun: Value = now.value
+        return begun
+
+    def wrote(self, named: object) -> None:
+        """After it: what the address says of it now."""
+        if self._now:
+            st.session_state[self._place] = replace(self._now, named=named, is_made=True)
+
+    @property
+    def _now(self) -> _Begun | None:
+        begun: _Begun | None = st.session_state.get(self._place)
+        return begun
+
+    @property
+    def _place(self) -> str:
+        return f"{self.name}-begun"
+
+
+@dataclass(frozen=True)
+class Kept(Generic[Value]):
+    """One widget's value under `name` in the address."""
+
+    name: str
+    widget: Widget
     read: Callable[[Sequence[str]], Value]
     write: Callable[[Value], Sequence[str]]
 
-    def take(self) -> None:
-        """Before the widget is made: give it what the address says, unless the widget itself wrote it there."""
+    @property
+    def key(self) -> str:
+        """The widget's, once `take` was called."""
+        return self.widget.key
+
+    def take(self) -> Value:
+        """Before the widget is made: what it begins with, as the address says unless the widget itself wrote that."""
         named = st.query_params.get_all(self.name)
-        # Streamlit forgets a widget's value when another page is shown; what was written is remembered beside it.
-        if self.key not in st.session_state or st.session_state.get(self._written) != named:
-            st.session_state[self.key] = self.read(named)
+        return self.widget.begin(named, self.read(named))
 
     def now(self) -> Value:
         """What its widget is about to show, before it is made."""
-        self.take()
-        shown: Value = st.session_state[self.key]
+        begun = self.take()
+        shown: Value = st.session_state.get(self.key, begun)
         return shown
 
     def keep(self, chosen: Value | None) -> Value:
@@ -52,19 +106,15 @@ class Kept(Generic[Value]):
                 st.query_params[self.name] = words
             else:
                 del st.query_params[self.name]
-        st.session_state[self._written] = st.query_params.get_all(self.name)
+        self.widget.wrote(st.query_params.get_all(self.name))
         return value
-
-    @property
-    def _written(self) -> str:
-        return f"{self.key}-address"
 
 
 def kept_one(name: str, key: str, options: Sequence[str], default: str) -> Kept[str]:
     """One of the options; `default` where the address says nothing, or none of them."""
     return Kept(
         name,
-        key,
+        Widget(key),
         lambda named: named[0] if named and named[0] in options else default,
         lambda value: [] if value == default else [value],
     )
@@ -74,7 +124,7 @@ def kept_some(name: str, key: str, options: Sequence[str], default: Sequence[str
     """Some of the options in an order; those of the address that are none are passed over."""
     return Kept(
         name,
-        key,
+        Widget(key),
         lambda named: [one for one in dict.fromkeys(named) if one in options] or list(default),
         lambda value: [] if value == list(default) else value,
     )
@@ -83,8 +133,16 @@ def kept_some(name: str, key: str, options: Sequence[str], default: Sequence[str
 def kept_text(name: str, key: str) -> Kept[str]:
     """A text; empty where the address says nothing. A NUL is none of it: no statement can hold one."""
     return Kept(
-        name, key, lambda named: named[0].replace("\0", "") if named else "", lambda value: [value] if value else []
+        name,
+        Widget(key),
+        lambda named: named[0].replace("\0", "") if named else "",
+        lambda value: [value] if value else [],
     )
+
+
+def kept_switch(name: str, key: str) -> Kept[bool]:
+    """On or off; off where the address says nothing."""
+    return Kept(name, Widget(key), lambda named: named == ["1"], lambda is_on: ["1"] if is_on else [])
 
 
 def address_button(label: str, key: str, params: Mapping[str, Sequence[str]]) -> None:
@@ -110,9 +168,9 @@ def choose_one(
 ) -> str:
     """A select box over `options` (value -> words) whose choice the address keeps."""
     kept = kept_one(name, f"{page}-{name}", list(options), default)
-    kept.take()
+    begun = list(options).index(kept.take())
     chosen = st.selectbox(
-        title, list(options), key=kept.key, format_func=options.__getitem__, width=width, help=help_text
+        title, list(options), begun, key=kept.key, format_func=options.__getitem__, width=width, help=help_text
     )
     return kept.keep(chosen)
 
@@ -128,10 +186,11 @@ def choose_some(
 ) -> list[str]:
     """A box of several of `options` (value -> words), in the order in which they are chosen; the address keeps them."""
     kept = kept_some(name, f"{page}-{name}", list(options), default)
-    kept.take()
+    begun = kept.take()
     chosen = st.multiselect(
         title,
         list(options),
+        begun,
         key=kept.key,
         format_func=options.__getitem__,
         placeholder=placeholder,
@@ -142,11 +201,10 @@ def choose_some(
 
 def fold(title: str, name: str, page: str, icon: str | None = None) -> ExpanderContainer:
     """A section that is folded away; the address names those of a page that are not."""
-    key, folds = f"{page}-fold-{name}", st.query_params.get_all(FOLD)
-    if key not in st.session_state or st.session_state.get(f"{key}-address") != (name in folds):
-        st.session_state[key] = name in folds
-    section = st.expander(title, key=key, icon=icon, on_change="rerun")
+    widget, folds = Widget(f"{page}-fold-{name}"), st.query_params.get_all(FOLD)
+    begun = widget.begin(name in folds, name in folds)
+    section = st.expander(title, begun, key=widget.key, icon=icon, on_change="rerun")
     if section.open != (name in folds):
         st.query_params[FOLD] = [*folds, name] if section.open else [one for one in folds if one != name]
-    st.session_state[f"{key}-address"] = bool(section.open)
+    widget.wrote(bool(section.open))
     return section

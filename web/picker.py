@@ -16,7 +16,7 @@ from web import places
 from web.actions import is_member, is_operator
 from web.context import services
 from web.fleet import away_ids
-from web.kept import choose_some
+from web.kept import Widget, choose_some
 from web.markup import markdown_text
 from web.moments import SECONDS, moment
 from web.runs.table.run_listing import titles_of
@@ -67,27 +67,28 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
         return Picked(list(runs), [])
     if not by_id:
         return Picked([], unknown)
-    known = [run_id for run_id in named if run_id in by_id] or ([] if named else list(default))
-    # Streamlit forgets what was picked when another page is shown, and the address that it was picked from it keeps.
-    if key not in st.session_state or st.session_state.get(f"{key}-address") != named:
-        st.session_state[key] = known[:most]
-    chosen = _choose(runs, prompt, key, most)
-    is_proposed = not named and chosen == known[:most]
+    meant = ([run_id for run_id in named if run_id in by_id] or ([] if named else list(default)))[:most]
+    widget = Widget(key)
+    begun = widget.begin(meant, meant)
+    chosen = _choose(runs, prompt, widget, begun, most)
+    is_proposed = not named and chosen == meant
     if chosen != named and not unknown and not is_proposed:
         st.query_params["run"] = chosen
-    st.session_state[f"{key}-address"] = chosen if not unknown else named
+    widget.wrote(meant if unknown else chosen)
     return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown, key if is_proposed else None)
 
 
-def _choose(runs: Sequence[Run], prompt: str, key: str, most: int) -> list[str]:
+def _choose(runs: Sequence[Run], prompt: str, widget: Widget, begun: list[str], most: int) -> list[str]:
     machines = _titles(runs)
     told = machines if len(machines) > 1 else {}
-    wanted, picked = _machines_wanted(runs, told, key), st.session_state[key]
+    wanted = _machines_wanted(runs, told, widget.name)
+    picked = [*begun, *st.session_state.get(widget.key, [])]
     return st.multiselect(
         prompt,
         [run.id for run in runs if not wanted or run.machine_id in wanted or run.id in picked],
+        begun,
         format_func=labels(runs, told).__getitem__,
-        key=key,
+        key=widget.key,
         max_selections=most,
         placeholder=prompt,
     )

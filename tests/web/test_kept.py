@@ -21,3 +21,50 @@ def test_a_widget_that_tells_nothing_yet_leaves_the_address_as_it_is() -> None:
     app.query_params["draw"] = "line"
     app.run()
     assert (app.text[0].value, dict(app.query_params)) == ("line", {"draw": "line"})
+
+
+def picks() -> None:
+    import streamlit as st
+
+    from web.kept import choose_some
+
+    chosen = choose_some("Letters", "letter", "letters", {"a": "A", "b": "B", "c": "C"}, "all")
+    st.text(" ".join(chosen))
+
+
+def test_what_a_browser_still_sends_of_the_view_before_is_for_another_widget() -> None:
+    app = AppTest.from_function(picks)
+    app.query_params["letter"] = ["a"]
+    app.run()
+    before = app.multiselect[0]
+    app.query_params["letter"] = ["b"]  # as the browser's Back does
+    app.run()
+    after = app.multiselect[0]
+    assert (after.value, dict(app.query_params)) == (["b"], {"letter": "b"})
+    assert after.id != before.id, "a page not drawn anew yet sends the value of before under the id of before"
+    after.set_value(["b", "c"]).run()
+    assert (app.text[0].value, dict(app.query_params)) == ("b c", {"letter": ["b", "c"]})
+    assert app.multiselect[0].id == after.id, "what it wrote itself lets a widget be"
+
+
+def test_a_widget_that_was_not_shown_meanwhile_begins_with_what_the_address_says() -> None:
+    app = AppTest.from_function(sometimes)
+    app.query_params["word"] = "one"
+    app.run()
+    app.text_input[0].set_value("two").run()
+    app.session_state["hidden"] = True
+    app.run()
+    app.session_state["hidden"] = False
+    app.run()
+    assert (app.text_input[0].value, app.query_params["word"]) == ("two", "two")
+
+
+def sometimes() -> None:
+    import streamlit as st
+
+    from web.kept import kept_text
+
+    if st.session_state.get("hidden"):
+        return
+    kept = kept_text("word", "words")
+    kept.keep(st.text_input("Word", kept.take(), key=kept.key))

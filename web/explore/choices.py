@@ -71,10 +71,11 @@ def which_runs(in_use: int) -> DeltaGenerator:
 
 def _segments(name: str, options: Mapping[str, str], default: str) -> str:
     kept = kept_one(name, f"{PAGE}-{name}", list(options), default)
-    kept.take()
+    begun = kept.take()
     chosen = st.segmented_control(
         "Draw",
         list(options),
+        default=begun,
         key=kept.key,
         format_func=options.__getitem__,
         required=True,

@@ -26,9 +26,15 @@ WIDTH_PX = 200
 def choose_kind() -> str:
     """How the rows are shown; the address keeps it."""
     kept = kept_one("draw", "sql-draw", list(KINDS), saved_one("draw", KINDS, TABLE))
-    kept.take()
+    begun = kept.take()
     chosen = st.segmented_control(
-        "Show as", list(KINDS), key=kept.key, format_func=KINDS.__getitem__, required=True, label_visibility="collapsed"
+        "Show as",
+        list(KINDS),
+        default=begun,
+        key=kept.key,
+        format_func=KINDS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
     )
     return kept.keep(chosen)
 

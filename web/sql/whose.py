@@ -19,9 +19,15 @@ def choose_whose() -> None:
     if not reads_fleet():
         return
     kept = kept_one(SCOPE, "sql-machines", list(SCOPES), saved_one(SCOPE, SCOPES, MINE))
-    kept.take()
+    begun = kept.take()
     chosen = st.segmented_control(
-        "Asked of", list(SCOPES), key=kept.key, format_func=SCOPES.__getitem__, required=True, help=HELP
+        "Asked of",
+        list(SCOPES),
+        default=begun,
+        key=kept.key,
+        format_func=SCOPES.__getitem__,
+        required=True,
+        help=HELP,
     )
     kept.keep(chosen)
 

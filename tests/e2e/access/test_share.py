@@ -145,6 +145,8 @@ def test_the_link_opens_in_another_browser_and_is_live(viewer: BrowserContext, l
 def test_the_link_shows_its_run_before_streamlit_has_started(
     viewer: BrowserContext, link: str, pitwall: Pitwall
 ) -> None:
+    speeds = f"SELECT count(*) FROM engine_samples WHERE run_id = '{LIVE}' AND decode_tps > 0"
+    wait_until(lambda: pitwall.sql(speeds) > [(0,)], 60)
     page = viewer.new_page()
     page.route("**/static/js/*", lambda route: None)  # they never come
     page.goto(link, wait_until="commit")

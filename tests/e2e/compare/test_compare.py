@@ -118,12 +118,12 @@ def test_back_from_runs_that_were_proposed_is_the_page_before_with_what_was_aske
     page: Page, pitwall: Pitwall
 ) -> None:
     page.goto(f"{pitwall.url}/?find=arm")
-    expect(page.get_by_label("Find", exact=True)).to_have_value("arm")
+    expect(current(page.get_by_label("Find", exact=True))).to_have_value("arm")
     press(current(page.get_by_role("link", name="Compare", exact=True)).first)
     page.wait_for_url(re.compile(r"/compare\?run=.+&run="))
     page.go_back()
     page.wait_for_url(re.compile(r"/\?find=arm$"))
-    expect(page.get_by_label("Find", exact=True)).to_have_value("arm")
+    expect(current(page.get_by_label("Find", exact=True))).to_have_value("arm")
 
 
 def test_logs_are_compared_as_their_owner_declared(page: Page, pitwall: Pitwall) -> None:

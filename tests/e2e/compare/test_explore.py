@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.page_at_rest import expect_whole, press, wait_for_rest
+from tests.e2e.page_at_rest import current, expect_whole, press, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_many
 from web.runs.table.run_table import HEAD_PX, ROW_PX
@@ -95,14 +95,14 @@ def test_the_navigation_leads_to_the_list_as_it_was_left_and_pressed_there_to_al
     expect(page.get_by_role("button", name="Explain")).to_be_visible()
     press(page.get_by_role("link", name="Runs", exact=True).first)
     expect(page).to_have_url(f"{pitwall.url}/?find=bf16")
-    expect(page.get_by_label("Find", exact=True)).to_have_value("bf16")
+    expect(current(page.get_by_label("Find", exact=True))).to_have_value("bf16")
     expect(compare, "what was ticked is ticked").to_have_attribute("href", picked)
     press(page.get_by_role("link", name="Runs", exact=True).first)
     expect(page.get_by_text("20 of 20 runs that have ended")).to_be_visible()
-    expect(page.get_by_label("Find", exact=True)).to_have_value("")
+    expect(current(page.get_by_label("Find", exact=True))).to_have_value("")
     wait_for_rest(page)  # Streamlit may lose what is set again while it still draws
     page.go_back()
-    expect(page.get_by_label("Find", exact=True)).to_have_value("bf16")
+    expect(current(page.get_by_label("Find", exact=True))).to_have_value("bf16")
 
 
 def test_a_row_of_the_list_opens_its_run_in_this_tab_and_is_ticked_by_keys(page: Page, pitwall: Pitwall) -> None:
@@ -117,7 +117,7 @@ def test_a_row_of_the_list_opens_its_run_in_this_tab_and_is_ticked_by_keys(page:
         expect(page.get_by_text("What happened")).to_be_visible()
         assert page.evaluate("history.length") == before + 1 and len(page.context.pages) == 1
         page.go_back()
-        expect(page.get_by_label("Find", exact=True)).to_have_value("bf16")
+        expect(current(page.get_by_label("Find", exact=True))).to_have_value("bf16")
         wait_for_rest(page)
     page.locator(f"{GRID} canvas").first.focus()
     go_down(page, 1)

@@ -10,7 +10,7 @@ import streamlit as st
 from domain import utc_now
 from storage.ask.run_fields import FIELDS, FILTERED
 from storage.ask.run_queries import RunChoices, RunFilter
-from web.kept import Kept, choose_one, choose_some, kept_one, kept_some, kept_text
+from web.kept import Kept, choose_one, choose_some, kept_one, kept_some, kept_switch, kept_text
 from web.launch.loads.load_choice import workload_title
 from web.words import told_by_view
 from workloads import REGISTRY
@@ -84,9 +84,8 @@ def run_filters(
 def _order(page: str) -> tuple[str, bool]:
     """By what, and whether the other way round; all runs are put in order, not those alone that are shown."""
     order_by = choose_one("In order of", "order", page, ORDERS, "newest", CHOICE_PX, "What is not known comes last.")
-    kept = Kept("reversed", f"{page}-reversed", lambda named: named == ["1"], lambda is_on: ["1"] if is_on else [])
-    kept.take()
-    return order_by, kept.keep(st.toggle("Reversed", key=kept.key))
+    kept = kept_switch("reversed", f"{page}-reversed")
+    return order_by, kept.keep(st.toggle("Reversed", kept.take(), key=kept.key))
 
 
 def filters_in_use(choices: RunChoices, machines: Mapping[str, str], page: str) -> int:
@@ -106,8 +105,8 @@ def _find(page: str) -> Kept[str]:
 
 def _words(page: str) -> str:
     kept = _find(page)
-    kept.take()
-    found = st.text_input("Find", key=kept.key, placeholder="name, model, flag, cause, note ...", width=FIND_PX)
+    begun = kept.take()
+    found = st.text_input("Find", begun, key=kept.key, placeholder="name, model, flag, cause, note ...", width=FIND_PX)
     return kept.keep(found)
 
 
