@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogReading, Mark, ParsedSample, StartupFact
@@ -76,6 +76,14 @@ def rank_of(process: str | None) -> Rank:
     """How ranks sort: by the numbers in the name ('Worker_DP0_TP1', 'VllmWorker rank=3'), then no name, then others."""
     numbers = tuple(int(number) for number in _RANK_NUMBERS.findall(process or "")[:8])
     return (not numbers, numbers, bool(process))
+
+
+class LogFailure(NamedTuple):
+    """A failure that a line names; `rank` is 0 for a cause, higher for its echoes, None for a warning."""
+
+    rank: int | None
+    cause: str  # in the engine's words
+    sentence: str  # in ours
 
 
 @dataclass
@@ -217,13 +225,15 @@ class LineReader:
         self._startup = Startup(self.MERGES)
         self._current_phase = None
 
-    def report(self, line: Line, rank: int | None, cause: str, sentence: str) -> list[LogEvent]:
-        """Notes a cause (rank 0) or an echo of one, with a mark the first time it is seen; None is a warning."""
-        if rank is None:
-            return [mark(line, "warning", sentence, evidence=line.text)]
-        if not self.causes.add(rank, cause):
+    def report(self, line: Line, failure: LogFailure | None) -> list[LogEvent]:
+        """Notes what the line names: a warning each time, a cause or an echo the first time it is seen."""
+        if failure is None:
             return []
-        return [mark(line, "failure", sentence, evidence=line.text)]
+        if failure.rank is None:
+            return [mark(line, "warning", failure.sentence, evidence=line.text)]
+        if not self.causes.add(failure.rank, failure.cause):
+            return []
+        return [mark(line, "failure", failure.sentence, evidence=line.text)]
 
 
 def sample_on(line: Line, fields: Mapping[str, JsonValue]) -> ParsedSample:

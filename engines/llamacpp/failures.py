@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-
-class CollectorError(NamedTuple):
-    """`rank` 0 is a cause, higher ranks follow from one, None is a warning; the sentence is ours."""
-
-    rank: int | None
-    sentence: str
-
+from engines.reading import LogFailure
 
 _OUT_OF_MEMORY = "The accelerator ran out of memory."
 _RETRIED = re.compile(r"compute buffer allocation failed, retrying|retrying without pipeline parallelism")
-_RULES: tuple[tuple[re.Pattern[str], CollectorError], ...] = tuple(
-    (re.compile(pattern), CollectorError(rank, sentence))
+_RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
+    (re.compile(pattern), rank, sentence)
     for pattern, rank, sentence in (
         (
             r"cudaMalloc failed: out of memory|failed to allocate \S+ buffer of size|"
@@ -82,15 +75,18 @@ _RULES: tuple[tuple[re.Pattern[str], CollectorError], ...] = tuple(
 )
 
 
-def read_trouble(text: str) -> CollectorError | None:
+def read_failure(text: str) -> LogFailure | None:
     """What a message means for the run, or None."""
-    return next((trouble for pattern, trouble in _RULES if pattern.search(text)), None)
+    for pattern, rank, sentence in _RULES:
+        if pattern.search(text):
+            return LogFailure(rank, text, sentence if rank is None else f"{sentence} {text}")
+    return None
 
 
 def is_allocation_failure(text: str) -> bool:
     """Whether a buffer could not be had: some are tried again with less, see `is_retry`."""
-    trouble = read_trouble(text)
-    return trouble is not None and trouble.sentence == _OUT_OF_MEMORY
+    failure = read_failure(text)
+    return failure is not None and failure.sentence.startswith(_OUT_OF_MEMORY)
 
 
 def is_retry(text: str) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter
-from engines.llamacpp.failures import is_allocation_failure, is_retry, read_trouble
+from engines.llamacpp.failures import is_allocation_failure, is_retry, read_failure
 from engines.llamacpp.startup import MERGES, VERSION, StartupFacts
 from engines.llamacpp.timings import (
     Fields,
@@ -133,7 +133,7 @@ class LlamacppReader(LineReader):
             return self.release(found[1])
         if "slots are idle" in line.text:
             return self.release_held()
-        return [*self._startup_events(line), *self._trouble_events(line)]
+        return [*self._startup_events(line), *self._failure_events(line)]
 
     def release_held(self) -> list[LogEvent]:
         """The samples still held, and the failed allocations that were not tried again."""
@@ -147,7 +147,7 @@ class LlamacppReader(LineReader):
 
     def _tell_refused(self) -> list[LogEvent]:
         refused, self._refused = self._refused, []
-        return [event for line in refused for event in self._trouble_events(line)]
+        return [event for line in refused for event in self._failure_events(line)]
 
     def settled_offset(self) -> int:
         """As any reader's, and not beyond a timing print or a failed allocation that waits for its next line."""
@@ -199,12 +199,8 @@ class LlamacppReader(LineReader):
         phase = next((phase for pattern, phase in _PHASES if pattern.search(line.text)), None)
         return self.note_start(line, facts, phase)
 
-    def _trouble_events(self, line: Line) -> list[LogEvent]:
-        trouble = read_trouble(line.text)
-        if trouble is None:
-            return []
-        sentence = trouble.sentence if trouble.rank is None else f"{trouble.sentence} {line.text}"
-        return self.report(line, trouble.rank, line.text, sentence)
+    def _failure_events(self, line: Line) -> list[LogEvent]:
+        return self.report(line, read_failure(line.text))
 
 
 def _slot(owner: Fields) -> str | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from engines.base import Line
+from engines.reading import LogFailure
 
 _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST_TRACEBACK = 500  # lines
@@ -76,15 +76,7 @@ _WARNINGS = (
 )
 
 
-class CollectorError(NamedTuple):
-    """A cause (`rank` 0), an echo of one (1) or a warning (None); `text` is the engine's, `sentence` ours."""
-
-    text: str
-    sentence: str
-    rank: int | None
-
-
-class TroubleReader:
+class FailureReader:
     """Follows tracebacks and tells a server's end from a request's; before `is_ready` an uncaught one is fatal."""
 
     def __init__(self) -> None:
@@ -93,7 +85,7 @@ class TroubleReader:
         self._is_fatal = False
         self._request_failed = False
 
-    def read(self, line: Line) -> CollectorError | None:
+    def read(self, line: Line) -> LogFailure | None:
         """What the line says went wrong; None for any other, and within a traceback until its exception comes."""
         if self._opened is not None and line.number - self._opened.number > _LONGEST_TRACEBACK:
             self._opened = None
@@ -110,13 +102,13 @@ class TroubleReader:
         """Where the traceback starts whose exception has not come yet."""
         return None if self._opened is None else self._opened.offset
 
-    def close(self) -> tuple[Line, CollectorError] | None:
+    def close(self) -> tuple[Line, LogFailure] | None:
         """The scheduler's exception, if the log ended inside its traceback."""
         line, self._opened = self._opened, None
         if line is None or "hit an exception" not in line.text:
             return None
-        return line, CollectorError(
-            "Scheduler hit an exception", "The scheduler failed; the log ends before it says why.", 0
+        return line, LogFailure(
+            0, "Scheduler hit an exception", "The scheduler failed; the log ends before it says why."
         )
 
     def _open(self, line: Line) -> None:
@@ -126,20 +118,20 @@ class TroubleReader:
         self._is_fatal = bool(_FATAL_HEADER.search(header)) or not (is_a_requests or self.is_ready)
         self._request_failed = False
 
-    def _name(self, text: str) -> CollectorError:
+    def _name(self, text: str) -> LogFailure:
         if self._is_fatal:
-            return CollectorError(text.lstrip("`"), _sentence(text), 0)
-        return CollectorError(text, f"A request failed, the server lives on: {text}", None)
+            return LogFailure(0, text.lstrip("`"), _sentence(text))
+        return LogFailure(None, text, f"A request failed, the server lives on: {text}")
 
 
-def _read_plain(text: str) -> CollectorError | None:
+def _read_plain(text: str) -> LogFailure | None:
     if _ECHO.search(text):
-        return CollectorError(text, text, 1)
+        return LogFailure(1, text, text)
     if _DIRECT_CAUSE.search(text) or _KILLED.search(text):
-        return CollectorError(text.lstrip("`"), _sentence(text), 0)
+        return LogFailure(0, text.lstrip("`"), _sentence(text))
     for pattern, sentence in _WARNINGS:
         if pattern.search(text):
-            return CollectorError(text, sentence, None)
+            return LogFailure(None, text, sentence)
     return None
 
 

@@ -10,7 +10,7 @@ from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter
 from engines.reading import LineReader, mark, sample_on
-from engines.sglang.failures import CollectorError, TroubleReader
+from engines.sglang.failures import FailureReader
 from engines.sglang.startup import MERGES, StartupFacts
 from engines.sglang.stats import is_cut_short, read_stats
 from samples import LogSample
@@ -104,7 +104,7 @@ class SglangReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._starting = StartupFacts()
-        self._trouble = TroubleReader()
+        self._failures = FailureReader()
         self._draft_tokens: int | None = None
         self._cut: Line | None = None  # the first half of a record that a terminal broke in two
 
@@ -116,17 +116,17 @@ class SglangReader(LineReader):
         fields = read_stats(line.text)
         if fields is not None:
             return [*self.release(None), *self._stats(line, fields)]
-        return [*self.release(None), *self._startup_events(line), *self._trouble_events(line)]
+        return [*self.release(None), *self._startup_events(line), *self._failure_events(line)]
 
     def close(self) -> list[LogEvent]:
         """The last events, the scheduler's exception among them where the log ends inside its traceback."""
         events = super().close()
-        unnamed = self._trouble.close()
-        return events + (self._told(*unnamed) if unnamed else [])
+        unnamed = self._failures.close()
+        return events + (self.report(*unnamed) if unnamed else [])
 
     def settled_offset(self) -> int:
         """As any reader's, and not beyond the start of a traceback whose exception has not come yet."""
-        settled, traceback = super().settled_offset(), self._trouble.open_offset()
+        settled, traceback = super().settled_offset(), self._failures.open_offset()
         return settled if traceback is None else min(settled, traceback)
 
     def _rejoin(self, line: Line) -> list[LogEvent] | None:
@@ -148,7 +148,7 @@ class SglangReader(LineReader):
         return self.hold(None, self._sample(line, fields))
 
     def _finished(self, line: Line, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
-        self._trouble.is_ready = self._trouble.is_ready or fields["type"] == "decode"
+        self._failures.is_ready = self._failures.is_ready or fields["type"] == "decode"
         events: list[LogEvent] = [self._sample(line, fields)]
         return [*events, mark(line, "acceptance", line.text)] if "accept_length" in fields else events
 
@@ -168,20 +168,16 @@ class SglangReader(LineReader):
             self.version = version[1]
         facts = self._starting.read(line.text, line.process)
         self._draft_tokens = facts.get("num_spec_tokens", self._draft_tokens)
-        self._trouble.is_ready = self._trouble.is_ready or "ready" in facts
+        self._failures.is_ready = self._failures.is_ready or "ready" in facts
         return self.note_start(line, facts, read_phase(line.text))
 
     def _begin_start(self) -> None:
         """A server started again in the same log is neither ready nor known to draft."""
         self.begin_run()
-        self._starting, self._trouble, self._draft_tokens = StartupFacts(), TroubleReader(), None
+        self._starting, self._failures, self._draft_tokens = StartupFacts(), FailureReader(), None
 
-    def _trouble_events(self, line: Line) -> list[LogEvent]:
-        trouble = self._trouble.read(line)
-        return self._told(line, trouble) if trouble else []
-
-    def _told(self, line: Line, trouble: CollectorError) -> list[LogEvent]:
-        return self.report(line, trouble.rank, trouble.text, trouble.sentence)
+    def _failure_events(self, line: Line) -> list[LogEvent]:
+        return self.report(line, self._failures.read(line))
 
 
 def read_phase(text: str) -> str | None:

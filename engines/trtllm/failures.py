@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-
-class CollectorError(NamedTuple):
-    """`rank` 0 is a cause, higher ranks follow from one; `cause` is the engine's text, the sentence ours."""
-
-    rank: int
-    cause: str
-    sentence: str
-
-    @property
-    def is_any_exception(self) -> bool:
-        """An exception of no known kind: a request's own, once the server is ready."""
-        return self.rank == _ANY_EXCEPTION
-
+from engines.reading import LogFailure
 
 _ANY_EXCEPTION = 2
 _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
@@ -51,9 +38,12 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
 )
 
 
-def read_trouble(text: str) -> CollectorError | None:
-    """What a message means for the run, or None."""
+def read_failure(text: str, is_ready: bool) -> LogFailure | None:
+    """What a message means for the run; an exception of no known kind is a request's own, once the server is ready."""
     for pattern, rank, sentence in _RULES:
         if found := pattern.search(text):
-            return CollectorError(rank, found[0].strip(), sentence)
+            cause = found[0].strip()
+            if is_ready and rank == _ANY_EXCEPTION:
+                return LogFailure(None, cause, f"A request failed, the server lives on: {cause}")
+            return LogFailure(rank, cause, f"{sentence} {cause}".strip())
     return None

@@ -11,7 +11,7 @@ from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter
 from engines.numerals import COUNT, NUMBER
 from engines.reading import LineReader, sample_on
-from engines.trtllm.failures import read_trouble
+from engines.trtllm.failures import read_failure
 from engines.trtllm.startup import read_fact
 from samples import LogSample
 
@@ -103,7 +103,7 @@ class TrtllmReader(LineReader):
         fields = read_iteration(line.text)
         if fields is not None:
             return [sample_on(line, fields)]
-        return [*self._startup_events(line), *self._trouble_events(line)]
+        return [*self._startup_events(line), *self._failure_events(line)]
 
     def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Tokens from blocks, where the log gives only those."""
@@ -120,10 +120,5 @@ class TrtllmReader(LineReader):
         progress = _PROGRESS.search(line.text)
         return self.note_start(line, facts, f"loading weights {progress[1]} %" if progress else None)
 
-    def _trouble_events(self, line: Line) -> list[LogEvent]:
-        trouble = read_trouble(line.text)
-        if trouble is None:
-            return []
-        if self._is_ready and trouble.is_any_exception:
-            return self.report(line, None, trouble.cause, f"A request failed, the server lives on: {trouble.cause}")
-        return self.report(line, trouble.rank, trouble.cause, f"{trouble.sentence} {trouble.cause}".strip())
+    def _failure_events(self, line: Line) -> list[LogEvent]:
+        return self.report(line, read_failure(line.text, self._is_ready))

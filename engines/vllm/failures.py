@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from engines.base import Line
+from engines.reading import LogFailure
+from engines.vllm.causes import explain_cause
 
 CAUSE, REPORT, ECHO = 0, 1, 2  # what failed; the engine saying that something did; the consequence of both
 _LONGEST = 500
@@ -66,13 +68,6 @@ _FARTHEST = 20  # lines between an announcement and its traceback, others' lines
 FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")
 
 
-class Verdict(NamedTuple):
-    """A failure that a line names: `rank` is CAUSE, REPORT or ECHO, `text` the line, cut at 500 characters."""
-
-    rank: int
-    text: str
-
-
 class _Traits(NamedTuple):
     """What a text says by itself, whoever prints it."""
 
@@ -125,7 +120,7 @@ class FailureReader:
         """The server answers: from now on a traceback of the API server is a request's, unless it is known as fatal."""
         self._is_serving = True
 
-    def read(self, line: Line) -> Verdict | None:
+    def read(self, line: Line) -> LogFailure | None:
         """The failure that the line names; None for a request's own, and for everything once the server shuts down."""
         text = line.text.strip()
         traits = _traits(text)
@@ -134,9 +129,9 @@ class FailureReader:
             return None
         self._follow(line, traits)
         if traits.rank is not None:
-            return Verdict(traits.rank, _clip(text))
+            return _failure(traits.rank, text)
         if traits.is_exception and self._is_anyones(line):
-            return Verdict(REPORT if _ANNOUNCED.search(text) else CAUSE, _clip(text))
+            return _failure(REPORT if _ANNOUNCED.search(text) else CAUSE, text)
         return None
 
     def _follow(self, line: Line, traits: _Traits) -> None:
@@ -161,5 +156,6 @@ class FailureReader:
         return is_engine or not self._is_serving
 
 
-def _clip(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 2].rstrip() + " …"
+def _failure(rank: int, text: str) -> LogFailure:
+    cause = text if len(text) <= _LONGEST else text[: _LONGEST - 2].rstrip() + " …"
+    return LogFailure(rank, cause, explain_cause(cause))

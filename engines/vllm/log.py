@@ -11,7 +11,6 @@ from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter, Routine
 from engines.reading import LineReader, mark, sample_on
 from engines.vllm import startup
-from engines.vllm.causes import explain_cause
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, FailureReader
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
 from engines.vllm.warnings import read_warning
@@ -118,8 +117,7 @@ class _Reader(LineReader):
         return [mark(line, "warning", sentence, evidence=line.text)]
 
     def _read_failure(self, line: Line) -> list[LogEvent]:
-        verdict = self._failures.read(line)
-        return self.report(line, verdict.rank, verdict.text, explain_cause(verdict.text)) if verdict else []
+        return self.report(line, self._failures.read(line))
 
     def _read_startup(self, line: Line) -> list[LogEvent]:
         text = line.text
