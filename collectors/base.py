@@ -24,21 +24,21 @@ class CollectorError(PitwallError):
     event_kind: ClassVar[str] = "collector"
 
 
-class Unavailable(CollectorError):
+class UnavailableError(CollectorError):
     """There is nothing of the kind to collect here; looked for again once a minute."""
 
 
-class Outage(CollectorError):
+class OutageError(CollectorError):
     """What answered before does not answer now: a gap in the samples."""
 
     event_kind: ClassVar[str] = "outage"
 
 
-class Unreadable(CollectorError):
+class UnreadableError(CollectorError):
     """It answers, with something that is not what was asked for."""
 
 
-class Incomplete(CollectorError):
+class IncompleteError(CollectorError):
     """What there is was collected, and a part of it is not told here."""
 
 

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 
-from collectors.base import Clock, Collector, CollectorError, Outage, Sink, Unavailable
+from collectors.base import Clock, Collector, CollectorError, OutageError, Sink, UnavailableError
 from collectors.file_watch import FileWaker
 from collectors.plausible import without_impossible
 from domain import JsonValue, Run, RunState
@@ -54,7 +54,7 @@ class Worker:
     def update(self, run: Run) -> None:
         """The run as it is now; one that had nothing to collect is looked at again when it has changed."""
         changed, self.run = run != self.run, run
-        if changed and isinstance(self._trouble, Unavailable):
+        if changed and isinstance(self._trouble, UnavailableError):
             self.wake()
 
     def wake(self) -> None:
@@ -83,7 +83,7 @@ class Worker:
             self._tick(self.collector.collect)
             if self._waker:
                 self._waker.follow(self, self.collector.paths(self.run))
-            rest = UNAVAILABLE_RETRY_S if isinstance(self._trouble, Unavailable) else self.collector.period_s
+            rest = UNAVAILABLE_RETRY_S if isinstance(self._trouble, UnavailableError) else self.collector.period_s
             now = self._clock.mono_s()
             due = max(min(due, now) + rest, now)
             self._wake.wait(max(due - now, 0.0))
@@ -113,7 +113,7 @@ class Worker:
     def _is_over_for_good(self) -> bool:
         """Whether silence is no news: a server that is being stopped while it was away did not come back."""
         is_ending = self.run.state is RunState.STOPPING or self.run.state.is_final
-        return is_ending and isinstance(self._trouble, Outage)
+        return is_ending and isinstance(self._trouble, OutageError)
 
     def _give(self, batch: Batch) -> None:
         """To the store; when it refuses one, the collector starts again from what the store has.
@@ -200,7 +200,7 @@ class Worker:
 
     def _event(self, trouble: Exception | None, now: float) -> list[Event]:
         was = self._trouble
-        if trouble is None and (was is None or isinstance(was, Unavailable)):
+        if trouble is None and (was is None or isinstance(was, UnavailableError)):
             return []
         data: dict[str, object] = {"collector": self.collector.name}
         if trouble is None:

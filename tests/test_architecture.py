@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import errors
 from engines import ENGINES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -168,6 +169,40 @@ def test_without_a_lake_nothing_of_it_is_loaded() -> None:
     code = "import sys, cli.main, service.core, web.context; print([m for m in sys.modules if 'storage.lake' in m])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_every_exception_is_in_the_tree() -> None:
+    """The docstring of `errors` draws each public class: under its base, with its file."""
+    assert drawn_exceptions() == written_exceptions()
+    names = [name for _, name, _ in written_exceptions()]
+    assert len(names) > 40
+    assert [name for name in names if not name.endswith("Error") or names.count(name) > 1] == []
+
+
+def drawn_exceptions() -> set[tuple[str, str, str]]:
+    """Base, class and file of each line of the tree; four columns of indent are one step down."""
+    above, drawn = ["PitwallError"], set()
+    for indent, name, path in re.findall(r"^ {4}(.*[├└]── )(\w+) +(\S+)", errors.__doc__ or "", re.MULTILINE):
+        depth = len(indent) // 4
+        above[depth:] = [name]
+        drawn.add((above[depth - 1], name, path))
+    return drawn
+
+
+def written_exceptions() -> set[tuple[str, str, str]]:
+    """Base, class and file of each public class below PitwallError."""
+    classes = [
+        (base.id, node.name, str(path.relative_to(ROOT)))
+        for path in product_files()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        for base in node.bases
+        if isinstance(base, ast.Name)
+    ]
+    known = {"PitwallError"}
+    for _ in range(3):  # as deep as the tree may grow
+        known |= {name for base, name, _ in classes if base in known}
+    return {found for found in classes if found[0] in known}
 
 
 def test_the_check_sees_files() -> None:

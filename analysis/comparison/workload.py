@@ -21,7 +21,7 @@ DIGITS = 6  # of the hash in a workload's id
 NO_PARAMS: Mapping[str, JsonValue] = {}
 
 
-class UnknownWorkloadError(PitwallError):
+class WorkloadNotSharedError(PitwallError):
     """A name that none of the workloads to choose from has."""
 
 
@@ -60,14 +60,14 @@ def shared_workloads(runs: Sequence[RunFacts]) -> list[Workload]:
 
 
 def find_workload(shared: Sequence[Workload], wanted: str | None) -> Workload | None:
-    """The one of this id or name, or the first where none is wanted; raises UnknownWorkloadError."""
+    """The one of this id or name, or the first where none is wanted; raises WorkloadNotSharedError."""
     if wanted is None:
         return shared[0] if shared else None
     found = next((one for one in shared if wanted in (one.id, one.name)), None)
     if found is None:
         ids = ", ".join(one.id for one in shared)
         has = f"the runs share {ids}" if ids else "the runs share none"
-        raise UnknownWorkloadError(f"No two of these runs were put under the workload {wanted[:80]!r}: {has}.")
+        raise WorkloadNotSharedError(f"No two of these runs were put under the workload {wanted[:80]!r}: {has}.")
     return found
 
 

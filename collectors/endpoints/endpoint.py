@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from collectors.base import Clock, Collector, Outage, Unavailable, Unreadable
+from collectors.base import Clock, Collector, OutageError, UnavailableError, UnreadableError
 from collectors.endpoints.exposition import has_prefix, read_points
 from collectors.endpoints.latency_look import LatencyLook
 from domain import JsonValue, Run, RunState
@@ -62,25 +62,25 @@ class EndpointCollector(Collector):
     def collect(self, run: Run, is_last: bool = False) -> Iterable[Batch]:
         """A raw sample per engine and slot. Nothing while the server starts, or when it has been stopped.
 
-        Raises Outage when it answers no more, Unreadable for an answer that is no metrics, Unavailable when this
-        server has no counters or has them switched off.
+        Raises OutageError when it answers no more, UnreadableError for an answer that is no metrics, UnavailableError
+        when this server has no counters or has them switched off.
         """
         engine = BY_NAME.get(run.config.engine)
         if engine is None or engine.counters is None or engine.metrics_path is None:
-            raise Unavailable(f"no counters are known for {engine.title if engine else 'this kind of server'}")
+            raise UnavailableError(f"no counters are known for {engine.title if engine else 'this kind of server'}")
         if run.base_url is None:
             return []
         connection = self._connection(run.id, run.base_url)
         try:
             samples = self._look(run, engine, engine.counters, connection, is_last)
         except BadAnswerError as problem:
-            raise Unreadable(str(problem)) from None
-        except (NoAnswerError, Outage) as problem:
+            raise UnreadableError(str(problem)) from None
+        except (NoAnswerError, OutageError) as problem:
             if _may_be_silent(run.state, connection.answered):
                 return []
-            if isinstance(problem, Outage):
+            if isinstance(problem, OutageError):
                 raise
-            raise Outage(f"{run.base_url} does not answer: {problem}") from None
+            raise OutageError(f"{run.base_url} does not answer: {problem}") from None
         connection.answered = True
         return [Batch(tuple(samples))]
 
@@ -90,7 +90,7 @@ class EndpointCollector(Collector):
             return []
         try:
             return self.collect(run, is_last=True)
-        except (Outage, Unavailable, Unreadable):
+        except (OutageError, UnavailableError, UnreadableError):
             return []
 
     def forget(self, run_id: str) -> None:
@@ -124,7 +124,7 @@ class EndpointCollector(Collector):
         if slots is not None:
             samples += counters.slot_samples(replace(self._scrape(run, points), slots=_json(slots, engine)))
         if metrics is None and slots is None:
-            raise Unavailable("; ".join(_switched_off(engine, path) for path in connection.missing))
+            raise UnavailableError("; ".join(_switched_off(engine, path) for path in connection.missing))
         return samples + self._tell_missing(run, engine, connection)
 
     def _get(self, connection: _Connection, path: str | None) -> Answer | None:
@@ -141,9 +141,9 @@ class EndpointCollector(Collector):
         if answer.status_code in REFUSED:
             has_key = "Authorization" in connection.http.headers
             why = "did not take the API key" if has_key else "asks for an API key, which Pitwall does not have"
-            raise Unavailable(f"{path} {why}")
+            raise UnavailableError(f"{path} {why}")
         if not answer.is_ok:
-            raise Outage(f"{path} answers {answer.status_code} {answer.reason_phrase}")
+            raise OutageError(f"{path} answers {answer.status_code} {answer.reason_phrase}")
         return answer
 
     def _tell_missing(self, run: Run, engine: Engine, connection: _Connection) -> list[Event]:
@@ -173,11 +173,11 @@ def _points(answer: Answer, engine: Engine, counters: CounterMap) -> list[Metric
         try:
             return read_points(body, counters.METRIC_NAMES)
         except ValueError as problem:
-            raise Unreadable(f"{engine.metrics_path} cannot be read: {problem}") from None
+            raise UnreadableError(f"{engine.metrics_path} cannot be read: {problem}") from None
     if b"# TYPE " in body:
         hint = f"; it may run with {engine.counters_off_flag}" if engine.counters_off_flag else ""
-        raise Unavailable(f"{engine.metrics_path} exports no {engine.title} counters{hint}")
-    raise Unreadable(f"{engine.metrics_path} answers something that is no metrics: {_excerpt(body)}")
+        raise UnavailableError(f"{engine.metrics_path} exports no {engine.title} counters{hint}")
+    raise UnreadableError(f"{engine.metrics_path} answers something that is no metrics: {_excerpt(body)}")
 
 
 def _latencies(
@@ -186,14 +186,16 @@ def _latencies(
     try:
         return connection.latencies.take(scrape, answer.content, counters, is_last)
     except ValueError as problem:
-        raise Unreadable(f"{engine.metrics_path} cannot be read: {problem}") from None
+        raise UnreadableError(f"{engine.metrics_path} cannot be read: {problem}") from None
 
 
 def _json(answer: Answer, engine: Engine) -> JsonValue:
     try:
         return answer.json()
     except ValueError:
-        raise Unreadable(f"{engine.slots_path} answers something that is no JSON: {_excerpt(answer.content)}") from None
+        raise UnreadableError(
+            f"{engine.slots_path} answers something that is no JSON: {_excerpt(answer.content)}"
+        ) from None
 
 
 def _excerpt(body: bytes) -> str:

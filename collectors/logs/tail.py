@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.base import Unavailable, Unreadable
+from collectors.base import UnavailableError, UnreadableError
 from machine.regular_file import NotRegularError, open_descriptor
 from samples import TailPosition
 
@@ -60,7 +60,7 @@ class FileTail:
     def poll(self) -> Iterator[Step]:
         """What has happened to the file since the last poll.
 
-        Raises Unavailable when it may not be read, Unreadable while the path names no regular file.
+        Raises UnavailableError when it may not be read, UnreadableError while the path names no regular file.
         """
         if self._fd is None and not (yield from self._begin()):
             return
@@ -96,9 +96,9 @@ class FileTail:
         except FileNotFoundError:
             return False
         except NotRegularError as problem:
-            raise Unreadable(f"{problem}: it is not read") from None
+            raise UnreadableError(f"{problem}: it is not read") from None
         except OSError as problem:
-            raise Unavailable(f"{self.path} cannot be read: {problem.strerror}") from None
+            raise UnavailableError(f"{self.path} cannot be read: {problem.strerror}") from None
         self.close()
         self._fd, self.inode = fd, os.fstat(fd).st_ino
         self._offset, self._head, self._gone_told = 0, b"", False

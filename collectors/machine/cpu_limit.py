@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from collectors.machine.run_queue import PROC, NotTold
+from collectors.machine.run_queue import PROC, NotMeasurableError
 
 NO_GROUP = "the server's control group is not seen from here"
 NO_LIMIT = "no control group of the server tells of a CPU limit"
@@ -37,15 +37,15 @@ class GroupTimes:
     _of_process: dict[int, tuple[Path, ...]] = field(default_factory=dict)
 
     def look(self, pids: Iterable[int]) -> Throttled:
-        """The sums now; raises NotTold where no group tells."""
+        """The sums now; raises NotMeasurableError where no group tells."""
         living = set(pids)
         self._of_process = {pid: self._of_process.get(pid) or self._files(pid) for pid in living}
         files = {file for found in self._of_process.values() for file in found}
         if not files:
-            raise NotTold(NO_GROUP)
+            raise NotMeasurableError(NO_GROUP)
         told = [throttled for file in files if (throttled := _read(file))]
         if not told:
-            raise NotTold(NO_LIMIT)
+            raise NotMeasurableError(NO_LIMIT)
         return Throttled(sum(one.seconds for one in told), sum(one.periods for one in told))
 
     def _files(self, pid: int) -> tuple[Path, ...]:

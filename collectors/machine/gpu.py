@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from collectors.base import Clock, Collector, Unavailable
+from collectors.base import Clock, Collector, UnavailableError
 from collectors.machine.processes import ProcessTable
 from commands.gpus import stated_gpus
 from domain import Run
@@ -47,11 +47,11 @@ class Provider(Protocol):
     """Where readings come from: NVML, or a recording in tests."""
 
     def probe(self) -> Capabilities:
-        """What there is; raises Unavailable where there is nothing."""
+        """What there is; raises UnavailableError where there is nothing."""
         ...
 
     def sample(self) -> list[GpuReading]:
-        """One reading per GPU; raises Unavailable or Outage."""
+        """One reading per GPU; raises UnavailableError or OutageError."""
         ...
 
     def close(self) -> None:
@@ -82,9 +82,9 @@ class GpuCollector(Collector):
         self._used: dict[str, set[int]] = {}
 
     def collect(self, run: Run) -> Iterable[Batch]:
-        """A sample per GPU of the run; raises Unavailable without a driver, Outage when it is lost."""
+        """A sample per GPU of the run; raises UnavailableError without a driver, OutageError when it is lost."""
         if run.machine_id != self._machine_id:
-            raise Unavailable("the server runs on another machine: its GPUs are not seen from here")
+            raise UnavailableError("the server runs on another machine: its GPUs are not seen from here")
         mono_s, readings = self._readings()
         pids = self._pids(run, mono_s)
         chosen = self._of_run(run, readings, pids)

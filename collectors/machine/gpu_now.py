@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from collectors.base import Outage, Unavailable
+from collectors.base import OutageError, UnavailableError
 from collectors.machine.gpu import Provider
 from collectors.machine.nvml import NvmlProvider
 from domain import JsonValue
@@ -27,7 +27,7 @@ def look_at_gpus(make_provider: Callable[[], Provider] = NvmlProvider) -> GpusNo
     provider = make_provider()
     try:
         told, readings = provider.probe(), provider.sample()
-    except (Unavailable, Outage) as refusal:
+    except (UnavailableError, OutageError) as refusal:
         return GpusNow(reason=str(refusal))
     finally:
         provider.close()

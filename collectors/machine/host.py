@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from collectors.base import Clock, Collector, Incomplete, Unavailable
+from collectors.base import Clock, Collector, IncompleteError, UnavailableError
 from collectors.machine.cpu_limit import GroupTimes
 from collectors.machine.processes import ProcessTable
-from collectors.machine.run_queue import NotTold, ThreadTimes
+from collectors.machine.run_queue import NotMeasurableError, ThreadTimes
 from domain import Run
 from samples import Batch, HostSample
 
@@ -82,20 +82,20 @@ class HostCollector(Collector):
     def collect(self, run: Run) -> Iterator[Batch]:
         """One sample; none before the server has a process and after it has ended.
 
-        Raises Unavailable for a server elsewhere, one without a known process, or one that may not be looked at;
-        Incomplete, behind the sample, where the kernel does not tell how long its threads wait.
+        Raises UnavailableError for a server elsewhere, one without a known process, or one that may not be looked at;
+        IncompleteError, behind the sample, where the kernel does not tell how long its threads wait.
         """
         if run.machine_id != self._machine_id:
-            raise Unavailable("the server runs on another machine: its CPU and memory are not seen from here")
+            raise UnavailableError("the server runs on another machine: its CPU and memory are not seen from here")
         if run.pid is None and run.kind == "attached":
-            raise Unavailable("the server's process is not known: its CPU and memory are not measured")
+            raise UnavailableError("the server's process is not known: its CPU and memory are not measured")
         mono_s = self._clock.mono_s()
         tree = self._table.tree(run.pid, run.pid_birth_s, mono_s) if run.pid is not None else []
         sample = self._sample(run, tree, mono_s) if tree else None
         if sample and sample.process_count:
             yield Batch((sample,))
             if why := sample.unknown.get("runnable_wait_seconds_total"):
-                raise Incomplete(why)
+                raise IncompleteError(why)
 
     def machine_alone(self, run: Run) -> HostSample:
         """The machine as everybody uses it, where no process of the run is known."""
@@ -156,13 +156,13 @@ def _given_by_kernel(counted: _Counted, pids: list[int], cpu_s: float) -> tuple[
     ):
         try:
             told |= zip(names, look(), strict=True)
-        except NotTold as refusal:
+        except NotMeasurableError as refusal:
             unknown |= dict.fromkeys(names, str(refusal))
     return told, unknown
 
 
 def _look_at(processes: list[psutil.Process], cpu_seconds: dict[psutil.Process, float]) -> _Tree:
-    """Sums over the tree; raises Unavailable when none of its processes may be looked at."""
+    """Sums over the tree; raises UnavailableError when none of its processes may be looked at."""
     count = rss_bytes = threads = 0
     for process in processes:
         try:
@@ -174,7 +174,7 @@ def _look_at(processes: list[psutil.Process], cpu_seconds: dict[psutil.Process, 
         except psutil.NoSuchProcess:
             continue
         except psutil.AccessDenied:
-            raise Unavailable(f"process {process.pid} belongs to another user: it may not be looked at") from None
+            raise UnavailableError(f"process {process.pid} belongs to another user: it may not be looked at") from None
         count += not ended
         cpu_seconds[process] = times.user + times.system
     return _Tree(count, rss_bytes, threads)

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pynvml
 
-from collectors.base import Outage, Unavailable
+from collectors.base import OutageError, UnavailableError
 from collectors.machine.gpu import Capabilities, GpuReading
 
 NO_DRIVER = (
@@ -45,7 +45,7 @@ class NvmlProvider:
         self._seen_us: dict[int, int] = {}  # GPU -> the newest sample of its processes that was read
 
     def probe(self) -> Capabilities:
-        """What there is, and how its power is measured; raises Unavailable without a driver or a GPU, else Outage."""
+        """What there is and how its power is measured; raises UnavailableError without a GPU, else OutageError."""
         with self._driver():
             return Capabilities(
                 driver_version=_text(_asked(pynvml.nvmlSystemGetDriverVersion)[0]),
@@ -54,7 +54,7 @@ class NvmlProvider:
             )
 
     def sample(self) -> list[GpuReading]:
-        """One reading per GPU; raises Outage when the driver is lost, and opens it anew with the next call."""
+        """One reading per GPU; raises OutageError when the driver is lost, and opens it anew with the next call."""
         with self._driver():
             readings = [_read(index, handle) for index, handle in enumerate(self._handles)]
             for reading, handle in zip(readings, self._handles, strict=True):
@@ -90,7 +90,7 @@ class NvmlProvider:
             yield
         except pynvml.NVMLError as problem:
             self.close()
-            raise Outage(f"the NVIDIA driver does not answer: {problem}") from None
+            raise OutageError(f"the NVIDIA driver does not answer: {problem}") from None
 
     def _open(self) -> None:
         if self._handles:
@@ -100,10 +100,10 @@ class NvmlProvider:
             self._handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
         except pynvml.NVMLError as problem:
             if problem.value in NO_DRIVER:
-                raise Unavailable("no NVIDIA driver on this machine") from None
-            raise Unavailable(f"the NVIDIA driver does not start: {problem}") from None
+                raise UnavailableError("no NVIDIA driver on this machine") from None
+            raise UnavailableError(f"the NVIDIA driver does not start: {problem}") from None
         if not self._handles:
-            raise Unavailable("no NVIDIA GPU on this machine")
+            raise UnavailableError("no NVIDIA GPU on this machine")
 
 
 def _asked(call: Callable[..., Any], *args: Any, lost: tuple[int, ...] = LOST) -> tuple[Any, str | None]:

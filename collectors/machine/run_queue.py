@@ -20,7 +20,7 @@ NS = 1e-9
 Thread = tuple[int, int]  # process, thread
 
 
-class NotTold(PitwallError):
+class NotMeasurableError(PitwallError):
     """What the kernel does not tell, and why."""
 
 
@@ -43,18 +43,18 @@ class ThreadTimes:
     _ended: tuple[int, int] = (0, 0)
 
     def look(self, pids: Iterable[int], cpu_s: float) -> Scheduled:
-        """The sums now; `cpu_s` is the CPU time of the same processes. Raises NotTold."""
+        """The sums now; `cpu_s` is the CPU time of the same processes. Raises NotMeasurableError."""
         if not (self.proc / "self" / "schedstat").exists():
-            raise NotTold(NO_SCHEDSTAT)
+            raise NotMeasurableError(NO_SCHEDSTAT)
         try:
             seen = dict(self._threads(pids))
         except PermissionError:
-            raise NotTold(NOT_ALLOWED) from None
+            raise NotMeasurableError(NOT_ALLOWED) from None
         self._keep_ended(seen)
         self._living = seen
         run_ns, wait_ns = (sum(times) for times in zip(self._ended, *seen.values(), strict=True))
         if run_ns == 0 and cpu_s > SURE_RUN_S:
-            raise NotTold(NOT_COUNTED)
+            raise NotMeasurableError(NOT_COUNTED)
         return Scheduled(run_ns * NS, wait_ns * NS)
 
     def _keep_ended(self, seen: dict[Thread, tuple[int, int]]) -> None:
@@ -69,7 +69,9 @@ class ThreadTimes:
             names = _names(f"{self.proc}/{pid}/task")
             count += len(names)
             if count > MOST_THREADS:
-                raise NotTold(f"the server has more than {MOST_THREADS:,} threads: their waits are not added up")
+                raise NotMeasurableError(
+                    f"the server has more than {MOST_THREADS:,} threads: their waits are not added up"
+                )
             for name in names:
                 if times := _times(f"{self.proc}/{pid}/task/{name}/schedstat"):
                     yield (pid, int(name)), times

@@ -61,7 +61,7 @@ def comparison_of(
 ) -> ComparisonReport:
     """The comparison of these runs; with a single arm there is nothing to answer, and its repeats are told.
 
-    Raises UnknownWorkloadError where the workload that is asked for is not shared.
+    Raises WorkloadNotSharedError where the workload that is asked for is not shared.
     """
     asked = asking or Asking()
     facts = facts_of(store, runs, windows_of=windows_of)

@@ -80,7 +80,7 @@ def report_data(
     asking: Asking | None = None,
     study: Study | None = None,
 ) -> ReportData:
-    """The report on these runs; ids that no run has are passed over. Raises UnknownWorkloadError as `comparison_of`.
+    """The report on these runs; ids that no run has are passed over. Raises WorkloadNotSharedError as `comparison_of`.
 
     asking: None for what the study asks, or for what the workload proposes.
     """

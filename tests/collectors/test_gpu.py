@@ -15,7 +15,7 @@ import psutil
 import pynvml
 import pytest
 
-from collectors.base import Clock, Outage, Unavailable
+from collectors.base import Clock, OutageError, UnavailableError
 from collectors.machine.gpu import Capabilities, GpuCollector, GpuReading
 from collectors.machine.gpu_now import look_at_gpus
 from collectors.machine.nvml import NvmlProvider
@@ -148,7 +148,7 @@ def test_named_gpus_stand_in_for_processes_not_seen(make_run: Callable[..., Run]
 
 
 def test_a_run_elsewhere_has_no_gpus_here(make_run: Callable[..., Run]) -> None:
-    with pytest.raises(Unavailable, match="another machine"):
+    with pytest.raises(UnavailableError, match="another machine"):
         samples(GpuCollector("here", RecordedProvider([])), make_run(machine_id="there"))
 
 
@@ -157,7 +157,7 @@ def test_no_driver_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
         raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
 
     monkeypatch.setattr(pynvml, "nvmlInit", no_library)
-    with pytest.raises(Unavailable, match=r"^no NVIDIA driver on this machine$"):
+    with pytest.raises(UnavailableError, match=r"^no NVIDIA driver on this machine$"):
         NvmlProvider().sample()
 
 
@@ -305,7 +305,7 @@ def test_a_lost_driver_is_an_outage_and_opened_anew(driver: FakeDriver, where: s
         driver.refused = {"nvmlDeviceGetTemperature": pynvml.NVML_ERROR_GPU_IS_LOST}
     else:
         driver.fields[186] = (pynvml.NVML_ERROR_GPU_IS_LOST, 0)
-    with pytest.raises(Outage, match="the NVIDIA driver does not answer: GPU is lost"):
+    with pytest.raises(OutageError, match="the NVIDIA driver does not answer: GPU is lost"):
         provider.sample()
     driver.refused, driver.fields = {}, healthy
     assert provider.sample()
@@ -335,7 +335,7 @@ def test_a_driver_that_is_lost_while_it_is_probed_is_told(driver: FakeDriver) ->
 
 def test_a_machine_without_a_gpu_says_so(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pynvml, "nvmlDeviceGetCount", lambda: 0)
-    with pytest.raises(Unavailable, match="no NVIDIA GPU"):
+    with pytest.raises(UnavailableError, match="no NVIDIA GPU"):
         NvmlProvider().probe()
 
 

@@ -13,11 +13,18 @@ from typing import Any
 import psutil
 import pytest
 
-from collectors.base import Incomplete, Unavailable
+from collectors.base import IncompleteError, UnavailableError
 from collectors.machine.cpu_limit import GroupTimes
 from collectors.machine.host import HostCollector
 from collectors.machine.processes import ProcessTable
-from collectors.machine.run_queue import MOST_THREADS, NO_SCHEDSTAT, NOT_COUNTED, NotTold, Scheduled, ThreadTimes
+from collectors.machine.run_queue import (
+    MOST_THREADS,
+    NO_SCHEDSTAT,
+    NOT_COUNTED,
+    NotMeasurableError,
+    Scheduled,
+    ThreadTimes,
+)
 from domain import Run
 from machine.process_start import process_start_s
 from samples import HostSample
@@ -130,9 +137,9 @@ def test_no_process_is_no_sample_and_never_zero(
 
 def test_what_cannot_be_measured_is_said(make_run: Callable[..., Run]) -> None:
     collector = HostCollector("here")
-    with pytest.raises(Unavailable, match="another machine"):
+    with pytest.raises(UnavailableError, match="another machine"):
         list(collector.collect(make_run(machine_id="there", pid=1)))
-    with pytest.raises(Unavailable, match="process is not known"):
+    with pytest.raises(UnavailableError, match="process is not known"):
         list(collector.collect(make_run(kind="attached")))
 
 
@@ -209,21 +216,21 @@ def test_a_thread_number_used_again_is_another_thread(tmp_path: Path) -> None:
 def test_a_kernel_that_does_not_tell_waits_is_said_so(
     tmp_path: Path, start: Callable[..., psutil.Process], make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(NotTold, match=NO_SCHEDSTAT):
+    with pytest.raises(NotMeasurableError, match=NO_SCHEDSTAT):
         ThreadTimes(fake_proc(tmp_path / "without", {7: ""}, is_told=False)).look([7], 1.0)
     zeros = ThreadTimes(fake_proc(tmp_path / "zeros", {7: "0 0 0\n"}))
     assert zeros.look([7], 0.0) == Scheduled(0.0, 0.0), "it may not have run yet"
-    with pytest.raises(NotTold, match=NOT_COUNTED):
+    with pytest.raises(NotMeasurableError, match=NOT_COUNTED):
         zeros.look([7], 1.0)
     crowd = ThreadTimes(fake_proc(tmp_path / "crowd", dict.fromkeys(range(MOST_THREADS + 1), "1 1 1\n")))
-    with pytest.raises(NotTold, match="more than 4,096 threads"):
+    with pytest.raises(NotMeasurableError, match="more than 4,096 threads"):
         crowd.look([7], 1.0)
     monkeypatch.setattr(ThreadTimes, "look", partial(ThreadTimes.look, ThreadTimes(tmp_path / "without")))
     ticks = HostCollector("here").collect(run_of(start(BUSY), make_run))
     (told,) = next(ticks).samples
     assert isinstance(told, HostSample) and told.runnable_wait_seconds_total is None
     assert told.unknown["runnable_wait_seconds_total"] == NO_SCHEDSTAT and told.cpu_seconds_total is not None
-    with pytest.raises(Incomplete, match=NO_SCHEDSTAT):
+    with pytest.raises(IncompleteError, match=NO_SCHEDSTAT):
         next(ticks)
 
 
@@ -262,7 +269,7 @@ def test_version_1_tells_in_nanoseconds(tmp_path: Path) -> None:
 def test_a_group_without_a_limit_and_one_out_of_sight_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    with pytest.raises(NotTold, match="no control group of the server tells of a CPU limit"):
+    with pytest.raises(NotMeasurableError, match="no control group of the server tells of a CPU limit"):
         fake_groups(tmp_path / "a", V2, "0::/box\n", {"box": "usage_usec 9\n"}).look([7])
-    with pytest.raises(NotTold, match="is not seen from here"):
+    with pytest.raises(NotMeasurableError, match="is not seen from here"):
         fake_groups(tmp_path / "b", V2, "0::/../../box\n", {}).look([7])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from collectors.base import Clock, Collector, Outage, Unavailable
+from collectors.base import Clock, Collector, OutageError, UnavailableError
 from collectors.logs.requests import RequestReader
 from collectors.logs.tail_collector import FollowCollector
 from collectors.loop import CollectorLoop
@@ -93,7 +93,7 @@ def test_a_store_that_takes_nothing_does_not_hold_up_the_end_of_a_run(
 
 
 def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Callable[..., Run]) -> None:
-    seconds, troubles = [0.0], iter([None, None, Outage("gone"), Outage("gone"), None, None])
+    seconds, troubles = [0.0], iter([None, None, OutageError("gone"), OutageError("gone"), None, None])
 
     def act() -> None:
         trouble = next(troubles)
@@ -118,7 +118,7 @@ def test_a_server_that_is_stopped_while_it_is_away_did_not_answer_again(
     kept: Any, make_run: Callable[..., Run], state: RunState
 ) -> None:
     def gone() -> None:
-        raise Outage("gone")
+        raise OutageError("gone")
 
     collector = Scripted("x", gone)
     worker = Worker(collector, make_run(), kept, Clock())
@@ -137,7 +137,7 @@ def test_unavailable_is_told_once_and_tried_again_when_the_run_changes(
 
     def act() -> None:
         if runs[0].pid is None:
-            raise Unavailable("no NVIDIA driver on this machine")
+            raise UnavailableError("no NVIDIA driver on this machine")
 
     collector = Scripted("gpu", act)
     loops(kept, lambda: runs, [collector])
@@ -194,7 +194,7 @@ def test_stopping_is_not_an_end_of_the_runs(loops: Any, kept: Any, make_run: Cal
 
 def test_an_outage_at_the_end_is_not_said_to_be_over(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     def act() -> None:
-        raise Outage("gone")
+        raise OutageError("gone")
 
     loop = loops(kept, lambda: [make_run()], [Scripted("x", act)])
     kept.wait_for(lambda: said(kept, "outage"))

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from analysis.comparison.workload import UnknownWorkloadError, Workload
+from analysis.comparison.workload import Workload, WorkloadNotSharedError
 from analysis.evidence.objectives import Objective, UnknownObjectiveError, parse_objective
 from analysis.guard import DECLARABLE, RowCode
 from analysis.verdict import MARGIN, UnknownMarginError, parse_margin
@@ -54,7 +54,7 @@ def answered(store: Asked, runs: Sequence[Run], asking: Asking) -> tuple[Compari
     """The comparison; where the workload asked for is not shared, that of the proposed one, and a sentence."""
     try:
         return comparison_of(store, runs, asking, windows_on), []
-    except UnknownWorkloadError as error:
+    except WorkloadNotSharedError as error:
         return comparison_of(store, runs, replace(asking, workload=None), windows_on), [str(error)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collectors.base import Clock, Outage, Unavailable, Unreadable
+from collectors.base import Clock, OutageError, UnavailableError, UnreadableError
 from collectors.endpoints.endpoint import EndpointCollector
 from domain import Run, RunState
 from samples import CounterSample, Event, SlotSample
@@ -60,20 +60,20 @@ def test_a_dropped_connection_is_tried_once_more(
     server.answers, server.drops = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}, 1
     assert len(samples(collector, make_run(base_url=server.url))) == 5
     server.drops = 2
-    with pytest.raises(Outage, match="does not answer"):
+    with pytest.raises(OutageError, match="does not answer"):
         samples(collector, make_run(base_url=server.url))
 
 
 def test_garbage_is_one_clear_sentence(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
     run = make_run("vllm", base_url=server.url)
     server.answers = {"/metrics": (200, b"<html>\x00\xff it works!</html>")}
-    with pytest.raises(Unreadable, match=r"^/metrics answers something that is no metrics: '<html>"):
+    with pytest.raises(UnreadableError, match=r"^/metrics answers something that is no metrics: '<html>"):
         samples(collector, run)
     server.answers = {"/metrics": (200, b"vllm:num_requests_running{engine= 1\n")}
-    with pytest.raises(Unreadable, match=r"^/metrics cannot be read: "):
+    with pytest.raises(UnreadableError, match=r"^/metrics cannot be read: "):
         samples(collector, run)
     server.answers = {"/metrics": (200, b"")}
-    with pytest.raises(Unreadable, match="no metrics: nothing"):
+    with pytest.raises(UnreadableError, match="no metrics: nothing"):
         samples(collector, run)
 
 
@@ -81,7 +81,7 @@ def test_metrics_without_the_engines_counters(
     server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     server.answers = {"/metrics": (200, b"# TYPE python_info gauge\npython_info 1\n")}
-    with pytest.raises(Unavailable, match="exports no vLLM counters; it may run with --disable-log-stats"):
+    with pytest.raises(UnavailableError, match="exports no vLLM counters; it may run with --disable-log-stats"):
         samples(collector, make_run("vllm", base_url=server.url))
 
 
@@ -95,7 +95,7 @@ def test_switched_off_metrics_say_what_to_do(
     switch: str,
 ) -> None:
     server.answers = {"/metrics": (status, b"")}
-    with pytest.raises(Unavailable, match=rf"^/metrics is switched off.*{switch}"):
+    with pytest.raises(UnavailableError, match=rf"^/metrics is switched off.*{switch}"):
         samples(collector, make_run(engine, base_url=server.url))
 
 
@@ -118,7 +118,7 @@ def test_nobody_there_is_an_outage_only_after_the_start(
 ) -> None:
     server.close()
     assert samples(collector, make_run(base_url=server.url, state=RunState.STARTING)) == []
-    with pytest.raises(Outage, match=r"^http://127.0.0.1:\d+ does not answer: connection refused$"):
+    with pytest.raises(OutageError, match=r"^http://127.0.0.1:\d+ does not answer: connection refused$"):
         samples(collector, make_run(base_url=server.url))
     assert list(collector.finish(make_run(base_url=server.url))) == []
 
@@ -130,7 +130,7 @@ def test_a_server_that_dies_after_its_first_answer_is_an_outage(
     server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
     assert samples(collector, run)
     server.answers = {"/metrics": (500, b"")}
-    with pytest.raises(Outage, match="500 Internal Server Error"):
+    with pytest.raises(OutageError, match="500 Internal Server Error"):
         samples(collector, run)
     assert samples(collector, make_run(base_url=server.url, state=RunState.STOPPING)) == [], "it was stopped"
 
@@ -138,7 +138,7 @@ def test_a_server_that_dies_after_its_first_answer_is_an_outage(
 def test_a_starting_server_may_say_503(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
     server.answers = {"/metrics": (503, b'{"error":{"message":"Loading model"}}')}
     assert samples(collector, make_run(base_url=server.url, state=RunState.STARTING)) == []
-    with pytest.raises(Outage, match="503 Service Unavailable"):
+    with pytest.raises(OutageError, match="503 Service Unavailable"):
         samples(collector, make_run(base_url=server.url))
 
 
@@ -146,12 +146,12 @@ def test_what_cannot_be_collected_is_said(
     server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     assert samples(collector, make_run()) == [], "no address yet"
-    with pytest.raises(Unavailable, match="no counters are known for this kind of server"):
+    with pytest.raises(UnavailableError, match="no counters are known for this kind of server"):
         samples(collector, make_run("other", base_url=server.url))
-    with pytest.raises(Unavailable, match="no counters are known for TensorRT-LLM"):
+    with pytest.raises(UnavailableError, match="no counters are known for TensorRT-LLM"):
         samples(collector, make_run("trtllm", base_url=server.url))
     server.answers = {"/metrics": (401, b"")}
-    with pytest.raises(Unavailable, match="asks for an API key"):
+    with pytest.raises(UnavailableError, match="asks for an API key"):
         samples(collector, make_run("vllm", base_url=server.url))
 
 
@@ -161,6 +161,6 @@ def test_a_known_api_key_is_sent_and_in_no_message(server: Any, make_run: Callab
     assert samples(collector, make_run(base_url=server.url))
     assert server.keys == {"Bearer k-123"}
     server.answers = {"/metrics": (401, b"k-123"), "/slots": (401, b"")}
-    with pytest.raises(Unavailable, match="did not take the API key") as refused:
+    with pytest.raises(UnavailableError, match="did not take the API key") as refused:
         samples(collector, make_run(base_url=server.url))
     assert "k-123" not in str(refused.value)

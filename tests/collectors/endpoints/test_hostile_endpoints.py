@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from collectors.base import CollectorError, Outage, Unreadable
+from collectors.base import CollectorError, OutageError, UnreadableError
 from collectors.endpoints.endpoint import EndpointCollector
 from collectors.endpoints.identify import NotServingError, identify
 from collectors.loop import CollectorLoop
@@ -48,7 +48,7 @@ def test_a_scrape_ends_with_a_sentence(
     hostile.way = way
     with pytest.raises(CollectorError, match=sentence) as told:
         list(EndpointCollector().collect(make_run("vllm", base_url=hostile.url)))
-    assert isinstance(told.value, Outage | Unreadable)
+    assert isinstance(told.value, OutageError | UnreadableError)
     assert hostile.sent < MOST_SENT, "it was read on"
     assert not hostile.over.is_set()
 

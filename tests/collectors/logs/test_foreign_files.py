@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collectors.base import Clock, CollectorError, Unreadable
+from collectors.base import Clock, CollectorError, UnreadableError
 from collectors.imports.inbox import is_bundle
 from collectors.imports.log_file import unpack
 from collectors.logs.failure_cause import failure_of
@@ -104,7 +104,7 @@ def test_the_collector_refuses_it_in_a_sentence_and_reads_on_when_it_is_back(
     assert tick() == [100.0, 101.0]
     swap(log, how, secret)
     for _ in range(2):
-        with pytest.raises(Unreadable, match=r"server\.log is .*, not a regular file"):
+        with pytest.raises(UnreadableError, match=r"server\.log is .*, not a regular file"):
             tick()
     unswap(log)
     assert tick() == [102.0, 140.0]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.base import Clock, Unavailable
+from collectors.base import Clock, UnavailableError
 from collectors.logs.tail_collector import FollowCollector, Placed
 from domain import Config, Run
 from samples import Batch, Event
@@ -215,7 +215,7 @@ def test_a_deleted_log_is_said_once_read_on_and_found_again(log: Path, kept: Any
 
 def test_a_log_that_cannot_be_opened_is_a_sentence(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(Unavailable, match="log cannot be read: Not a directory"):
+    with pytest.raises(UnavailableError, match="log cannot be read: Not a directory"):
         tick(follow(tmp_path / "file" / "log", kept), kept, make_run())
 
 

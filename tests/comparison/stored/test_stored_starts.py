@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from analysis.comparison.facts import RunFacts
-from analysis.comparison.workload import UnknownWorkloadError
+from analysis.comparison.workload import WorkloadNotSharedError
 from analysis.guard import RowCode
 from analysis.verdict import Answer
 from cli.main import main
@@ -128,7 +128,7 @@ def test_further_loads_on_a_start_take_nothing_from_the_common_one(store: Store,
 def test_the_other_workload_can_be_asked_for(store: Store, carried: list[str]) -> None:
     report = report_of(store, carried[0], *carried[3:], workload="ladder")
     assert report.objective.name == "output_tps@8" and report.answers[0].is_ranked, report.answers[0].refused
-    with pytest.raises(UnknownWorkloadError, match="under the workload 'demo'"):
+    with pytest.raises(WorkloadNotSharedError, match="under the workload 'demo'"):
         report_of(store, *carried, workload="demo")
 
 

@@ -9,7 +9,7 @@ import pytest
 from analysis.comparison.arms import arms_of
 from analysis.comparison.compare import Comparison, compare_arms
 from analysis.comparison.facts import Neighbour, RunFacts
-from analysis.comparison.workload import UnknownWorkloadError, find_workload, is_under, shared_workloads, under
+from analysis.comparison.workload import WorkloadNotSharedError, find_workload, is_under, shared_workloads, under
 from analysis.evidence.loads import LoadRecord
 from analysis.guard import RowCode
 from analysis.runs.conditions import Conditions
@@ -64,7 +64,7 @@ def test_the_load_of_most_runs_is_proposed_and_another_can_be_asked_for() -> Non
         assert find_workload([five_prompts, rungs], wanted) == rungs
     (told,) = compared(runs[0], runs[1], workload="ladder")
     assert told.pair.objective.name == "output_tps@2", "what is proposed follows the workload"
-    with pytest.raises(UnknownWorkloadError) as refused:
+    with pytest.raises(WorkloadNotSharedError) as refused:
         find_workload([rungs], "five")
     assert str(refused.value) == (
         f"No two of these runs were put under the workload 'five': the runs share {rungs.id}."
@@ -115,11 +115,11 @@ def test_parameters_in_another_order_and_other_prompts() -> None:
 
 
 def test_a_workload_that_none_or_others_share_gets_a_sentence() -> None:
-    with pytest.raises(UnknownWorkloadError, match=r"under the workload 'five': the runs share none\.$"):
+    with pytest.raises(WorkloadNotSharedError, match=r"under the workload 'five': the runs share none\.$"):
         find_workload([], "five")
     shared = shared_workloads([run("a", five(), ladder()), run("b", five(), ladder())])
     ids = ", ".join(one.id for one in shared)
-    with pytest.raises(UnknownWorkloadError) as refused:
+    with pytest.raises(WorkloadNotSharedError) as refused:
         find_workload(shared, "x" * 90)
     assert str(refused.value).endswith(f"'{'x' * 80}': the runs share {ids}.") and ids.count("@") == 2
 

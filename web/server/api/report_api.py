@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from analysis.comparison.workload import UnknownWorkloadError
+from analysis.comparison.workload import WorkloadNotSharedError
 from domain import Share, Study
 from storage.ask.run_queries import runs_of, runs_of_batch
 from web.access.roles import MEMBERS, NAME_KEY, ROLE_KEY, SHARE_KEY, may_see
@@ -47,7 +47,7 @@ def _answer(request: Request, base_path: str) -> Response:
         if wanted is None:
             return _none(NOTHING, base_path)
         text = (wanted if wanted.study else replace(wanted, asking=asking)).page()
-    except UnknownWorkloadError as error:
+    except WorkloadNotSharedError as error:
         return _none(str(error), base_path)
     headers = {
         "content-security-policy": f"{policy()}; frame-ancestors 'none'",
