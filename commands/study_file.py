@@ -170,11 +170,6 @@ class ArmsFile(BaseModel):
     arm: list[ArmText] = Field(min_length=1, max_length=MOST_ARMS)
 
 
-def read_study(path: Path) -> StudyPlan:
-    """Read and check a file; raises StudyFileError, or OSError."""
-    return study_of_text(text_of_file(path), path.stem)
-
-
 def read_arms(path: Path) -> list[ArmText]:
     """The arms of a file that has nothing else; raises StudyFileError, or OSError."""
     try:

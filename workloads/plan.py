@@ -219,10 +219,6 @@ class Workload:
         said = json.dumps([checked.endpoint, phases, *cold], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
-    def measured_requests(self, params: Mapping[str, JsonValue]) -> int:
-        """How many requests the plan measures, warm-up aside."""
-        return sum(len(phase.requests) for phase in self.plan(params) if phase.kind == "measure")
-
     def spec(self, params: Mapping[str, JsonValue]) -> WorkloadSpec:
         """The workload as a run records it: every parameter spelled out."""
         checked = self.checked(params).model_dump(mode="json")

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 ADDRESS_ONLY = frozenset({"argv", "port", "host", "served_model_name"})  # differ without the serving differing
-OF_ANY_LOG = frozenset({"engine", "engine_version", "launcher"})  # known without a configuration
 
 
 class Comparison(NamedTuple):
@@ -31,11 +30,6 @@ def compare_settings(settings: Sequence[Mapping[str, Any]], unknown: Sequence[in
         if _differ([v for place, v in enumerate(values) if v is not None or place not in unknown])
     }
     return Comparison(differing, list(unknown))
-
-
-def is_known(config: Mapping[str, Any]) -> bool:
-    """Whether how a server was started is known: by its command, or by the fields that its log states."""
-    return bool(config.get("argv")) or (config.get("launcher") == "import" and not flatten(config).keys() <= OF_ANY_LOG)
 
 
 def _differ(values: Sequence[Any]) -> bool:

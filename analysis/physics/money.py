@@ -1,7 +1,7 @@
 """What tokens cost: energy, the part of it that idles, and money.
 
-Formulas: tokens per joule = output tokens / energy of the GPUs; idle share = power while nothing ran / mean power under
-load; cost of a million tokens = (price of an hour + kilowatts * price of a kWh) / tokens an hour * 10^6.
+Formulas: idle share = power while nothing ran / mean power under load; cost of a million tokens =
+(price of an hour + kilowatts * price of a kWh) / tokens an hour * 10^6.
 Caveats: the energy is that of the GPUs alone, a machine takes more (fans, CPU, supply: often a third); a server that
 waits for requests costs its hour all the same, so the cost is that of a server that is as busy as this load made it.
 """
@@ -11,11 +11,6 @@ from __future__ import annotations
 J_PER_KWH = 3.6e6
 S_PER_H = 3600.0
 MILLION = 1e6
-
-
-def tokens_per_joule(tokens: float, energy_j: float) -> float:
-    """Output tokens that one joule gave."""
-    return tokens / energy_j
 
 
 def idle_share(idle_w: float, load_w: float) -> float:

@@ -30,11 +30,6 @@ class BestK(NamedTuple):
     curve: tuple[float, ...]  # predicted speed over k = 0, 1, 2, ..., relative to k = 0
 
 
-def expected_tokens(per_position: Sequence[float]) -> tuple[float, ...]:
-    """Tokens per step at k = 0, 1, 2, ... up to the number of positions."""
-    return tuple(accumulate(per_position, initial=1.0))
-
-
 def chance_tokens(acceptance: float, k: int) -> float:
     """Tokens per step if every draft token were accepted with this probability, whatever came before it."""
     return float(sum(acceptance**i for i in range(k + 1)))
@@ -51,18 +46,8 @@ def chance_acceptance(tokens_per_step: float, k: int) -> float:
     return (low + high) / 2
 
 
-def speed_up(speculative_tps: float, plain_tps: float) -> float:
-    """Decode tok/s over that of the twin without speculation, on the same prompts."""
-    return speculative_tps / plain_tps
-
-
-def break_even(speculative_steps_s: float, plain_steps_s: float) -> float:
-    """The tokens per step at which speculation is as fast as its twin: how many plain steps one of its steps lasts."""
-    return plain_steps_s / speculative_steps_s
-
-
 def predicted_break_even(k: int, draft_cost: float) -> float:
-    """The same without a twin: a step lasts as long as a plain one and k passes of the draft.
+    """The tokens per step at which speculation pays: a step lasts as long as a plain one and k passes of the draft.
 
     `draft_cost`: one pass of the draft over one plain step, by bytes read. Verifying k + 1 tokens is taken to be free.
     """

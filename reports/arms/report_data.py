@@ -67,10 +67,6 @@ class ReportData:
     def runs(self) -> list[Run]:
         return [one.run for one in self.reports]
 
-    @property
-    def is_comparison(self) -> bool:
-        return bool(self.comparison.answers)
-
 
 def report_data(
     store: Asked,

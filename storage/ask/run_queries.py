@@ -69,10 +69,6 @@ class RunFilter:
     order_by: str = "newest"  # or one of NUMBERS, the highest first, or of TEXTS, A to Z
     is_reversed: bool = False  # what is not known stays last
 
-    @property
-    def lets_all(self) -> bool:
-        return self == RunFilter()
-
 
 APART = ("fields", "order_by", "is_reversed")  # of a RunFilter: no arguments of runs_found
 

@@ -1,14 +1,12 @@
-"""Intervals of shares and paired items, against published numbers and direct sums."""
+"""Intervals of shares, against published numbers and the equation that they solve."""
 
 from __future__ import annotations
-
-from math import comb
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.loads.accuracy import mcnemar, wilson
+from analysis.loads.accuracy import wilson
 
 
 @pytest.mark.parametrize(
@@ -38,23 +36,3 @@ def test_wilson_ends_solve_the_score_equation(counts: tuple[int, int]) -> None:
 def test_no_share_is_refused(correct: int, n: int) -> None:
     with pytest.raises(ValueError, match="no share"):
         wilson(correct, n)
-
-
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_mcnemar_is_the_two_sided_binomial_test(first: int, second: int) -> None:
-    apart = first + second
-    direct = sum(
-        comb(apart, k) for k in range(apart + 1) if abs(k - apart / 2) >= abs(first - apart / 2)
-    ) / 2**apart  # fmt: skip
-    assert mcnemar(first, second, apart).p == pytest.approx(direct)
-
-
-def test_mcnemar_known() -> None:
-    assert mcnemar(1, 9, 40).p == pytest.approx(0.021484375)
-    assert mcnemar(0, 0, 40).p == 1.0
-
-
-@pytest.mark.parametrize("counts", [(-1, 2, 5), (3, 3, 5)])
-def test_counts_that_cannot_be_are_refused(counts: tuple[int, int, int]) -> None:
-    with pytest.raises(ValueError, match="cannot be"):
-        mcnemar(*counts)

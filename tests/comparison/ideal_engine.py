@@ -88,7 +88,7 @@ class _Simulation:
         self._mark()
         asked = Load(
             self.run_id, self.load_id, T0, "pitwall", workload, "0", spec.prompt_set_hash, spec.params,
-            known.measured_requests(params), len(plan),
+            sum(len(phase.requests) for phase in plan if phase.kind == "measure"), len(plan),
         )  # fmt: skip
         return LoadRecord(self.run_id, self.load_id, asked, tuple(self.phases), tuple(self.requests), tuple(self.marks))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.physics.known import known
-from analysis.physics.money import cost_per_million, idle_share, tokens_per_joule
+from analysis.physics.money import cost_per_million, idle_share
 from analysis.physics.startup import restart_tokens, startup_phases
 from reasons import Code
 
@@ -15,7 +15,7 @@ from reasons import Code
 def test_money_by_hand() -> None:
     """100 tok/s are 360,000 an hour; at 3.60 an hour and 1 kW at 0.40 they cost 4.00, so a million 11.11."""
     assert cost_per_million(100, 3.60, 1000, 0.40) == pytest.approx(4.00 / 0.36)
-    assert tokens_per_joule(3000, 1500) == 2.0 and idle_share(60, 300) == 0.2
+    assert idle_share(60, 300) == 0.2
 
 
 def test_a_formula_without_all_its_inputs_names_those_that_lack() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.study_file import StudyFileError, StudyPlan, read_study
+from commands.study_file import StudyFileError, StudyPlan, study_of_text, text_of_file
 
 WHICH = """
 question = "which"
@@ -30,7 +30,7 @@ token_scale = 0.25
 def plan(tmp_path: Path, text: str) -> StudyPlan:
     file = tmp_path / "question.toml"
     file.write_text(text)
-    return read_study(file)
+    return study_of_text(text_of_file(file), file.stem)
 
 
 def test_the_least_that_a_file_holds(tmp_path: Path) -> None:
