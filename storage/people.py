@@ -16,14 +16,18 @@ from storage.records import audit_table, gotcha_table, note_table, view_table
 from storage.writer import Pending, Writer
 
 
-class NoteBook:
-    """The notes of a store; safe from any thread, and no change is lost to one that is made at the same moment."""
+class Book:
+    """What people write in a store; safe from any thread, no change is lost to one that is made at the same moment."""
 
     def __init__(self, asked: Asked, writer: Writer, clock: Callable[[], datetime]) -> None:
         self._asked = asked
         self._writer = writer
         self._clock = clock
         self._lock = threading.Lock()
+
+
+class NoteBook(Book):
+    """The notes of a store."""
 
     def change(
         self, run_ids: Sequence[str], role: str, edit: Callable[[RunNote], RunNote]
@@ -78,14 +82,8 @@ class NoteBook:
         ]
 
 
-class GotchaBook:
-    """The gotchas of a store; safe from any thread."""
-
-    def __init__(self, asked: Asked, writer: Writer, clock: Callable[[], datetime]) -> None:
-        self._asked = asked
-        self._writer = writer
-        self._clock = clock
-        self._lock = threading.Lock()
+class GotchaBook(Book):
+    """The gotchas of a store."""
 
     def keep(self, gotcha: Gotcha, role: str) -> Gotcha:
         """Store a gotcha, or the next version of one that is known by its id; durable when it returns, secrets masked.
@@ -115,14 +113,8 @@ def _sense(one: Gotcha) -> tuple[str | None, ...]:
     return (one.engine, one.cause and cause_key(one.cause), one.flag, one.failure, one.workaround)
 
 
-class ViewBook:
-    """The saved views of a store; safe from any thread."""
-
-    def __init__(self, asked: Asked, writer: Writer, clock: Callable[[], datetime]) -> None:
-        self._asked = asked
-        self._writer = writer
-        self._clock = clock
-        self._lock = threading.Lock()
+class ViewBook(Book):
+    """The saved views of a store."""
 
     def keep(self, view: SavedView, role: str) -> SavedView:
         """Store a view, or the next version of the one of its page and name; durable when it returns."""

@@ -175,4 +175,4 @@ def test_no_thread_takes_a_lock_above_one_that_it_holds(watch: Watch, pitwall: t
 
 
 def test_two_locks_of_one_file_are_told_apart() -> None:
-    assert {"NoteBook._lock", "GotchaBook._lock", "ViewBook._lock"} <= set(SITES.values())
+    assert {"Supervisor._lock", "Supervisor._making"} <= set(SITES.values())
