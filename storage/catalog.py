@@ -12,15 +12,17 @@ import duckdb
 
 from storage.ask.literals import as_name, quoted
 from storage.database import StoreError
+from storage.engine_views import engine_views_sql
 from storage.reference_views import reference_views_sql
 from storage.rows import TIME_COLUMNS
 
 HERE = Path(__file__).parent
+ENGINES = "engines/*"
 # The files of views/ in the order in which they are loaded: each uses what those before it define. The sample tables
 # come between the terms and the rest.
 TERMS = ("terms", "earlier_reasons")
 VIEWS = (
-    "scrapes", "engines/*", "progress",  # what moved between two looks, engine by engine
+    "scrapes", ENGINES, "progress",  # what moved between two looks, engine by engine
     "rates", "log_lines", "log_rates", "samples",  # from increments and lines to rates
     "crosscheck", "acceptance", "runs", "machines", "startup", "latency", "audit", "people", "adopted", "search",
     "compatibility",
@@ -87,7 +89,7 @@ def _made_of(connection: duckdb.DuckDBPyConnection) -> str:
     """A checksum of all that the views follow from but the sealed files: our texts, the tables' columns, DuckDB."""
     schema = connection.execute("SELECT string_agg(number, ',' ORDER BY number) FROM raw.migrations").fetchall()
     texts = [duckdb.__version__, str(schema), SAMPLE_VIEW, *TIME_COLUMNS, reference_views_sql()]
-    texts += [path.read_text() for name in (*TERMS, *VIEWS) for path in _files(name)]
+    texts += [text for name in (*TERMS, *VIEWS) for text in _texts(name)]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
@@ -129,12 +131,14 @@ def name_sealed_files(connection: duckdb.DuckDBPyConnection, parquet_dir: Path) 
 
 
 def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    for path in _files(name):
-        connection.execute(path.read_text())
+    for text in _texts(name):
+        connection.execute(text)
 
 
-def _files(name: str) -> list[Path]:
-    return sorted((HERE / "views").glob(f"{name}.sql"))
+def _texts(name: str) -> list[str]:
+    """What the files of this name say; after those of the engines, what joins them."""
+    texts = [path.read_text() for path in sorted((HERE / "views").glob(f"{name}.sql"))]
+    return [*texts, engine_views_sql(HERE / "views" / "engines")] if name == ENGINES else texts
 
 
 class SealedFiles(NamedTuple):

@@ -54,6 +54,8 @@ FORBIDDEN_PAIRS = {
     ("launcher", "workloads"),
 }
 ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b")
+ENGINE_IN_SQL = re.compile("|".join(engine.name for engine in ENGINES))
+SQL_COMMENTS = re.compile(r"--.*|^COMMENT ON .*", re.MULTILINE)
 MAY_NAME_AN_ENGINE = {
     "collectors/imports/results/tools/serving.py": "the engines' own benchmark tools, whose files it reads",
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
@@ -118,6 +120,14 @@ def test_engines_are_named_in_their_packages_only() -> None:
     others = [path for path in product_files() if room_of(path) not in ("engines", "demo")]
     naming = {str(path.relative_to(ROOT)) for path in others if any(map(ENGINE_NAME.search, texts_of(path)))}
     assert naming == set(MAY_NAME_AN_ENGINE), "what is one engine's belongs on its description, see engines/base.py"
+
+
+def test_shared_sql_names_no_engine() -> None:
+    """`storage/engine_views.py` joins what the engines' own files define; comments and history aside."""
+    own = [ROOT / "storage" / "views" / "engines", ROOT / "storage" / "migrations"]
+    shared = [path for path in (ROOT / "storage").rglob("*.sql") if path.parent not in own]
+    naming = {path.name for path in shared if ENGINE_IN_SQL.search(SQL_COMMENTS.sub("", path.read_text()))}
+    assert naming == set() and len(shared) > 50
 
 
 def test_no_folder_is_a_drawer() -> None:

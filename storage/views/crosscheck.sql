@@ -1,4 +1,5 @@
--- The engine's own log line against its counters over the same seconds.
+-- The engine's own log line against its counters over the same seconds. A line of a finished request has no such seconds:
+-- its engine says how they are compared.
 
 CREATE OR REPLACE MACRO crosscheck_of(run_ids) AS TABLE
 WITH pairs AS (
@@ -9,7 +10,7 @@ WITH pairs AS (
     FROM log_lines(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) l
     LEFT JOIN counter_progress(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) p ON p.run_id = l.run_id AND p.engine_index = l.engine_index
         AND p.ts > l.ts - to_seconds(l.decode_s) AND p.ts < l.ts + to_seconds(l.decode_s)
-    WHERE l.decode_tps IS NOT NULL AND l.definition <> 'llamacpp.log'
+    WHERE l.decode_tps IS NOT NULL AND l.printed.kind IS DISTINCT FROM 'request'
 ), summed AS (
     SELECT
         run_id, engine_index, ts, definition, window_s, log_tps,
@@ -21,7 +22,7 @@ WITH pairs AS (
         run_id, ts, definition, engine_index, window_s, log_tps,
         CASE WHEN shared_s >= 0.9 * window_s THEN tps END AS counter_tps
     FROM summed
-    UNION ALL BY NAME FROM llamacpp_crosscheck(run_ids)
+    UNION ALL BY NAME FROM engine_crosscheck(run_ids)
 )
 SELECT
     run_id, ts, definition, engine_index, window_s, log_tps, counter_tps,

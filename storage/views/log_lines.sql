@@ -2,11 +2,9 @@
 
 -- Whether a log line's window held decoding and nothing else, as far as the lines themselves tell it. vLLM books prompt
 -- tokens when their first token comes, so without any there was none of either.
-CREATE OR REPLACE MACRO log_activity(kind, kind_before, broken, tokens, fresh, running_before, running) AS CASE
-    WHEN kind IN ('prefill', 'decode') THEN sglang_activity(kind, kind_before, broken, tokens)
-    WHEN kind = 'request' THEN llamacpp_activity(tokens)
-    WHEN kind IS NULL THEN activity_of(tokens, fresh, CASE WHEN broken IS NULL THEN running_before END, running)
-END;
+CREATE OR REPLACE MACRO log_activity(kind, kind_before, broken, tokens, fresh, running_before, running) AS
+    CASE WHEN kind IS NULL THEN activity_of(tokens, fresh, CASE WHEN broken IS NULL THEN running_before END, running)
+    ELSE engine_line_activity(kind, kind_before, broken, tokens) END;
 
 -- How many drafts a line speaks of. One whose mean length rounds to 1 tells it by its draft positions: where each draft
 -- is as long as the longest, drafted tokens over positions.
@@ -36,7 +34,7 @@ WITH finite_lines AS (
         epoch(ts) - lag(epoch(ts)) OVER lines AS dt_s,
         lag(l.kind) OVER lines AS kind_before,
         lag(requests_running) OVER lines AS running_before,
-        vllm_has_window(l.definition, generation_tps) AS has_usual_window,
+        engine_line_has_window(l.definition, generation_tps) AS has_usual_window,
         coalesce(lag(generation_tps) OVER lines, 0) + coalesce(lag(prompt_tps) OVER lines, 0) > 0 AS follows_work,
         ts_source = 'stamp' AND lag(ts_source) OVER lines = 'stamp' AS are_stamped
     FROM finite_lines l LEFT JOIN stored_runs(run_ids) r ON r.id = l.run_id
@@ -50,7 +48,7 @@ WITH finite_lines AS (
         * EXCLUDE (window_s, config, has_usual_window, follows_work, are_stamped),
         speculation_of(config, false) AS speculates,
         coalesce(window_s, CASE WHEN has_usual_window THEN coalesce(
-            vllm_stated_window_s(config),
+            engine_stated_window_s(config),
             median(CASE WHEN has_usual_window AND follows_work AND are_stamped AND dt_s > 0 THEN dt_s END) OVER of_rank
         ) END) AS window_s,
         median(dt_s) OVER of_rank AS usual_s
@@ -66,7 +64,7 @@ WITH finite_lines AS (
 SELECT
     run_id, ts, since_ready_s, 'log' AS source, definition, engine_index, window_s, window_s AS covered_s,
     generation_tps AS decode_tps,
-    sglang_tokens_per_step(definition, kind, acceptance_length, speculates) AS tokens_per_step,
+    engine_line_tokens_per_step(definition, kind, acceptance_length, speculates) AS tokens_per_step,
     NULL::DOUBLE AS steps_per_s,
     acceptance_length, acceptance_rate, per_position, prompt_tps,
     requests_running, requests_waiting, kv_usage_ratio, NULL::DOUBLE AS preemptions,
@@ -105,6 +103,6 @@ SELECT
 FROM lines WHERE printed.accepted IS NOT NULL
 UNION ALL
 SELECT
-    run_id, definition, sglang_drafts(tokens, acceptance_length), sglang_accepted(tokens, acceptance_length),
-    sglang_draft_tokens(tokens, acceptance_length, acceptance_rate), NULL, true
+    run_id, definition, verified_drafts(tokens, acceptance_length), verified_accepted(tokens, acceptance_length),
+    verified_draft_tokens(tokens, acceptance_length, acceptance_rate), NULL, true
 FROM verifying WHERE tokens > 0;

@@ -36,13 +36,13 @@ WITH lines AS MATERIALIZED (
             CASE WHEN is_idle AND silent_s > 0 THEN 'idle' WHEN is_known THEN activity END AS activity
         ),
         CASE WHEN is_idle THEN 0 ELSE decode_tps / tokens_per_step END AS steps_ps,
-        CASE WHEN is_idle THEN 0 ELSE coalesce(printed.accepted, sglang_accepted(verified_tps, acceptance_length)) END AS accepted,
+        CASE WHEN is_idle THEN 0 ELSE coalesce(printed.accepted, verified_accepted(verified_tps, acceptance_length)) END AS accepted,
         CASE WHEN is_idle THEN 0 ELSE coalesce(
             drafts_of_line(printed.accepted, printed.drafted, acceptance_length, per_position),
-            sglang_drafts(verified_tps, acceptance_length)
+            verified_drafts(verified_tps, acceptance_length)
         ) END AS drafts,
         CASE WHEN is_idle THEN 0 ELSE coalesce(
-            printed.drafted, sglang_draft_tokens(verified_tps, acceptance_length, acceptance_rate)
+            printed.drafted, verified_draft_tokens(verified_tps, acceptance_length, acceptance_rate)
         ) END AS draft_tokens,
         CASE WHEN NOT is_known THEN 'rank_silent rank=' || engine_index || ' seconds=' || round(silent_s)::BIGINT END AS silence
     FROM newest

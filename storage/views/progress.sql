@@ -3,9 +3,7 @@
 -- The increments as they were counted, broken intervals too. Where is_counted they are right as a sum, whatever their
 -- course was: over a silence of ours, or where one counter was seen later than another.
 CREATE OR REPLACE MACRO counted(since, until, run_ids) AS TABLE
-FROM vllm_scraped(since, until, run_ids)
-UNION ALL BY NAME FROM sglang_scraped(since, until, run_ids)
-UNION ALL BY NAME FROM llamacpp_scraped(since, until, run_ids);
+FROM engine_scraped(since, until, run_ids);
 
 CREATE OR REPLACE MACRO counter_progress(since, until, run_ids) AS TABLE
 SELECT

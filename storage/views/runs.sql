@@ -20,7 +20,7 @@ SELECT
     speculation_of(config, (told->>'$.speculative_method') IS NOT NULL) AS speculates,
     coalesce(
         told->>'$.speculative_method', config->>'$.speculative.method',
-        vllm_method_of(config->>'$.engine', config->>'$.speculative.model')
+        engine_speculative_method(config->>'$.engine', config->>'$.speculative.model')
     ) AS speculative_method,
     CASE
         WHEN speculative_method IS NOT NULL THEN NULL

@@ -39,7 +39,7 @@ SELECT
     run_id, r.engine, r.engine_version, model_load_gib, model_load_s, draft_load_gib, draft_load_s,
     kv_cache_gib, kv_cache_tokens,
     CASE WHEN kv_cache_tokens IS NOT NULL THEN coalesce(
-        vllm_kv_tokens_definition(r.engine, r.engine_version),
+        engine_kv_tokens_definition(r.engine, r.engine_version),
         CASE WHEN swa_tokens IS NULL THEN 'tokens of the pool' ELSE 'tokens of the layers without a sliding window' END
     ) END AS kv_cache_tokens_definition,
     swa_tokens, kv_blocks, full_context_tokens,

@@ -78,6 +78,13 @@ CREATE OR REPLACE MACRO acceptance_rate_of(accepted, draft_tokens) AS ratio(acce
 CREATE OR REPLACE MACRO per_position_of(accepted_per_pos, drafts) AS
     CASE WHEN drafts > 0 THEN list_transform(accepted_per_pos, lambda x: x / drafts) END;
 
+-- Where every verify step drafts and gives one bonus token, tokens over the mean length are the verify steps, and the drafts.
+-- They are good for ratios only: a rate of steps made from the token rate would be no measurement.
+CREATE OR REPLACE MACRO verified_drafts(tokens, mean_length) AS tokens / nullif(mean_length, 0);
+CREATE OR REPLACE MACRO verified_accepted(tokens, mean_length) AS tokens - verified_drafts(tokens, mean_length);
+CREATE OR REPLACE MACRO verified_draft_tokens(tokens, mean_length, rate) AS
+    verified_accepted(tokens, mean_length) / nullif(rate, 0);
+
 -- A step's tokens come all at once, and a step may last a tenth of a second: over less than 0.25 s it is chance how many
 -- steps a look saw, so it is left to the next one. Who looks more often on purpose may, down to half the usual interval.
 CREATE OR REPLACE MACRO is_too_soon(gap_s, usual_s) AS coalesce(gap_s < least(0.25, usual_s / 2), false);

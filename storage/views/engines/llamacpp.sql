@@ -133,7 +133,8 @@ SELECT
 FROM judged;
 
 -- A finished request's own time is decoding.
-CREATE OR REPLACE MACRO llamacpp_activity(tokens) AS CASE WHEN tokens IS NOT NULL THEN 'active' END;
+CREATE OR REPLACE MACRO llamacpp_line_activity(kind, kind_before, broken, tokens) AS
+    CASE WHEN kind = 'request' AND tokens IS NOT NULL THEN 'active' END;
 
 -- Log and counters both speak of finished requests, each at its own moment: only all of them can be compared.
 CREATE OR REPLACE MACRO llamacpp_crosscheck(run_ids) AS TABLE

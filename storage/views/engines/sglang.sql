@@ -1,19 +1,12 @@
 -- What is SGLang's alone: its verify steps, its counters, and its decode lines.
 
--- Every verify step drafts and gives one bonus token, so tokens over the mean length are the verify steps, and the drafts.
--- They are good for ratios only: a rate of steps made from the token rate would be no measurement.
-CREATE OR REPLACE MACRO sglang_drafts(tokens, mean_length) AS tokens / nullif(mean_length, 0);
-CREATE OR REPLACE MACRO sglang_accepted(tokens, mean_length) AS tokens - sglang_drafts(tokens, mean_length);
-CREATE OR REPLACE MACRO sglang_draft_tokens(tokens, mean_length, rate) AS
-    sglang_accepted(tokens, mean_length) / nullif(rate, 0);
-
 CREATE OR REPLACE MACRO sglang_scraped(since, until, run_ids) AS TABLE
 SELECT
     decoded AS decode_tokens, dt_s AS decode_s, decoded AS printed_tokens, decoded AS step_tokens,
-    CASE WHEN speculates THEN sglang_drafts(decoded, accept_length_gauge) WHEN NOT speculates THEN decoded END AS steps,
+    CASE WHEN speculates THEN verified_drafts(decoded, accept_length_gauge) WHEN NOT speculates THEN decoded END AS steps,
     CASE WHEN NOT speculates THEN dt_s END AS step_s, steps AS decode_steps,
-    sglang_drafts(decoded, accept_length_gauge) AS drafts, sglang_accepted(decoded, accept_length_gauge) AS accepted,
-    sglang_draft_tokens(decoded, accept_length_gauge, accept_rate_gauge) AS draft_tokens,
+    verified_drafts(decoded, accept_length_gauge) AS drafts, verified_accepted(decoded, accept_length_gauge) AS accepted,
+    verified_draft_tokens(decoded, accept_length_gauge, accept_rate_gauge) AS draft_tokens,
     NULL::DOUBLE[] AS accepted_per_pos,
     activity_of(decoded, fresh_tokens, running_before, requests_running) AS activity,
     CASE
@@ -28,14 +21,14 @@ FROM scraped(['sglang.counter'], since, until, run_ids);
 
 -- A decode line speaks of the time since the decode line before it: after a prefill line, or after a silence, it has that
 -- time in it too.
-CREATE OR REPLACE MACRO sglang_activity(kind, kind_before, broken, tokens) AS CASE
+CREATE OR REPLACE MACRO sglang_line_activity(kind, kind_before, broken, tokens) AS CASE
     WHEN kind = 'prefill' THEN 'prefill'
-    WHEN tokens IS NULL THEN NULL
+    WHEN kind <> 'decode' OR tokens IS NULL THEN NULL
     WHEN kind_before = 'decode' AND broken IS NULL THEN 'active'
     ELSE 'mixed'
 END;
 
-CREATE OR REPLACE MACRO sglang_tokens_per_step(definition, kind, mean_length, speculates) AS
+CREATE OR REPLACE MACRO sglang_line_tokens_per_step(definition, kind, mean_length, speculates) AS
     CASE WHEN definition = 'sglang.log' AND kind = 'decode' THEN
         coalesce(mean_length, CASE WHEN NOT speculates THEN 1 END)
     END;

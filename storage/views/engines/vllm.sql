@@ -32,7 +32,7 @@ FROM (
 );
 
 -- Where no method is stated vLLM goes by the draft model's name, then by what its files say, which no command tells.
-CREATE OR REPLACE MACRO vllm_method_of(engine, model) AS CASE
+CREATE OR REPLACE MACRO vllm_speculative_method(engine, model) AS CASE
     WHEN engine <> 'vllm' THEN NULL
     WHEN lower(model) IN ('ngram', '[ngram]') THEN 'ngram'
     WHEN contains(lower(model), 'eagle-') THEN 'eagle'
@@ -41,7 +41,7 @@ END;
 
 -- vLLM leaves out lines of empty windows alone, so a line behind one with tokens comes after exactly one window, always
 -- the same: the usual of these distances, unless the run's environment states it.
-CREATE OR REPLACE MACRO vllm_has_window(definition, generation_tps) AS
+CREATE OR REPLACE MACRO vllm_line_has_window(definition, generation_tps) AS
     definition = 'vllm.log' AND generation_tps IS NOT NULL;
 CREATE OR REPLACE MACRO vllm_stated_window_s(config) AS TRY_CAST(config->>'$.env.VLLM_LOG_STATS_INTERVAL' AS DOUBLE);
 

@@ -1,0 +1,43 @@
+"""The parts that engines have of the shared views, joined under names that no engine is in.
+
+An engine's file in `views/engines/` defines a part as `<engine>_<part>`, or leaves it out; the shared views read
+`engine_<part>`. So another engine is another file there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+ROWS = {  # part -> its parameters; the rows of all engines
+    "scraped": "since, until, run_ids",
+    "crosscheck": "run_ids",
+}
+VALUES = {  # likewise; the value of the one engine that has one, each being null of the others
+    "line_activity": "kind, kind_before, broken, tokens",
+    "line_tokens_per_step": "definition, kind, mean_length, speculates",
+    "line_has_window": "definition, generation_tps",
+    "stated_window_s": "config",
+    "kv_tokens_definition": "engine, version",
+    "speculative_method": "engine, model",
+}
+
+
+def engine_views_sql(folder: Path) -> str:
+    """The macros `engine_<part>`, of the parts that the files of a folder define."""
+    texts = {path.stem: path.read_text() for path in sorted(folder.glob("*.sql"))}
+    return "".join([_rows(texts, *part) for part in ROWS.items()] + [_value(texts, *part) for part in VALUES.items()])
+
+
+def _rows(texts: Mapping[str, str], part: str, parameters: str) -> str:
+    union = " UNION ALL BY NAME ".join(f"FROM {call}" for call in _calls(texts, part, parameters))
+    return f"CREATE OR REPLACE MACRO engine_{part}({parameters}) AS TABLE {union};\n"
+
+
+def _value(texts: Mapping[str, str], part: str, parameters: str) -> str:
+    calls = ", ".join(_calls(texts, part, parameters))
+    return f"CREATE OR REPLACE MACRO engine_{part}({parameters}) AS coalesce({calls});\n"
+
+
+def _calls(texts: Mapping[str, str], part: str, parameters: str) -> list[str]:
+    return [f"{engine}_{part}({parameters})" for engine, text in texts.items() if f"MACRO {engine}_{part}(" in text]
