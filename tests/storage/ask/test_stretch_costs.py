@@ -16,7 +16,7 @@ from settings import Settings
 from storage.ask import live_queries
 from storage.ask.queries import Asked
 from storage.store import Store
-from tests.storage.ask.test_question_costs import NOW, Cost, Profiled, samples_of
+from tests.storage.ask.question_costs import NOW, Cost, Profiled, samples_of
 
 ENGINES = ("vllm", "sglang", "llamacpp")
 SHORT_S, LONG_S = 600, 1800
