@@ -35,7 +35,7 @@ ROUNDS = ("directly", "through the recorder")
 
 
 class Seen(NamedTuple):
-    """Of one request, in milliseconds."""
+    """What one client saw of its request, in milliseconds."""
 
     first_ms: float
     delays_ms: list[float]

@@ -23,7 +23,7 @@ EVENTS: list[type[FileSystemEvent]] = [FileCreatedEvent, FileMovedEvent, FileDel
 
 
 class Sleeper(Protocol):
-    """Whoever can be woken."""
+    """A thread that can be woken."""
 
     def wake(self) -> None:
         """Bring its next look at its files forward; called from another thread, so it must not wait."""

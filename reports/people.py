@@ -15,7 +15,7 @@ from storage.ask.queries import Asked
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Of one run; texts are masked."""
+    """What people wrote about one run; texts are masked."""
 
     note: RunNote
     gotchas: tuple[Gotcha, ...] = ()  # about its failure, or kept at this run

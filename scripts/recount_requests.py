@@ -41,12 +41,12 @@ class Counted(NamedTuple):
 
     @property
     def drafted_share(self) -> float:
-        """Of its steps, those with a draft."""
+        """The share of its steps that have a draft."""
         return self.drafts / self.steps
 
     @property
     def most_cut_share(self) -> float:
-        """Of the tokens: a draft that was accepted may reach past the end of its answer, and what does is not sent."""
+        """The most tokens that may be cut, as a share: a draft may reach past its answer's end, which is not sent."""
         longest = math.ceil(self.drafted / self.drafts) if self.drafts else 0
         return longest * self.requests / self.tokens
 
@@ -62,7 +62,7 @@ class Recount(NamedTuple):
 
 
 def recount(path: Path) -> Recount:
-    """Of one load of five prompts."""
+    """Count one load of five prompts again, by its raw records."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     requests = [line for line in lines if "record" not in line and line["phase"] == "measure"]
     if bad := [line["request_id"] for line in requests if line["error_kind"] or not line["chunk_tokens"]]:

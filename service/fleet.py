@@ -106,7 +106,7 @@ class Fleet:
         return copied.copies
 
     def _take_samples(self, reader: LakeReader, copied: _Copied, run_ids: Sequence[str], of_now: int) -> None:
-        """Of the lake's runs those that got new parts, and this store's once in a while."""
+        """Copy the samples of the lake's runs that got new parts, and those of this store's runs once in a while."""
         own = [run.id for run in self._store.runs_of(run_ids)]
         now: dict[str, object] = dict.fromkeys(own, of_now)
         parts = reader.parts_of([run_id for run_id in run_ids if run_id not in now])

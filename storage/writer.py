@@ -228,7 +228,7 @@ def _insert(cursor: duckdb.DuckDBPyConnection, batch: Sequence[Pending]) -> None
 
 
 def _latest(tables: Sequence[pa.Table], key: Sequence[str]) -> pa.Table:
-    """Of every key the rows that the last table with it has: written once, however often they came."""
+    """The rows of every key in the last table that has it: each is written once, however often it came."""
     if len(tables) == 1:
         return tables[0]
     rows = pa.concat_tables(tables).combine_chunks()

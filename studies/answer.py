@@ -33,7 +33,7 @@ def ended_answer(
 def _whole(
     plan: StudyPlan, standings: Sequence[StudyStanding], reasons: Sequence[str], end: End | None, is_over: bool
 ) -> dict[str, JsonValue]:
-    """Of the one workload, or of several what they agree on, with the answer of each beside it."""
+    """The answer under the one workload; under several, what they agree on, with the answer of each beside it."""
     parts, reasons = plan.under_each(), [*plan.notes, *reasons]
     told = [
         _answer(part, one, end or one.race.end or End.UNKNOWN if is_over else one.race.end)
@@ -47,7 +47,7 @@ def _whole(
 
 
 def _starts_left(plan: StudyPlan, standings: Sequence[StudyStanding], done: int) -> list[int] | None:
-    """Of all workloads together, which share each start: as many rounds as the slowest of them takes."""
+    """The starts left for all workloads together, which share each start: the rounds that the slowest of them takes."""
     going = [one for one in standings if one.race.end is None and one.left is not None and one.race.next_arms]
     if not going:
         return None

@@ -40,7 +40,7 @@ def together(
 
 
 def _objectives(workloads: Sequence[str], told: Sequence[Answer]) -> str | None:
-    """Of each workload that has one; None where none has."""
+    """The objective under each workload that has one; None where none has."""
     known = [f"{one['objective']} under {name}" for name, one in zip(workloads, told, strict=True) if one["objective"]]
     return ", ".join(known) or None
 

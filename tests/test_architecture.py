@@ -162,7 +162,7 @@ def test_long_statements_are_files_of_their_own() -> None:
 
 
 def text_of(node: ast.Constant | ast.JoinedStr) -> str:
-    """Of a text with values in it, what stands between them."""
+    """A text; of one with values in it, what stands between them."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     return "".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
 

@@ -54,7 +54,7 @@ def labels(runs: Sequence[Run], machines: Mapping[str, str] | None = None) -> di
 
 
 def _started(run: Run) -> datetime:
-    """Of a log that was imported, when its server started: when it was read says nothing of the run."""
+    """When a run was made; for an imported log, when its server started, since the import says nothing of the run."""
     return (run.started_at or run.created_at) if run.kind == "imported" else run.created_at
 
 

@@ -14,7 +14,7 @@ from workloads.texts.natural_text import CHARACTERS_A_TOKEN
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Of a plan; of an adaptive workload, of what it begins with."""
+    """What a plan will send; for an adaptive workload, what it begins with."""
 
     requests: int
     warmup_requests: int

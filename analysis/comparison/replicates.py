@@ -28,7 +28,7 @@ class Replicate:
 
     @property
     def factors(self) -> Factors | None:
-        """Of all its loads; None where one has none."""
+        """The mean factors of all its loads; None where one has none."""
         told = [one.factors for one in self.measured if one.factors]
         return _mean(told) if told and len(told) == len(self.measured) else None
 
@@ -89,7 +89,7 @@ def tokens_per_j(run: RunFacts) -> float | None:
 
 
 def output_tokens(loads: Sequence[LoadRecord]) -> int | None:
-    """Of all measured requests; None where one that ended well does not tell its own."""
+    """The output tokens of all measured requests; None where one that ended well does not state its own."""
     told = [r for load in loads for r in load.measured if r.completion_tokens is not None or r.error_kind is None]
     counts = [r.completion_tokens for r in told if r.completion_tokens is not None]
     return sum(counts) if counts and len(counts) == len(told) else None

@@ -54,7 +54,7 @@ def frontier(points: Sequence[Point], x_higher: bool, y_higher: bool) -> list[Po
 
 
 def interval_of(candidate: Candidate) -> tuple[float, float] | None:
-    """Of its mean, 95 %: by Wilson of a share, else by Student over its starts; None: their spread is not known."""
+    """The 95 % interval of its mean: Wilson's for a share, else Student's over its starts; None: no spread is known."""
     if candidate.share:
         return 100 * candidate.share.low, 100 * candidate.share.high
     return interval_of_mean(candidate.values)

@@ -14,9 +14,9 @@ Shares = tuple[float, ...]  # of the steps in which the first 1, 2, ... draft to
 
 
 def accepted_shares(load: LoadRecord, requests: Sequence[RequestRecord], speculates: bool | None) -> Shares | None:
-    """Of the decode steps after the first token of these requests; a step without a draft accepted none.
+    """The shares of the decode steps after the first token of these requests; a step without a draft accepted none.
 
-    Empty of a server known not to speculate; None where the counters do not tell.
+    Empty for a server known not to speculate; None where the counters do not tell.
     """
     if speculates is False:
         return ()

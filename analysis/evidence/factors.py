@@ -45,7 +45,7 @@ class Increments(NamedTuple):
 def stream_factors(
     load: LoadRecord, prompt_class: str, speculates: bool | None, compared: Sequence[RequestRecord]
 ) -> Factors | Reason:
-    """Of the decoding of a class, one request after the other: decode tok/s = steps/s x tokens per step.
+    """The factors of a class decoded one request after the other: decode tok/s = steps/s x tokens per step.
 
     Only where the requests that are `compared` are all of the class: the counters cannot leave one out. They count from
     the first token on, and the client's speed from the first piece on, which may hold several: so tokens per step are
@@ -66,7 +66,7 @@ def stream_factors(
 
 
 def steady_factors(load: LoadRecord, concurrency: int, speculates: bool | None, steady: Steady) -> Factors | Reason:
-    """Of the steady part of phases: output tok/s = mean running x steps/s of a request x tokens per step.
+    """The factors of the steady part of phases: output tok/s = mean running x steps/s of a request x tokens per step.
 
     The counters are read at the ends of a phase, of which this is a part: of its steps it has the share that it has of
     the pieces, for a step that drafts sends what it gained as one; without drafts the share that it has of the tokens.

@@ -147,7 +147,7 @@ TAILS = (Kind.TTFT_P95_MS, Kind.TPOT_P95_MS, Kind.E2E_P95_MS)
 
 
 def _work(load: LoadRecord, concurrency: int) -> Measured:
-    """Of the phases with this concurrency; whether their answers are as long everywhere is the comparison's to see."""
+    """The work of the phases with this concurrency; the comparison checks whether answers are as long everywhere."""
     phases = [p for p in load.phases if p.kind == "measure" and p.concurrency == concurrency]
     if not phases or not all(p.is_complete for p in phases):
         return Measured(reason=Reason(Code.PHASE_NOT_ENDED))

@@ -43,7 +43,7 @@ class Steady(NamedTuple):
 
     @property
     def prefill_share(self) -> float:
-        """Of the requests' time in it, before their first token."""
+        """The share of the requests' time in it that comes before their first token."""
         return self.prefill_s / self.in_flight_s
 
 
@@ -76,7 +76,7 @@ class _Stretches:
 
 
 def steady_part(requests: Sequence[RequestRecord], concurrency: int) -> Steady | None:
-    """Of the requests of one phase; None where it never was under full load, or no token came meanwhile."""
+    """The steady part of one phase; None where it never was under full load, or no token came meanwhile."""
     full = _Stretches(full_stretches(requests, concurrency))
     counts = [count for r in requests for at_s, count in token_times(r) if full.hold(at_s)]
     if full.seconds <= 0 or sum(counts) <= 0:

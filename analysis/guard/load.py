@@ -76,7 +76,7 @@ def prompts(pair: Pair) -> Row:
 
 
 def _hash(load: Any) -> str | None:
-    """Of what was planned; of an older Pitwall's requests, of the texts that were sent."""
+    """The hash of what was planned; for an older Pitwall's load, the hashes of the texts that were sent."""
     if load.asked:
         return str(load.asked.prompt_set_hash) if load.asked.prompt_set_hash else None
     return json.dumps(sorted({r.prompt_hash or "" for r in load.measured})) if load.measured else None

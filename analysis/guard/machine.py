@@ -104,7 +104,7 @@ def _near(run: RunFacts, shares_gpu: bool) -> list[str]:
 
 
 def _of_gpus(code: RowCode, pair: Pair, judge: Judge) -> Row:
-    """Of machines that have no GPU there is nothing to know."""
+    """The row of a condition of the GPUs; machines without GPUs are the same."""
     if all(run.served.gpus == () for run in pair.runs):
         return Row(code, Standing.SAME, {"no_gpu": True})
     return _row(code, pair, judge)

@@ -68,7 +68,7 @@ def _shared(told: Mapping[str, Any], size: float) -> float:
 
 
 def _attention_parameters(told: Mapping[str, Any], hidden: float) -> float:
-    """Of one layer; of MLA its projections down and up."""
+    """The attention parameters of one layer; for MLA, those of its projections down and up."""
     heads = int(told["num_attention_heads"])
     if rank := told.get("kv_lora_rank"):
         return _latent_parameters(told, hidden, heads, int(rank))

@@ -21,7 +21,7 @@ class PrintedSpeed:
 
 
 def most_told(told: Sequence[PrintedSpeed]) -> PrintedSpeed | None:
-    """Of a log's definitions the one that most of its lines speak by; by name where that is a tie."""
+    """The definition that most lines of a log use; a tie goes by name."""
     return max(told, key=lambda one: (one.lines, one.definition), default=None)
 
 

@@ -26,7 +26,7 @@ def choose_k(
     sd: float | None = None,
     most_step_gain: float | None = None,
 ) -> Choice:
-    """Of arms that differ in their number of draft tokens: the largest starts first, the smallest then.
+    """Choose among arms that differ in their number of draft tokens: the largest starts first, then the smallest.
 
     ks: arm -> k, in the order of the study, whose first arm always starts: ratios are told against it. measured: those
     with a value. failed: those that cannot run. sd: between starts, of logarithms, as far as repeats tell it.

@@ -72,11 +72,11 @@ class Field:
     least_sd: float = 0.0  # of one value, by how finely it is measured
 
     def mean(self, name: str) -> float:
-        """Of the logarithms of this arm's replicates."""
+        """The mean of the logarithms of this arm's replicates."""
         return fmean(self.values[name])
 
     def variance(self, name: str) -> float:
-        """Of one replicate of this arm, over n - 1; the arm needs two replicates."""
+        """The variance of one replicate of this arm, over n - 1; the arm needs two replicates."""
         return sum((value - self.mean(name)) ** 2 for value in self.values[name]) / (len(self.values[name]) - 1)
 
     @property

@@ -25,7 +25,7 @@ class OfVersion(NamedTuple):
 
 
 def over_versions(runs: Sequence[RunFacts], likes: Sequence[RunFacts], objective: Objective) -> list[OfVersion]:
-    """Of those runs that are the same as one of `likes` but for the version; the one that was met first comes first.
+    """The values under each version of the runs that equal one of `likes` but for the version; first met, first listed.
 
     A version under which no start has a value is left out.
     """
@@ -48,7 +48,7 @@ def is_same_but_for_version(one: RunFacts, other: RunFacts) -> bool:
 
 
 def _words(served: Served) -> list[str]:
-    """Of its command, without the program and the image."""
+    """The words of its command, without the program and the image."""
     image = served.image or ""
     return [word for word in served.command[1:] if not (word == image or image.startswith(f"{word}@"))]
 

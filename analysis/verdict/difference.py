@@ -21,7 +21,7 @@ class Part:
 
     @property
     def variance(self) -> float:
-        """Of the mean of the logs."""
+        """The variance of the mean of the logs."""
         return self.spread.variance / self.count
 
 
@@ -33,11 +33,11 @@ class Error:
     shared: bool = False
 
     def variance(self) -> float:
-        """Of the log ratio: the sum of the variances of both sides' means."""
+        """The variance of the log ratio: the sum of the variances of both sides' means."""
         return math.fsum(part.variance for part in self.parts)
 
     def sd_log(self) -> float:
-        """Of one replicate: the root of the mean of both sides' variances."""
+        """The standard deviation of one replicate: the root of the mean of both sides' variances."""
         return math.sqrt(math.fsum(part.spread.variance for part in self.parts) / 2)
 
     def df(self) -> float:

@@ -20,7 +20,7 @@ def mean_of(values: Sequence[float]) -> float | None:
 
 
 def interval_of_mean(values: Sequence[float]) -> tuple[float, float] | None:
-    """Of the geometric mean of the starts, 95 %, by Student's t; None where their spread is not known."""
+    """The 95 % interval of the starts' geometric mean, by Student's t; None where their spread is not known."""
     if len(values) < 2 or min(values) <= 0:
         return None
     side = side_of(values)

@@ -10,7 +10,7 @@ STEPS = 200  # halvings: far more than a float has digits
 
 
 def sd_ratio_interval(ratio: float, df: int, other_df: int, level: float = 0.95) -> tuple[float, float]:
-    """Of one standard deviation over another, each with its degrees of freedom; both of normal values.
+    """The interval of one standard deviation over another, each with its degrees of freedom; both of normal values.
 
     ValueError for degrees of freedom below 1 or a level that is none.
     """

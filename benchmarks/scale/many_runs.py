@@ -127,7 +127,7 @@ def _of_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -
 
 
 def _keep_lines(store: Store) -> None:
-    """Of each of the eight configurations one line is computed; its copies have the same."""
+    """Compute one line for each of the eight configurations, and keep it for all its copies."""
     runs, asked_s = store.runs(), time.monotonic()
     first = compute_lines(store, runs[:ARMS])
     of_k = {(run.config.speculative and run.config.speculative.num_tokens): first[run.id] for run in runs[:ARMS]}

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> StudyPlan:
-    """Of a study's file, or a recipe; raises StudyFileError."""
+    """The plan of a study's file or of a recipe; raises StudyFileError."""
     from commands.recipe.quality import Tools
     from commands.recipe.reading import is_recipe, study_of_recipe
     from commands.study_file import StudyFileError, study_of_text, text_of_file

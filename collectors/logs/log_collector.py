@@ -47,7 +47,7 @@ def _log_path(run: Run) -> Path | None:
 
 
 class ByteCounter:
-    """Of a log that nobody can read only the length is known."""
+    """Counts the bytes of a log that no parser reads."""
 
     def __init__(self) -> None:
         self._bytes = 0

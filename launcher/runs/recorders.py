@@ -16,7 +16,7 @@ from launcher.runs.lives.run_recorders import NO_SERVER, Prepare, close_recorder
 
 @dataclass(frozen=True, slots=True)
 class Recorders:
-    """Of the runs that live; methods may be called from any thread."""
+    """The recorders of live runs; methods may be called from any thread."""
 
     _live: LiveRuns
     _lock: threading.RLock

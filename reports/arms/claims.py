@@ -38,7 +38,7 @@ def _doubted_by(one: Checked) -> Iterator[str]:
 
 
 def _is_one_print_of(number: Number, other: Number) -> bool:
-    """Of one configuration: under the same conditions, in the same unit, but for rounding as large."""
+    """Whether two numbers of a configuration are one: the same unit and conditions, and equal but for rounding."""
     if (number.unit, number.conditions) != (other.unit, other.conditions):
         return False
     return abs(float(number.value) - float(other.value)) <= ROUNDED * abs(float(other.value))

@@ -176,7 +176,7 @@ def candidate_of(known: Known, viewpoint: Viewpoint, arm: Arm, objective: Object
 
 
 def _value(known: Known, viewpoint: Viewpoint, start: RunFacts, objective: Objective) -> Told:
-    """Of one server start."""
+    """The value of one server start."""
     if viewpoint in (Viewpoint.COMPARED, Viewpoint.STARTUP, Viewpoint.TTFT):
         return _measured(known, start, objective)
     return OF_START[viewpoint](known, start)

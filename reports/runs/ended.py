@@ -56,7 +56,7 @@ class OfEnded(Generic[Known]):
                 del self._computing[key]  # who asks from now on gets what has come, too
 
     def of(self, store: Asked, runs: Sequence[Run]) -> dict[str, Known]:
-        """Of each of these runs, which have ended, by its id."""
+        """What is known of each of these ended runs, by its id."""
         changed = set[str]()
         with self._lock:
             found = {run.id: self._kept[run.id][1] for run in runs if self._has(run)}

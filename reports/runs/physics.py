@@ -154,7 +154,7 @@ def _kv_bytes(given: _Inputs) -> float:
 
 
 def _active_share(given: _Inputs, tokens: float = 1.0) -> float | None:
-    """Of a mixture of experts; None of a dense model."""
+    """The share of a mixture of experts that these tokens use; None for a dense model."""
     mixture = None if isinstance(given.config, Reason) else read_experts(given.config)
     return mixture.active_share(tokens) if mixture else None
 

@@ -26,7 +26,7 @@ class _File(BaseModel):
 
 
 class Prices(NamedTuple):
-    """Of one machine; None: not entered. `problem`: why the file was not read, in a sentence."""
+    """The prices of one machine; None: not entered. `problem`: why the file was not read, in a sentence."""
 
     currency: str = ""
     per_hour: float | None = None

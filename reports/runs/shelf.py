@@ -46,7 +46,7 @@ class Shelf(Generic[Known]):
         self._files, self._form = files, form
 
     def bases(self, store: Asked, runs: Sequence[Run]) -> dict[str, Basis]:
-        """Of each run by its id, from what it would be computed now: formulas, its own row, the rows stored of it."""
+        """What each run, by its id, would be computed from now: formulas, its own row, the rows stored of it."""
         stored = rows_stored(store, [run.id for run in runs])
         return {run.id: self._basis(run, stored[run.id]) for run in runs}
 

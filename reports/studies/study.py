@@ -104,7 +104,7 @@ def _proposed(
 
 
 def _of_one_start(by_arm: Mapping[str, Sequence[Run]], values: Mapping[str, Sequence[float]]) -> dict[str, str]:
-    """Of a combination one start that failed is enough."""
+    """Why combinations failed; one failed start is enough."""
     failed = {name: its[0] for name, its in by_arm.items() if its and its[0].state.is_final and not values.get(name)}
     return {name: run.cause or "its load gave no value of the objective" for name, run in failed.items()}
 
@@ -128,7 +128,7 @@ def _carrying(runs: Sequence[Run], part: Part) -> list[Run]:
 
 
 def _told_under(part: Part, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
-    """Of each run its loads of this workload; of one that failed where they went through before that."""
+    """Each run with its loads of this workload; a failed run counts where they ended before it failed."""
     told = [under_name(one, part.plan.workload, part.params) for one in facts]
     return _by_id([one for one in told if one.state == RunState.FINISHED or _went_through(one.loads)])
 
@@ -194,14 +194,14 @@ def _values(store: Asked, part: Part, arms: Mapping[str, Arm]) -> tuple[Objectiv
 
 
 def _users_held(store: Asked, arm: Arm) -> list[float]:
-    """Of each start; that it holds nobody is half a user, for the logarithm."""
+    """The users that each start holds; none count as half a user, for the logarithm."""
     told = outcomes(store, [run.run_id for run in arm.runs])
     found = [one for loads in told.values() for outcome in loads.values() for one in outcome.results]
     return [one.value if one.value else 0.5 for one in found if one.metric == USERS_HELD]
 
 
 def _shares_right(store: Asked, part: Part, arm: Arm) -> list[float]:
-    """Of each start the mean over the tasks of the plan's tool; of a task with several filters the lowest counts."""
+    """The share right of each start, a mean over the tasks of the plan's tool; a task counts its lowest filter."""
     ids = [run.run_id for run in arm.runs]
     asked, told = asked_loads(store, ids), outcomes(store, ids)
     values = []

@@ -46,7 +46,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(data: Path, left_out: Collection[str]) -> list[Stretch]:
-    """Of the runs, in the order of their names."""
+    """The stretches of the runs, in the order of the runs' names."""
     with published_query(data / PUBLISHED) as query:
         store = Published(query)
         ids = query("SELECT run_id FROM runs ORDER BY name")["run_id"].to_pylist()
@@ -68,7 +68,7 @@ def stretch(query: Query, run: Run, facts: RunFacts) -> Stretch:
 
 
 def tokens_of(run_dir: Path) -> int:
-    """Of all measured requests, by their raw records."""
+    """The tokens of all measured requests, counted in their raw records."""
     lines = map(json.loads, (run_dir / "workload/requests.jsonl").read_text().splitlines())
     return sum(sum(line["chunk_tokens"]) for line in lines if "record" not in line and line["phase"] == "measure")
 

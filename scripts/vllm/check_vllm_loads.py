@@ -84,7 +84,7 @@ def serving(vllm: Path, model: Path, folder: Path) -> Iterator[str]:
 
 
 def counters(url: str) -> dict[str, float]:
-    """Of /metrics, without labels, summed."""
+    """The counters of /metrics, summed over their labels."""
     found: dict[str, float] = {}
     for line in httpx.get(f"{url}/metrics").text.splitlines():
         if line.startswith("vllm:"):

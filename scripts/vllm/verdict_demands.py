@@ -101,7 +101,7 @@ def of_pieces(about: str, side: str, counted: Sequence[Counted]) -> Iterator[Dem
 
 
 def tokens_per_step(told: Answer, side: int) -> float | None:
-    """Of the arm on this side, as the answer has it."""
+    """The tokens per step of the arm on this side, as the answer states them."""
     values = [one["values"][side] for one in told.get("factors") or [] if one["name"] == "tokens_per_step"]
     return values[0] if values else None
 

@@ -20,8 +20,10 @@ _STORED = f"""
 
 
 def rows_stored(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Of each run the rows of each sample table, sealed or not; a table that has none is not in it. Sealing and merging
-    change nothing in it, and rows are only ever added to a run."""
+    """The rows of each sample table of each run, sealed or not; a table without any is left out.
+
+    Sealing and merging change none of these counts, and rows are only ever added to a run.
+    """
     found: dict[str, dict[str, int]] = {run_id: {} for run_id in run_ids}
     for row in store.query(_STORED, {"run_ids": list(run_ids)}).to_pylist():
         found[row["run_id"]][row["table_name"]] = row["n"]

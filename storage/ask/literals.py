@@ -14,7 +14,7 @@ def quoted(text: str) -> str:
 
 
 def as_name(text: str) -> str:
-    """Of a table, view, macro or column."""
+    """The quoted name of a table, view, macro or column."""
     return '"' + text.replace('"', '""') + '"'
 
 

@@ -32,7 +32,7 @@ def disk_use(store: Asked, settings: Settings) -> dict[str, int]:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Of all plain files below; 0 where there is none."""
+    """The bytes of all plain files below a folder; 0 where there is none."""
     return sum(_size(path) for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 

@@ -37,7 +37,7 @@ class LostFile(NamedTuple):
     reason: str
 
     def sentence(self) -> str:
-        """Of which run how many rows are left out, which file held them, and what is wrong with it."""
+        """Which run lacks how many rows, which file held them, and what is wrong with it."""
         owner = f"Run {self.run_id}" if self.run_id else "Rows of no run"
         return f"{owner}: {self.rows:,} rows of {self.table_name} are left out. {self.path}: {self.reason}."
 

@@ -70,7 +70,7 @@ class LakeRecords(_Copy):
                 self.changes += 1
 
     def _take(self, table: str, versions: pa.Table) -> None:
-        """Of each record the newest version, in place of the one that was known; of a machine all that tell of it."""
+        """Replace each record by its newest version; of a machine, keep what every store says of it."""
         if table == "machines":
             with self._changing() as connection:
                 insert(connection, TOLD, versions)

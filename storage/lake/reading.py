@@ -151,7 +151,7 @@ def _picked(connection: duckdb.DuckDBPyConnection, table: str, there: Mapping[st
 
 
 def _newest(table: str, picked: str) -> str:
-    """Of each record its newest version; none of a run that was deleted."""
+    """SQL for the newest version of each record, without records of deleted runs."""
     return (
         f"SELECT {picked} FROM (FROM {LAKE}.{version_table(table)} QUALIFY "
         f"row_number() OVER (PARTITION BY {RECORDS[table]} ORDER BY shipped_version DESC) = 1) AS there "

@@ -52,7 +52,7 @@ def knows_ports() -> bool:
 
 
 def _version(libc: ctypes.CDLL) -> int:
-    """Of the kernel's Landlock; below 1 where it has none."""
+    """The version of the kernel's Landlock; below 1 where it has none."""
     return int(libc.syscall(CREATE_RULESET, None, 0, VERSION_FLAG))
 
 

@@ -19,7 +19,7 @@ WORKLOADS = ("five-prompts", "ladder")
 
 
 def answer(a: list[RunFacts], b: list[RunFacts], objective: str | None = None) -> Comparison:
-    """Of two arms, whatever their keys: in simulation two arms may be the same configuration."""
+    """Compare two arms, whatever their keys: in simulation two arms may be the same configuration."""
     arms = [Arm(arm_key(side[0]), tuple(side)) for side in (a, b)]
     return compare_arms(arms, parse_objective(objective) if objective else None)[0]
 

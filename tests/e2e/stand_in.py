@@ -45,7 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """Whoever asked was killed: that is what the tests are for."""
+        """Say nothing: the tests kill clients on purpose."""
 
 
 def main() -> None:

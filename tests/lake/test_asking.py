@@ -232,7 +232,7 @@ def put_elsewhere(config: LakeConfig) -> None:
 
 
 def test_no_secret_is_in_an_answer_or_an_error(asked: tuple[LakeSandbox, LakeConfig]) -> None:
-    """Of what DuckDB tells about itself, with the check taken down, the one name that is left is the key's id."""
+    """Without the check, the only name left in what DuckDB tells about itself is the key's id."""
     _, config = asked
     told = []
     for sql in ("FROM duckdb_databases()", "FROM duckdb_settings()", "FROM duckdb_views()", "EXPLAIN ANALYZE FROM runs",

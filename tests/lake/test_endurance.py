@@ -125,7 +125,7 @@ class Try(NamedTuple):
 
 
 def test_compaction_ends_beside_four_writers_that_go_on_for_its_whole_length(boxes: Boxes, config: LakeConfig) -> None:
-    """Whoever compacts waits for the commits under way; writers come again and lose nothing, before, beside, after."""
+    """A compaction waits for the commits under way; writers try again and lose nothing before, during or after it."""
     many = [boxes(f"box{number}") for number in range(WRITERS)]
     goes_on = [threading.Event() for _ in many]
     is_over = threading.Event()

@@ -55,7 +55,7 @@ def test_what_is_sealed_comes_once_and_what_is_new_later(boxes: Boxes, config: L
 
 
 def test_before_the_lake_is_made_nothing_is_shipped(settings: Settings, store: Store, config: LakeConfig) -> None:
-    """Whoever has a lake.toml would ship at once, and two at once what PostgreSQL does not yet refuse."""
+    """A Pitwall with a lake.toml would ship at once, and two of them what PostgreSQL does not refuse yet."""
     box = Box("early", settings, store, config)
     box.add_runs("a", 1)
     with pytest.raises(LakeError, match="The lake is not made yet"), opened_lake(config, read_only=True):

@@ -18,7 +18,7 @@ HELLO = b"hello, it is "
 
 @pytest.fixture
 def server() -> Iterator[int]:
-    """Whoever connects is greeted, and hears what he says."""
+    """A server that greets each client and echoes what it says."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:

@@ -42,7 +42,7 @@ def test_easy_stretches_give_a_smaller_k_more_tokens_per_step() -> None:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_truth_of_every_text_lies_between_the_bounds(name: str) -> None:
-    """Of tokens per step: the cost of a step is left out."""
+    """The truth in tokens per step: the cost of a step is left out."""
     for k in (1, 2, 3, 4, 6):
         cell = Cell(name, TEXTS[name], COSTS["free"], (k,), 0.0)
         true, told = math.exp(true_log_speed(cell, k)), [one.shares for one in counted(cell.text, 8)]

@@ -74,7 +74,7 @@ def test_the_shortest_context_starts_first_and_tells_which_do_not_fit(store: Sto
 
 
 def test_the_largest_share_of_memory_starts_first_and_tells_which_hold_too_little(store: Store, model: Path) -> None:
-    """Of 80 GiB 0.70 leave 16 GiB less than 0.90, and one request of 32,768 tokens needs 4.8 of the 4 that are left."""
+    """0.70 of 80 GiB is 16 GiB less than 0.90, and a request of 32,768 tokens needs 4.8 GiB of the 4 that are left."""
     plan = plan_of(model, "gpu_memory_utilization", "[0.9, 0.85, 0.7]")
     gpus: list[dict[str, Any]] = [{"name": "NVIDIA H100", "memory_total_bytes": 80 * GIB}]
     assert after(store, plan, None, gpus).probe == "gpu_memory_fraction 0.9"

@@ -37,7 +37,7 @@ def _known(
     kept: OfEnded[AboutRun],
     compute: Callable[[Asked, Sequence[Run]], list[AboutRun]],
 ) -> list[AboutRun]:
-    """Of runs that go on, and of those of another machine, it is computed anew."""
+    """Take what is kept of ended runs; compute it anew for runs that go on and for those of another machine."""
     ended = [run for run in runs if run.state.is_final and asked is services().store]
     found = kept.of(asked, ended)
     if others := [run for run in runs if run.id not in found]:

@@ -38,7 +38,7 @@ def server_latencies(asked: Asked, arms: Sequence[Arm], colors: Colors) -> None:
 
 
 def latency_rows(arms: Sequence[Arm], told: Mapping[str, Sequence[Told]]) -> list[list[str]]:
-    """Of each metric and definition the mean and the bounds of each percentile, a cell an arm."""
+    """A row for each metric and definition: its mean and the bounds of each percentile, a cell an arm."""
     definitions = sorted({row["definition"] for rows in told.values() for row in rows})
     found: list[list[str]] = []
     for metric, definition in product(METRICS, definitions):
@@ -64,7 +64,7 @@ def _of_arm(arm: Arm, told: Mapping[str, Sequence[Told]], metric: str, definitio
 
 
 def _mean(rows: Sequence[Told]) -> str:
-    """Of all observations of its runs; not known where a server tells no sum."""
+    """The mean over all observations of an arm's runs; not known where a server exports no sum."""
     if not rows or any(row["mean_ms"] is None for row in rows):
         return DASH
     count = sum(row["n"] for row in rows)

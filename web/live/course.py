@@ -57,7 +57,7 @@ class Course:
 
 
 def _shorter(flags: Flags, size: int) -> Flags:
-    """Of what is marked the stretches of fewer than `size` in a row."""
+    """The marked stretches that are shorter than `size`."""
     edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
     lengths = edges[1::2] - edges[::2]
     found = flags.copy()

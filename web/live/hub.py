@@ -209,7 +209,7 @@ class LiveHub:
         return True
 
     def _read_all(self, wanted: Mapping[str, str]) -> dict[str, tuple[str, LivePart, str]]:
-        """Of each run that exists the kind of message, what it says and from where its channel goes on.
+        """The first message for each run that exists: its kind, its content and where its channel goes on.
 
         A channel is of all who watch: it never begins at what one of them says to have.
         """

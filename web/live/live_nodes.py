@@ -55,7 +55,7 @@ def _node(row: NodeRow, title: str) -> LiveNode:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """Of all of them, or unknown."""
+    """The sum, or None where one of them is unknown."""
     given = list(values)
     known = [value for value in given if value is not None]
     return fsum(known) if known and len(known) == len(given) else None

@@ -65,7 +65,7 @@ def thinned(courses: Mapping[str, Course], most: int) -> dict[str, Course]:
 
 
 def keeps_pace(rows: pa.Table) -> pa.ChunkedArray:
-    """Of each row whether it speaks of the seconds before it, not of requests that ended: a gap in it is an outage."""
+    """Whether each row covers the seconds before it, not requests that ended: a gap between such rows is an outage."""
     return pc.or_(pc.equal(rows["source"], "log"), pc.is_in(rows["definition"], value_set=_PACED))
 
 

@@ -173,7 +173,7 @@ def _shown(whole: Drawn) -> Drawn:
 
 
 def _tell_positions(part: LivePart, whole: Drawn) -> None:
-    """Of all of a run that has ended, whatever came last."""
+    """Show the positions over the whole of a run that has ended, whatever came last."""
     if whole.positions:
         part["per_position"] = whole.positions
 

@@ -13,7 +13,7 @@ from web.report.made import Wanted, maker
 
 
 def report_button(runs: Sequence[Run], page: str, asking: Asking | None = None, study: Study | None = None) -> None:
-    """Of these runs, which are those that whoever looks may see; each file is made when its button is pressed."""
+    """Offer the report on these runs as files; the viewer must be allowed to see them. A press makes the file."""
     if not runs:
         return
     wanted = Wanted(list(runs), maker(current_role(), current_name()), asking, study)

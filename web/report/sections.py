@@ -137,7 +137,7 @@ def people(data: ReportData, colors: Colors) -> str:
 
 
 def tiles(data: ReportData, colors: Colors) -> str:
-    """Of one run alone; several stand beside each other in the table of all numbers."""
+    """The tiles of a single run; several runs stand beside each other in the table of all numbers."""
     if len(data.reports) != 1:
         return ""
     (one,) = data.reports
@@ -166,7 +166,7 @@ def evidence(data: ReportData, colors: Colors) -> str:
 
 
 def physics(data: ReportData, colors: Colors) -> str:
-    """Of one run; of several, of the first of each arm, folded."""
+    """The physics of a single run, or of the first run of each arm, folded."""
     if len(data.reports) == 1:
         return panel_html(data.physics[data.reports[0].run.id])
     return "".join(

@@ -27,7 +27,7 @@ def session_list() -> None:
 
 
 def own_sign_in() -> None:
-    """Of an editor or a viewer: as whom this browser is signed in, and the way out."""
+    """Show an editor or a viewer as whom this browser is signed in, and the way out."""
     ours = next((one for one in services().sessions.all() if one.id == current_session_id()), None)
     if ours is None:
         return

@@ -18,7 +18,7 @@ _SAVED = "sql-saved-words"
 
 
 def take_saved(words: Mapping[str, list[str]]) -> None:
-    """Of the question that is shown from now on."""
+    """Keep the words of the saved question that is shown from now on."""
     st.session_state[_SAVED] = known_words(words)
 
 

@@ -181,7 +181,7 @@ def utc_day(at: datetime) -> str:
 
 
 def version_rows(answer: Mapping[str, Any], day: Callable[[datetime], str] = utc_day) -> list[list[str]]:
-    """Of an upgrade the same configuration under each engine version that ran here, in words under VERSIONS."""
+    """A row for each engine version that ran the configuration of an upgrade here, in words under VERSIONS."""
     return [
         [
             one["version"] or "not known",
@@ -213,7 +213,7 @@ def plain_row(arm: Mapping[str, Any]) -> list[str]:
 
 
 def _mean(arm: Mapping[str, Any]) -> tuple[str, str]:
-    """Of one arm alone, in the objective's unit."""
+    """The mean of one arm and its interval, in the objective's unit."""
     return _between(arm["mean"], arm["mean_interval"])
 
 

@@ -15,7 +15,7 @@ TOKEN_BYTES = 24
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one recording."""
+    """What one recording may take at most."""
 
     duration_s: float = 3600.0  # its token is good for so long, then it ends
     requests: int = 20_000
@@ -31,7 +31,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Of this recording alone, good until `expires_s` of the clock."""
+    """The token of one recording, valid until `expires_s` of the clock."""
 
     mono_s: Callable[[], float]
     expires_s: float

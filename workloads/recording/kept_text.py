@@ -108,7 +108,7 @@ def spoken(reading: StreamReading) -> ChatMessage:
 
 
 def _digests(messages: Sequence[ChatMessage]) -> Iterator[str]:
-    """Of the first message, of the first two, and so on."""
+    """The digest of the first message, of the first two, and so on."""
     digest = hashlib.sha256()
     for message in messages:
         digest.update(orjson.dumps(message, option=orjson.OPT_SORT_KEYS))

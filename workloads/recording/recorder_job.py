@@ -72,7 +72,7 @@ def read_status(directory: Path) -> RecorderStatus | None:
 
 
 def status_of(port: int, load_id: str, expires_at: datetime, keeps_text: bool) -> RecorderStatus:
-    """Of one that has just been opened on this port of the loopback."""
+    """The status of a recorder that has just opened this port of the loopback."""
     return RecorderStatus(
         base_url=f"http://127.0.0.1:{port}/v1", load_id=load_id, expires_at=expires_at, keeps_text=keeps_text
     )

@@ -156,7 +156,7 @@ async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, 
 
 
 def _passed(answer: aiohttp.ClientResponse) -> dict[str, str]:
-    """Of the server's headers what tells how to read the body: no cookies, no places to go."""
+    """The server's headers that say how to read the body: no cookies, no redirects."""
     names = ("Content-Type", "Content-Length", "Content-Encoding")
     return {name: answer.headers[name] for name in names if name in answer.headers}
 

@@ -91,7 +91,7 @@ def _with_preface(messages: Sequence[Message], preface: str) -> list[JsonValue]:
 
 
 def _prefaced(content: JsonValue, preface: str) -> JsonValue:
-    """Of a message's content, which is a text or a list of parts."""
+    """A message's content, a text or a list of parts, with the preface before it."""
     if isinstance(content, list):
         return [{"type": "text", "text": preface}, *content]
     return f"{preface}{content or ''}"

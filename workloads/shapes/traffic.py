@@ -41,7 +41,7 @@ def build(params: TrafficParams) -> Plan:
 
 
 def sending_times(params: TrafficParams) -> list[float] | list[None]:
-    """Of each request; in a closed loop there are none."""
+    """When each request is sent; a closed loop has no such times."""
     if params.arrival == "closed loop":
         return [None] * params.requests
     if params.arrival == "bursts":

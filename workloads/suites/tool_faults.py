@@ -23,7 +23,7 @@ QUOTED = 60
 
 
 def call_faults(one: Exchange, tools: Sequence[Tool], wanted: Sequence[str]) -> Iterator[str]:
-    """Of an answer that must call `wanted`, in any order, out of `tools`."""
+    """What is wrong with an answer that must call `wanted`, in any order, out of `tools`."""
     calls = one.reading.tools.ordered
     if not calls:
         yield f"no tool was called, the answer is {quoted(text_of(one))}"
@@ -36,7 +36,7 @@ def call_faults(one: Exchange, tools: Sequence[Tool], wanted: Sequence[str]) -> 
 
 
 def text_faults(one: Exchange, facts: Sequence[str]) -> Iterator[str]:
-    """Of an answer in words that must tell these facts."""
+    """What is wrong with an answer in words that must contain these facts."""
     text = text_of(one)
     if one.reading.tools.calls:
         yield "it called a tool again instead of answering"

@@ -38,7 +38,7 @@ class Folder(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """Of the names and hashes of all that is read; raises ImportRefusedError for a file that is too large."""
+        """The hash of all names and hashes read; raises ImportRefusedError for a file that is too large."""
         return digest([[str(path), source.sha256] for path, source in sorted(self.files.items())])
 
 

@@ -38,7 +38,7 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        """Of all its bytes, unpacked, so that a packed copy is the same file.
+        """The hash of all its bytes, unpacked, so that a packed copy is the same file.
 
         Raises ImportRefusedError for a file larger than any of these tools writes.
         """

@@ -31,7 +31,7 @@ Prepare = Callable[[Run, Path], list[str]]
 
 
 def newest_recorder(directory: Path) -> Path | None:
-    """Of the run of this directory."""
+    """The directory of the newest recorder of a run."""
     return next(reversed(part_directories(directory, RECORDER)), None)
 
 

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _end_like(status: int) -> None:
-    """Whoever started us learns how the answering process ended."""
+    """End as the answering process did, so that our parent learns how it ended."""
     if os.WIFSIGNALED(status):
         ended_by = os.WTERMSIG(status)
         if ended_by != signal.SIGKILL:

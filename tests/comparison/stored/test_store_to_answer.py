@@ -96,7 +96,7 @@ def test_a_load_comes_back_as_it_was_written(store: Store, runs: dict[str, list[
 def test_pieces_of_answers_are_read_only_where_they_are_needed(
     store: Store, runs: dict[str, list[RunFacts]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the up to 36 further runs that one page looks at, they are most of what there is to read."""
+    """They are most of what one page reads of the up to 36 further runs that it looks at."""
     read: list[tuple[int, bool]] = []
     ask = load_queries.loads
 

@@ -78,7 +78,7 @@ def test_throttling_that_a_gpu_told_is_asked(store: Store, bits: int, expected: 
 
 @pytest.mark.parametrize(("watts", "expected"), [(350.0, Standing.MATTERS), (700.0, Standing.SAME)])
 def test_a_power_limit_that_one_arm_has_is_seen(store: Store, watts: float, expected: Standing) -> None:
-    """Of one kind of GPU, and although the clocks tell nothing of it."""
+    """The GPUs are of one kind, and the clocks do not show it."""
     frozen = {"name": "H100", "uuid": "GPU-0", "power_limit_w": 700.0, "application_clock_mhz": 1980.0}
     modes = {"mig": False, "ecc": True, "persistence": True}
     a, b = two_arms(store, provenance=PROVENANCE | {"driver_version": "580.65", "gpus": [frozen | modes]})

@@ -19,7 +19,7 @@ def counted(segment: int, tokens: float, steps: float, per_pos: list[float] | No
 
 
 def shares(counters: Sequence[LoadCounters], speculates: bool | None = True, segments: int = 1) -> Shares | None:
-    """Of two requests of 10 tokens in each segment."""
+    """The shares of two requests of 10 tokens in each segment."""
     asked = [
         request(2 * segment + n, 2.0 * segment + n, segment=segment) for segment in range(segments) for n in range(2)
     ]

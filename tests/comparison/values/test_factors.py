@@ -21,20 +21,20 @@ NO_COUNTERS = Reason(Code.NO_COUNTERS_BETWEEN)
 def of_stream(
     marks: Sequence[LoadCounters], speculates: bool | None = None, asked: Sequence[RequestRecord] | None = None
 ) -> Factors | Reason:
-    """Of two requests of 10 tokens, 9 of them decoded in 0.9 s."""
+    """The factors of two requests of 10 tokens, 9 of them decoded in 0.9 s."""
     two = list(asked or streams(2))
     return stream_factors(load(two, marks), "Code", speculates, two)
 
 
 def of_load(one: LoadRecord, speculates: bool | None = None) -> Factors | Reason:
-    """Of two streams."""
+    """The steady factors of two streams."""
     steady = steady_part([r for r in one.measured if r.concurrency == 2], 2)
     assert steady
     return steady_factors(one, 2, speculates, steady)
 
 
 def of_phase(marks: Sequence[LoadCounters], speculates: bool | None = None) -> Factors | Reason:
-    """Of two streams with two requests each: 40 tokens in 2 s, in a phase of 10 s."""
+    """The factors of two streams with two requests each: 40 tokens in 2 s, in a phase of 10 s."""
     return of_load(load(streams(2, 2), marks), speculates)
 
 

@@ -70,7 +70,7 @@ def test_the_times_of_tokens() -> None:
 
 
 def test_a_server_that_claims_a_billion_tokens_costs_no_memory() -> None:
-    """Of a record without its pieces: they once became a list of a billion times."""
+    """A record without its pieces once became a list of a billion times."""
     claimed = list(token_times(request(0, completion_tokens=10**9)))
     assert len(claimed) == 1000 and sum(count for _, count in claimed) == pytest.approx(1e9)
     assert (claimed[0][0], claimed[-1][0]) == pytest.approx((0.1, 1.0))

@@ -72,7 +72,7 @@ def drag(page: Page, *, over: tuple[float, float]) -> None:
 
 
 def test_a_brush_zooms_all_charts_and_brings_each_second(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
-    """Of the hour a thousandth at most is left out of sight, the one fast second never."""
+    """The charts hide a thousandth of the hour at most, and never the one fast second."""
     open_run(page, pitwall, ids[0])
     whole = page.evaluate(AXES)[0]
     thinned = page.evaluate(f"{DECODE}.data[1].y")

@@ -30,7 +30,7 @@ cut = '{{"results": {{"sums": {{"exact_match,none": 0.5}}}}, "lm_eval'
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    """Of a stand-in that runs no model."""
+    """The address of a stand-in that runs no model."""
     port = free_ports(1)[0]
     process = subprocess.Popen([sys.executable, "-m", "demo", "paced", "--port", str(port), "--step-ms", "5"], cwd=ROOT)
     yield f"http://127.0.0.1:{port}"

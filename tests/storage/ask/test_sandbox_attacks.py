@@ -360,7 +360,7 @@ def test_many_at_once_wait_their_turn_or_are_told(settings: Settings) -> None:
 
 
 def test_a_query_that_outlives_its_asker_ends_by_itself(settings: Settings) -> None:
-    """Whoever asked is gone: nobody kills it, the kernel's alarm does."""
+    """The asker is gone, so the kernel's alarm ends it."""
     job = Job(ENDLESS, str(settings.published_path), str(settings.parquet_dir), Limits(seconds=1.0))
     ended = run_bounded([sys.executable, "-m", "storage.sandbox"], ROOT, {}, job.encode(), 60.0)
     assert ended.returncode == -signal.SIGALRM

@@ -13,7 +13,7 @@ from tests.storage.views.test_rates import NOW, only, put, rows, vllm
 
 
 def test_prompt_tokens_are_over_the_seconds_in_which_they_were_told(store: Store) -> None:
-    """Of a window of 8 s with 200 tok/s decoded, the prompt's counter is known for 6 s, in which 300 tokens came."""
+    """A window of 8 s decodes 200 tok/s; the prompt's counter is known for 6 s of it, in which 300 tokens came."""
     looks: list[CounterSample] = [vllm(s, 200.0 * s, prompt=50.0 * s) for s in (0, 2, 4, 6)]
     put(store, *looks, vllm(8, 1600.0, prompt_tokens_total=None))
     window = only(store, "FROM run_windows(8)")

@@ -305,7 +305,7 @@ def test_a_marked_moment_moves_no_chart_and_cuts_no_title(page: Page, harness: H
 
 
 def test_the_height_follows_a_zoom(page: Page, harness: Harness) -> None:
-    """Of the longer run the stretch after the other's end is lower."""
+    """The longer run is lower in the stretch after the other's end."""
     open_live(page, harness, "ghost-0", "ghost-2")
     whole = page.evaluate(f"{DECODE}._fullLayout.yaxis.range[1]")
     zoomed = "Plotly.relayout({0}, {{'xaxis.range[0]': 8, 'xaxis.range[1]': 20}})"

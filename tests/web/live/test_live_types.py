@@ -20,7 +20,7 @@ ALWAYS_SENT = {"cursor"}  # LiveReader gives it in every part
 
 
 def fields_in_javascript(name: str) -> dict[str, tuple[bool, bool]]:
-    """Of each field: may it be left out, may it be null."""
+    """Whether each field may be left out, and whether it may be null."""
     found = re.search(rf"export interface {name} {{\n(.*?)\n}}", TYPES.read_text(), re.DOTALL)
     assert found, f"{TYPES.name} has no {name}"
     lines = [re.fullmatch(r"  (\w+)(\??): (.+);", line) for line in found[1].splitlines()]

@@ -1,4 +1,4 @@
-"""Of more events than the Run page shows, those that tell what became of the run are kept."""
+"""The Run page shows no more than so many events, and keeps those that tell what became of the run."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def row_parts(row: Row, names: Names) -> list[str]:
 
 
 def _change(pair: Sequence[Any]) -> str:
-    """Of one setting, what the baseline has and what the other: 'not stated → 6'."""
+    """One setting, first the baseline's and then the other arm's: 'not stated → 6'."""
     return " \u2192 ".join(str(value or "not stated") for value in pair)
 
 
@@ -118,7 +118,7 @@ def _gpu_limits(values: Values, names: Names) -> str:
 
 
 def _limit(runs: Sequence[Any], form: Callable[[Any], str]) -> str:
-    """Of an arm's runs and their GPUs each value once."""
+    """Each value that the GPUs of an arm's runs have, once."""
     each = dict.fromkeys(value for run in runs for value in run or (None,))
     return " or ".join("not told" if value is None else form(value) for value in each)
 

@@ -42,7 +42,7 @@ ABOUT = (
 
 
 def recorder_panel(run: Run) -> None:
-    """Of a run whose server answers, or that has a recorder still."""
+    """Show the recorder of a run whose server answers, or that still has one."""
     if run.state.is_final or run.kind == "imported":
         return
     if not is_operator():

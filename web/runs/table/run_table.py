@@ -187,7 +187,7 @@ def _when(run: Run) -> datetime:
 
 
 def _key_of(runs: Sequence[Run], group: str) -> str:
-    """Of the rows shown: a selection counts rows, and must not pass to other runs when these come and go."""
+    """A key that changes with the rows: a selection counts rows, and must not move to other runs with them."""
     return hashlib.sha256(" ".join([group, *(run.id for run in runs)]).encode()).hexdigest()[:12]
 
 

@@ -52,7 +52,7 @@ def series_route(ended: EndedRuns, base_path: str = "") -> Route:
 
 
 def _stretches(run_ids: Sequence[str], began: Sequence[str], ended: Sequence[str]) -> dict[str, Stretch]:
-    """Of each run, none where all of it is wanted; raises ValueError, OverflowError, OSError for what is no time."""
+    """The stretch wanted of each run, if not all of it; raises ValueError, OverflowError, OSError for no time."""
     if not began and not ended:
         return {}
     moments = [[datetime.fromtimestamp(float(one), UTC) for one in said] for said in (began, ended)]

@@ -85,7 +85,7 @@ class Pool:
         return 1 + len(self.further)
 
     def onsets(self) -> list[int]:
-        """Of the streams elsewhere that loop, each since this word."""
+        """The word from which each looping stream of the other senders loops."""
         return [onset for one in self.further for onset in one.onsets]
 
     def cpu_s(self) -> float:

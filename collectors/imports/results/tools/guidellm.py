@@ -171,7 +171,7 @@ def _add_request(
 
 
 def _prompt_hash(request: Any) -> str | None:
-    """Of the texts that were sent."""
+    """The hash of the texts that were sent."""
     try:
         body = dict_of(dict_of(json.loads(request)).get("body"))
     except (TypeError, ValueError, RecursionError):
