@@ -175,36 +175,6 @@ def test_all_requests_of_a_phase_failed() -> None:
     assert found.judgement is None and RowCode.FAILED in [row.code for row in found.refused]
 
 
-def work(tokens: int, seconds: float, name: str, count: int = 2) -> Arm:
-    one = load([replace(r, completion_tokens=tokens) for r in streams(count)])
-    timed = replace(one, phases=tuple(replace(p, duration_s=seconds) for p in one.phases))
-    return arm(run(f"{name}0", timed), run(f"{name}1", replace(timed, phases=one.phases)))
-
-
-def test_the_time_of_the_work_takes_answers_of_one_length() -> None:
-    found = compared(work(10, 20.0, "a"), work(10, 5.0, "b"), "work_s@1")
-    assert found.judgement is not None and found.judgement.ratio == pytest.approx(0.5)
-    unlike = compared(work(10, 20.0, "a"), work(11, 5.0, "b"), "work_s@1")
-    assert unlike.judgement is None and unlike.no_value == Reason(Code.TOKENS_DIFFER)
-    fewer = compared(work(10, 20.0, "a"), work(10, 5.0, "b", count=1), "work_s@1")
-    assert fewer.no_value == Reason(Code.TOKENS_DIFFER)
-
-
-def test_work_of_which_a_request_failed_everywhere_is_not_told() -> None:
-    bad = load([request(0), request(1, error_kind="http")])
-    found = compared(arm(run("a", bad)), arm(run("b", bad)), "work_s@1")
-    assert found.no_value == Reason(Code.TOKENS_DIFFER)
-
-
-def test_the_work_of_one_concurrency_asks_nothing_of_the_others() -> None:
-    def both(tokens: int) -> Arm:
-        asked = [*streams(2), *(replace(r, phase_index=2, completion_tokens=tokens) for r in streams(1, 2))]
-        return arm(run(f"t{tokens}", load(asked)))
-
-    assert compared(both(10), both(11), "work_s@1").judgement is not None
-    assert compared(both(10), both(11), "work_s@2").judgement is None
-
-
 def test_factors_and_why_there_are_none() -> None:
     def counted(name: str, accepted: float) -> Arm:
         marks = [mark(0, 0.0, accepted_tokens=0.0), mark(1, 20.0, accepted_tokens=accepted)]

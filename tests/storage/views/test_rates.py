@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from domain import Config, Run, Speculation
-from samples import Batch, CounterSample, LogSample, SlotSample
+from samples import Batch, CounterSample, LogSample
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -61,11 +61,6 @@ def vllm(second: float, tokens: float, first: float = 0.0, prompt: float = 0.0, 
         "requests_running": 1.0,
     }
     return at(second, **(counted | more))
-
-
-def slot(second: float, number: int, task: int | None, decoded: int | None, calls: float | None = None) -> SlotSample:
-    when = NOW + timedelta(seconds=second)
-    return SlotSample("r1", when, 1000.0 + second, number, task, decoded is not None, decoded, None, None, calls)
 
 
 def rows(
@@ -252,58 +247,6 @@ def test_windows_are_aligned_on_ready_and_are_ratios_of_sums(store: Store) -> No
 def test_a_window_with_prefill_inside_is_mixed(store: Store) -> None:
     put(store, vllm(0, 0), vllm(1, 50), vllm(2, 100, first=1), vllm(3, 150, first=1), vllm(4, 200, first=1))
     assert [row["activity"] for row in rows(store, "FROM run_windows(2) ORDER BY ts")] == ["mixed", "active"]
-
-
-def test_one_slot_that_decodes_throughout_gives_steps(store: Store) -> None:
-    put(
-        store,
-        slot(0, 0, 7, 10, 100.0),
-        slot(0, 1, None, None, 100.0),
-        slot(2, 0, 7, 60, 125.0),
-        slot(2, 1, None, None, 125.0),
-    )
-    row = only(store)
-    assert (row["definition"], row["source"]) == ("llamacpp.slots", "slots")
-    assert (row["decode_tps"], row["tokens_per_step"], row["steps_per_s"]) == (25, 2, 12.5)
-    assert (row["activity"], row["requests_running"], row["reason"]) == ("active", 1, None)
-
-
-def test_two_slots_share_their_steps_so_these_are_unknown(store: Store) -> None:
-    put(store, *(slot(s, n, n, 10 + 30 * s, 100.0 + 30 * s) for s in (0, 1) for n in (0, 1)))
-    row = only(store)
-    assert (row["decode_tps"], row["activity"]) == (60, "active")
-    assert row["steps_per_s"] is row["tokens_per_step"] is None
-    assert row["reason"] == "several_requests"
-
-
-def test_a_new_task_starts_from_nothing_and_an_ended_one_is_partly_unseen(store: Store) -> None:
-    put(store, slot(0, 0, 1, 90), slot(1, 0, 2, 15), slot(2, 0, 2, 65), slot(3, 0, 2, None), slot(4, 0, 2, None))
-    changed, steady, ended, idle = rows(store)
-    assert (changed["decode_tps"], changed["activity"]) == (None, "mixed")
-    assert changed["reason"] == "request_ended_inside"
-    assert (steady["decode_tps"], steady["activity"]) == (50, "active")
-    assert (ended["decode_tps"], ended["activity"], ended["reason"]) == (None, "mixed", changed["reason"])
-    assert (idle["decode_tps"], idle["activity"], idle["reason"]) == (0, "idle", None)
-
-
-def test_a_request_that_came_and_went_between_two_looks_is_no_idleness(store: Store) -> None:
-    looks = [
-        slot(0, 0, 3, 10, 50.0),
-        slot(0, 1, None, None, 50.0),
-        slot(1, 0, 3, 20, 60.0),
-        slot(1, 1, None, None, 60.0),
-    ]
-    looks += [replace(slot(2, 1, None, None, 90.0), task=4), slot(2, 0, 3, 30, 90.0)]
-    put(store, *looks)
-    steady, missed = rows(store)
-    assert (steady["decode_tps"], steady["steps_per_s"], steady["activity"]) == (10, 10, "active")
-    assert (missed["decode_tps"], missed["steps_per_s"], missed["activity"]) == (None, None, "mixed")
-    assert missed["reason"] == "request_between_looks"
-
-
-def test_a_slot_without_tokens_yet_is_in_prefill(store: Store) -> None:
-    put(store, slot(0, 0, None, None), slot(1, 0, 3, 0), slot(2, 0, 3, 0), slot(3, 0, 3, 40), slot(4, 0, 3, 90))
-    assert [row["activity"] for row in rows(store)] == ["prefill", "prefill", "mixed", "active"]
 
 
 def test_a_log_line_stands_as_it_was_printed(store: Store) -> None:

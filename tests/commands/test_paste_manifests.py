@@ -1,0 +1,63 @@
+"""Pasted manifests: a Compose service, a Kubernetes deployment, one in a heredoc."""
+
+from __future__ import annotations
+
+from tests.commands.test_paste import stated
+
+COMPOSE = """
+x-base: &base
+  image: ${IMAGE:-vllm/vllm-openai:v0.11.0}
+  environment: {HF_TOKEN: "${HF_TOKEN}", LEVEL: 1.10}
+services:
+  db: {image: "postgres:16"}
+  llm:
+    <<: *base
+    ports: [{target: 8000, published: 8005}]
+    volumes: [{type: bind, source: /a, target: /b, read_only: true}]
+    command: >
+      --model ${MODEL:-m}
+      --max-model-len 32K --hf-overrides '{"a": "$$b"}'
+    deploy: {resources: {reservations: {devices: [{device_ids: ['0', '3'], capabilities: [gpu]}]}}}
+"""
+
+KUBERNETES = """
+apiVersion: apps/v1
+kind: Deployment
+spec:
+  template:
+    spec:
+      containers:
+      - name: v
+        image: vllm/vllm-openai:latest
+        command: ["/bin/sh", "-c"]
+        args: ["vllm serve $(MODEL) --enable-chunked-prefill"]
+        env:
+        - {name: MODEL, value: m}
+        - {name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hf, key: token}}}
+        ports: [{containerPort: 8000}]
+        resources: {limits: {nvidia.com/gpu: "2"}}
+---
+kind: Service
+apiVersion: v1
+spec: {ports: [{port: 80, targetPort: 8000, nodePort: 30080}]}
+"""
+
+
+def test_a_compose_service() -> None:
+    assert stated(COMPOSE) == {
+        "engine": "vllm", "launcher": "compose", "image": "vllm/vllm-openai:v0.11.0", "model": "m", "port": 8005,
+        "max_model_len": 32768, "gpus": "0,3", "env": {"HF_TOKEN": "${HF_TOKEN}", "LEVEL": "1.10"},
+        "volumes": ["/a:/b:ro"], "unknown_flags": ['--hf-overrides {"a": "$b"}'],
+    }  # fmt: skip
+
+
+def test_a_kubernetes_deployment() -> None:
+    assert stated(KUBERNETES) == {
+        "engine": "vllm", "launcher": "kubernetes", "image": "vllm/vllm-openai:latest", "executable": "vllm",
+        "model": "m", "port": 30080, "chunked_prefill": True, "gpus": "2",
+        "env": {"MODEL": "m", "HF_TOKEN": "<secret>"},
+    }  # fmt: skip
+
+
+def test_a_manifest_in_a_heredoc() -> None:
+    assert stated(f"cat <<'EOF' > compose.yml\n{COMPOSE}EOF\ndocker compose up -d") == stated(COMPOSE)

@@ -1,0 +1,136 @@
+"""What a paste does not state: what was left out, refused or guessed is said in a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from commands.explain import explain
+
+
+@pytest.mark.parametrize(
+    ("paste", "kind", "part"),
+    [
+        ("vllm serve m --max-num-sekvs 4", "warnings", "--max-num-seqs"),
+        ("vllm serve a --model b", "warnings", "two models"),
+        ("vllm serve m --tensor-parallel-size two", "warnings", "'two' is not a number"),
+        ("vllm serve m --gpu-memory-utilization 0,9", "warnings", "'0,9' is not a number"),
+        ("vllm serve m --port 80000", "warnings", "80000 is no port"),
+        ("vllm serve m --port $P", "warnings", "port is not known: $P"),
+        ("CUDA_VISIBLE_DEVICES=0,1,2 vllm serve m -tp 2", "warnings", "3 GPUs"),
+        ("vllm serve a\nvllm serve b", "warnings", "two server commands"),
+        ("docker run -p 1:2 vllm/vllm-openai --model m", "warnings", "no published port"),
+        ("trtllm-serve m --config c.yml", "warnings", "c.yml"),
+        ("vllm serve m --port $P", "unresolved", "$P"),
+        ("vllm serve <your model>", "unresolved", "<your model>"),
+        ("vllm serve m; rm -rf ~ && echo done", "left_out", "rm -rf ~ && echo done"),
+        ("vllm serve m 2>&1 | tee -a x_$(date +%F).log", "left_out", "| tee -a x_$(date +%F).log"),
+        ("vllm serve m > x.log 2>&1", "left_out", "2>&1"),
+        ("vllm serve “m”", "repaired", "curly quotes"),
+        ("vllm serve m –port 1", "repaired", "long dashes"),
+        ("vllm serve m \\ \n --port 1", "repaired", "after a backslash"),
+        ("vllm serve m\u200b", "repaired", "invisible"),
+        ("docker run --ipc=host vllm/vllm-openai --model m", "launcher_flags", "--ipc=host"),
+    ],
+)
+def test_what_was_not_taken_as_it_stood_is_said(paste: str, kind: str, part: str) -> None:
+    assert any(part in text for text in getattr(explain(paste), kind))
+
+
+@pytest.mark.parametrize(
+    ("paste", "part"),
+    [
+        (" \n\t\r\n\u00a0\u200b\n", "nothing to read"),
+        ("kubectl get pods", "No command of a server we know"),
+        ("docker run -p 8080:80 ghcr.io/huggingface/text-generation-inference:3 --num-shard 2", "not one we know"),
+        ("vllm serve m \\\n --port 1 \\\n --hf-overrides '{\"a\":1} \\\n --port 9\n", "line 3 at --hf-overrides"),
+        ("x" * 1_000_001, "longer than"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused_in_one_sentence(paste: str, part: str) -> None:
+    assert part in (explain(paste).refused or "")
+
+
+def test_the_command_line_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paste = tmp_path / "paste"
+    paste.write_bytes(b"vllm serve m --port 1 \xff")
+    assert main(["explain", str(paste)]) == 0
+    assert json.loads(capsys.readouterr().out)["port"] == 1
+    paste.write_text(" ")
+    assert main(["explain", str(paste)]) == 1
+    assert "nothing to read" in json.loads(capsys.readouterr().out)["refused"]
+    assert main(["explain", str(tmp_path / "absent")]) == 2
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_what_stands_before_an_open_quote_is_a_draft() -> None:
+    config = explain('vllm serve m --port 1 \\\n --hf-overrides \'{"a":1} \\\n --max-model-len 9\n').config
+    assert config and (config.model, config.port, config.max_model_len) == ("m", 1, None)
+
+
+def test_an_unknown_engine_is_not_guessed() -> None:
+    config = explain("docker run -p 8080:80 ghcr.io/huggingface/text-generation-inference:3 --num-shard 2").config
+    assert config and (config.engine, config.port, config.tensor_parallel) == ("other", 8080, None)
+
+
+@pytest.mark.parametrize(
+    ("paste", "hint"),
+    [
+        ("/opt/vllm/bin/vlm serve o/m --port 8000", " Is vllm meant?"),
+        ("CUDA_VISIBLE_DEVICES=0 ~/llama.cpp/build/bin/llama-sever -m a.gguf", " Is llama-server meant?"),
+        ("./my-own-thing --port 80", ""),
+    ],
+)
+def test_a_misspelled_path_is_told_as_such(paste: str, hint: str) -> None:
+    refused = explain(paste).refused or ""
+    path = next(word for word in paste.split() if "/" in word)
+    assert refused.startswith(f"{path} is no server we know (") and refused.endswith(
+        f"is its path spelled right?{hint}"
+    )
+
+
+def test_a_default_that_a_script_assigns_is_applied() -> None:
+    read = explain(': "${M:=o/m}" "${TP:=4}"\n: ${PORT:=8000}\nTP=2\nvllm serve "$M" -tp "$TP" --port "$PORT"').config
+    assert read and (read.model, read.tensor_parallel, read.port) == ("o/m", 2, 8000)
+    kept = explain('M=o/mine\n: "${M:=o/m}"\nvllm serve "$M"').config
+    assert kept and kept.model == "o/mine"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        '[[ "${EAGER:-0}" == 1 ]] && ARGS+=(--enforce-eager)',
+        '[ -n "$EAGER" ] || ARGS+=(--enforce-eager)',
+        'if [ -n "$EAGER" ]; then\n  ARGS+=(--enforce-eager)\nfi',
+    ],
+)
+def test_a_flag_that_a_script_sets_on_a_condition_is_not_stated(condition: str) -> None:
+    told = explain(f'ARGS=()\n{condition}\nvllm serve o/m "${{ARGS[@]}}" --port 8000')
+    assert told.config and told.config.enforce_eager is None and told.config.port == 8000
+    assert "${ARGS[@]}" in told.unresolved and told.config.unknown_flags == []
+    plain = explain('ARGS=()\nARGS+=(--enforce-eager)\nvllm serve o/m "${ARGS[@]}"').config
+    assert plain and plain.enforce_eager is True
+
+
+def test_a_manifest_without_its_indentation_is_read_line_by_line() -> None:
+    told = explain(
+        "apiVersion: apps/v1\nkind: Deployment\nspec:\ntemplate:\nspec:\ncontainers:\n- name: v\n"
+        "image: vllm/vllm-openai:v0.20.0\nports:\n- containerPort: 8000\nenv:\n- name: HF_HOME\nvalue: /hf # here\n"
+        'args:\n- --model\n- o/m\n- –max-model-len\n- "4096"\nresources:\nlimits:\nmemory: "16Gi"\n'
+    )
+    config = told.config
+    assert config and (config.launcher, config.image) == ("kubernetes", "vllm/vllm-openai:v0.20.0")
+    assert (config.model, config.max_model_len, config.env) == ("o/m", 4096, {"HF_HOME": "/hf"})
+    assert "the manifest has lost its indentation: it was read line by line" in told.warnings
+
+
+@pytest.mark.parametrize("item", ["--model a/b", '"--model a/b"', "--model 'a/b'"])
+def test_a_flag_and_its_value_in_one_list_item_are_two_words(item: str) -> None:
+    told = explain(
+        f"services:\n  s:\n    image: vllm/vllm-openai:v0.20.0\n    command:\n      - {item}\n      - --port=8000\n"
+    )
+    assert told.config and told.config.model == "a/b" and told.config.unknown_flags == []
+    assert any("stand in one list item" in warning for warning in told.warnings)
