@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -17,15 +16,11 @@ import pytest
 
 from domain import Config, Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
-from launcher.processes.descendants import descendants, name_of
-from launcher.processes.process import shim_process
-from launcher.remote.left_there import all_left
-from launcher.runs import left_servers
-from launcher.runs.left_servers import ENDED, LeftServers
+from launcher.runs.left_servers import LeftServers
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
 from machine.process_start import all_processes
-from tests.launcher.remote.sshd import Box, book_with, kill_all, needs_sshd, running_box
+from tests.launcher.remote.sshd import Box, book_with, needs_sshd, running_box
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 from tests.ports import free_ports
 
@@ -61,12 +56,6 @@ def living(word: str) -> Iterator[psutil.Process]:
         with suppress(psutil.Error):
             if word in process.cmdline():
                 yield process
-
-
-def ssh_of(run: Run) -> list[psutil.Process]:
-    """The ssh processes of a run's client."""
-    supervisor = shim_process(Path(run.run_dir or ""))
-    return [one for one in descendants(supervisor) if name_of(one) == "ssh"] if supervisor else []
 
 
 def test_a_server_is_launched_followed_and_stopped(launching: Supervisor, store: DictStore, box: Box) -> None:
@@ -171,37 +160,6 @@ def test_stop_leaves_nothing_over_there(launching: Supervisor, store: DictStore,
     assert not list(living(f"hidden-{request.config.port}"))
 
 
-def test_a_cut_connection_is_taken_up_again(launching: Supervisor, store: DictStore, box: Box) -> None:
-    run = launching.launch(request_for(**ON_BOX))
-    ready = wait_for_state(store, run.id, RunState.READY, *OVER)
-    [cut] = ssh_of(ready)
-    cut.kill()
-    wait_for(lambda: ssh_of(ready) and ssh_of(ready) != [cut] and answers(ready))
-    box.stop()
-    wait_for(lambda: (now := store.run(run.id)) and now.note and "refuses ssh" in now.note)
-    assert marked(there(run)), "the server lives on"
-    box.start()
-    wait_for(lambda: (now := store.run(run.id)) and now.note == "gpu-box answers again.")
-    wait_for(lambda: answers(ready))
-    launching.stop(run.id)
-    ended = wait_for_state(store, run.id, *OVER)
-    assert (ended.state, ended.cause) == (RunState.FINISHED, None) and marked(there(run)) == []
-    asked = [line for line in log_of(ready).splitlines() if "hello" in line]
-    assert len(asked) == 1, "no line twice"
-
-
-def test_a_client_that_was_killed_is_begun_again(launching: Supervisor, store: DictStore) -> None:
-    run = launching.launch(request_for(**ON_BOX))
-    ready = wait_for_state(store, run.id, RunState.READY, *OVER)
-    kill_all(marked(run.id))
-    wait_for(lambda: ssh_of(ready) and answers(ready))
-    [server] = [one for one in marked(there(run)) if "hello" in " ".join(one.cmdline())]
-    server.kill()
-    ended = wait_for_state(store, run.id, *OVER)
-    assert ended.cause and "was killed by the kernel or by hand (SIGKILL)" in ended.cause
-    assert log_of(ready).count("hello from the server") == 1
-
-
 def test_an_unknown_and_a_changed_host_key_are_refused(launching: Supervisor, store: DictStore, box: Box) -> None:
     known = box.place / "known_hosts"
     kept = known.read_text()
@@ -216,16 +174,6 @@ def test_an_unknown_and_a_changed_host_key_are_refused(launching: Supervisor, st
     assert not box.shims.exists(), "nothing was asked of a machine that is not known"
 
 
-def test_a_host_that_is_away_is_a_failed_run_with_a_way_round(
-    launching: Supervisor, store: DictStore, box: Box
-) -> None:
-    box.stop()
-    run = wait_for_state(store, launching.launch(request_for(**ON_BOX)).id, *OVER)
-    assert run.state is RunState.FAILED
-    assert run.cause == "gpu-box refuses ssh: is its ssh server up? Try `ssh box`."
-    assert marked(run.id) == []
-
-
 def test_a_folder_without_a_pitwall_is_told(
     make_supervisor: Callable[..., Supervisor], store: DictStore, box: Box, tmp_path: Path
 ) -> None:
@@ -233,29 +181,6 @@ def test_a_folder_without_a_pitwall_is_told(
     supervisor = make_supervisor(hosts=book_with(tmp_path / "hosts.json", lost))
     run = wait_for_state(store, supervisor.launch(request_for(**ON_BOX)).id, *OVER)
     assert run.cause and run.cause.startswith("There is no Pitwall in no/such place on gpu-box: clone it there")
-
-
-def test_a_host_that_is_away_when_a_run_is_stopped_is_told_and_tidied_later(
-    make_supervisor: Callable[..., Supervisor],
-    store: DictStore,
-    box: Box,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(left_servers, "AGAIN_S", 0.5)
-    launching = make_supervisor(hosts=book_with(tmp_path / "hosts.json", box.host))
-    run = launching.launch(request_for(**ON_BOX))
-    wait_for_state(store, run.id, RunState.READY, *OVER)
-    box.stop()
-    launching.stop(run.id)
-    ended = wait_for_state(store, run.id, *OVER)
-    assert ended.cause and f"`./pitwall shim stop {run.id}` over there ends it" in ended.cause
-    assert marked(run.id) == [] and marked(there(run))
-    box.start()
-    told = wait_for(lambda: (now := store.run(run.id)) and now.note == ENDED.format("gpu-box") and now)
-    assert (told.state, told.cause) == (ended.state, ended.cause), "how it ended is told as it was"
-    assert marked(there(run)) == [] and not (box.shims / there(run) / "server.log").exists()
-    assert all_left(Path(run.run_dir).parent) == []
 
 
 def test_what_an_earlier_run_left_there_is_ended_before_the_next_start(
@@ -272,24 +197,6 @@ def test_what_an_earlier_run_left_there_is_ended_before_the_next_start(
     second = launching.launch(request_for(port=ready.config.port, **ON_BOX))
     assert wait_for_state(store, second.id, RunState.READY, *OVER).state is RunState.READY
     assert marked(there(first)) == []
-
-
-def test_a_host_that_hangs_holds_up_nobody_else(
-    make_supervisor: Callable[..., Supervisor], store: DictStore, box: Box, tmp_path: Path
-) -> None:
-    """Its ssh server takes connections and says nothing; another run starts, answers and ends meanwhile."""
-    supervisor = make_supervisor(hosts=book_with(tmp_path / "hosts.json", box.host))
-    os.kill(int((box.place / "sshd.pid").read_text()), signal.SIGSTOP)
-    hung = [supervisor.launch(request_for(**ON_BOX)) for _ in range(3)]
-    here = supervisor.launch(request_for())
-    assert wait_for_state(store, here.id, RunState.READY, *OVER).state is RunState.READY
-    supervisor.stop(here.id)
-    for run in hung:
-        supervisor.stop(run.id)
-    assert wait_for_state(store, here.id, *OVER).state is RunState.FINISHED
-    os.kill(int((box.place / "sshd.pid").read_text()), signal.SIGCONT)
-    assert all(wait_for_state(store, run.id, *OVER) for run in hung)
-    assert not [one for run in hung for one in marked(there(run))]
 
 
 def test_runs_of_two_machines_do_not_wait_for_each_other(launching: Supervisor, store: DictStore) -> None:
@@ -314,10 +221,3 @@ def test_a_repeat_starts_on_the_same_machine(launching: Supervisor, store: DictS
 def test_a_host_that_nobody_added_is_refused(launching: Supervisor) -> None:
     with pytest.raises(LaunchRefusedError, match="There is no host other"):
         launching.launch(request_for(on_host="other"))
-
-
-def answers(run: Run) -> bool:
-    try:
-        return httpx.get(f"{run.base_url}/health", timeout=5).text == "ok"
-    except httpx.HTTPError:
-        return False

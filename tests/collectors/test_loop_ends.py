@@ -1,0 +1,66 @@
+"""What the loop does at the end of a run: its last ticks, once, also after Pitwall was away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from collectors.base import OutageError
+from domain import Run
+from tests.collectors.test_loop import Scripted, said
+from tests.collectors.test_loop import loops as loops
+
+
+def test_a_run_that_ends_gets_its_last_turns_once(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+    runs = [make_run()]
+    collector = Scripted("x")
+    loop = loops(kept, lambda: list(runs), [collector])
+    kept.wait_for(lambda: collector.ticks > 1)
+    ended = make_run(state="finished")
+    assert loop.finish(ended)
+    assert said(kept, "last") == ["x finished"]
+    assert loop.finish(ended) and loop.finish(ended)
+    runs.clear()
+    time.sleep(0.1)
+    assert (collector.finished, collector.forgotten) == (1, 1)
+
+
+def test_a_run_that_is_no_longer_live_is_finished_without_being_told(
+    loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    runs = [make_run()]
+    collector = Scripted("x")
+    loops(kept, lambda: list(runs), [collector])
+    kept.wait_for(lambda: collector.ticks)
+    runs.clear()
+    kept.wait_for(lambda: said(kept, "last"))
+
+
+def test_a_run_that_ended_while_pitwall_was_away_is_taken_in(
+    loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    collector = Scripted("x")
+    loop = loops(kept, list, [collector])
+    loop.end(make_run(state="failed"))
+    loop.end(make_run(state="failed"))
+    assert loop.finish(make_run(state="failed"))
+    assert (collector.ticks, said(kept, "last")) == (0, ["x failed"])
+
+
+def test_stopping_is_not_an_end_of_the_runs(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+    collector = Scripted("x")
+    loop = loops(kept, lambda: [make_run()], [collector])
+    kept.wait_for(lambda: collector.ticks)
+    assert loop.stop() == []
+    assert (collector.finished, collector.forgotten) == (0, 1)
+
+
+def test_an_outage_at_the_end_is_not_said_to_be_over(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+    def act() -> None:
+        raise OutageError("gone")
+
+    loop = loops(kept, lambda: [make_run()], [Scripted("x", act)])
+    kept.wait_for(lambda: said(kept, "outage"))
+    assert loop.finish(make_run())
+    assert said(kept, "outage") == ["gone"]

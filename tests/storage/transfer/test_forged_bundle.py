@@ -1,0 +1,183 @@
+"""Files that only look like a bundle: forged, cut or flipped, each is refused in a sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import numpy
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from settings import Settings
+from storage.store import Store
+from storage.transfer.archive import ArchiveError, Manifest, Member
+from storage.transfer.bundle_import import import_bundle
+from tests.storage.transfer.test_bundle import ID, NOW, parquet, run_with_samples
+from tests.storage.transfer.test_bundle import bundle as bundle
+from tests.storage.transfer.test_bundle import elsewhere as elsewhere
+from tests.storage.transfer.test_bundle import honest as honest
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Settings]]:
+    """A store into which nothing ever comes."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("untouched") / "data")
+    opened = Store.open(settings)
+    yield opened, settings
+    opened.close()
+
+
+# --- what only looks like a bundle ----------------------------------------------------------------------------------
+Members = dict[str, bytes]
+Forge = Callable[[Members, Manifest], Manifest]
+
+
+def rewritten(bundle: Path, forge: Forge, honest: bool = True) -> Path:
+    """The bundle with its members changed by `forge`; with `honest`, the manifest agrees with the changed ones."""
+    with zipfile.ZipFile(bundle) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    manifest = forge(members, Manifest.model_validate_json(members.pop("manifest.json")))
+    if honest:
+        listed = {name: Member(sha256=sha(data), size=len(data)) for name, data in members.items()}
+        manifest = manifest.model_copy(update={"members": listed})
+    target = bundle.with_name("forged.pitwall.zip")
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+        file.writestr("manifest.json", manifest.model_dump_json())
+    return target
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def with_member(name: str, data: bytes | Callable[[], bytes]) -> Forge:
+    def forge(members: Members, manifest: Manifest) -> Manifest:
+        members[name] = data() if callable(data) else data
+        return manifest
+
+    return forge
+
+
+def changed_record(old: bytes, new: bytes) -> Forge:
+    def forge(members: Members, manifest: Manifest) -> Manifest:
+        name = f"runs/{ID}/run.json"
+        assert old in members[name]
+        members[name] = members[name].replace(old, new)
+        return manifest
+
+    return forge
+
+
+EVENTS = f"runs/{ID}/events.parquet"
+
+
+def alike(rows: int, text: str = "x") -> bytes:
+    """Many rows that are all the same: written as one value and a count."""
+    once = pa.array(numpy.zeros(rows, numpy.int8))
+    columns = {name: pa.DictionaryArray.from_arrays(once, [value]) for name, value in (("run_id", ID), ("text", text))}
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer, compression="zstd", row_group_size=rows)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("forge", "told"),
+    [
+        (with_member("../../evil", b"x"), "none of ours"),
+        (with_member("/etc/evil", b"x"), "none of ours"),
+        (with_member(f"runs/{ID}/../../../evil.log", b"x"), "none of ours"),
+        (with_member("runs/../server.log", b"x"), "none of ours"),
+        (with_member(f"runs/{ID}/evil.parquet", b"x"), "none of ours"),
+        (with_member("runs/other-run/server.log", b"x"), "its runs are not those"),
+        (with_member(f"runs/{ID}/server.log", lambda: b"0" * 70_000_000), "would unpack to"),
+        (with_member(EVENTS, b"PAR1 nonsense PAR1"), "damaged or forged"),
+        (with_member(EVENTS, parquet(run_id=["another"], text=["x"])), "rows of another run"),
+        (with_member(EVENTS, parquet(run_id=[ID], evil=["x"])), "no table of ours has a column 'evil'"),
+        (with_member(EVENTS, parquet(run_id=[ID], ts=["yesterday"])), "damaged or forged"),
+        (with_member(EVENTS, parquet(text=["x"])), "damaged or forged"),
+        (with_member(EVENTS, partial(alike, 3_000_000)), "3,000,000 rows in .* bytes are not those of any run"),
+        (with_member(EVENTS, partial(alike, 60_000_000)), "60,000,000 rows of .* bytes are more than a run can have"),
+        (with_member(EVENTS, partial(alike, 90_000, "x" * 1_000_000)), r"damaged or forged: .* \(Out of Memory"),
+        (with_member(f"runs/{ID}/run.json", b"{}"), "no record of a run"),
+        (changed_record(b'"failed"', b'"running"'), "not over"),
+        (changed_record(f'"{ID}"'.encode(), b'"../../evil"'), "of another run"),
+        (lambda members, manifest: manifest.model_copy(update={"runs": ()}), "its runs are not those"),
+        (lambda members, manifest: manifest.model_copy(update={"schema_number": 999}), "newer Pitwall"),
+        (lambda members, manifest: manifest.model_copy(update={"pitwall": "backup"}), "is a backup"),
+    ],
+)
+def test_a_forged_bundle_is_refused(bundle: Path, untouched: tuple[Store, Settings], forge: Forge, told: str) -> None:
+    assert_refused(rewritten(bundle, forge), untouched, told)
+
+
+def test_a_member_that_is_not_what_the_manifest_says_is_refused(
+    bundle: Path, untouched: tuple[Store, Settings]
+) -> None:
+    with zipfile.ZipFile(bundle) as file:
+        log = file.read(f"runs/{ID}/server.log")
+    other = with_member(f"runs/{ID}/server.log", log.replace(b"serving", b"surfing"))
+    assert_refused(rewritten(bundle, other, honest=False), untouched, "not what the manifest says")
+    longer = with_member(f"runs/{ID}/server.log", log + b"more")
+    assert_refused(rewritten(bundle, longer, honest=False), untouched, "not those of its manifest")
+
+
+def test_a_link_is_refused(bundle: Path, untouched: tuple[Store, Settings]) -> None:
+    with zipfile.ZipFile(bundle, "a") as file:
+        info = file.getinfo(f"runs/{ID}/server.log")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        file.comment = b"written anew"  # the table of contents, with the link in it
+    assert_refused(bundle, untouched, "is a link")
+
+
+def test_two_members_of_one_name_are_refused(bundle: Path, untouched: tuple[Store, Settings]) -> None:
+    with zipfile.ZipFile(bundle, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
+        file.writestr(f"runs/{ID}/server.log", b"the other")
+    assert_refused(bundle, untouched, "two of one name")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.99])
+def test_a_cut_bundle_is_refused(bundle: Path, untouched: tuple[Store, Settings], share: float) -> None:
+    data = bundle.read_bytes()
+    bundle.write_bytes(data[: int(share * len(data))])
+    assert_refused(bundle, untouched, "is cut or no bundle")
+
+
+def test_every_flipped_byte_is_seen_or_harmless(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
+    data, good = bundle.read_bytes(), 0
+    for place in range(0, len(data), max(len(data) // 60, 1)):
+        bundle.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+        try:
+            import_bundle(*elsewhere, bundle)
+            good += 1
+        except ArchiveError as error:
+            assert str(error).startswith(bundle.name)
+    assert good < 60, "dates in the headers may be anything, contents may not"
+    rows = elsewhere[0].query("SELECT count(*) AS n FROM counter_samples")["n"].to_pylist()
+    assert rows == [3 if good else 0]
+
+
+def test_a_known_id_with_another_life_is_refused(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
+    run_with_samples(*elsewhere, started_at=NOW - timedelta(days=1))
+    with pytest.raises(ArchiveError, match="another run of the id"):
+        import_bundle(*elsewhere, bundle)
+
+
+def assert_refused(path: Path, untouched: tuple[Store, Settings], told: str) -> None:
+    """Refused in one sentence, with nothing left behind."""
+    there, their = untouched
+    with pytest.raises(ArchiveError, match=told):
+        import_bundle(there, their, path)
+    assert there.runs() == []
+    left = [p for p in their.data_dir.rglob("*") if p.is_file() and p.suffix in (".log", ".parquet", ".json")]
+    assert left == []
+    assert not list(path.parent.parent.rglob("evil*"))
