@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +107,26 @@ def test_a_heat_map_leaves_an_unknown_cell_empty() -> None:
     heat = figure(at)["data"][0]
     assert heat["x"] == ["0", "1", "2", "4"] and heat["y"] == ["&lt;i>q&lt;/i>", "fp8", "not stated"]
     assert heat["z"][0] == [None, 90.0, None, None] and heat["text"][0][0] == ""
+
+
+def test_a_cell_that_the_address_names_lists_its_runs() -> None:
+    at = page(draw="heat", x="k", color="quantization", cell=["4", "fp8"])
+    heat = figure(at)["data"][0]
+    assert [json.loads(cell[0]) for cell in heat["customdata"][1] if cell] == [["0", "fp8"], ["2", "fp8"], ["4", "fp8"]]
+    (rows,) = at.dataframe
+    assert sorted(name.split("#", 1)[1] for name in rows.value["name"]) == ["fp8 k=4", "fp8 k=4 #2", "fp8 k=4 #3"]
+    assert "3 of the cell Draft length k 4, Quantization fp8" in said(at) and "A click on a cell" in said(at)
+    assert not page(draw="heat", x="k", color="quantization", cell=["4", "nothing"]).dataframe
+    assert not page(x="k", color="quantization", cell=["4", "fp8"]).dataframe, "no heat map"
+
+
+def test_codes_are_in_the_words_of_the_other_pages() -> None:
+    assert set(points(page(color="method"))) == {"ngram", "no speculation is configured"}
+    assert set(points(page(color="engine"))) == {"vLLM"} and set(points(page(color="workload"))) == {
+        "Warm single, then 2, 4, 8 at once"
+    }
+    titles = [one["text"] for one in figure(page(x="kv_tokens", facet="method"))["layout"]["annotations"]]
+    assert titles[:2] == ["ngram", "no speculation is configured"]
 
 
 def test_a_distribution_shows_every_run() -> None:

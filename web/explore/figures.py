@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,7 +53,7 @@ def _by_place(marks: Sequence[Mark]) -> dict[Any, Mark]:
 
 
 def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
-    """A cell for each pair of values; an empty cell is one of which no run is known."""
+    """A cell for each pair of values, with its place; an empty cell is one of which no run is known."""
     xs, ys = ordered(mark.x for mark in marks), ordered(mark.color for mark in marks)
     by_place = {(str(mark.color), str(mark.x)): mark for mark in marks}
     cells = [[by_place.get((str(y), str(x))) for x in xs] for y in ys]
@@ -62,6 +63,7 @@ def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
             y=[plain(str(y)) for y in ys],
             z=[[mark and mark.y for mark in row] for row in cells],
             text=[[f"{three_digits(mark.y)}<br>{_starts(mark)}" if mark else "" for mark in row] for row in cells],
+            customdata=[[_cell(mark) if mark else [] for mark in row] for row in cells],
             texttemplate="%{text}",
             hovertemplate="%{x}, %{y}: %{text}<extra></extra>",
             hoverongaps=False,
@@ -77,6 +79,11 @@ def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
     )
     figure.update_layout(font={"color": TEXT[DRAWN_ON]})
     return figure
+
+
+def _cell(mark: Mark) -> list[str]:
+    """What a cell says of itself when it is pressed: the same runs may be in several."""
+    return [json.dumps([str(mark.x), mark.color])]
 
 
 def _by_color(marks: Sequence[Mark]) -> dict[str, list[Mark]]:

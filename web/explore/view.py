@@ -19,10 +19,12 @@ from web.charts import still_chart
 from web.context import services
 from web.explore.choices import HEAT, SCATTER, Chosen
 from web.explore.facets import MOST_FACETS, Panel, panels, runs_in
-from web.explore.figures import figure_of, heat_of
+from web.explore.figures import figure_of
+from web.explore.heat_map import heat_map
 from web.kept import go_to
 from web.machines.machine_titles import machine_titles
 from web.moments import there
+from web.runs.table.field_words import field_words
 from web.words import why
 
 Row = Mapping[str, Any]
@@ -31,6 +33,7 @@ ABOUT_MEANS = (
     "Each mark is the geometric mean of server starts with its 95 % interval by Student's t; one start has no "
     "interval. Nothing is ranked here: Compare asks whether two arms may be held against each other."
 )
+ABOUT_CELLS = " A click on a cell opens its run, or lists the runs where it has several."
 WAITS = "its numbers are not computed yet, look again in a minute"
 OF_ARMS = " SQL knows no arms: the question has the name of each run in their place."
 
@@ -58,7 +61,7 @@ def show_view(wanted: RunFilter, chosen: Chosen, results: Mapping[str, Metric]) 
 def _chart(marks: Sequence[Mark], chosen: Chosen) -> None:
     words = f"{chosen.titles[chosen.view.y]} by {chosen.titles[chosen.view.x]}"
     if chosen.kind == HEAT:
-        still_chart(heat_of(marks, chosen), words, "explore-heat")
+        heat_map(marks, chosen, words)
     elif pressed := still_chart(figure_of(marks, chosen), words, f"explore-{chosen.kind}", opens=True):
         _open(pressed)
 
@@ -101,14 +104,14 @@ def _marks(rows: Sequence[Row], chosen: Chosen) -> list[Mark]:
 
 
 def _point(row: Row, chosen: Chosen, arms: Mapping[str, str], machines: Mapping[str, str]) -> Point:
-    """With the arm, and the name of a machine, in the place of what SQL says of them."""
+    """With the arm, and the words of codes and ids, in the place of what SQL says of them."""
 
     def said(name: str, value: Any) -> Any:
         if name == ARM:
             return arms[row["run_id"]]
         if name == STARTED:
             return there(value)
-        return machines.get(value, value) if name == "machine" else value
+        return field_words(name, value, machines) if isinstance(value, str) else value
 
     def group(axis: str) -> str:
         name = getattr(chosen.view, axis)
@@ -126,6 +129,7 @@ def _tell_unknown(rows: Sequence[Row], beyond: Set[str], chosen: Chosen) -> None
     left_out = [run_id for run_id in names if run_id not in drawn]
     cut = f" Only the first {MOST_ROWS:,} points were asked for." if len(rows) == MOST_ROWS else ""
     means = f" {ABOUT_MEANS}" if chosen.is_mean else " A click on a point opens its run."
+    means += ABOUT_CELLS if chosen.kind == HEAT else ""
     why_not = f" Not known, so not drawn: {_lacking(rows, drawn, chosen)}." if left_out else ""
     st.caption(markup.markdown_text(f"{len(drawn - beyond):,} of {len(names):,} runs are drawn.{why_not}{cut}{means}"))
     if left_out:

@@ -21,7 +21,8 @@ export interface StillTrace {
   x?: (string | number | null)[];
   y?: (string | number | null)[];
   z?: (number | null)[][];
-  customdata?: string[][];
+  customdata?: string[][] | string[][][]; // what each point, or each cell of a map, says when it is pressed
+  text?: string[][]; // of each cell
   hovertext?: string[];
   error_x?: Spread;
   error_y?: Spread;

@@ -78,6 +78,34 @@ def test_a_click_on_a_point_opens_its_run_and_back_brings_the_view(page: Page, p
     expect(page.locator(LAST_POINT).first).to_be_visible()
 
 
+def test_a_click_on_a_cell_lists_its_runs_or_opens_the_one(page: Page, pitwall: Pitwall) -> None:
+    view = f"{pitwall.url}/explore?draw=heat&y={OUTPUT}&x=k&color=quantization"
+    page.goto(view)
+    expect_whole(page.locator(".lv-still .heatmaplayer image"))
+    press_cell(page, 2 / 4, 1 / 3)
+    expect(page).to_have_url(re.compile(r"&cell=2&cell=fp8$"))
+    expect(page.get_by_text("3 of the cell Draft length k 2, Quantization fp8")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("3 of the cell")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(view)
+    expect(page.get_by_text("3 of the cell")).to_have_count(0)
+    wait_for_rest(page)
+    press_cell(page, 1 / 4, 0)
+    expect(page).to_have_url(re.compile(r"/run\?run=20261120-"))
+    page.go_back()
+    expect(page).to_have_url(view)
+    expect_whole(page.locator(".lv-still .heatmaplayer image"))
+
+
+def press_cell(page: Page, across: float, up: float) -> None:
+    """The cell whose left and lower edge are so far from the map's."""
+    box = page.locator(".lv-still .heatmaplayer image").bounding_box()
+    assert box
+    wait_for_rest(page)
+    page.mouse.click(box["x"] + box["width"] * (across + 0.1), box["y"] + box["height"] * (1 - up - 0.1))
+
+
 def test_the_navigation_leads_to_the_list_as_it_was_left_and_pressed_there_to_all_runs(
     page: Page, pitwall: Pitwall
 ) -> None:

@@ -20,9 +20,9 @@ from web.compare.answer.dots import SMALLEST_SPAN, strip
 from web.context import services
 from web.fleet import away_ids
 from web.kept import choose_one
+from web.runs.table.field_words import field_words
 from web.runs.table.run_table import run_table
 from web.theme import three_digits
-from web.words import told_by_view
 
 NOT_GROUPED, ARM = "", "arm"
 GROUPS = {NOT_GROUPED: "no group", ARM: "configuration"} | {name: field.title for name, field in FIELDS.items()}
@@ -94,8 +94,7 @@ def _keys(
         keys = {run.run_id: [arm.key] for arm in arms for run in arm.runs}
         return {run.id: keys[run.id] for run in runs}, {arm.key: arm.name for arm in arms}
     told = field_values(store, [run.id for run in runs], by)
-    titles = {value: told_by_view(value) or value for values in told.values() for value in values}
-    return told, {**titles, **machines} if by == "machine" else titles
+    return told, {value: field_words(by, value, machines) for values in told.values() for value in values}
 
 
 def _scale(groups: Sequence[RunGroup]) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import streamlit as st
@@ -11,9 +11,7 @@ from domain import utc_now
 from storage.ask.run_fields import FIELDS, FILTERED
 from storage.ask.run_queries import RunChoices, RunFilter
 from web.kept import Kept, choose_one, choose_some, kept_one, kept_some, kept_switch, kept_text
-from web.launch.loads.load_choice import workload_title
-from web.words import told_by_view
-from workloads import REGISTRY
+from web.runs.table.field_words import field_words
 
 NAMES = {
     "engine": "Engine",
@@ -122,13 +120,4 @@ def _options(choices: RunChoices, machines: Mapping[str, str]) -> dict[str, dict
     if len(choices.machines) > 1:
         offered["machine"] = choices.machines
     offered |= choices.fields
-    words_of: dict[str, Callable[[str], str]] = {
-        "workload": _title,
-        "machine": lambda one: machines.get(one, one),
-        "method": lambda one: told_by_view(one) or one,  # a code where there is none
-    }
-    return {name: {one: words_of.get(name, str)(one) for one in options} for name, options in offered.items()}
-
-
-def _title(workload: str) -> str:
-    return workload_title(workload) if workload in (*REGISTRY, "watch") else workload
+    return {name: {one: field_words(name, one, machines) for one in options} for name, options in offered.items()}

@@ -67,5 +67,17 @@ function ends(value, spread, index) {
  * @param {Figure} figure
  */
 export function stations({ data }) {
-  return data.flatMap(({ customdata = [], hovertext = [] }) => customdata.map((runs, index) => ({ runs, words: plainText(hovertext[index]) })));
+  return data.flatMap((trace) => (trace.z ? cellStations(trace) : pointStations(trace)));
+}
+
+/** @param {StillTrace} trace */
+function pointStations({ customdata = [], hovertext = [] }) {
+  return /** @type {string[][]} */ (customdata).map((says, index) => ({ says, words: plainText(hovertext[index]) }));
+}
+
+/** @param {StillTrace} trace */
+function cellStations({ customdata = [], text = [], x = [], y = [] }) {
+  const cells = /** @type {string[][][]} */ (customdata);
+  const all = cells.flatMap((row, at) => row.map((says, index) => ({ says, words: plainText(`${x[index]}, ${y[at]}: ${text[at]?.[index]}`) })));
+  return all.filter(({ says }) => says.length); // an empty cell opens nothing
 }

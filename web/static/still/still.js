@@ -66,7 +66,7 @@ export class StillChart {
     Object.assign(this.saved, { title: data.title, name: data.file });
     setText(/** @type {HTMLElement} */ (head.querySelector("h3")), data.title);
     head.querySelector("summary")?.setAttribute("aria-label", `Save the chart ${data.title}`);
-    plot.setAttribute("aria-label", data.about + (data.opens ? ". Left and right go from point to point, Enter opens the run." : ""));
+    plot.setAttribute("aria-label", data.about + (data.opens ? ". Left and right go from point to point, Enter opens it." : ""));
     plot.style.cursor = data.opens ? "pointer" : "";
     const body = /** @type {HTMLElement} */ (root.querySelector(".lv-plot-body"));
     body.style.height = `${data.figure.layout.height}px`;
@@ -97,9 +97,9 @@ export class StillChart {
     if (isFirst) this.frame.plot.on("plotly_click", ({ points }) => this.#press(points.flatMap(({ customdata }) => customdata ?? [])));
   }
 
-  /** @param {unknown[]} runs */
-  #press(runs) {
-    if (this.component.data.opens && runs.length) this.component.setTriggerValue("pressed", [...new Set(runs.map(String))]);
+  /** @param {unknown[]} says what the point or cell says of itself */
+  #press(says) {
+    if (this.component.data.opens && says.length) this.component.setTriggerValue("pressed", [...new Set(says.map(String))]);
   }
 
   /** @param {KeyboardEvent} event */
@@ -108,7 +108,7 @@ export class StillChart {
     const direction = DIRECTIONS[event.key];
     if (direction) this.#walkTo(Math.min(points.length - 1, Math.max(0, this.#station + direction)));
     else if (event.key === "Escape") this.#walkTo(-1);
-    else if (event.key === "Enter" && this.#station >= 0) this.#press(points[this.#station].runs);
+    else if (event.key === "Enter" && this.#station >= 0) this.#press(points[this.#station].says);
     else return;
     event.preventDefault();
   }

@@ -1,0 +1,49 @@
+"""The heat map of Explore and the runs of a cell: one is opened, several are listed, which the address keeps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from analysis.marks import Mark
+from reports.runs.run_line import lines_of
+from storage.ask.run_queries import runs_of
+from web import markup
+from web.charts import still_chart
+from web.compare.kept_reports import reports_on
+from web.context import services
+from web.explore.choices import Chosen
+from web.explore.figures import heat_of
+from web.kept import go_to
+from web.machines.machine_titles import machine_titles
+from web.runs.table.run_table import CHOSEN, run_table
+
+CELL = "cell"  # of the address: the values of its column and its row
+
+
+def heat_map(marks: Sequence[Mark], chosen: Chosen, title: str) -> None:
+    """The map, and beneath it the runs of the cell that was pressed."""
+    if pressed := still_chart(heat_of(marks, chosen), title, "explore-heat", opens=True):
+        place = json.loads(pressed[0])
+        if (found := _at(marks, place)) and len(found.run_ids) == 1:
+            go_to(markup.run_link("run", found.run_ids))
+        elif found:
+            st.query_params[CELL] = place
+    if found := _at(marks, st.query_params.get_all(CELL)):
+        _list_runs(found, chosen)
+
+
+def _at(marks: Sequence[Mark], place: Sequence[str]) -> Mark | None:
+    return next((mark for mark in marks if [str(mark.x), mark.color] == place), None)
+
+
+def _list_runs(cell: Mark, chosen: Chosen) -> None:
+    store = services().store
+    runs = runs_of(store, cell.run_ids)
+    titles = chosen.titles
+    words = f"{titles[chosen.view.x]} {cell.x}, {titles[chosen.view.color]} {cell.color}"
+    lines = lines_of(store, runs, partial(reports_on, store))
+    run_table(runs, lines, CHOSEN, machine_titles(store), markup.markdown_text(f"{len(runs):,} of the cell {words}"))
