@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from zlib import crc32
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -74,6 +75,7 @@ def still_chart(figure: go.Figure, title: str, key: str, about: str = "", opens:
         data={
             "assets": assets_url(f"/{base}" if base else ""),
             "module": "still/still.js",
+            "name": f"{key}-{crc32(title.encode()):08x}",  # what is zoomed into is of these axes alone
             "title": title,
             "about": about or title,
             "file": "pitwall-" + re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"),

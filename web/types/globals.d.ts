@@ -41,6 +41,7 @@ declare namespace Plotly {
   /** An axis as drawn, in pixels of the plot. */
   interface DrawnAxis {
     range: [number, number];
+    autorange?: boolean | string;
     _offset: number;
     _length: number;
     l2p(x: number): number;

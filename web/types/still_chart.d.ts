@@ -30,7 +30,21 @@ export interface StillTrace {
   meta?: string; // which small chart it is on
 }
 
+type End = string | number; // a moment is a text
+
+/** What is shown of each axis; null: all. */
+export interface Zoom {
+  xaxis: [from: End, to: End] | null;
+  yaxis: [from: End, to: End] | null;
+}
+
+export interface ZoomedAxis {
+  autorange?: boolean | string;
+  range: [from: End, to: End];
+}
+
 export interface StillData {
+  name: string; // in the address
   title: string;
   about: string; // its accessible name
   file: string;

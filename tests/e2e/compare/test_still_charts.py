@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.page_at_rest import expect_whole, press, visit
+from tests.e2e.page_at_rest import expect_whole, press, visit, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_many
 from web.theme import RUN_COLORS
@@ -103,3 +103,48 @@ def test_the_keyboard_goes_from_point_to_point_and_opens_a_run(open_page: Page, 
     expect(open_page.locator(".lv-still .lv-readout")).to_contain_text("at ")
     open_page.keyboard.press("Enter")
     expect(open_page).to_have_url(re.compile(r"/run\?run=20261120-"))
+
+
+RANGE = f"(document.querySelector('{PLOT}')?._fullLayout?.xaxis.range ?? [0, 0])"
+
+
+def test_what_is_zoomed_into_is_in_the_address_with_no_step_of_back(page: Page, pitwall: Pitwall) -> None:
+    view = f"{pitwall.url}/explore?y={OUTPUT}&x=k"
+    page.goto(view)
+    expect_whole(page.locator(f"{PLOT} .main-svg"))
+    whole, before = page.evaluate(RANGE), page.evaluate("history.length")
+    drag_across(page, 0.25, 0.75)
+    expect(page).to_have_url(re.compile(r"&zoom-explore-scatter-[0-9a-f]{8}=[\d.]+_[\d.]+__$"))
+    zoomed, at = page.evaluate(RANGE), page.url
+    assert page.evaluate("history.length") == before and zoomed[0] > whole[0] and zoomed[1] < whole[1]
+    page.reload()
+    expect_range(page, zoomed)
+    expect(page).to_have_url(at)
+    wait_for_rest(page)
+    across = page.get_by_role("combobox", name="X axis")
+    across.fill("Engine version")
+    across.press("Enter")
+    expect(page, "what is zoomed into is of other axes").to_have_url(f"{pitwall.url}/explore?y={OUTPUT}&x=version")
+    page.go_back()
+    expect(page).to_have_url(at)
+    expect_range(page, zoomed)
+    wait_for_rest(page)
+    page.locator(f"{PLOT} .nsewdrag").first.dblclick()
+    expect(page).to_have_url(view)
+    expect_range(page, whole)
+
+
+def drag_across(page: Page, start: float, end: float) -> None:
+    """A stretch of the horizontal axis, by parts of the plot."""
+    box = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
+    assert box
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * start, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * end, middle, steps=4)
+    page.mouse.up()
+
+
+def expect_range(page: Page, wanted: list[float]) -> None:
+    is_shown = "(wanted) => {range}.every((end, place) => Math.abs(end - wanted[place]) < 1e-6)"
+    page.wait_for_function(is_shown.format(range=RANGE), arg=wanted)

@@ -38,6 +38,16 @@ export function addressOf(view, search) {
   return said.size ? `?${said}` : "";
 }
 
+/**
+ * Has the address say it, without an entry of its own in the history, while the page of this path is shown.
+ * @param {string} path
+ * @param {string} search
+ */
+export function keepSearch(path, search) {
+  if (location.pathname !== path || search === location.search) return;
+  history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
+}
+
 /** @param {string | null} text */
 function numberOf(text) {
   const number = text?.trim() ? Number(text) : NaN;

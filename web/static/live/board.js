@@ -3,7 +3,7 @@
 /** @import { BoardData, BoardHooks, ChartSpec, Page, Range } from "../../types/live_page.js" */
 /** @import { RunModel } from "./model.js" */
 
-import { addressOf, readAddress } from "./address.js";
+import { addressOf, keepSearch, readAddress } from "./address.js";
 import { TimeChart } from "./charts.js";
 import { Closer } from "./closer.js";
 import { element, setText } from "./format.js";
@@ -164,9 +164,7 @@ export class Board {
 
   /** The address says what is chosen, without an entry of its own in the history. */
   remember() {
-    const wanted = addressOf(this.view, location.search);
-    if (location.pathname !== this.path || wanted === location.search) return;
-    history.replaceState(history.state, "", `${location.pathname}${wanted}${location.hash}`);
+    keepSearch(this.path, addressOf(this.view, location.search));
   }
 
   /** Back or Forward: the entry's own choice counts. */

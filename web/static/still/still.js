@@ -3,6 +3,7 @@
 /** @import { StillData } from "../../types/still_chart.js" */
 /** @typedef {ComponentArgs<StillData> & SentBack<object, { pressed: string[] }>} Component */
 
+import { keepSearch } from "../live/address.js";
 import { menuOf } from "../live/chart_files.js";
 import { element, setText } from "../live/format.js";
 import { CONFIG, Frame } from "../live/frame.js";
@@ -10,6 +11,7 @@ import { loadPlotly } from "../live/plotly.js";
 import { Theme } from "../live/theme.js";
 import { ZoomButtons, isCoarse, stretched } from "../live/zoom_buttons.js";
 import { figureCsv, onGround, stations } from "./figure.js";
+import { changesFor, isOfAxes, searchWith, zoomIn, zoomOf } from "./zoom.js";
 
 /** @type {Record<string, number | undefined>} */
 const DIRECTIONS = { ArrowLeft: -1, ArrowRight: 1 };
@@ -34,6 +36,7 @@ export class StillChart {
   #plotly = null;
   #station = -1; // the point that the keyboard has come to
   #drawn = "";
+  #name = ""; // of what is drawn, in the address
 
   /** @param {Component} component */
   constructor(component) {
@@ -53,6 +56,9 @@ export class StillChart {
     component.parentElement.append(this.root);
     this.resizing = new ResizeObserver(() => this.#plotly?.Plots.resize(plot));
     this.resizing.observe(this.root);
+    this.path = location.pathname;
+    this.returning = () => this.#takeAddress();
+    addEventListener("popstate", this.returning);
   }
 
   /**
@@ -75,6 +81,7 @@ export class StillChart {
   }
 
   close() {
+    removeEventListener("popstate", this.returning);
     this.resizing.disconnect();
     this.#plotly?.purge(this.frame.plot);
     this.root.remove();
@@ -94,7 +101,33 @@ export class StillChart {
     const font = { .../** @type {object} */ (layout.font), family: theme.font };
     const drawn = /** @type {Plotly.Trace[]} */ (/** @type {unknown} */ (traces));
     plotly.react(this.frame.plot, drawn, { ...layout, font, dragmode: isCoarse() ? false : "zoom" }, { ...CONFIG, doubleClick: "reset" });
-    if (isFirst) this.frame.plot.on("plotly_click", ({ points }) => this.#press(points.flatMap(({ customdata }) => customdata ?? [])));
+    if (isFirst) this.#listen();
+    if (this.#name !== data.name) keepSearch(this.path, searchWith(location.search, this.#name, null)); // other axes were chosen
+    this.#name = data.name;
+    this.#takeAddress();
+  }
+
+  #listen() {
+    const { plot } = this.frame;
+    plot.on("plotly_click", ({ points }) => this.#press(points.flatMap(({ customdata }) => customdata ?? [])));
+    plot.on("plotly_relayout", (change) => isOfAxes(change) && this.#remember());
+  }
+
+  /** The address says what is zoomed into. */
+  #remember() {
+    if (!this.frame.plot._fullLayout) return;
+    const zoom = zoomOf(this.frame.plot._fullLayout, this.component.data.figure.layout);
+    keepSearch(this.path, searchWith(location.search, this.#name, zoom));
+  }
+
+  /** What the address says counts, after Back and Forward too. */
+  #takeAddress() {
+    const { plot } = this.frame;
+    if (location.pathname !== this.path || !plot._fullLayout || !this.#plotly) return;
+    const { layout } = this.component.data.figure;
+    const wanted = zoomIn(location.search, this.#name);
+    const isShown = searchWith("", "", wanted) === searchWith("", "", zoomOf(plot._fullLayout, layout));
+    if (!isShown) this.#plotly.relayout(plot, changesFor(wanted, layout));
   }
 
   /** @param {unknown[]} says what the point or cell says of itself */
