@@ -32,8 +32,11 @@ def shown(page: AppTest) -> tuple[int, int]:
     return found[0], found[-1]
 
 
-def page_of(log: Path) -> AppTest:
-    return AppTest.from_string(SCRIPT.format(name=log.parent.name, log=log), default_timeout=60).run()
+def page_of(log: Path, place: str | None = None) -> AppTest:
+    page = AppTest.from_string(SCRIPT.format(name=log.parent.name, log=log), default_timeout=60)
+    if place is not None:
+        page.query_params["log"] = place
+    return page.run()
 
 
 def test_the_log_opens_at_its_end_and_leads_to_any_place(tmp_path: Path) -> None:
@@ -51,6 +54,22 @@ def test_the_log_opens_at_its_end_and_leads_to_any_place(tmp_path: Path) -> None
     assert 700 < shown(page)[0] < 900
     page.button(key=key_of(tmp_path, "End")).click().run()
     assert shown(page) == (LINES - 400, LINES - 1)
+
+
+def test_the_address_keeps_the_place(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("".join(f"line {number}\n" for number in range(LINES)))
+    page = page_of(log)
+    assert "log" not in page.query_params
+    page.button(key=key_of(tmp_path, "Beginning")).click().run()
+    page.button(key=key_of(tmp_path, "Later")).click().run()
+    said = "".join(page.query_params["log"])
+    assert shown(page_of(log, said)) == shown(page) == (400, 799)
+    page.button(key=key_of(tmp_path, "End")).click().run()
+    assert "log" not in page.query_params
+    for nonsense in ("", "-1", "1e3", "x", "\u0663", "9" * 5_000):
+        assert shown(page_of(log, nonsense)) == (LINES - 400, LINES - 1), nonsense
+    assert shown(page_of(log, "9" * 15))[1] == LINES - 1
 
 
 def key_of(folder: Path, label: str) -> str:

@@ -1,4 +1,4 @@
-"""The server's log on the Run page: its end, or any other place of it."""
+"""The server's log on the Run page: its end, or any other place of it, which the address keeps."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from web.live.log_reads import LogReads
 from web.markup import markdown_text
 
 LINES = 400
+PLACE = "log"  # of the address
+MOST_DIGITS = 15  # of a byte in a file
 _LOGS = LogReads(limit=LINES)
 
 
@@ -22,7 +24,7 @@ def server_log(run: Run) -> None:
     if not run.log_path:
         st.info("This run has no log that Pitwall can read.")
         return
-    piece = _LOGS.ends([run], {run.id: st.session_state.get(_key(run))})[run.id]
+    piece = _LOGS.ends([run], {run.id: _since()})[run.id]
     if piece.place and piece.place.end - piece.place.start < piece.place.size:
         _where(run, piece.place)
     if piece.lines:
@@ -37,8 +39,10 @@ def server_log(run: Run) -> None:
         st.info(f"The log is empty or gone{where}")
 
 
-def _key(run: Run) -> str:
-    return f"log-since-{run.id}"
+def _since() -> int | None:
+    """The byte that the address names; None, which is the end, where it names none."""
+    said = st.query_params.get(PLACE, "")
+    return int(said) if said.isascii() and said.isdecimal() and len(said) <= MOST_DIGITS else None
 
 
 def _where(run: Run, place: Place) -> None:
@@ -51,17 +55,20 @@ def _where(run: Run, place: Place) -> None:
         _way("Later", run, place.end, is_off=place.end >= place.size)
         _way("End", run, None, is_off=place.end >= place.size)
         st.markdown(f"{place.start / 1e6:,.1f} to {place.end / 1e6:,.1f} of {place.size / 1e6:,.1f} MB")
-    here, key = round(100 * min(place.start / last, 1)), f"{_key(run)}-{place.start}"
-    st.slider("Place in the log", 0, 100, here, format="%d %%", key=key, on_change=_slide, args=(run, key, last))
+    here, key = round(100 * min(place.start / last, 1)), f"log-since-{run.id}-{place.start}"
+    st.slider("Place in the log", 0, 100, here, format="%d %%", key=key, on_change=_slide, args=(key, last))
 
 
 def _way(label: str, run: Run, since: int | None, is_off: bool) -> None:
-    st.button(label, key=f"{_key(run)}-{label}", on_click=_go, args=(run, since), disabled=is_off)
+    st.button(label, key=f"log-since-{run.id}-{label}", on_click=_go, args=(since,), disabled=is_off)
 
 
-def _go(run: Run, since: int | None) -> None:
-    st.session_state[_key(run)] = since
+def _go(since: int | None) -> None:
+    if since is not None:
+        st.query_params[PLACE] = str(since)
+    elif PLACE in st.query_params:
+        del st.query_params[PLACE]
 
 
-def _slide(run: Run, key: str, last: int) -> None:
-    _go(run, last * st.session_state[key] // 100)
+def _slide(key: str, last: int) -> None:
+    _go(last * st.session_state[key] // 100)
