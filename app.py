@@ -45,6 +45,7 @@ from web.live.hub import LiveHub
 from web.live.reader import StoreReader
 from web.runs.table.run_cards import first_cards
 from web.server.api.agent_api import agent_routes
+from web.server.api.answer_api import answer_route
 from web.server.api.live_api import live_routes
 from web.server.api.report_api import report_route
 from web.server.api.series_api import series_route
@@ -199,6 +200,7 @@ app = st.App(
         *build_routes(hub, count_live_runs, VERSION, base_path, is_well, health),
         report_route(base_path),
         series_route(ended, base_path),
+        answer_route(base_path),
         sql_route(sandbox.ask, base_path),
         sql_route(lake_sandbox.ask, base_path, OF_LAKE),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),

@@ -10,6 +10,7 @@ import streamlit as st
 PATHS = ("live", "launch", "compare", "replay", "studies", "explore", "sql", "run", "shared")
 REPORT = "report"  # a route of its own: no script of Streamlit runs there
 SERIES = "series"  # likewise
+ANSWER = "answer"  # likewise
 RUNS = "../pages/runs.py"
 LIVE = "../pages/live.py"
 LAUNCH = "../pages/launch.py"

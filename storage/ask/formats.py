@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow.parquet
 from storage.sandbox.job import Answer, arrow_stream
 
 _FORMULA = r"^[=+\-@\t\r]"  # what a cell of a formula begins with
+PART_ROWS = 5_000
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
@@ -32,16 +33,20 @@ def as_json(answer: Answer) -> bytes:
 
 
 def as_csv(answer: Answer) -> bytes:
-    """With a head; lists and structs as JSON within their cell, null as nothing, an empty text as "".
+    """The parts as one."""
+    return b"".join(csv_parts(answer))
 
-    A text that a spreadsheet would take for a formula gets a ' before it; numbers stay what they are.
+
+def csv_parts(answer: Answer) -> Iterator[bytes]:
+    """With a head, some thousand rows at a time; raises OverflowError before the first.
+
+    Lists and structs are JSON within their cell, null is nothing, an empty text is "". A text that a spreadsheet would
+    take for a formula gets a ' before it; numbers stay what they are.
     """
     columns = [_no_formula(_flat(column)) for column in answer.table.columns]
     names = _no_formula(pa.array(answer.table.column_names, pa.string())).to_pylist()
     flat = pa.Table.from_arrays(columns, names=names)
-    sink = pa.BufferOutputStream()
-    pyarrow.csv.write_csv(flat, sink)
-    return bytes(sink.getvalue())
+    return (_csv_of(flat.slice(at, PART_ROWS), at == 0) for at in range(0, max(flat.num_rows, 1), PART_ROWS))
 
 
 def as_arrow(answer: Answer) -> bytes:
@@ -66,6 +71,12 @@ FORMATS: Mapping[str, Callable[[Answer], bytes]] = {
     "application/vnd.apache.arrow.stream": as_arrow,
     "application/vnd.apache.parquet": as_parquet,
 }
+
+
+def _csv_of(rows: pa.Table, has_head: bool) -> bytes:
+    sink = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(rows, sink, pyarrow.csv.WriteOptions(include_header=has_head))
+    return bytes(sink.getvalue())
 
 
 def _flat(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

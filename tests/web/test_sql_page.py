@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import urlencode
 
 import pyarrow as pa
 import pytest
@@ -230,3 +232,14 @@ def test_nobody_else_asks_all_machines(folder: tuple[Store, Settings], monkeypat
     at = page(sql="SELECT 1 AS one", machines="all")
     assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
     assert not [one for one in at.segmented_control if one.label == "Asked of"]
+
+
+def test_a_long_answer_is_not_sent_with_the_page() -> None:
+    long = "SELECT range AS n, repeat('x', 30) AS words FROM range(60000)"
+    at = page(sql=long)
+    (links,) = (one.proto.body for one in at.get("html") if "Download as" in one.proto.body)
+    address = f"answer?{urlencode({'sql': long, 'as': 'csv', 'name': 'query'})}"
+    assert f'<a href="{escape(address)}" target="_self">CSV</a>' in links and not at.get("download_button")
+    assert len(page(sql="SELECT 1 AS one").get("download_button")) == 2
+    at = page(sql=f"{long} -- {'x' * 20_000}")
+    assert "too long for an address" in said(at) and not any("Download" in one.proto.body for one in at.get("html"))

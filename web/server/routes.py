@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from web.access.signin_page import SIGN_IN, signin_page
 from web.live.hub import LiveHub
-from web.places import PATHS, REPORT, SERIES
+from web.places import ANSWER, PATHS, REPORT, SERIES
 from web.server.assets import assets_route
 
 STREAMLITS_OWN = ("static", "media", "component", "app", "auth", "oauth2callback")
@@ -22,7 +22,7 @@ class NoPage(Convertor[str]):
     """A path at which Streamlit would show its first page: its own files have dots, and its routes begin with '_'."""
 
     regex = (
-        rf"(?!(?:{'|'.join((*PATHS, *STREAMLITS_OWN, REPORT, SERIES, SIGN_IN, 'api'))})(?:/|$))"
+        rf"(?!(?:{'|'.join((*PATHS, *STREAMLITS_OWN, REPORT, SERIES, ANSWER, SIGN_IN, 'api'))})(?:/|$))"
         r"[^/._][^/.]*(?:/[^/._][^/.]*)*/?"
     )
 

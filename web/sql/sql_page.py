@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from storage.ask.formats import as_csv, as_parquet
 from storage.ask.saved_queries import SavedQueries
 from storage.ask.schema import read_macros, read_views
 from storage.sandbox.job import Answer, SqlRefusedError
@@ -22,6 +20,7 @@ from web.kept import address_button
 from web.markup import markdown_text
 from web.moments import SECONDS, in_utc, moment
 from web.sql.asked import ASKED, Question
+from web.sql.downloads import downloads
 from web.sql.editor import put_text, sql_editor, text_now
 from web.sql.shown import known_words, shown_now, take_saved
 from web.sql.sql_chart import TABLE, chart, choose_kind
@@ -33,8 +32,8 @@ FIRST = (
 LONGEST_LABEL = 60
 VIEW_PX = 460  # a view may have sixty columns: they scroll beside the answer
 MOST_SHOWN = 5_000  # rows that the browser gets at once; the downloads have them all
-MADE_AT_ONCE_BYTES = 1_000_000  # of an answer whose files take a few milliseconds
 ADDRESS, ANSWER, NAME = "sql-address", "sql-answer", "sql-name"
+ANSWERED = "sql-answered"  # the statement, and whose runs it was asked of
 CHOICES = ("sql-draw", "sql-x", "sql-y", "sql-color", "sql-machines")  # keys of widgets: the address says them anew
 PLAN = ["explain_key", "explain_value"]  # the columns of what EXPLAIN answers
 EXPLAIN = "EXPLAIN "
@@ -97,6 +96,7 @@ def _run(before: str = "") -> None:
 
 def _answer(sql: str) -> None:
     asked = whose()
+    st.session_state[ANSWERED] = (sql, asked)
     try:
         found = sandbox_of(asked).ask(sql)
         st.session_state[ANSWER] = found
@@ -147,28 +147,12 @@ def _rows(found: Answer) -> None:
     shown = f" The first {MOST_SHOWN:,} are shown." if found.table.num_rows > MOST_SHOWN else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{in_words(found)}.{cut}{shown}")
-        name = st.session_state.get(NAME) or "query"
-        _download("CSV", f"{name}.csv", "text/csv", found, as_csv)
-        _download("Parquet", f"{name}.parquet", "application/vnd.apache.parquet", found, as_parquet)
+        sql, asked = st.session_state[ANSWERED]
+        downloads(found, sql, asked, st.session_state.get(NAME) or "query")
     if (kind := choose_kind()) == TABLE:
         st.dataframe(found.table.slice(0, MOST_SHOWN), hide_index=True, placeholder="NULL")
     else:
         chart(found.table, kind)
-
-
-def _download(label: str, name: str, kind: str, found: Answer, make: Callable[[Answer], bytes]) -> None:
-    """A button whose file is there with the page, or made when it is pressed where that takes a while.
-
-    Streamlit loses a press on a file still to be made while the script runs, which leaving the editor may have begun.
-    """
-    try:
-        data = make(found) if found.table.nbytes <= MADE_AT_ONCE_BYTES else partial(make, found)
-    except OverflowError:  # of 'infinity'
-        st.button(
-            label, disabled=True, icon=":material/download:", help="A date is beyond the calendar: cast it to text."
-        )
-        return
-    st.download_button(label, data, name, kind, on_click="ignore", icon=":material/download:")
 
 
 def history() -> None:

@@ -96,6 +96,19 @@ def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall
     assert pq.read_table(tmp_path / "Parquet")["name"].to_pylist() == list(RUNS.values())
 
 
+def test_a_long_answer_is_a_file_at_an_address_of_its_own(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+    page.goto(f"{pitwall.url}/sql")
+    ask(page, "SELECT range AS n, 'a&b' AS words, repeat('x', 30) AS more FROM range(60000)")
+    expect(answered(page, "60,000 rows in")).to_be_visible()
+    for label in ("CSV", "Parquet"):
+        with page.expect_download() as caught:
+            page.get_by_role("link", name=label, exact=True).click()
+        caught.value.save_as(tmp_path / label)
+    expect(answered(page, "60,000 rows in"), "the page stays").to_be_visible()
+    assert len((tmp_path / "CSV").read_text().splitlines()) == 60_001
+    assert pq.read_table(tmp_path / "Parquet")["words"][59_999].as_py() == "a&b"
+
+
 def test_numbers_are_drawn_a_line_for_each_run(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT since_ready_s, decode_tps, name FROM run_windows(2) JOIN runs USING (run_id)")

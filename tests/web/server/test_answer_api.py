@@ -1,0 +1,116 @@
+"""GET /answer through the real gate and the real sandbox: a file for members, nothing for guests."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from domain import Config, Run
+from machine.run_with_timeout import run_bounded
+from settings import Settings
+from storage.sandbox.client import Sandbox
+from storage.sandbox.job import Answer, Fault, Limits, SqlRefusedError
+from storage.store import Store
+from web.access.access_rules import access_for
+from web.access.auth import AuthMiddleware
+from web.access.cookies import SHARE
+from web.access.sessions import SessionBook
+from web.access.shares import ShareBook
+from web.access.tokens import TokenBook
+from web.server.api.answer_api import answer_route
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+LONG = "SELECT range AS n, repeat('x', 30) AS words FROM range(60000)"  # 2 MB
+Asks = Callable[..., httpx.Response]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Settings]]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("answer") / "data")
+    store = Store.open(settings)
+    store.save_run(Run(id="r1", name="one", color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=NOW))
+    store.publish()
+    yield store, settings
+    store.close()
+
+
+@pytest.fixture
+def ask(serve, folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> Iterator[Asks]:
+    """GET /answer as somebody of a role: `ask(role, sql=...)`."""
+    store, settings = folder
+    access = access_for(settings, b"x" * 32)
+    sessions, shares = SessionBook(settings.sessions_path), ShareBook(access.secret, "")
+    shares.load(store)
+    sandbox = Sandbox(settings, run_bounded, Limits(seconds=5.0))
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(sandbox=sandbox, lake_sandbox=OfLake())])
+    tokens = TokenBook(settings.tokens_path)
+    gate = Middleware(AuthMiddleware, access=access, shares=shares, sessions=sessions, tokens=tokens)
+
+    def cookies(role: str | None) -> dict[str, str]:
+        if role == "guest":
+            share = shares.make(["r1"], "live", timedelta(days=1), "operator")
+            return {access.cookie(SHARE, False): shares.token(share)}
+        return {access.cookie("", False): sessions.make("a browser", role)} if role else {}  # type: ignore[arg-type]
+
+    with serve(Starlette(routes=[answer_route()], middleware=[gate])) as address:
+        yield lambda role, **query: httpx.get(
+            f"http://{address}/answer", params=query, cookies=cookies(role), timeout=60
+        )
+
+
+class OfLake:
+    """A stand-in for the sandbox of all machines, which needs a lake."""
+
+    def ask(self, sql: str) -> Answer:
+        raise SqlRefusedError(Fault.UNAVAILABLE, "the lake was asked")
+
+
+@pytest.mark.parametrize("role", ["operator", "editor", "viewer"])
+def test_a_member_gets_a_long_answer_as_a_file(ask: Asks, role: str) -> None:
+    found = ask(role, sql=LONG, name='my "query"\r\n')
+    assert found.status_code == 200 and len(found.content) > 2_000_000
+    head, *rows = found.text.splitlines()
+    assert head == '"n","words"' and [int(row.split(",")[0]) for row in rows] == list(range(60_000))
+    assert found.headers["content-type"].startswith("text/csv") and "content-length" not in found.headers
+    assert found.headers["content-disposition"] == "attachment; filename*=UTF-8''my%20%22query%22%0D%0A.csv"
+    parquet = ask(role, sql=LONG, **{"as": "parquet"})
+    assert pq.read_table(io.BytesIO(parquet.content)).num_rows == 60_000
+
+
+def test_a_guest_and_a_stranger_are_refused(ask: Asks) -> None:
+    for role, status in (("guest", 403), (None, 401)):
+        found = ask(role, sql="SELECT name FROM runs")
+        assert found.status_code == status and "one" not in found.text.split() and '"name"' not in found.text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ({"sql": "DROP VIEW runs"}, 400, "Only a SELECT"),
+        ({"sql": "SELECT repeat('a', 2000000000)"}, 422, "more memory"),
+        ({"sql": "SELECT 'infinity'::DATE AS d"}, 422, "beyond the calendar"),
+        ({"sql": "SELECT 1", "as": "exe"}, 400, "no kind of file"),
+        ({}, 400, "names no statement"),
+    ],
+)
+def test_why_there_is_no_file_is_told(ask: Asks, query: dict[str, str], status: int, words: str) -> None:
+    found = ask("operator", **query)
+    assert found.status_code == status and words in found.text and "content-disposition" not in found.headers
+
+
+def test_the_rows_are_as_many_as_on_the_page(ask: Asks) -> None:
+    assert len(ask("viewer", sql="SELECT range FROM range(200000)").text.splitlines()) == 1 + Limits().most_rows
+
+
+def test_all_machines_are_asked_for_the_operator_alone(ask: Asks) -> None:
+    told = {role: ask(role, sql="SELECT name FROM runs", machines="all") for role in ("operator", "editor")}
+    assert told["operator"].status_code == 503 and "the lake was asked" in told["operator"].text
+    assert told["editor"].text == '"name"\n"one"\n'
