@@ -70,10 +70,13 @@ def has_one_of(name: str, values: Sequence[str]) -> str:
     return f"{_text_of(name)} IN ({', '.join(map(quoted, values))})"
 
 
-def field_choices(store: Asked) -> dict[str, tuple[str, ...]]:
-    """What the runs that have ended have in each field of FILTERED where they differ, in order; one look at them."""
-    lists = ", ".join(f"list(DISTINCT {_text_of(name)}) AS {as_name(name)}" for name in FILTERED)
-    (row,) = store.query(f"SELECT {lists} FROM runs r WHERE state IN ('finished', 'failed')", {}).to_pylist()
+def field_lists() -> str:
+    """Columns of a SELECT over `r`: what its rows have in each field of FILTERED."""
+    return ", ".join(f"list(DISTINCT {_text_of(name)}) AS {as_name(name)}" for name in FILTERED)
+
+
+def fields_that_differ(row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Of a row of these columns: each field with more than one text, in order."""
     return {name: tuple(sorted(row[name], key=_place)) for name in FILTERED if len(row[name] or ()) > 1}
 
 

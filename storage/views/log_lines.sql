@@ -46,7 +46,7 @@ WITH finite_lines AS (
 ), timed AS (
     SELECT
         * EXCLUDE (window_s, config, has_usual_window, follows_work, are_stamped),
-        speculation_of(config, false) AS speculates,
+        speculation_of(config_fields(config), false) AS speculates,
         coalesce(window_s, CASE WHEN has_usual_window THEN coalesce(
             engine_stated_window_s(config),
             median(CASE WHEN has_usual_window AND follows_work AND are_stamped AND dt_s > 0 THEN dt_s END) OVER of_rank

@@ -6,21 +6,21 @@ CREATE OR REPLACE MACRO package_version(provenance) AS
 CREATE OR REPLACE VIEW runs AS
 SELECT
     id AS run_id, name, kind, state, phase,
-    config->>'$.engine' AS engine,
-    coalesce(told->>'$.engine_version', config->>'$.engine_version', package_version(provenance)) AS engine_version,
-    config->>'$.launcher' AS launcher,
-    config->>'$.model' AS model,
-    config->>'$.quantization' AS quantization,
-    config->>'$.dtype' AS dtype,
-    config->>'$.kv_cache_dtype' AS kv_cache_dtype,
-    (config->>'$.max_model_len')::BIGINT AS max_model_len,
-    (config->>'$.tensor_parallel')::BIGINT AS tensor_parallel,
-    (config->>'$.data_parallel')::BIGINT AS data_parallel,
-    (config->>'$.max_num_seqs')::BIGINT AS max_num_seqs,
-    speculation_of(config, (told->>'$.speculative_method') IS NOT NULL) AS speculates,
+    c.engine AS engine,
+    coalesce(told->>'$.engine_version', c.engine_version, package_version(provenance)) AS engine_version,
+    c.launcher AS launcher,
+    c.model AS model,
+    c.quantization AS quantization,
+    c.dtype AS dtype,
+    c.kv_cache_dtype AS kv_cache_dtype,
+    c.max_model_len AS max_model_len,
+    c.tensor_parallel AS tensor_parallel,
+    c.data_parallel AS data_parallel,
+    c.max_num_seqs AS max_num_seqs,
+    speculation_of(c, (told->>'$.speculative_method') IS NOT NULL) AS speculates,
     coalesce(
-        told->>'$.speculative_method', config->>'$.speculative.method',
-        engine_speculative_method(config->>'$.engine', config->>'$.speculative.model')
+        told->>'$.speculative_method', c.speculative.method,
+        engine_speculative_method(c.engine, c.speculative.model)
     ) AS speculative_method,
     CASE
         WHEN speculative_method IS NOT NULL THEN NULL
@@ -28,7 +28,7 @@ SELECT
         WHEN speculates IS NULL THEN 'start_not_known'
         ELSE 'no_speculation_configured'
     END AS speculative_method_reason,
-    coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::BIGINT AS speculative_num_tokens,
+    coalesce(c.speculative.num_tokens, (told->>'$.speculative_num_tokens')::BIGINT) AS speculative_num_tokens,
     fingerprint,
     workload->>'$.name' AS workload,
     coalesce(later_workloads->>'$[*].name', []) AS later_workloads,
@@ -37,7 +37,7 @@ SELECT
     created_at, started_at, ready_at, ended_at,
     epoch(ready_at) - epoch(started_at) AS time_to_ready_s,
     pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance, told
-FROM raw.runs;
+FROM (SELECT *, config_fields(config) AS c FROM raw.runs);
 
 CREATE OR REPLACE VIEW metric_definitions AS FROM raw.metric_definitions;
 

@@ -8,7 +8,7 @@
 CREATE OR REPLACE MACRO asked_of(run_ids) AS TABLE
 SELECT
     id AS run_id, kind = 'launched' AS is_ours,
-    speculation_of(config, (told->>'$.speculative_method') IS NOT NULL) AS speculates_asked,
+    speculation_of(config_fields(config), (told->>'$.speculative_method') IS NOT NULL) AS speculates_asked,
     coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::DOUBLE AS num_tokens
 FROM stored_runs(run_ids);
 

@@ -133,8 +133,16 @@ CREATE OR REPLACE MACRO rank_activity(activities, total) AS CASE
     ELSE common_activity(list_filter(activities, lambda a: a <> 'idle'), 0)
 END;
 
--- Whether a run speculates: as its config says, or as its engine shows; null where the command line is not known.
-CREATE OR REPLACE MACRO speculation_of(config, shown) AS CASE
-    WHEN shown OR (config->>'$.speculative') IS NOT NULL THEN true
-    WHEN json_array_length(config, '$.argv') > 0 THEN false
+-- A config is a long text: it is parsed once for all of its columns.
+CREATE OR REPLACE MACRO config_fields(config) AS from_json(config, '{
+    "engine": "VARCHAR", "engine_version": "VARCHAR", "launcher": "VARCHAR", "model": "VARCHAR",
+    "quantization": "VARCHAR", "dtype": "VARCHAR", "kv_cache_dtype": "VARCHAR", "max_model_len": "BIGINT",
+    "tensor_parallel": "BIGINT", "data_parallel": "BIGINT", "max_num_seqs": "BIGINT", "argv": ["VARCHAR"],
+    "speculative": {"method": "VARCHAR", "model": "VARCHAR", "num_tokens": "BIGINT"}
+}');
+
+-- Whether a run speculates: as its config says (config_fields), or as its engine shows; null where the command line is not known.
+CREATE OR REPLACE MACRO speculation_of(c, shown) AS CASE
+    WHEN shown OR c.speculative IS NOT NULL THEN true
+    WHEN len(c.argv) > 0 THEN false
 END;

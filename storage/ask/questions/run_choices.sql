@@ -1,12 +1,13 @@
--- What the runs that have ended can be filtered by.
+-- What the runs that have ended can be filtered by; fields: the list of what they have in each further field.
 SELECT
     count(*) AS runs,
     count(*) FILTER (n.is_archived) AS archived,
-    list(DISTINCT config->>'$.engine' ORDER BY config->>'$.engine') AS engines,
-    list(DISTINCT coalesce(workload->>'$.name', 'watch') ORDER BY coalesce(workload->>'$.name', 'watch')) AS workloads,
-    list(DISTINCT kind ORDER BY kind) AS kinds,
+    list(DISTINCT r.engine ORDER BY r.engine) AS engines,
+    list(DISTINCT coalesce(r.workload, 'watch') ORDER BY coalesce(r.workload, 'watch')) AS workloads,
+    list(DISTINCT r.kind ORDER BY r.kind) AS kinds,
     (SELECT list(DISTINCT tag ORDER BY tag) FROM (SELECT unnest(tags) AS tag FROM run_notes)) AS tags,
     coalesce(
-        list(DISTINCT machine_id ORDER BY machine_id) FILTER (NOT starts_with(machine_id, 'unknown-')), []
-    ) AS machines
-FROM raw.runs LEFT JOIN run_notes_of(NULL) n ON n.run_id = id WHERE list_contains(['finished', 'failed'], state)
+        list(DISTINCT r.machine_id ORDER BY r.machine_id) FILTER (NOT starts_with(r.machine_id, 'unknown-')), []
+    ) AS machines,
+    {fields}
+FROM runs r LEFT JOIN run_notes_of(NULL) n USING (run_id) WHERE list_contains(['finished', 'failed'], r.state)

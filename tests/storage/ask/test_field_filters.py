@@ -10,7 +10,7 @@ import pytest
 from domain import Study
 from settings import Settings
 from storage.ask.explore_queries import METRICS, View, ask_view, explore_sql
-from storage.ask.run_fields import FIELDS, FILTERED, NOT_STATED, field_choices, field_values
+from storage.ask.run_fields import FIELDS, FILTERED, NOT_STATED, field_values
 from storage.ask.run_queries import RunFilter, count_runs, find_runs, run_choices
 from storage.store import Store
 from tests.many_runs import BEGAN, many_runs
@@ -39,12 +39,20 @@ def found(store: Store, **fields: tuple[str, ...]) -> list[str]:
 
 
 def test_a_field_is_offered_where_runs_differ_in_it_numbers_in_order_and_not_stated_last(store: Store) -> None:
-    offered = field_choices(store)
+    offered = run_choices(store).fields
     assert offered["k"] == ("0", "1", "2", "4", "8")
     assert offered["quantization"] == ("<i>q</i>", "fp8", NOT_STATED)
     assert offered["method"] == ("ngram", "no_speculation_configured")
     assert "model" not in offered and "tp" not in offered, "all have the same"
-    assert run_choices(store).fields == offered and set(FILTERED) < set(FIELDS)
+    assert set(FILTERED) < set(FIELDS)
+
+
+def test_all_choices_are_found_by_one_statement(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ask = list[str](), store.query
+    monkeypatch.setattr(store, "query", lambda sql, params: (asked.append(sql), ask(sql, params))[1])
+    choices = run_choices(store)
+    assert (choices.runs, choices.engines, choices.workloads) == (20, ("vllm",), ("ladder",))
+    assert choices.fields and len(asked) == 1
 
 
 def test_one_of_several_values_of_a_field_and_all_of_the_fields(store: Store) -> None:
@@ -57,13 +65,13 @@ def test_one_of_several_values_of_a_field_and_all_of_the_fields(store: Store) ->
 @pytest.mark.parametrize("name", FILTERED)
 def test_each_value_finds_the_runs_that_have_it(store: Store, name: str) -> None:
     told = field_values(store, [run.id for run in store.runs()], name)
-    for value in field_choices(store).get(name, ()):
+    for value in run_choices(store).fields.get(name, ()):
         assert len(found(store, **{name: (value,)})) == sum(value in values for values in told.values()) > 0
 
 
 def test_a_study_is_called_by_its_title_and_by_its_id_where_the_title_is_not_its_own(store: Store) -> None:
     twins = ("Which k? (s1)", "Which k? (s2)")
-    assert field_choices(store)["study"] == (TITLES["s3"], *twins, NOT_STATED)
+    assert run_choices(store).fields["study"] == (TITLES["s3"], *twins, NOT_STATED)
     first, second, third = (run.name for run in sorted(store.runs(), key=lambda run: run.id)[:3])
     assert [found(store, study=(title,)) for title in (*twins, TITLES["s3"])] == [[first], [second], [third]]
 
