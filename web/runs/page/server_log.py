@@ -8,7 +8,7 @@ from collectors.logs.log_view import Place
 from domain import Run
 from web import markup
 from web.actions import is_member
-from web.live.log_reads import LogReads
+from web.live.log_reads import LogEnd, LogReads
 from web.markup import markdown_text
 
 LINES = 400
@@ -24,7 +24,7 @@ def server_log(run: Run) -> None:
     if not run.log_path:
         st.info("This run has no log that Pitwall can read.")
         return
-    piece = _LOGS.ends([run], {run.id: _since()})[run.id]
+    piece = _read(run)
     if piece.place and piece.place.end - piece.place.start < piece.place.size:
         _where(run, piece.place)
     if piece.lines:
@@ -37,6 +37,15 @@ def server_log(run: Run) -> None:
     else:
         where = f": {markdown_text(run.log_path)}" if is_member() else "."
         st.info(f"The log is empty or gone{where}")
+
+
+def _read(run: Run) -> LogEnd:
+    """The piece at the place that the address names; the end where the log does not reach that far."""
+    since = _since()
+    piece = _LOGS.ends([run], {run.id: since})[run.id]
+    if since and piece.place and since >= piece.place.size:
+        return _LOGS.ends([run])[run.id]
+    return piece
 
 
 def _since() -> int | None:
