@@ -72,12 +72,14 @@ def all_left(runs_dir: Path) -> list[Left]:
     return found
 
 
-def end_left(runs_dir: Path, left: Left) -> None:
+def end_left(runs_dir: Path, left: Left) -> Left:
     """End what is left of one run, and note what remains; raises HostError, OSError."""
     report, _ = stop_there(left, GRACE_S)
     if report.is_clean:
         tidy_there(left.host, left.run_id)
-    note_left(runs_dir, left.model_copy(update={"remains": report.leftovers}))
+    ended = left.model_copy(update={"remains": report.leftovers})
+    note_left(runs_dir, ended)
+    return ended
 
 
 def _note(runs_dir: Path, run_id: str) -> Path:

@@ -94,7 +94,7 @@ def test_a_host_that_is_away_when_a_run_is_stopped_is_told_and_tidied_later(
     told = wait_for(lambda: (now := store.run(run.id)) and now.note == ENDED.format("gpu-box") and now)
     assert (told.state, told.cause) == (ended.state, ended.cause), "how it ended is told as it was"
     assert marked(there(run)) == [] and not (box.shims / there(run) / "server.log").exists()
-    assert all_left(Path(run.run_dir).parent) == []
+    wait_for(lambda: all_left(Path(run.run_dir).parent) == [])
 
 
 def test_a_host_that_hangs_holds_up_nobody_else(

@@ -7,12 +7,16 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from domain import Config, RunState
 from launcher.checks.preflight import LaunchRefusedError
+from launcher.remote.hosts import Host
+from launcher.remote.left_there import Left, all_left, note_left
+from launcher.runs import left_servers
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
@@ -74,3 +78,22 @@ def test_a_server_is_stopped_while_somebody_waits_for_the_store(
         other.close()
     with suppress(LaunchRefusedError):  # what ran without a load is not repeated
         waiting.result(60)
+
+
+def test_a_server_is_stopped_while_the_store_is_asked_of_a_run_whose_server_was_left_elsewhere(
+    store: DictStore, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = supervisor.launch(request_for())
+    wait_for_state(store, run.id, RunState.READY)
+    monkeypatch.setattr(left_servers, "AGAIN_S", 0.1)
+    silence = Silence(store, monkeypatch)
+    host = Host(label="gpu-box", target="box")
+    note_left(tmp_path / "runs", Left(host=host, run_id=run.id, is_left_alone=False, remains=()))
+    try:
+        assert silence.asked.wait(60)
+        supervisor.stop(run.id)
+        wait_for(lambda: run.id not in [live.id for live in supervisor.live_runs()])
+        assert all_left(tmp_path / "runs"), "it is not told before the store has answered"
+    finally:
+        silence.is_over.set()
+    wait_for(lambda: not all_left(tmp_path / "runs"))
