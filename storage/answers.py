@@ -1,4 +1,7 @@
-"""Answers that are computed once for all who ask the same while no row changes, at the same moment too."""
+"""Answers that are computed once for all who ask the same while no row changes, at the same moment too.
+
+They are of runs that have ended, of machines and of what people say: samples of runs that go on change none of them.
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,8 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.version = 0  # of the rows: another one after each transaction, before anybody is told of it
+        # Of all rows but samples of runs that go on: another one after each transaction, before anybody is told of it.
+        self.version = 0
         self._connection = connect(path)
         self._refusal: str | None = None  # why nothing can be written now
         self._idle = threading.Condition()
@@ -78,8 +79,11 @@ class Database:
                 self._idle.notify_all()
 
     @contextmanager
-    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor in a transaction: committed when left, rolled back by an exception. StoreError as `reopen`."""
+    def transaction(self, is_sampling: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor in a transaction: committed when left, rolled back by an exception. StoreError as `reopen`.
+
+        is_sampling: it adds samples of runs that go on, and changes nothing else.
+        """
         with self.cursor() as cursor:
             if self._refusal:
                 raise StoreError(self._refusal)
@@ -92,7 +96,7 @@ class Database:
                 raise
             finally:  # a commit that failed may have reached the disk
                 with self._idle:
-                    self.version += 1
+                    self.version += not is_sampling
 
     def reopen(self) -> None:
         """Open the file anew, which replays what was committed; needed after a fatal error of DuckDB's, and to have

@@ -24,6 +24,7 @@ from storage.files.publish import Publisher
 from storage.files.seal import SealedDraft, Sealer
 from storage.health import StoreHealth, health_of
 from storage.kept_lines import KeptLines
+from storage.live_runs import LiveRuns
 from storage.opening import open_database
 from storage.people import GotchaBook, NoteBook, ViewBook
 from storage.records import (
@@ -64,7 +65,6 @@ class Store:
     """Everything below the data folder; safe from any thread, opened by one process at a time."""
 
     def __init__(self, settings: Settings, database: Database, clock: Callable[[], datetime]) -> None:
-        self._settings = settings
         self._database = database
         self._clock = clock
         self._writer = Writer(database)
@@ -76,6 +76,7 @@ class Store:
         self._sealer = Sealer(settings, database, clock, self._publisher.changed, self.bin)
         self.answers = SharedAnswers(lambda: database.version)
         self._lines = KeptLines(self._writer.submit, self.query)
+        self._live = LiveRuns(self.query)
 
     @classmethod
     def open(cls, settings: Settings, clock: Callable[[], datetime] = utc_now) -> Self:
@@ -127,14 +128,16 @@ class Store:
         tables = tables_of([*batch.samples, *batch.positions])
         run_ids = frozenset(s.run_id for s in batch.samples if s.run_id is not None)
         is_bulk = not tables.keys() <= NEVER_WAITS
-        return self._writer.submit(Pending(tables | self._lines.forgetting(run_ids), run_ids, is_bulk=is_bulk))
+        is_sampling = self._live.only_sampled(tables.keys(), run_ids)
+        tables |= self._lines.forgetting(run_ids)
+        return self._writer.submit(Pending(tables, run_ids, is_bulk=is_bulk, is_sampling=is_sampling))
 
     def save_run(self, run: Run, timeout_s: float | None = None) -> None:
         """Store the state of a run after all that was written before; durable when it returns.
 
         Raises TimeoutError when the store does not take it in time; it stays queued.
         """
-        pending = Pending({"runs": run_table(run)}, frozenset([run.id]), urgent=True)
+        pending = Pending({"runs": run_table(self._live.noted(run))}, frozenset([run.id]), urgent=True)
         self._writer.submit(pending).result(timeout_s)
 
     def save_run_with(self, run: Run, batch: Batch) -> Future[None]:
@@ -142,7 +145,7 @@ class Store:
 
         Raises at once on a value of a wrong type.
         """
-        tables = {"runs": run_table(run), **tables_of([*batch.samples, *batch.positions])}
+        tables = {"runs": run_table(self._live.noted(run)), **tables_of([*batch.samples, *batch.positions])}
         return self._writer.submit(Pending(tables, frozenset([run.id]), is_bulk=True))
 
     def runs_of_source(self, sha256: str) -> list[str]:

@@ -47,6 +47,7 @@ class Pending:
     run_ids: frozenset[str]
     urgent: bool = False
     is_bulk: bool = False  # waits while too much is queued; what people and runs did does not
+    is_sampling: bool = False  # samples alone, of runs that go on
     done: Future[None] = field(default_factory=Future)
     given_s: float = field(default_factory=time.monotonic)
 
@@ -161,7 +162,7 @@ class Writer:
         """One try; a commit that failed half-way is looked up by its number, so nothing is stored twice."""
         number = self._number + 1
         try:
-            with self._database.transaction() as cursor:
+            with self._database.transaction(is_sampling=all(item.is_sampling for item in batch)) as cursor:
                 _insert(cursor, batch)
                 cursor.execute("UPDATE raw.commits SET number = ?", [number])
         except STORE_FAILURES as error:

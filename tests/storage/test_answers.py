@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from domain import Config, Run
+from domain import Config, Run, RunState
+from samples import Batch, HostSample
 from settings import Settings
 from storage.answers import MOST, SharedAnswers
+from storage.ask.machine_queries import machines
+from storage.ask.note_queries import notes
+from storage.ask.run_queries import RunFilter, count_runs, find_runs, run_choices
+from storage.live_runs import SAMPLED
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -115,3 +123,64 @@ def test_a_change_of_the_store_is_seen_by_the_next_who_asks(store: Store, change
     assert [store.answers.of("q", compute) for _ in range(2)] == [1, 1]
     change(store)
     assert store.answers.of("q", compute) == 2
+
+
+def test_samples_of_a_run_that_goes_on_change_no_answer_and_those_of_one_that_has_ended_do(store: Store) -> None:
+    live = RUN.model_copy(update={"state": RunState.READY})
+    store.save_run(live)
+    store.save_run(RUN.model_copy(update={"id": "r0", "state": RunState.FINISHED}))
+    compute = Counted()
+    assert store.answers.of("q", compute) == 1
+    store.write(sampled("r1")).result(60)
+    assert store.answers.of("q", compute) == 1
+    store.write(sampled("r0")).result(60)
+    assert store.answers.of("q", compute) == 2
+    store.save_run(live.model_copy(update={"state": RunState.FINISHED}))
+    assert store.answers.of("q", compute) == 3
+    store.write(sampled("r1")).result(60)
+    assert store.answers.of("q", compute) == 4, "the last of its samples come after its end"
+
+
+def test_a_run_that_went_on_when_the_store_was_closed_goes_on(tmp_path: Path) -> None:
+    settings, compute = Settings(data_dir=tmp_path / "data"), Counted()
+    before = Store.open(settings)
+    before.save_run(RUN.model_copy(update={"state": RunState.READY}))
+    before.close()
+    store = Store.open(settings)
+    assert store.answers.of("q", compute) == 1
+    store.write(sampled("r1")).result(60)
+    assert store.answers.of("q", compute) == 1
+    store.close()
+
+
+def test_what_is_shared_is_asked_of_no_sample(store: Store) -> None:
+    """So that samples alone need not be a change."""
+    store.save_run(RUN.model_copy(update={"state": RunState.FINISHED}))
+    store.label_machine("m", "gpu-box")
+    store.notes.change(["r1"], "operator", lambda note: note.model_copy(update={"text": "said"}))
+    spy = Spy(store)
+    wanted = RunFilter(words=("first",), machines=("m",), tags=("t",), fields=(("k", ("2",)),), order_by="stream")
+    run_choices(spy)
+    find_runs(spy, wanted, 10)
+    count_runs(spy, wanted)
+    machines(spy)
+    notes(spy, ["r1"])
+    assert {"runs", "run_notes", "machine_labels"} <= spy.tables, "it sees what is asked at all"
+    assert spy.tables & SAMPLED == set()
+
+
+class Spy:
+    """Answers what a store does, and keeps which tables were read for it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.tables: set[str] = set()
+
+    def query(self, sql: str, params: Any = None) -> pa.Table:
+        (plan,) = self._store.query(f"EXPLAIN (FORMAT json) {sql}", params)["explain_value"].to_pylist()
+        self.tables |= set(re.findall(r'"Table": "store\.raw\.(\w+)"', plan))
+        return self._store.query(sql, params)
+
+
+def sampled(run_id: str) -> Batch:
+    return Batch((HostSample(run_id, NOW, 0.0, "m"),))

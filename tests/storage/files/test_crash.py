@@ -171,10 +171,10 @@ def test_what_became_of_runs_is_taken_at_once_where_bulk_must_wait(
     whole, room = store._database.transaction, threading.Event()
 
     @contextmanager
-    def full() -> Iterator[duckdb.DuckDBPyConnection]:
+    def full(is_sampling: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         if not room.is_set():
             raise duckdb.OperationalError("pretended: no space left")
-        with whole() as cursor:
+        with whole(is_sampling) as cursor:
             yield cursor
 
     monkeypatch.setattr("storage.writer.RETRY_S", 0.01)
@@ -213,8 +213,8 @@ def test_a_commit_with_an_unclear_outcome_is_stored_once(
     whole, failures = store._database.transaction, [duckdb.FatalException("pretended: the database was given up")]
 
     @contextmanager
-    def interrupted() -> Iterator[duckdb.DuckDBPyConnection]:
-        with whole() as cursor:
+    def interrupted(is_sampling: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        with whole(is_sampling) as cursor:
             yield cursor
             if failures and not reaches_the_disk:
                 raise failures.pop()

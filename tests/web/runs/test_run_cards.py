@@ -13,7 +13,10 @@ from reports.runs.ended import EndedReports
 from reports.runs.run_report import report_on
 from samples import Batch, CounterSample
 from settings import Settings
+from storage.answers import SharedAnswers
+from storage.ask import queries
 from storage.store import Store
+from web.runs.table import run_cards
 from web.runs.table.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, WAITS, first_cards
 from web.theme import three_digits
 
@@ -95,3 +98,13 @@ def test_no_two_cards_are_of_one_colour(store: Store) -> None:
 
 def test_of_runs_that_nobody_knows_there_is_nothing(store: Store) -> None:
     assert first_cards(store, ["nobody"], EndedReports()) == ""
+
+
+def test_the_speed_is_asked_once_a_second_for_all_who_look(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, seconds = list[str](), iter([1, 1, 2])
+    shared = SharedAnswers(lambda: next(seconds))
+    monkeypatch.setattr(run_cards, "_of_this_second", shared)
+    whole = queries.recent_speed
+    monkeypatch.setattr(queries, "recent_speed", lambda *given: asked.append("asked") or whole(*given))
+    pages = [first_cards(store, ["r1"], EndedReports()) for _ in range(3)]
+    assert all("100 <small>tok/s" in page for page in pages) and len(asked) == 2

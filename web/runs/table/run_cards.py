@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from analysis.comparison.config_diff import as_started, chips
@@ -11,6 +12,7 @@ from domain import Run, RunState
 from reports.runs.ended import EndedReports
 from reports.runs.run_metrics import printed_meaning
 from reports.runs.run_report import RunReport, engine_title
+from storage.answers import SharedAnswers
 from storage.ask import queries
 from storage.store import Store
 from web import markup
@@ -25,13 +27,19 @@ LATEST = "decode, the latest of two minutes"
 LAST = "decode, when it last did"
 BY_LOG = "by its log, not ranked"
 WAITS = "waits for its turn"
+_of_this_second = SharedAnswers(lambda: int(time.monotonic()))
 NOTHING = "nothing decoded in the last two minutes"
 
 
 def live_cards(runs: Sequence[Run]) -> str:
     """A card a run: how it stands, how fast it decodes now, and the last two minutes as a line."""
-    recent = queries.recent_speed(services().store, [run.id for run in runs], RECENT_S)
+    recent = _recent_speed(services().store, [run.id for run in runs])
     return _grid(_live_card(run, recent[run.id]) for run in runs)
+
+
+def _recent_speed(store: Store, run_ids: Sequence[str]) -> Mapping[str, Sequence[float | None]]:
+    """Asked once a second for all who look: to plan the question costs more than a page."""
+    return _of_this_second.of((store, *run_ids), lambda: queries.recent_speed(store, run_ids, RECENT_S))
 
 
 def first_cards(store: Store, run_ids: Sequence[str], reports: EndedReports) -> str:
@@ -44,7 +52,7 @@ def first_cards(store: Store, run_ids: Sequence[str], reports: EndedReports) -> 
     if not runs:
         return ""
     ended = reports.of(store, [run for run in runs if run.state.is_final])
-    recent = queries.recent_speed(store, [run.id for run in runs if run.id not in ended], RECENT_S)
+    recent = _recent_speed(store, [run.id for run in runs if run.id not in ended])
     speeds = [_speed_of(ended[run.id]) if run.id in ended else _speed_now(run, recent[run.id]) for run in runs]
     return _grid(map(_card, runs, colors_apart([run.color for run in runs]), speeds))
 
