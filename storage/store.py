@@ -15,7 +15,6 @@ from domain import AdoptedPoint, AuditEntry, Machine, Run, RunState, Share, Stud
 from notes import Gotcha, RunNote
 from samples import AgentPosition, Batch, TailPosition
 from settings import Settings
-from storage.answers import SharedAnswers
 from storage.ask import run_queries
 from storage.database import Database
 from storage.files.deleted import RunBin
@@ -23,8 +22,9 @@ from storage.files.lost import LostFile, look_deeply, look_quickly, read_lost_fi
 from storage.files.publish import Publisher
 from storage.files.seal import SealedDraft, Sealer
 from storage.health import StoreHealth, health_of
-from storage.kept_lines import KeptLines
-from storage.live_runs import LiveRuns
+from storage.lists.answers import SharedAnswers
+from storage.lists.kept_lines import KeptLines
+from storage.lists.live_runs import LiveRuns
 from storage.opening import open_database
 from storage.people import GotchaBook, NoteBook, ViewBook
 from storage.records import (

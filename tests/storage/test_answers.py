@@ -16,11 +16,11 @@ import pytest
 from domain import Config, Run, RunState
 from samples import Batch, HostSample
 from settings import Settings
-from storage.answers import MOST, SharedAnswers
 from storage.ask.machine_queries import machines
 from storage.ask.note_queries import notes
 from storage.ask.run_queries import RunFilter, count_runs, find_runs, run_choices
-from storage.live_runs import SAMPLED
+from storage.lists.answers import MOST, SharedAnswers
+from storage.lists.live_runs import SAMPLED
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

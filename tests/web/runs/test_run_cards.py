@@ -13,8 +13,8 @@ from reports.runs.ended import EndedReports
 from reports.runs.run_report import report_on
 from samples import Batch, CounterSample
 from settings import Settings
-from storage.answers import SharedAnswers
 from storage.ask import queries
+from storage.lists.answers import SharedAnswers
 from storage.store import Store
 from web.runs.table import run_cards
 from web.runs.table.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, WAITS, first_cards

@@ -12,8 +12,8 @@ from domain import Run, RunState
 from reports.runs.ended import EndedReports
 from reports.runs.run_metrics import printed_meaning
 from reports.runs.run_report import RunReport, engine_title
-from storage.answers import SharedAnswers
 from storage.ask import queries
+from storage.lists.answers import SharedAnswers
 from storage.store import Store
 from web import markup
 from web.charts import ground
