@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from storage.ask import explore_queries, machine_queries, run_fields, run_queries
+from storage.ask import explore_queries, machine_queries, run_queries
 from storage.ask.explore_queries import METRICS, View
 from storage.ask.queries import Asked
 from storage.ask.run_queries import RunFilter
@@ -23,7 +23,6 @@ OF_ALL_RUNS: Mapping[str, Callable[[Asked], object]] = {
     "find_runs": lambda store: run_queries.find_runs(store, SPEED, 9),
     "count_runs": lambda store: run_queries.count_runs(store, SPEED),
     "run_choices": lambda store: run_queries.run_choices(store),
-    "field_choices": lambda store: run_fields.field_choices(store),
     "likely_repeats": lambda store: run_queries.likely_repeats(store, run_queries.runs_of(store, ASKED), 9),
     "same_setting": lambda store: run_queries.same_setting(store, run_queries.runs_of(store, ASKED), 9),
     "runs_of_source": lambda store: run_queries.runs_of_source(store, "hash"),
