@@ -17,8 +17,8 @@ from launcher.remote.hosts import Host, HostBook
 from settings import Settings
 from storage.store import Store
 from studies.runner import StudyRunner
+from tests.study.recipe.recipes import RECIPE
 from tests.study.test_proposal import COMMAND, FILE
-from tests.study.test_recipe import RECIPE
 from tests.study.test_study_file import ONE_ARM, WHICH
 from web.context import services
 from web.study_pages.race_words import compared_by

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engines.vllm.log import _Reader
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "vllm"
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "vllm"
 CORE = "(EngineCore_DP0 pid=2) ERROR 05-20 01:43:25 [core.py:718] "
 RAW_CORE = "(EngineCore_DP0 pid=2) "
 API = "(APIServer pid=1) "

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from engines import ENGINES
-from engines.base import ParsedSample, StartupFact, first_match
-from engines.vllm.log import log_parser, log_sample
-from engines.vllm.startup import kv_tokens_definition
+from engines.base import ParsedSample, first_match
+from engines.vllm.log import log_sample
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "vllm"
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "vllm"
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 API = "(APIServer pid=1) INFO 05-20 01:43:25 [loggers.py:259] "
 CORE = "(EngineCore pid=2) INFO 05-20 01:43:25 [core.py:1] "
@@ -121,57 +120,6 @@ NO_STATS = {
     "a benchmark's table": "Output token throughput (tok/s):         104.5",
     "glued behind a record": f"{ACCESS} {API}Engine 000: {RATES}{V1_TAIL}",
 }
-FACTS = {
-    "Loading model weights took 14.9888 GB": {"model_load_gb": 14.9888},
-    "Model loading took 14.9889 GiB and 10.822364 seconds": {"model_load_gib": 14.9889, "model_load_s": 10.822364},
-    "Model loading took 5.8 GiB memory and 2.500000 seconds": {"model_load_gib": 5.8, "model_load_s": 2.5},
-    "Loading weights took 2.48 seconds": {"weights_load_s": [2.48]},
-    "torch.compile takes 16.61 s in total": {"compile_passes_s": [16.61], "compile_s": 16.61},
-    "[backbone] torch.compile took 16.61 s in total": {"compile_passes_s": [16.61], "compile_s": 16.61},
-    "torch.compile and initial profiling/warmup run together took 18.50 s in total": {"compile_and_profile_s": [18.5]},
-    "Initial profiling/warmup run took 2.59 s": {"profiling_s": [2.59]},
-    "Compiling a graph for compile range (1, 4096) takes 18.60 s": {"compile_graph_s": 18.6},
-    "Dynamo bytecode transform time: 4.76 s": {"dynamo_s": 4.76},
-    "# GPU blocks: 2987, # CPU blocks: 4096": {"num_gpu_blocks": 2987, "num_cpu_blocks": 4096},
-    "# cuda blocks: 2987, # CPU blocks: 4096": {"num_gpu_blocks": 2987, "num_cpu_blocks": 4096},
-    "# GPU blocks: 2987": {"num_gpu_blocks": 2987},
-    "Free memory on device (46.99/47.37 GiB) on startup. Actual usage is 0.22 GiB for CUDAGraph memory. "
-    "Replace gpu_memory_utilization config with "
-    "`--kv-cache-memory=39207879578` (36.52 GiB) to fit into requested memory. "
-    "Current kv cache memory in use is 36.88 GiB.": {"kv_cache_gib": 36.88},
-    "Available KV cache memory: 26.91 GiB": {
-        "available_kv_gib": 26.91,
-        "available_kv_gib_per_rank": [26.91],
-        "kv_cache_bytes": 28894392484,
-    },
-    "GPU KV cache size: 868,080 tokens": {"kv_cache_tokens": 868080, "kv_cache_tokens_printed": [868080]},
-    "Maximum concurrency for 1,024 tokens per request: 847.73x": {
-        "max_concurrency": 847.73,
-        "max_concurrency_context": 1024,
-    },
-    "GPU + host KV cache size: 868,080 tokens, Maximum concurrency for 1,024 tokens per request: 847.73x": {
-        "kv_cache_tokens": 868080,
-        "kv_cache_tokens_printed": [868080],
-        "max_concurrency": 847.73,
-        "max_concurrency_context": 1024,
-    },
-    "Graph capturing finished in 27 secs.": {"graph_capture_s": 27},
-    "Graph capturing finished in 4 secs, took -0.41 GiB": {"graph_capture_s": 4, "graph_capture_gib": -0.41},
-    "init engine (profile, create kv cache, warmup model) took 23.02 seconds": {"engine_init_s": 23.02},
-    "init engine (profile, create kv cache, warmup model) took 234.64 s (compilation: 56.37 s)": {
-        "engine_init_s": 234.64,
-        "compile_s": 56.37,
-    },
-    "init engine (profile, create kv cache, warmup model) took 9.00 s (compilation: 5.50 s — language_model: 4.00 s, "
-    "encoder: 1.50 s)": {"engine_init_s": 9.0, "compile_s": 5.5},
-    "Using Flash Attention backend on V1 engine.": {"attention_backend": "Flash Attention"},
-    "Using FlashMLA backend on V1 engine.": {"attention_backend": "FlashMLA"},
-    "Using IPEX attention backend.": {"attention_backend": "IPEX"},
-    "Using FLASH_ATTN backend.": {"attention_backend": "FLASH_ATTN"},
-    "Using FLASHINFER attention backend out of potential backends: ['FLASHINFER', 'TRITON_ATTN'].": {
-        "attention_backend": "FLASHINFER"
-    },
-}
 
 
 @pytest.mark.parametrize("name", STATS)
@@ -185,15 +133,6 @@ def test_stats_line(name: str, read_log) -> None:
 @pytest.mark.parametrize("name", NO_STATS)
 def test_what_is_no_stats_line(name: str, read_log) -> None:
     assert read_log("vllm", NO_STATS[name] + "\n").samples == []
-
-
-@pytest.mark.parametrize("text", FACTS)
-@pytest.mark.parametrize("head", ["", CORE, "INFO 05-20 01:43:25 worker.py:1] "])
-def test_startup_fact(text: str, head: str, read_log) -> None:
-    log = read_log("vllm", head + text + "\n")
-    assert log.reading.startup == FACTS[text]
-    assert {event.key for event in log.events if isinstance(event, StartupFact)} <= set(FACTS[text])
-    assert log.marks("startup") == [text.strip()]
 
 
 SPEC = "SpecDecoding metrics: Mean acceptance length: 2.00, Accepted: 5 tokens, Drafted: 5 tokens"
@@ -243,72 +182,6 @@ def test_a_held_line_is_given_out_when_the_log_falls_silent() -> None:
     assert parser.settled_offset() == len(line)
 
 
-def test_of_several_workers_the_usable_value_counts(read_log) -> None:
-    worker = "(Worker_TP{rank} pid=1{rank}) INFO 05-20 01:43:25 [w.py:1] "
-    log = "".join(
-        worker.format(rank=rank) + text + "\n"
-        for rank, gib, tokens in ((1, 55.62, 3_644_816), (0, 55.71, 3_650_960))
-        for text in (
-            f"Available KV cache memory: {gib} GiB",
-            f"GPU KV cache size: {tokens:,} tokens",
-            f"torch.compile took {rank + 10}.00 s in total",
-            "torch.compile took 2.00 s in total",
-        )
-    )
-    startup = read_log("vllm", log).reading.startup
-    assert startup["kv_cache_tokens"] == 3_644_816
-    assert startup["available_kv_gib"] == 55.62
-    assert startup["kv_cache_tokens_printed"] == [3_644_816, 3_650_960]
-    assert (startup["compile_passes_s"], startup["compile_s"]) == ([10.0, 2.0], 12.0)
-
-
-def test_a_second_start_in_one_log_is_a_run_of_its_own(read_log) -> None:
-    start = f"{CORE}Initializing a V1 LLM engine (v0.19.1) with config: model='m', quantization=fp8, max_seq_len=100,\n"
-    log = read_log("vllm", f"{start}{CORE}GPU KV cache size: 10 tokens\n{start}{CORE}GPU KV cache size: 20 tokens\n")
-    assert log.reading.version == "0.19.1"
-    assert [run["kv_cache_tokens"] for run in log.reading.startup["runs"]] == [10, 20]
-    assert log.reading.startup["kv_cache_tokens"] == 20
-    assert (log.reading.startup["quantization"], log.reading.startup["max_model_len"]) == ("fp8", 100)
-
-
-@pytest.mark.parametrize(
-    ("version", "definition"),
-    [
-        ("0.19.2rc1.dev134+gfe9c3d6c5", "num_blocks // num_groups * min_block_size"),
-        ("0.20.0", "num_blocks // num_groups * min_block_size"),
-        ("0.20.1", None),
-        ("0.20.2", "max_concurrency * max_model_len"),
-        ("0.33.0", "max_concurrency * max_model_len"),
-        (None, None),
-    ],
-)
-def test_kv_tokens_mean_what_the_version_means(version: str | None, definition: str | None) -> None:
-    assert kv_tokens_definition(version) == definition
-
-
-def test_phases_in_order_and_once(read_log) -> None:
-    log = (
-        f"{CORE}Starting to load model m...\n{CORE}Starting to load model m...\n"
-        "\rLoading safetensors checkpoint shards:  34% Completed | 1/3\n"
-        f"{CORE}Dynamo bytecode transform time: 4.76 s\n"
-        "\rCapturing CUDA graphs (mixed prefill-decode, PIECEWISE):  51%|█████ | 26/51\n"
-        "(APIServer pid=1) INFO:     Application startup complete.\n"
-    )
-    read = read_log("vllm", log)
-    assert read.marks("phase") == ["loading weights", "loading weights 34 %", "compiling", "capturing graphs 51 %"]
-    assert read.marks("ready") == ["ready"]
-    assert read.reading.startup["ready"] is True
-
-
-def test_warnings_that_matter_are_told_once(read_log) -> None:
-    head = "(EngineCore pid=2) WARNING 05-20 01:43:25 [kv.py:1] "
-    fp8 = "Using KV cache scaling factor 1.0 for fp8_e4m3. If this is unintended, verify that k/v_scale are set."
-    log = read_log("vllm", f"{head}{fp8}\n{head}{fp8}\n{head}Failed to read file <frozen os>\n")
-    assert log.marks("warning") == [
-        "FP8 KV cache scaling factors default to 1.0: the checkpoint gives none, so accuracy may suffer."
-    ]
-
-
 def test_log_sample_in_the_stores_terms(read_log) -> None:
     text = f"{API}Engine 001: {RATES}{V1_TAIL}\n{SPEC_AT.format(second='25').replace('Drafted: 5', 'Drafted: 20')}\n"
     (parsed,) = read_log("vllm", text).samples
@@ -347,14 +220,3 @@ def test_capture_with_ngram_speculation(read_log) -> None:
 def test_capture_with_two_data_parallel_engines(read_log) -> None:
     samples = read_log("vllm", (FIXTURES / "0.32-dp2.log").read_bytes()).samples
     assert [sample.fields["engine"] for sample in samples] == [0, 1, 0, 1]
-
-
-def test_the_version_and_the_method_of_a_start_are_facts_once() -> None:
-    start = (
-        b"INFO 01-01 21:15:20 [api_server.py:1] vLLM API server version 0.21.0\n"
-        b"INFO 01-01 21:15:21 [core.py:93] Initializing a V1 LLM engine (v0.21.0) with config: model='m', "
-        b"speculative_config=SpeculativeConfig(method='draft_model', model='/srv/draft', num_spec_tokens=3), dtype=x\n"
-    )
-    told = [(one.key, one.value) for one in log_parser().feed(start) if isinstance(one, StartupFact)]
-    assert told.count(("engine_version", "0.21.0")) == 1
-    assert ("speculative_method", "draft_model") in told and ("num_spec_tokens", 3) in told

@@ -6,95 +6,27 @@ import asyncio
 import hashlib
 import json
 import stat
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
 
-from load_records import Load, LoadPhase, RequestRecord, Result
+from load_records import Load, LoadPhase, Result
 from tests.demo_engine import DemoServer
-from tests.workloads.servers import DONE, HEAD, Script, chunk, event, sends, serving, text_event
-from workloads.recording.access import Limits, Token
-from workloads.recording.kept_text import KeptText
-from workloads.recording.recorder import Recorder
-from workloads.recording.relay import upstream_at
+from tests.workloads.recording.recorders import (
+    ASK,
+    CHAT,
+    KEY,
+    SENT,
+    STREAM,
+    Recording,
+    during,
+    post,
+    recorder_of,
+)
+from tests.workloads.servers import DONE, HEAD, chunk, sends, text_event
 from workloads.recording.serve import RecorderBusyError, listening, only_one
-from workloads.recording.serve import serving as recording
-from workloads.requests.records import Line, parse_line
 from workloads.texts.prompt_file import read_sessions
-
-KEY = "upstream-key-123"
-CHAT = "/v1/chat/completions"
-ASK = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "stream": True, "max_tokens": 9, "user": "me"}
-EVENTS = [text_event("one "), chunk(b": a comment\r\n\r\n"), text_event("two", "stop"),
-          event(choices=[], usage={"completion_tokens": 7, "prompt_tokens": 3})]  # fmt: skip
-STREAM = (HEAD, *EVENTS, DONE)
-
-
-@dataclass
-class Recording:
-    """One that runs: where to send, and what it has written."""
-
-    url: str
-    token: str
-    recorder: Recorder
-    clock_s: list[float]
-
-    @property
-    def lines(self) -> list[Line]:
-        return [parse_line(line) for line in self.recorder.out.read_text().splitlines()]
-
-    @property
-    def rows(self) -> list[RequestRecord]:
-        return [line for line in self.lines if isinstance(line, RequestRecord)]
-
-
-@asynccontextmanager
-async def recorder_of(base_url: str, folder: Path, keeps_text: bool = False, **limits: Any) -> AsyncIterator[Recording]:
-    clock_s = [time.monotonic()]
-    token = Token(lambda: clock_s[0], clock_s[0] + 3600)
-    bounds = replace(Limits(), **limits)
-    kept = KeptText(folder / "recorded.jsonl", bounds.text_bytes) if keeps_text else None
-    async with upstream_at(base_url, KEY, bounds, time.monotonic) as upstream:
-        recorder = Recorder("r", folder / "requests.jsonl", upstream, token, bounds, kept)
-        recorder.begin()
-        with listening(0) as sock:
-            async with recording(recorder, sock):
-                yield Recording(f"http://127.0.0.1:{sock.getsockname()[1]}", token.word, recorder, clock_s)
-        recorder.end()
-
-
-def during(script: Script, folder: Path, act: Callable[[Recording], Any], **more: Any) -> tuple[Any, Recording]:
-    """What `act` gives against a recorder before a fake server; the recording once it has ended."""
-
-    async def run() -> tuple[Any, Recording]:
-        async with serving(script) as base_url, recorder_of(base_url, folder, **more) as recording:
-            given = await act(recording)
-        return given, recording
-
-    return asyncio.run(run())
-
-
-async def post(recording: Recording, body: object = ASK, path: str = CHAT, token: str | None = None) -> tuple[int, Any]:
-    """Status and body bytes of one request."""
-    headers = {"Authorization": f"Bearer {token or recording.token}", "Cookie": "secret=1"}
-    async with aiohttp.ClientSession() as session:
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        async with session.post(recording.url + path, data=data, headers=headers, allow_redirects=False) as answer:
-            return answer.status, (await answer.read(), dict(answer.headers))
-
-
-def payload(*chunks: bytes) -> bytes:
-    """The bytes within pieces of the chunked coding."""
-    return b"".join(piece.split(b"\r\n", 1)[1][:-2] for piece in chunks)
-
-
-SENT = payload(*EVENTS) + b"data: [DONE]\n\n"
 
 
 def test_a_stream_is_passed_on_byte_for_byte_and_recorded(tmp_path: Path) -> None:
@@ -185,63 +117,6 @@ def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
     assert recording.rows[0].error_kind == "http"
 
 
-def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    (status, _), recording = during(sends(*STREAM), tmp_path, lambda r: post(r, b"x" * 20_000), body_bytes=10_000)
-    assert status == 413 and recording.rows == []
-
-
-def test_a_body_that_never_ends_is_refused(tmp_path: Path) -> None:
-    async def act(recording: Recording) -> bytes:
-        host, port = recording.url.removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        head = (
-            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {recording.token}\r\nContent-Length: 99\r\n\r\n"
-        )
-        writer.write(head.encode() + b'{"mess')
-        data = await reader.read()
-        writer.close()
-        return data
-
-    data, recording = during(sends(*STREAM), tmp_path, act, body_s=0.3)
-    assert data.startswith(b"HTTP/1.1 408") and recording.rows == []
-
-
-def test_a_head_that_never_ends_is_cut_off(tmp_path: Path) -> None:
-    async def act(recording: Recording) -> bytes:
-        host, port = recording.url.removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost:")
-        data = await reader.read()
-        writer.close()
-        return data
-
-    data, _ = during(sends(*STREAM), tmp_path, act, head_s=0.3)
-    assert data == b""
-
-
-@pytest.mark.parametrize(
-    ("pieces", "holds_open", "limits", "kind"),
-    [
-        ((HEAD, text_event("cut")), True, {"silence_s": 0.3}, "timeout"),
-        ((HEAD, *[text_event("x" * 1000)] * 50), True, {"answer_bytes": 20_000}, "closed"),
-        ((HEAD, text_event("cut")), False, {}, "closed"),
-        ((HEAD, text_event("cut"), b"no chunk at all\r\n"), True, {}, "closed"),
-    ],
-)
-def test_a_server_without_a_proper_end_is_cut_off_and_does_not_look_whole(
-    pieces: tuple[bytes, ...], holds_open: bool, limits: dict[str, Any], kind: str, tmp_path: Path
-) -> None:
-    async def act(recording: Recording) -> bool:
-        try:
-            return (await post(recording))[0] == 502  # where it was seen before anything was passed on
-        except aiohttp.ClientError:
-            return True
-
-    was_cut, recording = during(sends(*pieces, hold_open=holds_open), tmp_path, act, **limits)
-    assert was_cut
-    assert recording.rows[0].error_kind == kind and recording.rows[0].finish_reason is None
-
-
 def test_a_kept_connection_that_the_server_drops_costs_no_request(tmp_path: Path) -> None:
     taken: list[int] = []  # requests, a connection each entry
 
@@ -265,15 +140,6 @@ def test_a_kept_connection_that_the_server_drops_costs_no_request(tmp_path: Path
     assert [row.error_kind for row in recording.rows] == [None] * 3
 
 
-@pytest.mark.parametrize(
-    "head", [b"no http at all\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 50_000 + b"\r\n\r\n", b""]
-)
-def test_a_server_that_speaks_no_http_is_told_to_the_client(head: bytes, tmp_path: Path) -> None:
-    (status, (body, _)), recording = during(sends(head), tmp_path, post)
-    assert (status, json.loads(body)["error"]["type"]) == (502, "recorder")
-    assert recording.rows[0].error_kind == "closed"
-
-
 def test_what_is_none_of_the_api_is_passed_on_all_the_same(tmp_path: Path) -> None:
     noise = b"data: {not json}\n\n"
 
@@ -285,34 +151,6 @@ def test_what_is_none_of_the_api_is_passed_on_all_the_same(tmp_path: Path) -> No
     (status, (body, _)), recording = during(script, tmp_path, lambda r: post(r, b"\xff no json"))
     assert (status, body) == (200, noise + b"data: [DONE]\n\n")
     assert recording.rows[0].error_kind == "malformed"
-
-
-HOSTILE = [
-    b"", b"null", b"[]", b'{"messages": null, "stream": true}', b'{"messages": [{}], "tools": "x"}',
-    b'{"messages": [{"role": "user", "content": "\\ud800"}], "stream": true}',
-    b'{"messages": [{"role": "user", "n": 123456789012345678901234567890}], "stream": true}',
-    b'{"messages": [], "max_tokens": 1e999, "stream": true}', b'{"prompt": [1, 2], "temperature": NaN}',
-    b'{"messages": [' + b"[" * 5000 + b"]" * 5000 + b"]}", b'{"messages": [{"a": ' + b"[" * 200 + b"]" * 200 + b"}]}",
-    b'{"messages": [{"a": ' + b"[" * 950 + b"]" * 950 + b"}]}", b'{"prompt": ' + b"[" * 1000 + b"]" * 1000 + b"}",
-    json.dumps({"messages": [{"role": "assistant", "content": "x" * 1000}] * 500, "stream": True}).encode(),
-]  # fmt: skip
-
-
-def test_no_body_of_a_client_ends_the_recording(tmp_path: Path) -> None:
-    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        sizes = [line for line in head.split(b"\r\n") if line.startswith(b"content-length:")]
-        await reader.readexactly(int(sizes[0].split(b":")[1]) if sizes else 0)
-        writer.write(b"".join(STREAM))
-        await writer.drain()
-
-    async def act(recording: Recording) -> list[int]:
-        return [(await post(recording, body))[0] for body in HOSTILE]
-
-    statuses, recording = during(script, tmp_path, act, keeps_text=True)
-    assert statuses == [200] * len(HOSTILE)
-    assert len(recording.rows) == len(HOSTILE)
-    assert {row.completion_tokens for row in recording.rows} == {7}
 
 
 def test_a_client_that_goes_is_recorded_as_cancelled_and_the_server_let_go(tmp_path: Path) -> None:
@@ -356,25 +194,6 @@ def test_kept_text_is_private_and_replayed_as_sessions(tmp_path: Path) -> None:
     assert [m["content"] for m in long.messages] == ["s", "a", "one two ", "b", "one two"]
     assert long.tools == [{"type": "function"}] and len(long.think_s) == 2 and long.think_s[0] == 0.0
     assert [m["role"] for m in short.messages] == ["user", "assistant"]
-
-
-def test_kept_text_has_a_bound(tmp_path: Path) -> None:
-    async def act(recording: Recording) -> None:
-        for word in ("a" * 500, "b" * 500):
-            await post(recording, {**ASK, "messages": [{"role": "user", "content": word}]})
-
-    _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True, text_bytes=800)
-    kept = recording.recorder.kept
-    assert kept is not None and kept.left_out == 1
-    assert len(read_sessions(str(kept.path))) == 1
-
-
-def test_requests_have_a_limit(tmp_path: Path) -> None:
-    async def act(recording: Recording) -> list[int]:
-        return [(await post(recording))[0] for _ in range(3)]
-
-    statuses, _ = during(sends(*STREAM), tmp_path, act, requests=2)
-    assert statuses == [200, 200, 429]
 
 
 def test_a_run_has_one_recorder_and_a_port_one_owner(tmp_path: Path) -> None:

@@ -1,0 +1,91 @@
+"""What llama.cpp's log says of failures, and what only sounds like one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engines.llamacpp.log import log_parser
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (
+            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9 MiB: cudaMalloc failed: out of memory\n"
+            "llama_model_load: error loading model: unable to allocate CUDA0 buffer\n"
+            "srv    load_model: failed to load model, 'a.gguf'\n"
+            "main: exiting due to model loading error\n",
+            "ran out of memory",
+        ),
+        ("llama_model_load: error loading model: unknown model architecture: 'gemma9'\n", "does not know the model"),
+        ("error: invalid argument: --tensor-size\n", "does not know a flag"),
+        ("start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8080\n", "port is in use"),
+        ("/ggml/src/ggml.c:1: GGML_ASSERT(ne[0] > 0) failed\n", "internal check"),
+        (
+            "llama_kv_cache_unified: failed to allocate buffer for kv cache\n"
+            "common_init_from_params: failed to create context with model 'a.gguf'\n",
+            "ran out of memory",
+        ),
+    ],
+)
+def test_the_cause_of_a_failure(lines: str, says: str, read_log) -> None:
+    log = read_log("llamacpp", lines)
+    first = lines.partition("\n")[0]
+    assert log.reading.errors[0] == first
+    assert says in log.marks("failure")[0]
+    assert log.reading.errors == lines.splitlines()
+
+
+def test_what_was_thrown_comes_before_that_something_was(read_log) -> None:
+    said = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no chat template\n"
+    assert read_log("llamacpp", said).reading.errors == ["  what():  no chat template", said.partition("\n")[0]]
+
+
+def test_what_only_sounds_like_a_failure_is_none(read_log) -> None:
+    lines = (
+        "llama_params_fit: failed to fit params to free device memory: n_gpu_layers already set by user to 99, abort\n"
+        "srv  log_server_r: done request: POST /v1/chat/completions 127.0.0.1 500\n"
+        "0.02.249.228 W common_speculative_init: no implementations specified for speculative decoding\n"
+    )
+    assert read_log("llamacpp", lines).reading.errors == []
+
+
+def test_a_request_that_fails_is_no_failure_of_the_server(read_log) -> None:
+    log = read_log("llamacpp", 'srv    operator(): got exception: {"error":{"code":500,"message":"Failed to parse"}}\n')
+    assert log.reading.errors == []
+    assert log.marks("warning") == ["A request failed, the server lives on."]
+
+
+ALLOCATION = """\
+ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9216.00 MiB on device 1: cudaMalloc failed: out of memory
+ggml_gallocr_reserve_n: failed to allocate CUDA1 buffer of size 9663676416
+graph_reserve: failed to allocate compute buffers
+"""
+
+
+def test_an_allocation_that_is_tried_again_is_a_warning_and_no_failure(read_log) -> None:
+    retried = "llama_context: compute buffer allocation failed, retrying without pipeline parallelism\n"
+    log = read_log("llamacpp", ALLOCATION + retried + "srv    load_model: initializing, n_slots = 4\n")
+    assert log.reading.errors == [] and log.marks("failure") == []
+    (warning,) = log.marks("warning")
+    assert warning.startswith("A buffer did not fit in memory and was tried again")
+    for end in ("", "srv    load_model: failed to load model\n"):
+        log = read_log("llamacpp", ALLOCATION + end)
+        assert len(log.marks("failure")) == 3 + bool(end) and log.reading.errors[0] in ALLOCATION
+
+
+def test_an_allocation_that_failed_is_not_settled_before_it_is_known_what_follows() -> None:
+    parser = log_parser()
+    assert parser.feed(ALLOCATION.encode()) == [] and parser.settled_offset() == 0
+    assert len(parser.close()) == 3
+
+
+def test_a_full_cache_that_ends_in_a_batch_of_one_is_a_failure(read_log) -> None:
+    full = "update_slots : failed to find free space in the KV cache, retrying with smaller n_batch = 1\n"
+    last = "update_slots : failed to decode the batch, n_batch = 1, ret = 1"
+    log = read_log("llamacpp", full + last + "\n")
+    assert log.reading.errors == [last] and len(log.marks("warning")) == 1

@@ -1,0 +1,135 @@
+"""What clients and servers do wrong ends at a limit, is told, and ends no recording."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.workloads.recording.recorders import (
+    ASK,
+    CHAT,
+    STREAM,
+    Recording,
+    during,
+    post,
+)
+from tests.workloads.servers import HEAD, sends, text_event
+from workloads.texts.prompt_file import read_sessions
+
+
+def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    (status, _), recording = during(sends(*STREAM), tmp_path, lambda r: post(r, b"x" * 20_000), body_bytes=10_000)
+    assert status == 413 and recording.rows == []
+
+
+def test_a_body_that_never_ends_is_refused(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> bytes:
+        host, port = recording.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = (
+            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {recording.token}\r\nContent-Length: 99\r\n\r\n"
+        )
+        writer.write(head.encode() + b'{"mess')
+        data = await reader.read()
+        writer.close()
+        return data
+
+    data, recording = during(sends(*STREAM), tmp_path, act, body_s=0.3)
+    assert data.startswith(b"HTTP/1.1 408") and recording.rows == []
+
+
+def test_a_head_that_never_ends_is_cut_off(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> bytes:
+        host, port = recording.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost:")
+        data = await reader.read()
+        writer.close()
+        return data
+
+    data, _ = during(sends(*STREAM), tmp_path, act, head_s=0.3)
+    assert data == b""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "holds_open", "limits", "kind"),
+    [
+        ((HEAD, text_event("cut")), True, {"silence_s": 0.3}, "timeout"),
+        ((HEAD, *[text_event("x" * 1000)] * 50), True, {"answer_bytes": 20_000}, "closed"),
+        ((HEAD, text_event("cut")), False, {}, "closed"),
+        ((HEAD, text_event("cut"), b"no chunk at all\r\n"), True, {}, "closed"),
+    ],
+)
+def test_a_server_without_a_proper_end_is_cut_off_and_does_not_look_whole(
+    pieces: tuple[bytes, ...], holds_open: bool, limits: dict[str, Any], kind: str, tmp_path: Path
+) -> None:
+    async def act(recording: Recording) -> bool:
+        try:
+            return (await post(recording))[0] == 502  # where it was seen before anything was passed on
+        except aiohttp.ClientError:
+            return True
+
+    was_cut, recording = during(sends(*pieces, hold_open=holds_open), tmp_path, act, **limits)
+    assert was_cut
+    assert recording.rows[0].error_kind == kind and recording.rows[0].finish_reason is None
+
+
+@pytest.mark.parametrize(
+    "head", [b"no http at all\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 50_000 + b"\r\n\r\n", b""]
+)
+def test_a_server_that_speaks_no_http_is_told_to_the_client(head: bytes, tmp_path: Path) -> None:
+    (status, (body, _)), recording = during(sends(head), tmp_path, post)
+    assert (status, json.loads(body)["error"]["type"]) == (502, "recorder")
+    assert recording.rows[0].error_kind == "closed"
+
+
+HOSTILE = [
+    b"", b"null", b"[]", b'{"messages": null, "stream": true}', b'{"messages": [{}], "tools": "x"}',
+    b'{"messages": [{"role": "user", "content": "\\ud800"}], "stream": true}',
+    b'{"messages": [{"role": "user", "n": 123456789012345678901234567890}], "stream": true}',
+    b'{"messages": [], "max_tokens": 1e999, "stream": true}', b'{"prompt": [1, 2], "temperature": NaN}',
+    b'{"messages": [' + b"[" * 5000 + b"]" * 5000 + b"]}", b'{"messages": [{"a": ' + b"[" * 200 + b"]" * 200 + b"}]}",
+    b'{"messages": [{"a": ' + b"[" * 950 + b"]" * 950 + b"}]}", b'{"prompt": ' + b"[" * 1000 + b"]" * 1000 + b"}",
+    json.dumps({"messages": [{"role": "assistant", "content": "x" * 1000}] * 500, "stream": True}).encode(),
+]  # fmt: skip
+
+
+def test_no_body_of_a_client_ends_the_recording(tmp_path: Path) -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        sizes = [line for line in head.split(b"\r\n") if line.startswith(b"content-length:")]
+        await reader.readexactly(int(sizes[0].split(b":")[1]) if sizes else 0)
+        writer.write(b"".join(STREAM))
+        await writer.drain()
+
+    async def act(recording: Recording) -> list[int]:
+        return [(await post(recording, body))[0] for body in HOSTILE]
+
+    statuses, recording = during(script, tmp_path, act, keeps_text=True)
+    assert statuses == [200] * len(HOSTILE)
+    assert len(recording.rows) == len(HOSTILE)
+    assert {row.completion_tokens for row in recording.rows} == {7}
+
+
+def test_kept_text_has_a_bound(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> None:
+        for word in ("a" * 500, "b" * 500):
+            await post(recording, {**ASK, "messages": [{"role": "user", "content": word}]})
+
+    _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True, text_bytes=800)
+    kept = recording.recorder.kept
+    assert kept is not None and kept.left_out == 1
+    assert len(read_sessions(str(kept.path))) == 1
+
+
+def test_requests_have_a_limit(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> list[int]:
+        return [(await post(recording))[0] for _ in range(3)]
+
+    statuses, _ = during(sends(*STREAM), tmp_path, act, requests=2)
+    assert statuses == [200, 200, 429]
