@@ -152,6 +152,7 @@ def test_a_slow_reader_goes_on_for_longer_than_any_limit(serve: Serve, opened: O
     with serve(much, http=limited) as address:
         one = opened(address, MUCH)
         wait_for(lambda: unread_of(limited) == 1)
+        assert much.ended.wait(PATIENCE_S), "what waits becomes less from now on, never more"
         (slow,) = limited.unread._timers
         left, read = slow.transport.get_write_buffer_size(), 0
         while unread_of(limited):
