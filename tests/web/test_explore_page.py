@@ -115,6 +115,7 @@ def test_a_cell_that_the_address_names_lists_its_runs() -> None:
     assert [json.loads(cell[0]) for cell in heat["customdata"][1] if cell] == [["0", "fp8"], ["2", "fp8"], ["4", "fp8"]]
     (rows,) = at.dataframe
     assert sorted(name.split("#", 1)[1] for name in rows.value["name"]) == ["fp8 k=4", "fp8 k=4 #2", "fp8 k=4 #3"]
+    assert "when_utc" not in at.dataframe[0].proto.column_order, "the columns that Runs proposes"
     assert "3 of the cell Draft length k 4, Quantization fp8" in said(at) and "A click on a cell" in said(at)
     assert not page(draw="heat", x="k", color="quantization", cell=["4", "nothing"]).dataframe
     assert not page(x="k", color="quantization", cell=["4", "fp8"]).dataframe, "no heat map"

@@ -19,7 +19,8 @@ from web.explore.choices import Chosen
 from web.explore.figures import heat_of
 from web.kept import go_to
 from web.machines.machine_titles import machine_titles
-from web.runs.table.run_table import CHOSEN, run_table
+from web.runs.table.run_listing import choices_of
+from web.runs.table.run_table import proposed_columns, run_table, told_columns
 
 CELL = "cell"  # of the address: the values of its column and its row
 
@@ -46,4 +47,6 @@ def _list_runs(cell: Mark, chosen: Chosen) -> None:
     titles = chosen.titles
     words = f"{titles[chosen.view.x]} {cell.x}, {titles[chosen.view.color]} {cell.color}"
     lines = lines_of(store, runs, partial(reports_on, store))
-    run_table(runs, lines, CHOSEN, machine_titles(store), markup.markdown_text(f"{len(runs):,} of the cell {words}"))
+    choices = choices_of(store)
+    columns = told_columns(proposed_columns(choices), choices, lines)
+    run_table(runs, lines, columns, machine_titles(store), markup.markdown_text(f"{len(runs):,} of the cell {words}"))

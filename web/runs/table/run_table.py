@@ -95,7 +95,7 @@ NUMBERS = {
 
 def choose_columns(choices: RunChoices) -> list[str]:
     """The columns of the table in the order chosen; the address keeps them. One that says nothing is not proposed."""
-    default = _proposed(choices)
+    default = proposed_columns(choices)
     titles = {name: str(COLUMNS[name]["label"]) for name in CHOSEN}
     with st.popover("Columns", icon=":material/view_column:"):
         st.caption(
@@ -115,7 +115,7 @@ def _pinned() -> list[str]:
 def told_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str, RunLine]) -> list[str]:
     """The columns without the numbers that none of the runs has; what somebody chose stays as it is."""
     pinned = _pinned()
-    if [one for one in columns if one not in pinned] != [one for one in _proposed(choices) if one not in pinned]:
+    if [one for one in columns if one not in pinned] != [one for one in proposed_columns(choices) if one not in pinned]:
         return list(columns)
     known = {
         name for name, field in NUMBERS.items() if any(getattr(line, field) is not None for line in lines.values())
@@ -123,7 +123,8 @@ def told_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str
     return [name for name in columns if name not in NUMBERS or name in known or name in pinned]
 
 
-def _proposed(choices: RunChoices) -> list[str]:
+def proposed_columns(choices: RunChoices) -> list[str]:
+    """What says something of these runs; the moment in UTC too is for who asks for it."""
     told = {"when_utc": False, "tags": bool(choices.tags), "machine": len(choices.machines) > 1}
     return [name for name in CHOSEN if told.get(name, True)]
 
