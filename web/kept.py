@@ -22,11 +22,11 @@ _goes = st.components.v2.component("pitwall_go_to", js=(STATIC / "go_to.js").rea
 
 @dataclass(frozen=True)
 class _Begun:
-    """How a widget was begun the last time, and what the address said of it since."""
+    """How a widget was begun the last time, and what the address has meant since."""
 
     number: int
     value: Any
-    named: object
+    meant: object
     is_made: bool = False
 
 
@@ -45,21 +45,24 @@ class Widget:
         """What Streamlit is to know it by now."""
         return f"{self.name}.{self._now.number}" if self._now and self._now.number else self.name
 
-    def begin(self, named: object, value: Value) -> Value:
-        """Before it is made: the value to begin with, `value` where the address has become `named` by other hands."""
+    def begin(self, meant: Value, stands: Callable[[Value], bool] = lambda _: True) -> Value:
+        """Before it is made: the value to begin with, `meant` where other hands have made the address mean that.
+
+        stands: whether it can still begin with a value that it was once begun with; an option may have gone.
+        """
         now = self._now
         # Streamlit forgets a widget when another page is shown.
         is_forgotten = now is not None and now.is_made and self.key not in st.session_state
-        if now is None or is_forgotten or now.named != named:
-            now = _Begun(number=now.number + 1 if now else 0, value=value, named=named)
+        if now is None or is_forgotten or now.meant != meant or not stands(now.value):
+            now = _Begun(number=now.number + 1 if now else 0, value=meant, meant=meant)
             st.session_state[self._place] = now
         begun: Value = now.value
         return begun
 
-    def wrote(self, named: object) -> None:
-        """After it: what the address says of it now."""
+    def wrote(self, meant: object) -> None:
+        """After it: what the address means now."""
         if self._now:
-            st.session_state[self._place] = replace(self._now, named=named, is_made=True)
+            st.session_state[self._place] = replace(self._now, meant=meant, is_made=True)
 
     @property
     def _now(self) -> _Begun | None:
@@ -87,8 +90,8 @@ class Kept(Generic[Value]):
 
     def take(self) -> Value:
         """Before the widget is made: what it begins with, as the address says unless the widget itself wrote that."""
-        named = st.query_params.get_all(self.name)
-        return self.widget.begin(named, self.read(named))
+        meant = self.read(st.query_params.get_all(self.name))
+        return self.widget.begin(meant, lambda begun: self.read(self.write(begun)) == begun)
 
     def now(self) -> Value:
         """What its widget is about to show, before it is made."""
@@ -106,7 +109,7 @@ class Kept(Generic[Value]):
                 st.query_params[self.name] = words
             else:
                 del st.query_params[self.name]
-        self.widget.wrote(st.query_params.get_all(self.name))
+        self.widget.wrote(self.read(st.query_params.get_all(self.name)))
         return value
 
 
@@ -175,6 +178,23 @@ def choose_one(
     return kept.keep(chosen)
 
 
+def choose_segment(
+    title: str, kept: Kept[str], options: Mapping[str, str], shows_title: bool = False, help_text: str | None = None
+) -> str:
+    """A row of buttons over `options` (value -> words) of which one is pressed; the address keeps which."""
+    chosen = st.segmented_control(
+        title,
+        list(options),
+        default=kept.take(),
+        key=kept.key,
+        format_func=options.__getitem__,
+        required=True,
+        help=help_text,
+        label_visibility="visible" if shows_title else "collapsed",
+    )
+    return kept.keep(chosen)
+
+
 def choose_some(
     title: str,
     name: str,
@@ -202,7 +222,7 @@ def choose_some(
 def fold(title: str, name: str, page: str, icon: str | None = None) -> ExpanderContainer:
     """A section that is folded away; the address names those of a page that are not."""
     widget, folds = Widget(f"{page}-fold-{name}"), st.query_params.get_all(FOLD)
-    begun = widget.begin(name in folds, name in folds)
+    begun = widget.begin(name in folds)
     section = st.expander(title, begun, key=widget.key, icon=icon, on_change="rerun")
     if section.open != (name in folds):
         st.query_params[FOLD] = [*folds, name] if section.open else [one for one in folds if one != name]

@@ -69,7 +69,7 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
         return Picked([], unknown)
     meant = ([run_id for run_id in named if run_id in by_id] or ([] if named else list(default)))[:most]
     widget = Widget(key)
-    begun = widget.begin(meant, meant)
+    begun = widget.begin(meant, lambda ids: by_id.keys() >= set(ids))
     chosen = _choose(runs, prompt, widget, begun, most)
     is_proposed = not named and chosen == meant
     if chosen != named and not unknown and not is_proposed:

@@ -68,3 +68,26 @@ def sometimes() -> None:
         return
     kept = kept_text("word", "words")
     kept.keep(st.text_input("Word", kept.take(), key=kept.key))
+
+
+def offered() -> None:
+    import streamlit as st
+
+    from web.kept import choose_one, choose_some
+
+    letters = {letter: letter.upper() for letter in st.session_state.get("letters", "abc")}
+    st.text(" ".join(choose_some("Letters", "letter", "letters", letters, "all")))
+    st.text(choose_one("One", "one", "letters", letters, "a", 100))
+
+
+def test_an_option_that_has_gone_takes_no_widget_with_it() -> None:
+    """A tag, a version: the last run that had it may be deleted while a filter of it is in the address, or was."""
+    app = AppTest.from_function(offered)
+    app.query_params["letter"], app.query_params["one"] = ["b"], "b"
+    app.run()
+    app.multiselect[0].set_value(["c"]).run()
+    app.selectbox[0].set_value("c").run()
+    for letters, told in (("ac", ["c", "c"]), ("ab", ["", "a"])):
+        app.session_state["letters"] = letters
+        app.run()
+        assert not app.exception and [text.value for text in app.text] == told

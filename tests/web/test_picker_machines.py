@@ -89,3 +89,14 @@ def test_a_machine_that_only_the_lake_knows_is_told_by_the_lake(
     filters, runs = at.multiselect
     assert sorted(filters.options) == ["m1", "m2"]
     assert sorted(line.split(" – ")[::2] for line in map(str, runs.options)) == [["a", "m1"], ["b", "m2"]]
+
+
+def test_a_run_that_is_deleted_takes_no_picker_with_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b", "c"):
+        keep(store, name, "m1")
+    at = picker([], ["a", "b"])
+    at.multiselect[0].set_value(["a", "c"]).run()
+    left = [run for run in store.runs() if run.id != "b"]
+    monkeypatch.setattr(store, "runs", lambda limit: left)
+    at.run()
+    assert not at.exception and at.multiselect[0].value == ["a", "c"]

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from storage.ask.explore_queries import ARM, METRICS, POINT_FIELDS, STARTED, Metric, View
 from storage.ask.run_fields import FIELDS
-from web.kept import choose_one, kept_one
+from web.kept import choose_one, choose_segment, kept_one
 
 PAGE = "explore"
 WIDTH_PX = 230  # two side by side on a phone: web/static/pitwall.css
@@ -71,14 +71,4 @@ def which_runs(in_use: int) -> DeltaGenerator:
 
 def _segments(name: str, options: Mapping[str, str], default: str) -> str:
     kept = kept_one(name, f"{PAGE}-{name}", list(options), default)
-    begun = kept.take()
-    chosen = st.segmented_control(
-        "Draw",
-        list(options),
-        default=begun,
-        key=kept.key,
-        format_func=options.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-    )
-    return kept.keep(chosen)
+    return choose_segment("Draw", kept, options)

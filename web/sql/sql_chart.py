@@ -9,7 +9,7 @@ import pyarrow as pa
 import streamlit as st
 
 from web.charts import DRAWN_ON, plain, still_chart, styled
-from web.kept import choose_one, choose_some, kept_one
+from web.kept import choose_one, choose_segment, choose_some, kept_one
 from web.sql.shown import saved_one, saved_some
 from web.theme import run_color
 
@@ -26,17 +26,7 @@ WIDTH_PX = 200
 def choose_kind() -> str:
     """How the rows are shown; the address keeps it."""
     kept = kept_one("draw", "sql-draw", list(KINDS), saved_one("draw", KINDS, TABLE))
-    begun = kept.take()
-    chosen = st.segmented_control(
-        "Show as",
-        list(KINDS),
-        default=begun,
-        key=kept.key,
-        format_func=KINDS.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-    )
-    return kept.keep(chosen)
+    return choose_segment("Show as", kept, KINDS)
 
 
 def chart(table: pa.Table, kind: str) -> None:

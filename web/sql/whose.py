@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from storage.sandbox.client import Sandbox
 from web.context import services
 from web.fleet import ALL, SCOPE, SCOPES, reads_fleet
-from web.kept import kept_one
+from web.kept import choose_segment, kept_one
 from web.sql.shown import saved_one, shown_now
 
 MINE = "mine"
@@ -19,17 +17,7 @@ def choose_whose() -> None:
     if not reads_fleet():
         return
     kept = kept_one(SCOPE, "sql-machines", list(SCOPES), saved_one(SCOPE, SCOPES, MINE))
-    begun = kept.take()
-    chosen = st.segmented_control(
-        "Asked of",
-        list(SCOPES),
-        default=begun,
-        key=kept.key,
-        format_func=SCOPES.__getitem__,
-        required=True,
-        help=HELP,
-    )
-    kept.keep(chosen)
+    choose_segment("Asked of", kept, SCOPES, shows_title=True, help_text=HELP)
 
 
 def whose() -> str:
