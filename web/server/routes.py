@@ -58,8 +58,8 @@ def build_routes(
         return JSONResponse(body, status_code=200 if ok else 503)
 
     async def runs(request: Request) -> RedirectResponse:
-        """Streamlit serves its first page at the bare address alone."""
-        return RedirectResponse(f"{base_path}/")
+        """Streamlit serves its first page at the bare address alone; what a link says of it goes along."""
+        return RedirectResponse(f"{base_path}/{'?' * bool(request.url.query)}{request.url.query}")
 
     async def no_page(request: Request) -> HTMLResponse:
         words = "Pitwall has no page at this address: it may have been cut short or mistyped."

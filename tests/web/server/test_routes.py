@@ -61,3 +61,9 @@ def test_pages_and_streamlits_own_routes_are_left_to_it(home: str, path: str) ->
 def test_every_page_is_known() -> None:
     shell = (STATIC.parent / "shell.py").read_text()
     assert set(re.findall(r'url_path="(\w+)"', shell)) - {"runs"} == set(PATHS), "the first page is at the bare address"
+
+
+@pytest.mark.parametrize("query", ["", "?find=fp8&order=stream", "?find=%2F%2Fx%0D%0Ay"])
+def test_the_list_of_runs_is_at_the_bare_address_with_what_its_link_says(home: str, query: str) -> None:
+    answer = httpx.get(f"{home}runs{query}")
+    assert answer.is_redirect and answer.headers["location"] == httpx.URL(home).path + query
