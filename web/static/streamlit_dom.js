@@ -13,3 +13,7 @@ export const PAGE = "[data-testid=stMainBlockContainer]";
 export const PIECE_ON_ITS_WAY = "[data-testid=stSkeleton]";
 /** Of a table that is drawn on a canvas: within it is the part in sight as a table for screen readers, and the keyboard's focus. */
 export const CELL = "[data-testid=stDataFrame] canvas td";
+/** What scrolls where a page is taller than its window. */
+export const PAGE_SCROLLS = "[data-testid=stMain]";
+/** What scrolls of a table that is taller than its place. */
+export const TABLE_SCROLLS = "[data-testid=stDataFrame] .dvn-scroller";

@@ -15,6 +15,7 @@ from web.runs.table.run_table import HEAD_PX, ROW_PX
 
 pytestmark = pytest.mark.browser
 GRID = "[data-testid=stDataFrame]"
+PAGE_SCROLLS, TABLE_SCROLLS = "[data-testid=stMain]", "[data-testid=stDataFrame] .dvn-scroller"
 NAME_PX, NAME_END_PX = 80, 340  # of its column, where a name begins and where the column ends
 TICK_PX = 16  # from the left edge of a table: where a row is ticked
 OUTPUT = "results.output_tps.mean"
@@ -162,3 +163,23 @@ def test_a_row_of_the_list_opens_its_run_in_this_tab_and_is_ticked_by_keys(page:
 def go_down(page: Page, row: int) -> None:
     page.keyboard.press("ArrowDown")
     expect(page.locator(f"{GRID} canvas td:focus")).to_have_id(re.compile(rf"-{row}$"))
+
+
+def test_the_list_and_its_page_are_scrolled_as_they_were_after_back_and_reload(page: Page, pitwall: Pitwall) -> None:
+    page.set_viewport_size({"width": 1400, "height": 560})
+    page.goto(pitwall.url)
+    tops = f"() => {[PAGE_SCROLLS, TABLE_SCROLLS]}.map((one) => document.querySelector(one)?.scrollTop)"
+    expect(page.get_by_text("20 of 20 runs that have ended")).to_be_visible()
+    wait_for_rest(page)
+    assert page.evaluate(tops) == [0, 0]
+    page.evaluate(f"document.querySelector('{TABLE_SCROLLS}').scrollTo(0, 210)")
+    page.evaluate(f"document.querySelector('{PAGE_SCROLLS}').scrollTo(0, 130)")
+    for _ in range(2):
+        press(page.get_by_role("link", name="SQL", exact=True).first)
+        expect(page.get_by_role("button", name="Explain")).to_be_visible()
+        wait_for_rest(page)
+        assert page.evaluate(tops)[0] == 0, "another page begins at its top"
+        page.go_back()
+        page.wait_for_function(f"() => `${{({tops})()}}` === '130,210'")
+    page.reload()
+    page.wait_for_function(f"() => `${{({tops})()}}` === '130,210'")
