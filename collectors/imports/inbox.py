@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from collectors.imports.log_file import ImportRefusedError, Tell
+from collectors.imports.log_file import ImportRefusedError, Report
 from collectors.imports.log_import import LogImporter, Outcome, Wish
 from collectors.imports.result_import import ResultImporter
 from domain import JsonValue, new_run_id
@@ -23,7 +23,7 @@ from notes import NoteEdit, RunNote
 
 LOOK_EVERY_S = 0.5
 ZIP_MAGIC = b"PK\x03\x04"
-TELL_STEP = 0.01  # of the work, between two words about it
+REPORT_STEP = 0.01  # of the work, between two words about it
 _OURS = "An error of Pitwall's own ended this import; the server's output tells it."
 
 
@@ -118,7 +118,7 @@ class Inbox:
         folder: Path,
         logs: LogImporter,
         results: ResultImporter,
-        bundles: Callable[[Path, Tell], tuple[tuple[str, ...], str]],
+        bundles: Callable[[Path, Report], tuple[tuple[str, ...], str]],
         notes: Callable[[NoteJob], tuple[RunNote, str]],
         refusals: tuple[type[Exception], ...] = (),
     ) -> None:
@@ -163,23 +163,23 @@ class Inbox:
             status = Status(state="refused", text=f"{path.name} is no job of Pitwall's.")
         finally:
             if not self._closing.is_set() or status.state == "done":
-                self._tell_run(job, status)
+                self._report_to_run(job, status)
                 _write(_status_path(self._folder, _job_id(path)), status)
                 path.unlink(missing_ok=True)
 
-    def _tell_run(self, job: Job | NoteJob | None, status: Status) -> None:
+    def _report_to_run(self, job: Job | NoteJob | None, status: Status) -> None:
         """Nobody waits for what a tool that Pitwall ran left behind: where it is refused its run says so."""
         if isinstance(job, Job) and job.command and job.run and status.state == "refused":
-            self._results.tell_refused(job.run, job.path, job.shown_name, status.text)
+            self._results.report_refused(job.run, job.path, job.shown_name, status.text)
 
     def _done(self, job: Job | NoteJob) -> Status:
-        tell = _Progress(_status_path(self._folder, job.id))
-        tell(0.0)
+        report = _Progress(_status_path(self._folder, job.id))
+        report(0.0)
         try:
             if isinstance(job, NoteJob):
                 note, text = self._notes(job)
                 return Status(state="done", share=1.0, text=text, run_ids=(job.run,), note=note)
-            outcome = self._take(job, tell)
+            outcome = self._take(job, report)
         except self._refusals as refusal:
             return Status(state="refused", text=_sentence(refusal))
         return Status(
@@ -187,17 +187,17 @@ class Inbox:
             rows=dict(outcome.rows),
         )  # fmt: skip
 
-    def _take(self, job: Job, tell: Tell) -> Outcome:
+    def _take(self, job: Job, report: Report) -> Outcome:
         wish = Wish(job.shown_name, job.name, job.zone, job.dated, job.run, job.command, job.is_cut, job.asked)
         if job.path.is_dir() or self._results.recognises(job.path, job.shown_name):
-            return self._results.take(job.path, wish, tell)
+            return self._results.take(job.path, wish, report)
         if job.run:
             raise ImportRefusedError(
                 f"{job.shown_name} is no result file that is known here: logs and bundles are runs of their own."
             )
         if is_bundle(job.path):
-            return Outcome(*self._bundles(job.path, tell))
-        return self._logs.take(job.path, wish, tell)
+            return Outcome(*self._bundles(job.path, report))
+        return self._logs.take(job.path, wish, report)
 
 
 class _Progress:
@@ -205,11 +205,11 @@ class _Progress:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._told = -1.0
+        self._reported = -1.0
 
     def __call__(self, share: float) -> None:
-        if share - self._told >= TELL_STEP:
-            self._told = share
+        if share - self._reported >= REPORT_STEP:
+            self._reported = share
             _write(self._path, Status(state="reading", share=share))
 
 

@@ -21,14 +21,14 @@ RATIO_FREE_BYTES = 64 << 20  # so little may be packed as tightly as it likes
 FREE_BYTES = 1 << 30  # left on the disk, for the runs that go on
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
-Tell = Callable[[float], None]  # the share of the work that is done, 0..1
+Report = Callable[[float], None]  # the share of the work that is done, 0..1
 
 
 class ImportRefusedError(PitwallError):
     """A file that cannot be imported; the message is one sentence for a person."""
 
 
-def unpack(source: Path, target: Path, tell: Tell) -> int:
+def unpack(source: Path, target: Path, report: Report) -> int:
     """Copy a log, unpacked if it was packed; the bytes written.
 
     A link that a person names is followed once. Raises ImportRefusedError, NotRegularError or OSError.
@@ -40,7 +40,7 @@ def unpack(source: Path, target: Path, tell: Tell) -> int:
                 written += out.write(data)
                 _check_ratio(written, size, source)
                 _check_room(written, target, source)
-                tell(min(raw.tell() / size, 1.0))
+                report(min(raw.tell() / size, 1.0))
         except OSError as error:
             if error.errno is None:  # Arrow's own: what it unpacks is not whole
                 raise ImportRefusedError(f"{source.name} is cut or damaged: {error}.") from error

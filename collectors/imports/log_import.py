@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from collectors.base import Clock
-from collectors.imports.log_file import ImportRefusedError, Tell, append_rest, is_same_log, unpack
+from collectors.imports.log_file import ImportRefusedError, Report, append_rest, is_same_log, unpack
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.logs.failure_cause import first_cause
 from collectors.logs.log_collector import LogReader
@@ -91,7 +91,7 @@ class LogImporter:
         self._runs_dir = runs_dir
         self._clock = clock
 
-    def take(self, source: Path, wish: Wish, tell: Tell) -> Outcome:
+    def take(self, source: Path, wish: Wish, report: Report) -> Outcome:
         """The run that this log is: a new one, or the known one, continued where it ended.
 
         Raises ImportRefusedError or OSError; whatever had been taken in by then is continued by the next try.
@@ -101,14 +101,14 @@ class LogImporter:
         private_folder(self._runs_dir)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=self._runs_dir) as folder:
             draft = Path(folder) / "server.log"
-            if unpack(source, draft, lambda share: tell(UNPACKING * share)) == 0:
+            if unpack(source, draft, lambda share: report(UNPACKING * share)) == 0:
                 raise ImportRefusedError(f"{wish.shown_name} is empty.")
             known = self._run_of(draft)
             if known and known.kind != "imported":
                 return Outcome((known.id,), f"{wish.shown_name} is the log of {known.name}, which Pitwall has watched.")
             run = known or self._new_run(draft, wish, file_date)
             gained = append_rest(_log_of(run), draft) if known else _log_of(run).stat().st_size
-        self._read(run, is_whole, lambda share: tell(UNPACKING + (1 - UNPACKING) * share))
+        self._read(run, is_whole, lambda share: report(UNPACKING + (1 - UNPACKING) * share))
         return Outcome((run.id,), _outcome_words(run, wish, gained, is_new=known is None))
 
     def _run_of(self, draft: Path) -> Run | None:
@@ -146,7 +146,7 @@ class LogImporter:
         self._store.save_run(run)
         return run
 
-    def _read(self, run: Run, is_whole: bool, tell: Tell) -> None:
+    def _read(self, run: Run, is_whole: bool, report: Report) -> None:
         """Everything the store does not have yet of the run's log, then the run as the log tells it."""
         log = _log_of(run)
         plan = TimePlan.model_validate_json((log.parent / PLAN_NAME).read_bytes())
@@ -160,13 +160,13 @@ class LogImporter:
         for number, batch in enumerate(follower.finish(run) if is_whole else follower.collect(run), 1):
             if batch.samples or batch.positions:
                 stored.append(self._store.write(without_impossible(batch)[0]))
-            tell(min(number * CHUNK_BYTES / size, 1.0))
+            report(min(number * CHUNK_BYTES / size, 1.0))
         follower.forget(run.id)
         for future in stored:
             future.result()
         self._store.save_run(witness.complete(run, ends_of(log).last))
-        told = Event(run.id, self._clock(), "collector", f"imported from its log, {size:,} bytes so far", data={})
-        self._store.write(Batch((told,))).result()
+        event = Event(run.id, self._clock(), "collector", f"imported from its log, {size:,} bytes so far", data={})
+        self._store.write(Batch((event,))).result()
 
 
 class Witness(LogReader):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from collectors.imports.log_file import ImportRefusedError, Tell
+from collectors.imports.log_file import ImportRefusedError, Report
 from collectors.imports.log_import import Outcome, Wish
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import look_into
@@ -79,13 +79,13 @@ class ResultImporter:
         reader = reader_of(source)
         return reader is not None and (reader is not TEXTS or not _is_log(source))
 
-    def take(self, path: Path, wish: Wish, tell: Tell) -> Outcome:
+    def take(self, path: Path, wish: Wish, report: Report) -> Outcome:
         """The run that the file's loads came to belong to. Raises ImportRefusedError, NotRegularError or OSError."""
         onto = self._wanted_run(wish)
         given = _given(path, wish)
         if known := self._store.runs_of_source(given.sha256):
             return self._known(known, onto, wish)
-        tell(0.1)
+        report(0.1)
         run_id = onto.id if onto else new_run_id(self._clock())
         dated = wish.dated or datetime.fromtimestamp(path.stat().st_mtime, UTC)
         ticket = Ticket(run_id, secrets.token_hex(4), mask_text(wish.shown_name), given.sha256, dated, wish.is_cut)
@@ -93,16 +93,16 @@ class ResultImporter:
         for load in loads:
             load.command = shlex.split(mask_text(shlex.join(wish.command))) if wish.command else None
             load.params |= {DRIVEN: dict(wish.asked)} if wish.asked else {}
-        tell(0.6)
+        report(0.6)
         run = onto or self._new_run(run_id, loads, wish)
         batch = Batch(tuple(self._samples(run, loads, wish)))
         # The record of a run that is known may change meanwhile, and is its owner's.
         (self._store.write(batch) if onto else self._store.save_run_with(run, batch)).result()
         rows = Counter(KINDS[type(row).__name__] for load in loads for row in load.rows)
-        told = _words(run, wish, loads, rows, is_new=onto is None)
-        return Outcome((run.id,), told, tuple(load.load_id for load in loads), dict(rows))
+        words = _words(run, wish, loads, rows, is_new=onto is None)
+        return Outcome((run.id,), words, tuple(load.load_id for load in loads), dict(rows))
 
-    def tell_refused(self, run_id: str, path: Path, shown_name: str, why: str) -> None:
+    def report_refused(self, run_id: str, path: Path, shown_name: str, why: str) -> None:
         """Say on a run that the results of its load were not taken in, why, and where the files lie."""
         run = self._store.run(run_id)
         if run is None:
@@ -144,8 +144,8 @@ class ResultImporter:
     def _samples(self, run: Run, loads: Sequence[LoadBuilder], wish: Wish) -> list[Sample]:
         notes = [note for load in loads for note in load.notes] + ([CUT] if wish.is_cut else [])
         said = f"results of {loads[0].definition} imported from {mask_text(wish.shown_name)}"
-        told = Event(run.id, self._clock(), "workload", said, data={"notes": list(map(mask_text, notes))})
-        return [row for load in loads for row in (load.load(), *load.rows)] + [told]
+        event = Event(run.id, self._clock(), "workload", said, data={"notes": list(map(mask_text, notes))})
+        return [row for load in loads for row in (load.load(), *load.rows)] + [event]
 
 
 def _given(path: Path, wish: Wish) -> Given:
@@ -167,8 +167,8 @@ def _is_log(source: Source) -> bool:
         return False
     parser = engine.log.log_parser()
     with source.opened() as file:
-        told = (event for data in iter(lambda: file.read(CHUNK_BYTES), b"") for event in parser.feed(data))
-        return any(isinstance(event, ParsedSample) or event.stamp for event in told)
+        events = (event for data in iter(lambda: file.read(CHUNK_BYTES), b"") for event in parser.feed(data))
+        return any(isinstance(event, ParsedSample) or event.stamp for event in events)
 
 
 def _span(loads: Sequence[LoadBuilder]) -> tuple[datetime, datetime]:

@@ -110,8 +110,8 @@ class LoadBuilder:
         """
         for statistic, name in names.items():
             if name in given:
-                told = about if statistic == "mean" else {k: v for k, v in about.items() if k in ("factor", "n")}
-                self.result(point, metric, statistic, given[name], **told)
+                details = about if statistic == "mean" else {k: v for k, v in about.items() if k in ("factor", "n")}
+                self.result(point, metric, statistic, given[name], **details)
 
     def request(self, **fields: Any) -> None:
         """Add one request; its id is its number within the load."""

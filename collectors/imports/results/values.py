@@ -25,10 +25,10 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        told = float(value)
+        checked = float(value)
     except OverflowError:
         return None
-    return told if math.isfinite(told) and 0 <= told <= MOST else None
+    return checked if math.isfinite(checked) and 0 <= checked <= MOST else None
 
 
 def why_no_number(value: Any) -> Reason:
@@ -42,14 +42,14 @@ def why_no_number(value: Any) -> Reason:
 
 def count(value: Any) -> int | None:
     """A whole number that is not below zero."""
-    told = number(value)
-    return int(told) if told is not None and told == int(told) else None
+    checked = number(value)
+    return int(checked) if checked is not None and checked == int(checked) else None
 
 
 def scaled(value: Any, factor: float) -> float | None:
     """A number in another unit: `factor` 1000 makes seconds milliseconds."""
-    told = number(value)
-    return None if told is None else told * factor
+    checked = number(value)
+    return None if checked is None else checked * factor
 
 
 def text(value: Any, most: int = LONGEST_TEXT) -> str | None:
@@ -74,8 +74,8 @@ def item(values: Sequence[Any], index: int) -> Any:
 
 def moment(seconds: Any) -> datetime | None:
     """A time given in seconds since the epoch; None where it is none of this century."""
-    told = number(seconds)
-    return datetime.fromtimestamp(told, UTC) if told is not None and EARLIEST_S < told < LATEST_S else None
+    checked = number(seconds)
+    return datetime.fromtimestamp(checked, UTC) if checked is not None and EARLIEST_S < checked < LATEST_S else None
 
 
 def after(began: datetime, seconds: float) -> datetime:
@@ -89,18 +89,18 @@ def pieces_us(first_ms: float | None, gaps: Sequence[Any]) -> list[int] | None:
     None where one is not known, or longer than the store holds.
     """
     known = [scaled(gap, 1e6) for gap in gaps]
-    told = [scaled(first_ms, 1e3), *known]
-    whole = [round(one) for one in told if one is not None and one <= MOST_US]
-    return whole if gaps and len(whole) == len(told) else None
+    each_us = [scaled(first_ms, 1e3), *known]
+    whole = [round(one) for one in each_us if one is not None and one <= MOST_US]
+    return whole if gaps and len(whole) == len(each_us) else None
 
 
 def digest(value: JsonValue) -> str:
     """16 hex digits, equal for equal values."""
-    told = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
+    as_json = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(as_json.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def cut(value: JsonValue, most: int = LONGEST_TEXT) -> JsonValue:
     """The value if its JSON is short, else the beginning of that."""
-    told = json.dumps(value, default=str)
-    return value if len(told) <= most else told[:most]
+    as_json = json.dumps(value, default=str)
+    return value if len(as_json) <= most else as_json[:most]

@@ -63,10 +63,10 @@ def _add_table(load: LoadBuilder, table: Table) -> None:
         label = row[0]
         for place, cell in enumerate(row[1:], 1):
             head = table.heads[place] if place < len(table.heads) else f"column {place + 1}"
-            told = read_cell(cell)
-            if told and not DERIVED.search(f"{label} {head}"):
+            value = read_cell(cell)
+            if value and not DERIVED.search(f"{label} {head}"):
                 point = Point(_name(table.heads, row, place, line), _at_once(table, row, head))
-                _add_number(load, told, point, label, head, table.title)
+                _add_number(load, value, point, label, head, table.title)
 
 
 def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> None:
@@ -91,9 +91,9 @@ def _name(heads: Sequence[str], row: Sequence[str], place: int, line: int) -> st
 
 def _is_name(heads: Sequence[str], row: Sequence[str], place: int) -> bool:
     """Whether a cell tells what was measured: it is no number with a unit, and no difference of others."""
-    told = read_cell(row[place])
+    value = read_cell(row[place])
     head = heads[place] if place < len(heads) else ""
-    return not DERIVED.search(head) and (told is None or not (told.unit or unit_in(head) or unit_in(row[0])))
+    return not DERIVED.search(head) and (value is None or not (value.unit or unit_in(head) or unit_in(row[0])))
 
 
 def _at_once(table: Table, row: Sequence[str], head: str) -> int | None:
@@ -103,35 +103,35 @@ def _at_once(table: Table, row: Sequence[str], head: str) -> int | None:
     return int(found[1] or found[2]) if found else None
 
 
-def _add_number(load: LoadBuilder, told: Stated, point: Point, label: str, head: str, title: str = "") -> None:
+def _add_number(load: LoadBuilder, value: Stated, point: Point, label: str, head: str, title: str = "") -> None:
     """Add a number by what its row, its column or the title of its table say of it, in this order."""
-    words, unit = f"{head} {label}", told.unit or unit_in(head) or unit_in(label)
+    words, unit = f"{head} {label}", value.unit or unit_in(head) or unit_in(label)
     if unit == "%" and ACCURACY.search(words):
-        _add_share(load, told, label, head)
+        _add_share(load, value, label, head)
     elif named := metric_of(words, unit) or metric_of(title, unit if unit else "-"):
-        statistic = statistic_of(words, told.is_most, named.metric)
-        _add_stated(load, point, told, named.metric, named.factor, None, statistic)
+        statistic = statistic_of(words, value.is_most, named.metric)
+        _add_stated(load, point, value, named.metric, named.factor, None, statistic)
     elif unit is not None:  # else a setting, or a count of something
-        _add_stated(load, point, told, STATED, 1.0, unit, statistic_of(words, told.is_most))
+        _add_stated(load, point, value, STATED, 1.0, unit, statistic_of(words, value.is_most))
 
 
 def _add_stated(
-    load: LoadBuilder, point: Point, told: Stated, metric: str, factor: float, unit: str | None, statistic: str
+    load: LoadBuilder, point: Point, value: Stated, metric: str, factor: float, unit: str | None, statistic: str
 ) -> None:
     """A number, or the two ends of a range."""
-    about = [Reason(Code.STATED_AS_ABOUT)] if told.is_about else []
-    if told.spread is not None:
-        about.append(Reason(Code.SPREAD_COUNT_NOT_TOLD, values={"spread": f"{told.spread:g}"}))
-    ends = {"mean" if told.spread is not None else statistic: told.low}
-    if told.high is not None:
-        ends, about = {"min": told.low, "max": told.high}, [Reason(Code.STATED_AS_RANGE), *about]
-    for which, value in ends.items():
-        load.result(point, metric, which, round(value * factor, 9), unit=unit, reasons=about)
+    about = [Reason(Code.STATED_AS_ABOUT)] if value.is_about else []
+    if value.spread is not None:
+        about.append(Reason(Code.SPREAD_COUNT_NOT_TOLD, values={"spread": f"{value.spread:g}"}))
+    ends = {"mean" if value.spread is not None else statistic: value.low}
+    if value.high is not None:
+        ends, about = {"min": value.low, "max": value.high}, [Reason(Code.STATED_AS_RANGE), *about]
+    for which, end in ends.items():
+        load.result(point, metric, which, round(end * factor, 9), unit=unit, reasons=about)
 
 
-def _add_share(load: LoadBuilder, told: Stated, label: str, head: str) -> None:
+def _add_share(load: LoadBuilder, value: Stated, label: str, head: str) -> None:
     task, subject = (head, label) if ACCURACY.search(head) else (label, head)
-    share = round(told.low / 100, 9) if told.low <= 100 else None
+    share = round(value.low / 100, 9) if value.low <= 100 else None
     load.accuracy(
         task=f"{task}: {subject}"[:LONGEST_NAME], filter="none", metric="accuracy", value=share,
         reason=Reason(Code.SHARE_ABOVE_ONE if share is None else Code.ITEM_COUNT_NOT_TOLD),
@@ -164,9 +164,9 @@ def _add_aligned(load: LoadBuilder, text: str) -> None:
             heads = line.strip() or heads
             continue
         label, values = row
-        for place, told in enumerate(values, 1):
+        for place, value in enumerate(values, 1):
             where = f"column {place} of {len(values)}"
-            _add_number(load, told, Point(f"{label}: {where} ({heads[:80]}; line {number})"), label, where)
+            _add_number(load, value, Point(f"{label}: {where} ({heads[:80]}; line {number})"), label, where)
 
 
 # --- lines of a name and a number -------------------------------------------------------------------------------------
@@ -174,17 +174,17 @@ def _add_lines(load: LoadBuilder, text: str) -> None:
     line, seen = 1, 0
     for found in LINE.finditer(text):
         line, seen = line + text.count("\n", seen, found.end()), found.end()
-        told = stated(found)
-        label = _label(found["label"], told)
-        named = metric_of(label, told.unit)
+        value = stated(found)
+        label = _label(found["label"], value)
+        named = metric_of(label, value.unit)
         if named and not DERIVED.search(label):
             point = Point(f"{label[:LONGEST_NAME]} (line {line})")
-            statistic = statistic_of(label, told.is_most, named.metric)
-            _add_stated(load, point, told, named.metric, named.factor, None, statistic)
+            statistic = statistic_of(label, value.is_most, named.metric)
+            _add_stated(load, point, value, named.metric, named.factor, None, statistic)
 
 
-def _label(before: str, told: Stated) -> str:
+def _label(before: str, value: Stated) -> str:
     """The words that name a number: of its own line, unless these name nothing and began on the line above."""
     sentence = re.split(r"[.。!?] ", before)[-1]
     own = sentence.rsplit("\n", 1)[-1].strip(" -*•`")
-    return own if metric_of(own, told.unit) else " ".join(sentence.split()).strip(" -*•`")
+    return own if metric_of(own, value.unit) else " ".join(sentence.split()).strip(" -*•`")

@@ -85,31 +85,31 @@ def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
 
 def read_profile(source: Source, ticket: Ticket) -> LoadBuilder:
     """The load of profile_export_aiperf.json."""
-    told = dict_of(source.json())
-    asked = dict_of(told.get("input_config"))
+    profile = dict_of(source.json())
+    asked = dict_of(profile.get("input_config"))
     phase = dict_of(
         ([one for one in list_of(asked.get("phases")) if dict_of(one).get("kind") == "profiling"] or [{}])[-1]
     )
     endpoint = dict_of(asked.get("endpoint"))
     load = LoadBuilder(
-        ticket, TOOL, text(told.get("aiperf_version")), TOOL, _began(told) or ticket.dated,
+        ticket, TOOL, text(profile.get("aiperf_version")), TOOL, _began(profile) or ticket.dated,
         params={"phase": dict(phase), "datasets": asked.get("datasets"), "endpoint": dict(endpoint)},
         planned_requests=count(phase.get("requests")),
         model=text(dict_of(_first(dict_of(asked.get("models")).get("items"))).get("name")),
         base_url=text(_first(endpoint.get("urls"))),
     )  # fmt: skip
-    if told.get("was_cancelled") is True or told.get("is_complete") is False:
+    if profile.get("was_cancelled") is True or profile.get("is_complete") is False:
         load.notes.append("AIPerf says that it was broken off.")
     point = point_of(phase)
     for name in METRICS:
-        if given := dict_of(told.get(name)):
+        if given := dict_of(profile.get(name)):
             _add_metric(load, point, name, given)
     return load
 
 
-def _began(told: Mapping[str, Any]) -> datetime | None:
+def _began(profile: Mapping[str, Any]) -> datetime | None:
     try:
-        return datetime.fromisoformat(str(told.get("start_time"))).astimezone()
+        return datetime.fromisoformat(str(profile.get("start_time"))).astimezone()
     except ValueError:
         return None
 
@@ -170,11 +170,11 @@ def _float(cell: str) -> Any:
 # --- one record a request ---------------------------------------------------------------------------------------------
 def add_requests(load: LoadBuilder, source: Source, at_once: int | None) -> None:
     """The requests of profile_export.jsonl, in the order in which they were sent; raises ImportRefusedError."""
-    records = [(line, dict_of(told)) for line, told in source.json_lines()]
-    for line, told in records:
-        if not dict_of(told.get("metadata")) or not isinstance(told.get("metrics"), dict):
+    records = [(line, dict_of(one)) for line, one in source.json_lines()]
+    for line, one in records:
+        if not dict_of(one.get("metadata")) or not isinstance(one.get("metrics"), dict):
             raise source.refusal(line, "this is no record of AIPerf's, as profile_export.jsonl has them")
-    rows = sorted((told for _, told in records), key=lambda told: _sent_ns(told) or 0.0)
+    rows = sorted((one for _, one in records), key=lambda one: _sent_ns(one) or 0.0)
     began = moment((_sent_ns(rows[0]) or 0.0) / 1e9) if rows else None
     if began is None:
         raise ImportRefusedError(f"{source.name} holds no request with its time.")
@@ -184,31 +184,31 @@ def add_requests(load: LoadBuilder, source: Source, at_once: int | None) -> None
         load.notes.append(
             f"The records do not say what was asked for; at most {at_once} requests were in flight at once."
         )
-    warm, measured = [told for told in rows if _is_warmup(told)], [told for told in rows if not _is_warmup(told)]
+    warm, measured = [one for one in rows if _is_warmup(one)], [one for one in rows if not _is_warmup(one)]
     for place, (kind, of_phase) in enumerate(
         (kind, some) for kind, some in ((WARM, warm), (MEASURED, measured)) if some
     ):
         since = moment((_sent_ns(of_phase[0]) or 0.0) / 1e9) or began
-        for sequence, told in enumerate(of_phase):
-            _add_request(load, told, (place, sequence), since, at_once)
+        for sequence, one in enumerate(of_phase):
+            _add_request(load, one, (place, sequence), since, at_once)
         _add_phase(load, of_phase, (place, kind), since, at_once)
 
 
-def _is_warmup(told: Mapping[str, Any]) -> bool:
-    return WARMUP.search(str(dict_of(told.get("metadata")).get("benchmark_phase"))) is not None
+def _is_warmup(record: Mapping[str, Any]) -> bool:
+    return WARMUP.search(str(dict_of(record.get("metadata")).get("benchmark_phase"))) is not None
 
 
 def _most_in_flight(rows: Iterable[Mapping[str, Any]]) -> int:
     """By their own times."""
-    abouts = [dict_of(told.get("metadata")) for told in rows]
+    abouts = [dict_of(record.get("metadata")) for record in rows]
     steps = [(number_of_time(about.get("request_start_ns")), 1) for about in abouts]
     steps += [(number_of_time(about.get("request_end_ns")), -1) for about in abouts]
     known = sorted((when, step) for when, step in steps if when is not None)
     return max(accumulate((step for _, step in known), initial=0)) or 1
 
 
-def _sent_ns(told: Mapping[str, Any]) -> float | None:
-    return number_of_time(dict_of(told.get("metadata")).get("request_start_ns"))
+def _sent_ns(record: Mapping[str, Any]) -> float | None:
+    return number_of_time(dict_of(record.get("metadata")).get("request_start_ns"))
 
 
 def number_of_time(value: Any) -> float | None:
@@ -216,29 +216,29 @@ def number_of_time(value: Any) -> float | None:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 62 else None
 
 
-def _value(told: Mapping[str, Any], name: str) -> Any:
-    return dict_of(dict_of(told.get("metrics")).get(name)).get("value")
+def _value(record: Mapping[str, Any], name: str) -> Any:
+    return dict_of(dict_of(record.get("metrics")).get(name)).get("value")
 
 
 def _add_request(
-    load: LoadBuilder, told: Mapping[str, Any], place: tuple[int, int], began: datetime, at_once: int
+    load: LoadBuilder, record: Mapping[str, Any], place: tuple[int, int], began: datetime, at_once: int
 ) -> None:
     """`place` is the number of its phase and its own within that; `began` is when that phase did."""
-    about, error = dict_of(told.get("metadata")), dict_of(told.get("error"))
-    sent = moment((_sent_ns(told) or 0.0) / 1e9) or began
+    about, error = dict_of(record.get("metadata")), dict_of(record.get("error"))
+    sent = moment((_sent_ns(record) or 0.0) / 1e9) or began
     said = text(error.get("message")) or text(error.get("type"))
-    used, own = count(_value(told, "usage_completion_tokens")), count(_value(told, "output_sequence_length"))
-    asked, own_asked = count(_value(told, "usage_prompt_tokens")), count(_value(told, "input_sequence_length"))
-    cached = count(_value(told, "usage_prompt_cache_read_tokens"))
+    used, own = count(_value(record, "usage_completion_tokens")), count(_value(record, "output_sequence_length"))
+    asked, own_asked = count(_value(record, "usage_prompt_tokens")), count(_value(record, "input_sequence_length"))
+    cached = count(_value(record, "usage_prompt_cache_read_tokens"))
     load.request(
-        phase=WARM if _is_warmup(told) else MEASURED, prompt_class="-", stream=0,
+        phase=WARM if _is_warmup(record) else MEASURED, prompt_class="-", stream=0,
         concurrency=at_once, sent_at=sent, since_phase_s=(sent - began).total_seconds(), phase_index=place[0],
         sequence=place[1],
-        ttft_ms=number(_value(told, "time_to_first_token")), total_ms=number(_value(told, "request_latency")),
-        decode_ms=number(_value(told, "decode_duration")), prompt_tokens=own_asked if asked is None else asked,
+        ttft_ms=number(_value(record, "time_to_first_token")), total_ms=number(_value(record, "request_latency")),
+        decode_ms=number(_value(record, "decode_duration")), prompt_tokens=own_asked if asked is None else asked,
         completion_tokens=own if used is None else used,
         token_source="usage" if used is not None else "tokenizer" if own is not None else None,
-        chunks=count(_value(told, "http_req_chunks_received")),
+        chunks=count(_value(record, "http_req_chunks_received")),
         error_kind=_kind(about, error, said), error_text=said,
         extra={} if cached is None else {"cached_prompt_tokens": cached},
     )  # fmt: skip
@@ -253,7 +253,7 @@ def _kind(about: Mapping[str, Any], error: Mapping[str, Any], said: str | None) 
 def _add_phase(
     load: LoadBuilder, rows: list[Mapping[str, Any]], which: tuple[int, str], began: datetime, at_once: int
 ) -> None:
-    ends = [number_of_time(dict_of(told.get("metadata")).get("request_end_ns")) for told in rows]
+    ends = [number_of_time(dict_of(record.get("metadata")).get("request_end_ns")) for record in rows]
     ended = moment(max(filter(None, ends), default=0.0) / 1e9) or began
     title = "warm-up" if which[1] == WARM else "profiling"
     load.phase(

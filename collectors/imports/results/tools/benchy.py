@@ -61,14 +61,14 @@ def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
 def _read_json(source: Source, ticket: Ticket) -> LoadBuilder:
-    told = dict_of(source.json())
-    grid = [dict_of(one) for one in list_of(told.get("benchmarks"))]
+    report = dict_of(source.json())
+    grid = [dict_of(one) for one in list_of(report.get("benchmarks"))]
     if not grid:
         raise ImportRefusedError(f"{source.name} holds no benchmark.")
-    asked = {name: told.get(name) for name in ("latency_mode", "prefix_caching_enabled", "max_concurrency")}
+    asked = {name: report.get(name) for name in ("latency_mode", "prefix_caching_enabled", "max_concurrency")}
     load = LoadBuilder(
-        ticket, TOOL, text(told.get("version")), TOOL, _stamp(told.get("timestamp")) or ticket.dated,
-        params=asked, model=text(told.get("model")),
+        ticket, TOOL, text(report.get("version")), TOOL, _stamp(report.get("timestamp")) or ticket.dated,
+        params=asked, model=text(report.get("model")),
     )  # fmt: skip
     runs = max(len(_values(one, "pp_throughput")) for one in grid)
     for one in grid:
@@ -76,9 +76,9 @@ def _read_json(source: Source, ticket: Ticket) -> LoadBuilder:
     return load
 
 
-def _stamp(told: Any) -> datetime | None:
+def _stamp(value: Any) -> datetime | None:
     try:
-        return datetime.strptime(str(told), "%Y-%m-%d %H:%M:%SZ").replace(tzinfo=UTC)
+        return datetime.strptime(str(value), "%Y-%m-%d %H:%M:%SZ").replace(tzinfo=UTC)
     except ValueError:
         return None
 
@@ -94,13 +94,13 @@ def _add_benchmark(load: LoadBuilder, one: Mapping[str, Any], runs: int) -> None
         is_context=one.get("is_context_prefill_phase") is True,
     )  # fmt: skip
     for name, metric in NAMES.items():
-        told, values = dict_of(one.get(name)), _values(one, name)
-        if told:
+        statistics, values = dict_of(one.get(name)), _values(one, name)
+        if statistics:
             wanted = runs * at_once if name in PER_REQUEST else runs
             missing = Reason(Code.VALUES_MISSING, values={"present": len(values), "wanted": wanted})
             why = [missing] if 0 < len(values) < wanted else []
             why += [chunks] if metric in OF_GENERATION and (chunks := counts_chunks(load.tool_version)) else []
-            add(load, point, metric, told.get("mean"), told.get("std"), len(values) or None, why)
+            add(load, point, metric, statistics.get("mean"), statistics.get("std"), len(values) or None, why)
 
 
 def point_of(prompt: int | None, output: int | None, depth: int, at_once: int, is_context: bool = False) -> Point:
@@ -137,11 +137,11 @@ def _read_csv(source: Source, ticket: Ticket) -> LoadBuilder:
     return load
 
 
-def _float(told: Any) -> Any:
+def _float(cell: Any) -> Any:
     try:
-        return float(told)
+        return float(cell)
     except (TypeError, ValueError):
-        return told
+        return cell
 
 
 def _test_of(source: Source, line: int, row: Mapping[str, Any]) -> re.Match[str]:

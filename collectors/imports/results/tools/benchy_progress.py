@@ -20,7 +20,7 @@ UNENDED = "it is cut off: no end of this request is told"
 
 
 @dataclass
-class Told:
+class Sent:
     """What the file says of one request."""
 
     start: Mapping[str, Any]
@@ -41,7 +41,7 @@ def recognise(head: str) -> bool:
 
 def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
     """The load of a file; one that was broken off has the requests up to there. Raises ImportRefusedError."""
-    heads, rows = _told(source)
+    heads, rows = _requests(source)
     version = text(heads.get("header", {}).get("llama_benchy_version"))
     load = LoadBuilder(
         ticket, TOOL, version, f"{TOOL} progress", moment(rows[0].sent_s) or ticket.dated,
@@ -54,16 +54,16 @@ def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
 
 def add_requests(load: LoadBuilder, source: Source) -> None:
     """The requests of a progress file that was written beside the load's results; raises ImportRefusedError."""
-    heads, rows = _told(source)
+    heads, rows = _requests(source)
     load.ts = min(load.ts, moment(rows[0].sent_s) or load.ts)
     load.base_url = text(rows[0].start.get("base_url"))
     _add_rows(load, heads, rows)
 
 
-def _told(source: Source) -> tuple[dict[str, Mapping[str, Any]], list[Told]]:
+def _requests(source: Source) -> tuple[dict[str, Mapping[str, Any]], list[Sent]]:
     """What it says of the whole, and the requests in the order in which they were sent."""
     heads: dict[str, Mapping[str, Any]] = {}
-    requests: dict[int, Told] = {}
+    requests: dict[int, Sent] = {}
     for line, value in source.json_lines():
         _take(source, line, dict_of(value), heads, requests)
     if not requests:
@@ -71,7 +71,7 @@ def _told(source: Source) -> tuple[dict[str, Mapping[str, Any]], list[Told]]:
     return heads, sorted(requests.values(), key=lambda one: one.sent_s)
 
 
-def _add_rows(load: LoadBuilder, heads: Mapping[str, Mapping[str, Any]], rows: list[Told]) -> None:
+def _add_rows(load: LoadBuilder, heads: Mapping[str, Mapping[str, Any]], rows: list[Sent]) -> None:
     if heads.get("bench_complete", {}).get("status") != "ok":
         load.notes.append("It does not say that it ended well.")
     for place, (_, group) in enumerate(groupby(rows, key=_level)):
@@ -79,38 +79,38 @@ def _add_rows(load: LoadBuilder, heads: Mapping[str, Mapping[str, Any]], rows: l
 
 
 def _take(
-    source: Source, line: int, told: Mapping[str, Any], heads: dict[str, Mapping[str, Any]], requests: dict[int, Told]
+    source: Source, line: int, row: Mapping[str, Any], heads: dict[str, Mapping[str, Any]], requests: dict[int, Sent]
 ) -> None:
-    kind, number_of = text(told.get("type")), count(told.get("request_id"))
-    if told.get("schema") != SCHEMA or kind is None:
+    kind, number_of = text(row.get("type")), count(row.get("request_id"))
+    if row.get("schema") != SCHEMA or kind is None:
         raise source.refusal(line, "this is no line of llama-benchy's progress")
     if kind in ("header", "latency_measured", "bench_complete"):
-        heads[kind] = told
-    elif kind == "request_start" and number_of is not None and moment(told.get("ts")):
-        requests[number_of] = Told(told, line)
+        heads[kind] = row
+    elif kind == "request_start" and number_of is not None and moment(row.get("ts")):
+        requests[number_of] = Sent(row, line)
     elif number_of in requests:
-        _add_event(requests[number_of], kind, told)
+        _add_event(requests[number_of], kind, row)
 
 
-def _add_event(one: Told, kind: str, told: Mapping[str, Any]) -> None:
+def _add_event(one: Sent, kind: str, row: Mapping[str, Any]) -> None:
     if kind == "request_first_token":
-        one.first = told
+        one.first = row
     elif kind == "request_end":
-        one.end = told
+        one.end = row
     elif kind == "tokens":
         one.pieces += 1
 
 
-def _level(one: Told) -> tuple[Any, ...]:
+def _level(one: Sent) -> tuple[Any, ...]:
     return tuple(one.start.get(name) for name in ("prompt_size", "response_size", "context_size", "concurrency"))
 
 
-def _point(one: Told) -> Point:
+def _point(one: Sent) -> Point:
     prompt, output, depth, at_once = map(count, _level(one))
     return point_of(prompt, output, depth or 0, at_once or 1, is_context="ctx" in str(one.start.get("target_label")))
 
 
-def _add_level(load: LoadBuilder, place: int, rows: list[Told]) -> None:
+def _add_level(load: LoadBuilder, place: int, rows: list[Sent]) -> None:
     point = _point(rows[0])
     began = moment(rows[0].sent_s) or load.ts
     for sequence, one in enumerate(rows):
@@ -123,7 +123,7 @@ def _add_level(load: LoadBuilder, place: int, rows: list[Told]) -> None:
     )  # fmt: skip
 
 
-def _add_request(load: LoadBuilder, place: int, sequence: int, one: Told, point: Point, began: datetime) -> None:
+def _add_request(load: LoadBuilder, place: int, sequence: int, one: Sent, point: Point, began: datetime) -> None:
     said = text(one.end.get("error")) or (None if one.end else UNENDED)
     kind = "cancelled" if load.ticket.is_cut and said == UNENDED else error_kind(said)
     ended_s = number(one.end.get("ts"))

@@ -97,23 +97,23 @@ def _add_accuracy(
         load.accuracy(**about, reason=Reason(Code.ITEM_COUNTS_NOT_TOLD))
         return
     right, n = right - len(errors.difference(wrong)), total - len(errors)
-    told = Reason(Code.ITEMS_WITHOUT_ANSWER, values={"errors": len(errors), "items": total}) if errors else None
+    unanswered = Reason(Code.ITEMS_WITHOUT_ANSWER, values={"errors": len(errors), "items": total}) if errors else None
     if not 0 <= right <= n or n == 0:
-        load.accuracy(**about, n=0, reason=told or Reason(Code.NO_ITEM_SCORED))
+        load.accuracy(**about, n=0, reason=unanswered or Reason(Code.NO_ITEM_SCORED))
         return
     low, high = wilson(right, n)
     unsure = Reason(Code.ERRORS_MAY_COUNT_RIGHT) if NONE_IS_RIGHT in category and not has_answers else None
-    load.accuracy(**about, correct=right, n=n, value=right / n, low=low, high=high, reason=told or unsure)
+    load.accuracy(**about, correct=right, n=n, value=right / n, low=low, high=high, reason=unanswered or unsure)
 
 
 def _add_unscored(load: LoadBuilder, category: str, answers: Mapping[str, Mapping[str, Any]]) -> None:
-    errors = {item for item, told in answers.items() if _why_error(told)}
+    errors = {item for item, answer in answers.items() if _why_error(answer)}
     reason = Reason(Code.NOT_SCORED_YET, values={"items": len(answers), "errors": len(errors)})
     load.accuracy(task=category, filter=FILTER, metric=METRIC, reason=reason)
-    for item, told in answers.items():
+    for item, answer in answers.items():
         load.accuracy_item(
             task=category, filter=FILTER, item_hash=digest([category, item]), item_id=item[:100],
-            is_error=item in errors, why=_why_error(told) or "not scored yet", answer=_shown(told.get("result")),
+            is_error=item in errors, why=_why_error(answer) or "not scored yet", answer=_shown(answer.get("result")),
         )  # fmt: skip
 
 
@@ -134,25 +134,25 @@ def _shown(value: Any) -> str | None:
     return None if value is None else str(cut(value))
 
 
-def _why_error(told: Mapping[str, Any] | None) -> str | None:
+def _why_error(record: Mapping[str, Any] | None) -> str | None:
     """Why an item has no answer, by its line in either file; None where it has one, right or wrong."""
-    if told is None:
+    if record is None:
         return None
-    said = told.get("result", told.get("model_result_raw"))
+    said = record.get("result", record.get("model_result_raw"))
     if isinstance(said, str) and said.startswith(FAILED):
         return said[:500]
-    return "the tool ended in a traceback" if "traceback" in told else None
+    return "the tool ended in a traceback" if "traceback" in record else None
 
 
 def _answers(source: Source) -> dict[str, Mapping[str, Any]]:
     """The items of a result file by their ids."""
     found: dict[str, Mapping[str, Any]] = {}
     for line, value in source.json_lines():
-        told = dict_of(value)
-        item = text(told.get("id"))
-        if item is None or "result" not in told:
+        answer = dict_of(value)
+        item = text(answer.get("id"))
+        if item is None or "result" not in answer:
             raise source.refusal(line, "this is no answer of BFCL's")
-        found[item] = told
+        found[item] = answer
     return found
 
 
@@ -161,14 +161,14 @@ def _scored(source: Source) -> tuple[Mapping[str, Any], dict[str, Mapping[str, A
     head: Mapping[str, Any] = {}
     wrong: dict[str, Mapping[str, Any]] = {}
     for line, value in source.json_lines():
-        told = dict_of(value)
-        item = text(told.get("id"))
-        if line == 1 and number(told.get("accuracy")) is not None:
-            head = told
-        elif item is None or told.get("valid") is not False:
+        row = dict_of(value)
+        item = text(row.get("id"))
+        if line == 1 and number(row.get("accuracy")) is not None:
+            head = row
+        elif item is None or row.get("valid") is not False:
             raise source.refusal(line, "this is no scored item of BFCL's")
         else:
-            wrong[item] = told
+            wrong[item] = row
     total, right = count(head.get("total_count")), count(head.get("correct_count"))
     if total is not None and right is not None and len(wrong) != total - right:
         said = f"it says {total - right} failed items and holds {len(wrong)}: it is cut off"

@@ -89,15 +89,15 @@ def add_level(load: LoadBuilder, place: int, files: Mapping[str, Source]) -> Non
 
 def add_sums(load: LoadBuilder, source: Source) -> Point:
     """Add what benchmark_summary.json says, and give the point that it is of."""
-    told = dict_of(source.json())
-    at_once = count(told.get("Concurrency"))
+    summary = dict_of(source.json())
+    at_once = count(summary.get("Concurrency"))
     point = Point(f"{at_once} at once" if at_once else "all requests", at_once)
-    n = count(told.get("Success Requests"))
-    load.planned_requests = (load.planned_requests or 0) + (count(told.get("Total Requests")) or 0)
+    n = count(summary.get("Success Requests"))
+    load.planned_requests = (load.planned_requests or 0) + (count(summary.get("Total Requests")) or 0)
     for name, (metric, statistic) in SUMS.items():
-        if name in told:
+        if name in summary:
             of = n if metric in OF_REQUESTS else None
-            load.result(point, metric, statistic, told[name], factor=FACTORS.get(name, 1.0), n=of)
+            load.result(point, metric, statistic, summary[name], factor=FACTORS.get(name, 1.0), n=of)
     return point
 
 
@@ -133,12 +133,12 @@ def _rows(source: Source) -> list[dict[str, Any]]:
         path = Path(f"/proc/self/fd/{file.fileno()}")
         try:
             with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
-                told = _asked(database, source)
+                rows = _asked(database, source)
         except sqlite3.Error as error:
             raise ImportRefusedError(f"{source.name} is cut or no database of EvalScope's: {error}.") from error
-    if any(number(row["start_time"]) is None for row in told):
+    if any(number(row["start_time"]) is None for row in rows):
         raise ImportRefusedError(f"{source.name} holds a request without the time at which it began.")
-    return sorted(told, key=lambda row: row["start_time"])
+    return sorted(rows, key=lambda row: row["start_time"])
 
 
 def _asked(database: sqlite3.Connection, source: Source) -> list[dict[str, Any]]:
@@ -183,8 +183,8 @@ def _add_request(
     return hashed
 
 
-def _json(told: Any) -> Any:
+def _json(value: Any) -> Any:
     try:
-        return json.loads(told, parse_constant=str) if isinstance(told, str) else None
+        return json.loads(value, parse_constant=str) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         return None

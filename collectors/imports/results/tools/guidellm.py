@@ -78,15 +78,15 @@ def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
 
 
 def _read_json(source: Source, ticket: Ticket) -> LoadBuilder:
-    told = dict_of(source.json())
-    benchmarks = [dict_of(one) for one in list_of(told.get("benchmarks"))]
+    report = dict_of(source.json())
+    benchmarks = [dict_of(one) for one in list_of(report.get("benchmarks"))]
     if not benchmarks:
         raise ImportRefusedError(f"{source.name} holds no benchmark.")
-    spec = dict_of(dict_of(told.get("config")).get("spec"))
+    spec = dict_of(dict_of(report.get("config")).get("spec"))
     backend = dict_of(spec.get("backend"))
     began = moment(benchmarks[0].get("start_time")) or ticket.dated
     load = LoadBuilder(
-        ticket, TOOL, text(dict_of(told.get("metadata")).get("guidellm_version")), TOOL, began,
+        ticket, TOOL, text(dict_of(report.get("metadata")).get("guidellm_version")), TOOL, began,
         params={name: spec.get(name) for name in ("profile", "constraints", "data", "seed")},
         model=text(backend.get("model")), base_url=text(backend.get("target")),
     )  # fmt: skip
@@ -120,23 +120,25 @@ def _add_benchmark(
     for name, metric in COUNTS.items():
         load.result(point, metric, "total", dict_of(metrics.get("request_totals")).get(name))
     for name in DISTRIBUTIONS:
-        told = dict_of(dict_of(metrics.get(name)).get("successful"))
-        if told:
-            _add_distribution(load, point, name, {**told, **dict_of(told.get("percentiles"))}, count(told.get("count")))
+        given = dict_of(dict_of(metrics.get(name)).get("successful"))
+        if given:
+            _add_distribution(
+                load, point, name, {**given, **dict_of(given.get("percentiles"))}, count(given.get("count"))
+            )
     return _add_requests(load, place, one, point)
 
 
-def _add_distribution(load: LoadBuilder, point: Point, name: str, told: Mapping[str, Any], n: int | None) -> None:
+def _add_distribution(load: LoadBuilder, point: Point, name: str, given: Mapping[str, Any], n: int | None) -> None:
     kind = DISTRIBUTIONS[name]
     n = None if kind.no_sd else n
-    spread = {"reasons": [Reason(kind.no_sd)]} if kind.no_sd else {"population_sd": told.get("std_dev")}
+    spread = {"reasons": [Reason(kind.no_sd)]} if kind.no_sd else {"population_sd": given.get("std_dev")}
     names = {"mean": "mean", "median": "median", "min": "min", "max": "max", **KEPT}
-    load.results(point, kind.metric, told, names, factor=kind.factor, n=n, **spread)
+    load.results(point, kind.metric, given, names, factor=kind.factor, n=n, **spread)
 
 
 def _add_requests(load: LoadBuilder, place: int, one: Mapping[str, Any], point: Point) -> list[str | None]:
-    told = dict_of(one.get("requests"))
-    rows = [(dict_of(row), status) for status in COUNTS for row in list_of(told.get(status))]
+    requests = dict_of(one.get("requests"))
+    rows = [(dict_of(row), status) for status in COUNTS for row in list_of(requests.get(status))]
     rows.sort(key=lambda row: number(row[0].get("request_start_time")) or 0.0)
     began, duration = moment(one.get("start_time")) or load.ts, number(one.get("duration")) or 0.0
     hashes = [_add_request(load, place, number, began, row, status, point) for number, (row, status) in enumerate(rows)]
@@ -144,7 +146,7 @@ def _add_requests(load: LoadBuilder, place: int, one: Mapping[str, Any], point: 
         load.phase(
             ts=after(began, duration), phase_index=place, title=point.name, kind="measure",
             concurrency=point.concurrency or len(rows), began_at=began, duration_s=duration,
-            planned_requests=len(rows), is_complete=not list_of(told.get("incomplete")),
+            planned_requests=len(rows), is_complete=not list_of(requests.get("incomplete")),
         )  # fmt: skip
     return hashes
 
@@ -207,16 +209,16 @@ def _add_row(load: LoadBuilder, table: Cells) -> None:
         load.result(point, metric, "total", _value(table.get(("Request Counts", name, ""))))
     n = count(_value(table.get(("Request Counts", "Successful", ""))))
     for (group, column), name in GROUPS.items():
-        told = {kind: _value(table.get((group, column, kind))) for kind in ("Mean", "Median", "Std Dev", "Percentiles")}
+        cell = {kind: _value(table.get((group, column, kind))) for kind in ("Mean", "Median", "Std Dev", "Percentiles")}
         shares = dict(
-            zip(PERCENTILES, told["Percentiles"] if isinstance(told["Percentiles"], list) else (), strict=False)
+            zip(PERCENTILES, cell["Percentiles"] if isinstance(cell["Percentiles"], list) else (), strict=False)
         )
-        named = {"mean": told["Mean"], "median": told["Median"], "std_dev": told["Std Dev"], **shares}
+        named = {"mean": cell["Mean"], "median": cell["Median"], "std_dev": cell["Std Dev"], **shares}
         _add_distribution(load, point, name, {k: v for k, v in named.items() if v is not None}, n)
 
 
-def _strategy_point(told: str) -> Point:
-    kind, _, amount = told.partition("@")
+def _strategy_point(strategy: str) -> Point:
+    kind, _, amount = strategy.partition("@")
     at_once = int(amount) if kind == "concurrent" and amount.isdigit() else 1 if kind == "synchronous" else None
     return Point(f"{at_once} at once" if at_once else f"{kind} at {amount}/s" if amount else kind, at_once)
 

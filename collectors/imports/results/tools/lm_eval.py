@@ -26,7 +26,7 @@ class Scored(NamedTuple):
     """One item of one filter."""
 
     line: int
-    told: Mapping[str, Any]
+    item: Mapping[str, Any]
     score: float
 
 
@@ -60,30 +60,30 @@ def task_of(name: str) -> str:
 
 def read_results(source: Source, ticket: Ticket, items: Mapping[str, Source]) -> LoadBuilder:
     """The load of a results file with the files of items of its tasks; raises ImportRefusedError."""
-    told = dict_of(source.json())
-    config, results = dict_of(told.get("config")), dict_of(told.get("results"))
+    report = dict_of(source.json())
+    config, results = dict_of(report.get("config")), dict_of(report.get("results"))
     if not results:
         raise ImportRefusedError(f"{source.name} holds no result of a task.")
     arguments = config.get("model_args")
     load = LoadBuilder(
-        ticket, TOOL, text(told.get("lm_eval_version")), TOOL, moment(told.get("date")) or ticket.dated,
+        ticket, TOOL, text(report.get("lm_eval_version")), TOOL, moment(report.get("date")) or ticket.dated,
         params={"model": config.get("model"), "model_args": arguments, "limit": config.get("limit"),
                 "random_seed": config.get("random_seed")},
-        model=text(told.get("model_name")), base_url=text(dict_of(arguments).get("base_url")),
+        model=text(report.get("model_name")), base_url=text(dict_of(arguments).get("base_url")),
     )  # fmt: skip
     for task, values in results.items():
         scored = add_items(load, task, items[task]) if task in items else {}
-        _add_task(load, told, task, dict_of(values), scored)
+        _add_task(load, report, task, dict_of(values), scored)
     return load
 
 
 def _add_task(
-    load: LoadBuilder, told: Mapping[str, Any], task: str, values: Mapping[str, Any],
+    load: LoadBuilder, report: Mapping[str, Any], task: str, values: Mapping[str, Any],
     scored: Mapping[tuple[str, str], list[Scored]],
 ) -> None:  # fmt: skip
-    protocol = protocol_of(told, task)
-    version = dict_of(told.get("versions")).get(task)
-    n = count(dict_of(dict_of(told.get("n-samples")).get(task)).get("effective"))
+    protocol = protocol_of(report, task)
+    version = dict_of(report.get("versions")).get(task)
+    n = count(dict_of(dict_of(report.get("n-samples")).get(task)).get("effective"))
     for key, value in values.items():
         metric, comma, filtered = key.partition(",")
         if not comma or metric.endswith("_stderr"):
@@ -96,13 +96,13 @@ def _add_task(
         )  # fmt: skip
 
 
-def protocol_of(told: Mapping[str, Any], task: str) -> dict[str, JsonValue]:
+def protocol_of(report: Mapping[str, Any], task: str) -> dict[str, JsonValue]:
     """What two runs must share for their shares to be of the same thing; not the model, nor where it is served."""
-    config = dict_of(dict_of(told.get("configs")).get(task))
+    config = dict_of(dict_of(report.get("configs")).get(task))
     of_task = {name: config.get(name) for name in PROTOCOL}
-    of_run = {name: told.get(name) for name in ASKED}
-    hashed = dict_of(told.get("task_hashes")).get(task)
-    asked = dict_of(told.get("config"))
+    of_run = {name: report.get(name) for name in ASKED}
+    hashed = dict_of(report.get("task_hashes")).get(task)
+    asked = dict_of(report.get("config"))
     return of_task | of_run | {"items": hashed, "limit": asked.get("limit"), "gen_kwargs": asked.get("gen_kwargs")}
 
 
@@ -129,10 +129,10 @@ def add_items(load: LoadBuilder, task: str, source: Source) -> dict[tuple[str, s
     """Add the items of a file, and give them by (filter, metric); raises ImportRefusedError for what is no item."""
     found: dict[tuple[str, str], list[Scored]] = {}
     for line, value in source.json_lines():
-        told = dict_of(value)
-        for metric, score in _scores(source, line, told):
-            filtered = text(told.get("filter")) or "none"
-            found.setdefault((filtered, metric), []).append(Scored(line, told, score))
+        item = dict_of(value)
+        for metric, score in _scores(source, line, item):
+            filtered = text(item.get("filter")) or "none"
+            found.setdefault((filtered, metric), []).append(Scored(line, item, score))
     for (filtered, metric), items in found.items():
         if metric == next(name for kept, name in found if kept == filtered):  # the items stand there once
             for one in items:
@@ -140,24 +140,24 @@ def add_items(load: LoadBuilder, task: str, source: Source) -> dict[tuple[str, s
     return found
 
 
-def _scores(source: Source, line: int, told: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    names = [name for name in list_of(told.get("metrics")) if isinstance(name, str)]
-    if not names or "doc_id" not in told or not text(told.get("doc_hash")):
+def _scores(source: Source, line: int, item: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    names = [name for name in list_of(item.get("metrics")) if isinstance(name, str)]
+    if not names or "doc_id" not in item or not text(item.get("doc_hash")):
         raise source.refusal(line, "this is no item of lm-eval's")
     for name in names:
-        score = number(told.get(name))
+        score = number(item.get(name))
         if score is None or score > 1:
             raise source.refusal(line, f"its {name} is no number between 0 and 1")
         yield name, score
 
 
 def _add_item(load: LoadBuilder, task: str, filtered: str, one: Scored) -> None:
-    answers = list_of(one.told.get("filtered_resps"))
+    answers = list_of(one.item.get("filtered_resps"))
     answer = answers[0] if answers else None
     why = None if one.score == 1 else "no answer was found in the text" if answer == NO_ANSWER else None
-    target = one.told.get("target")
+    target = one.item.get("target")
     load.accuracy_item(
-        task=task, filter=filtered, item_hash=str(one.told["doc_hash"])[:64], item_id=str(one.told["doc_id"])[:64],
+        task=task, filter=filtered, item_hash=str(one.item["doc_hash"])[:64], item_id=str(one.item["doc_id"])[:64],
         score=one.score, why=why, target=None if target is None else str(cut(target)),
         answer=None if answer is None else str(cut(answer)),
     )  # fmt: skip

@@ -50,8 +50,8 @@ def recognise(head: str) -> bool:
 def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
     """A load for each measurement of the file; raises ImportRefusedError."""
     return [
-        _read_one(source, line, dict_of(told), ticket, place)
-        for place, (line, told) in enumerate(_measurements(source), 1)
+        _read_one(source, line, dict_of(result), ticket, place)
+        for place, (line, result) in enumerate(_measurements(source), 1)
     ]
 
 
@@ -71,34 +71,34 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _read_one(source: Source, line: int, told: Mapping[str, Any], ticket: Ticket, place: int) -> LoadBuilder:
-    if number(told.get("request_throughput")) is None or count(told.get("completed")) is None:
+def _read_one(source: Source, line: int, result: Mapping[str, Any], ticket: Ticket, place: int) -> LoadBuilder:
+    if number(result.get("request_throughput")) is None or count(result.get("completed")) is None:
         raise source.refusal(line, "this is no whole result: it says no requests and no throughput")
-    load = _load_of(told, ticket, place)
-    at_once = count(told.get("max_concurrency"))
-    point = _point(told, at_once)
+    load = _load_of(result, ticket, place)
+    at_once = count(result.get("max_concurrency"))
+    point = _point(result, at_once)
     for name, (metric, statistic) in TOTALS.items():
-        if told.get(name) is not None:
+        if result.get(name) is not None:
             about = [Reason(Code.COUNTS_PIECES)] if metric == "peak_output_tps" else []
-            load.result(point, metric, statistic, told[name], reasons=about)
-    _add_latencies(load, point, told)
-    _add_requests(load, told, at_once)
+            load.result(point, metric, statistic, result[name], reasons=about)
+    _add_latencies(load, point, result)
+    _add_requests(load, result, at_once)
     return load
 
 
-def _load_of(told: Mapping[str, Any], ticket: Ticket, place: int) -> LoadBuilder:
-    is_vllm = "tokenizer_id" in told
-    server = dict_of(told.get("server_info"))
-    ended = _ended(told.get("date"), ticket)
-    began = after(ended, -(number(told.get("duration")) or 0.0))
-    params = {name: value for name, value in told.items() if name not in LISTS and name not in TOTALS
+def _load_of(result: Mapping[str, Any], ticket: Ticket, place: int) -> LoadBuilder:
+    is_vllm = "tokenizer_id" in result
+    server = dict_of(result.get("server_info"))
+    ended = _ended(result.get("date"), ticket)
+    began = after(ended, -(number(result.get("duration")) or 0.0))
+    params = {name: value for name, value in result.items() if name not in LISTS and name not in TOTALS
               and not STATISTIC.fullmatch(name) and not name.startswith(("std_", "total_"))
               and isinstance(value, str | int | float | bool)}  # fmt: skip
     return LoadBuilder(
         ticket, VLLM if is_vllm else SGLANG, None, VLLM if is_vllm else SGLANG, began, number=place,
         params={name: value for name, value in params.items() if name != "date"},
-        planned_requests=count(told.get("num_prompts")),
-        model=text(told.get("model_id")) or text(server.get("model_path")),
+        planned_requests=count(result.get("num_prompts")),
+        model=text(result.get("model_id")) or text(server.get("model_path")),
     )  # fmt: skip
 
 
@@ -110,58 +110,58 @@ def _ended(date: Any, ticket: Ticket) -> datetime:
         return ticket.dated
 
 
-def _point(told: Mapping[str, Any], at_once: int | None) -> Point:
-    wanted = [count(told.get(f"random_{which}_len")) for which in ("input", "output")]
-    sizes = wanted if all(size is not None for size in wanted) else [_only(told, "input"), _only(told, "output")]
-    words = f"{at_once} at once" if at_once else f"{told.get('request_rate')} requests/s"
+def _point(result: Mapping[str, Any], at_once: int | None) -> Point:
+    wanted = [count(result.get(f"random_{which}_len")) for which in ("input", "output")]
+    sizes = wanted if all(size is not None for size in wanted) else [_only(result, "input"), _only(result, "output")]
+    words = f"{at_once} at once" if at_once else f"{result.get('request_rate')} requests/s"
     shape = f"pp{sizes[0]} tg{sizes[1]} " if None not in sizes else ""
     return Point(f"{shape}{words}", at_once, sizes[0], sizes[1])
 
 
-def _only(told: Mapping[str, Any], which: str) -> int | None:
+def _only(result: Mapping[str, Any], which: str) -> int | None:
     """The length of all prompts or answers, where it is one."""
-    lengths = set(map(count, list_of(told.get(f"{which}_lens"))))
+    lengths = set(map(count, list_of(result.get(f"{which}_lens"))))
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def _add_latencies(load: LoadBuilder, point: Point, told: Mapping[str, Any]) -> None:
-    for name, value in told.items():
+def _add_latencies(load: LoadBuilder, point: Point, result: Mapping[str, Any]) -> None:
+    for name, value in result.items():
         found = STATISTIC.fullmatch(name)
         metric = LATENCIES.get(found["what"]) if found else None
         if found is None or metric is None or value is None:
             continue
-        n, is_mean = _values_of(found["what"], told), found["statistic"] == "mean"
-        spread = told.get(f"std_{found['what']}_ms") if is_mean else None
+        n, is_mean = _values_of(found["what"], result), found["statistic"] == "mean"
+        spread = result.get(f"std_{found['what']}_ms") if is_mean else None
         statistic = found["statistic"].replace("p50", "median")
         load.result(point, metric, statistic, value, n=n, population_sd=spread)
 
 
-def _values_of(what: str, told: Mapping[str, Any]) -> int | None:
+def _values_of(what: str, result: Mapping[str, Any]) -> int | None:
     """How many values a statistic was made of, where the file lets one count."""
     if what == "tpot":
-        lengths = [count(length) for length in list_of(told.get("output_lens"))]
+        lengths = [count(length) for length in list_of(result.get("output_lens"))]
         return sum(length is not None and length > 1 for length in lengths) or None
     if what == "itl":
-        return sum(len(list_of(gaps)) for gaps in list_of(told.get("itls"))) or None
-    return count(told.get("completed"))
+        return sum(len(list_of(gaps)) for gaps in list_of(result.get("itls"))) or None
+    return count(result.get("completed"))
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
-def _add_requests(load: LoadBuilder, told: Mapping[str, Any], at_once: int | None) -> None:
-    ttfts, lengths = list_of(told.get("ttfts")), list_of(told.get("output_lens"))
-    starts = list_of(told.get("start_times"))
+def _add_requests(load: LoadBuilder, result: Mapping[str, Any], at_once: int | None) -> None:
+    ttfts, lengths = list_of(result.get("ttfts")), list_of(result.get("output_lens"))
+    starts = list_of(result.get("start_times"))
     first = min(filter(None, map(number, starts)), default=0.0)
     for place in range(len(ttfts)):
         sent_s = number(item(starts, place))
         since_s = None if sent_s is None else sent_s - first
         load.request(
-            **_request(told, place, ttfts, lengths),
+            **_request(result, place, ttfts, lengths),
             phase="measure", prompt_class="-", stream=0, concurrency=at_once or len(ttfts),
             sent_at=after(load.ts, since_s or 0.0), since_phase_s=since_s, phase_index=0, sequence=place,
             extra={} if since_s is not None else {"sent_at": "the file does not say when: that of its first request"},
         )  # fmt: skip
     if ttfts:
-        duration = number(told.get("duration")) or 0.0
+        duration = number(result.get("duration")) or 0.0
         load.phase(
             ts=after(load.ts, duration), phase_index=0, title=load.workload, kind="measure",
             concurrency=at_once or len(ttfts), began_at=load.ts, duration_s=duration, planned_requests=len(ttfts),
@@ -169,11 +169,11 @@ def _add_requests(load: LoadBuilder, told: Mapping[str, Any], at_once: int | Non
         )  # fmt: skip
 
 
-def _request(told: Mapping[str, Any], place: int, ttfts: Sequence[Any], lengths: Sequence[Any]) -> dict[str, Any]:
-    gaps = [number(gap) for gap in list_of(item(list_of(told.get("itls")), place))]
-    said = text(item(list_of(told.get("errors")), place))
+def _request(result: Mapping[str, Any], place: int, ttfts: Sequence[Any], lengths: Sequence[Any]) -> dict[str, Any]:
+    gaps = [number(gap) for gap in list_of(item(list_of(result.get("itls")), place))]
+    said = text(item(list_of(result.get("errors")), place))
     ttft_ms = None if said else scaled(ttfts[place], 1e3)
-    total_ms = scaled(item(list_of(told.get("latencies")), place), 1e3)
+    total_ms = scaled(item(list_of(result.get("latencies")), place), 1e3)
     if total_ms is None and ttft_ms is not None and None not in gaps:
         total_ms = ttft_ms + 1e3 * sum(gap for gap in gaps if gap is not None)
     pieces = pieces_us(ttft_ms, gaps)
@@ -181,7 +181,7 @@ def _request(told: Mapping[str, Any], place: int, ttfts: Sequence[Any], lengths:
         "ttft_ms": ttft_ms,
         "total_ms": None if said else total_ms,
         "decode_ms": total_ms - ttft_ms if total_ms is not None and ttft_ms is not None else None,
-        "prompt_tokens": count(item(list_of(told.get("input_lens")), place)),
+        "prompt_tokens": count(item(list_of(result.get("input_lens")), place)),
         "completion_tokens": None if said else count(item(lengths, place)),
         "chunks": pieces and len(pieces),
         "chunk_us": pieces,
