@@ -123,7 +123,7 @@ class CollectorLoop:
                 if run.id not in self._finished and run.id not in self._leaving:
                     hanging += self._keep(run)
         for worker, seconds in hanging:  # without the lock: a store that takes nothing would hold it
-            worker.tell_hang(seconds)
+            worker.report_hang(seconds)
 
     def _keep(self, run: Run) -> list[tuple[Worker, float]]:
         """Have a run collected; the workers that have begun to hang, with the seconds that they do."""

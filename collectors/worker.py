@@ -43,7 +43,7 @@ class Worker:
         self._refusal: BaseException | None = None
         self._trouble: Exception | None = None
         self._trouble_since = 0.0
-        self._told_at: float | None = None
+        self._reported_at: float | None = None
         self._left_out: Counter[tuple[str, str]] = Counter()  # numbers that cannot be, by name and reason
         self._thread = threading.Thread(target=self._work, name=f"collect-{collector.name}-{run.id}", daemon=True)
 
@@ -73,7 +73,7 @@ class Worker:
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
-    def tell_hang(self, seconds: float) -> None:
+    def report_hang(self, seconds: float) -> None:
         """Say that the tick in progress does not come back."""
         self._note(CollectorError(f"{self.collector.name}: no answer for {seconds:.0f} s"), seconds)
 
@@ -139,10 +139,10 @@ class Worker:
         self._left_out.update(refused)
         if not new:
             return kept
-        self._told_at = None
-        told = "; ".join(f"{name} is {why}" for name, why in new)
+        self._reported_at = None
+        named = "; ".join(f"{name} is {why}" for name, why in new)
         data: dict[str, JsonValue] = {"collector": self.collector.name}
-        event = Event(self.run.id, self._clock.utc(), "collector", f"left out as it cannot be: {told}", data=data)
+        event = Event(self.run.id, self._clock.utc(), "collector", f"left out as it cannot be: {named}", data=data)
         return Batch((*kept.samples, event), kept.positions)
 
     def _watch_commit(self, commit: Future[None] | None) -> None:
@@ -168,16 +168,16 @@ class Worker:
         """Health on a change and once a minute, an event on a change."""
         changed = _words(trouble) != _words(self._trouble)
         now = self._clock.mono_s()
-        if not changed and self._told_at is not None and now - self._told_at < HEALTH_EVERY_S:
+        if not changed and self._reported_at is not None and now - self._reported_at < HEALTH_EVERY_S:
             return
         samples: list[Event | CollectorHealth] = [self._health(trouble, duration_s)]
         if changed:
             samples += self._event(trouble, now)
             self._trouble, self._trouble_since = trouble, now - duration_s
-        self._told_at = now
-        self._tell(Batch(samples=tuple(samples)))
+        self._reported_at = now
+        self._report(Batch(samples=tuple(samples)))
 
-    def _tell(self, batch: Batch) -> None:
+    def _report(self, batch: Batch) -> None:
         try:
             self._sink(batch)
         except Exception:  # a store that takes nothing cannot be told so; the log can

@@ -254,7 +254,7 @@ class Engine:
     counters_off_flag: str | None = None  # with it, metrics_path answers and exports no counters
     owned_by: str | None = None  # the owner of the models that its /v1/models lists
     version_paths: tuple[tuple[str, str], ...] = ()  # where it tells its version, and under which key
-    is_told_by_version: bool = False  # nobody else answers there
+    is_known_by_version: bool = False  # nobody else answers there
     packages: tuple[str, ...] = ()  # the Python packages that it may have come in
     sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
     rare_sampling_flags: tuple[str, ...] = ()  # likewise; no form has a field for them

@@ -24,12 +24,12 @@ def histogram_samples(scrape: Scrape, definition: str, histograms: Names, rank_l
     ranks: dict[int, list[MetricPoint]] = {}
     for point in scrape.points:
         ranks.setdefault(small_number(point.labels.get(rank_label, "")) or 0, []).append(point)
-    told = [
+    samples = [
         _sample(scrape, definition, metric, names, rank, Points(points))
         for rank, points in sorted(ranks.items())
         for metric, names in histograms.items()
     ]
-    return [sample for sample in told if sample]
+    return [sample for sample in samples if sample]
 
 
 def _sample(

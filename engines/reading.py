@@ -127,7 +127,7 @@ class LineReader:
         self._current_phase: str | None = None
         self.causes = Causes()
         self.version: str | None = None
-        self._told_version: str | None = None
+        self._reported_version: str | None = None
 
     def read_line(self, line: Line) -> Iterable[LogEvent]:
         """The events of this line; never raises."""
@@ -213,9 +213,9 @@ class LineReader:
 
     def _note_version(self, line: Line) -> list[LogEvent]:
         """The version, where this line is the first to say it or says another."""
-        if self.version == self._told_version:
+        if self.version == self._reported_version:
             return []
-        self._told_version = self.version
+        self._reported_version = self.version
         return [StartupFact(line.number, line.offset, "engine_version", self.version, line.stamp)]
 
     def begin_run(self) -> None:

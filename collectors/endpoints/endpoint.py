@@ -29,7 +29,7 @@ class _Connection:
     http: BoundedHttp
     answered: bool = False
     missing: dict[str, float] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
     ranks: set[tuple[str, int]] = field(default_factory=set)  # seen so far: definition and engine index
     latencies: LatencyLook = field(default_factory=LatencyLook)
 
@@ -125,7 +125,7 @@ class EndpointCollector(Collector):
             samples += counters.slot_samples(replace(self._scrape(run, points), slots=_json(slots, engine)))
         if metrics is None and slots is None:
             raise UnavailableError("; ".join(_switched_off(engine, path) for path in connection.missing))
-        return samples + self._tell_missing(run, engine, connection)
+        return samples + self._missing_events(run, engine, connection)
 
     def _get(self, connection: _Connection, path: str | None) -> Answer | None:
         """The answer, or None from an endpoint that is switched off."""
@@ -137,7 +137,7 @@ class EndpointCollector(Collector):
             connection.missing[path] = now + LOOK_AGAIN_S
             return None
         connection.missing.pop(path, None)
-        connection.told.discard(path)
+        connection.reported.discard(path)
         if answer.status_code in REFUSED:
             has_key = "Authorization" in connection.http.headers
             why = "did not take the API key" if has_key else "asks for an API key, which Pitwall does not have"
@@ -146,14 +146,14 @@ class EndpointCollector(Collector):
             raise OutageError(f"{path} answers {answer.status_code} {answer.reason_phrase}")
         return answer
 
-    def _tell_missing(self, run: Run, engine: Engine, connection: _Connection) -> list[Event]:
+    def _missing_events(self, run: Run, engine: Engine, connection: _Connection) -> list[Event]:
         """One event for each endpoint that is switched off while the other one answers."""
-        untold = connection.missing.keys() - connection.told
-        connection.told |= untold
+        unreported = connection.missing.keys() - connection.reported
+        connection.reported |= unreported
         data = {"collector": self.name}
         return [
             Event(run.id, self._clock.utc(), "collector", _switched_off(engine, path), data=data)
-            for path in sorted(untold)
+            for path in sorted(unreported)
         ]
 
     def _scrape(self, run: Run, points: list[MetricPoint]) -> Scrape:

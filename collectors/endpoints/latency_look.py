@@ -32,16 +32,16 @@ class LatencyLook:
         if not counters.HISTOGRAM_NAMES or not is_due:
             return []
         points = read_points(body, counters.HISTOGRAM_NAMES, MOST_POINTS)
-        told: list[LatencySample] = []
+        changed: list[LatencySample] = []
         for sample in counters.latency_samples(replace(scrape, points=points)):
             key = (sample.definition, sample.metric, sample.engine_index)
             if key not in self._counts and before:
-                told.append(_empty(sample, before))
+                changed.append(_empty(sample, before))
             if self._counts.get(key) != sample.counts:
-                told.append(sample)
+                changed.append(sample)
             self._counts[key] = sample.counts
         self._before = scrape
-        return told
+        return changed
 
 
 def _empty(sample: LatencySample, before: Scrape) -> LatencySample:

@@ -35,8 +35,8 @@ def first_cause(errors: Sequence[str], evidence: Mapping[str, str | None]) -> tu
     if not errors:
         return None
     cause = errors[0].removesuffix(" …")
-    told = ((sentence, line) for sentence, line in evidence.items() if line and cause in line)
-    sentence, line = next(told, (errors[0], None))
+    shown = ((sentence, line) for sentence, line in evidence.items() if line and cause in line)
+    sentence, line = next(shown, (errors[0], None))
     return mask_text(sentence), mask_text(line) if line else None
 
 

@@ -16,7 +16,7 @@ from redaction import mask_json, mask_text
 from samples import Event
 
 EVENT_KINDS = {"phase": "phase", "ready": "phase", "warning": "warning", "failure": "failure"}
-MOST_TOLD = 1000  # different warnings of one log
+MOST_REPORTED = 1000  # different warnings of one log
 TimeOf = Callable[[datetime | None, float | None, Run, datetime], tuple[datetime, str]]  # as line_time
 
 
@@ -77,7 +77,7 @@ class LogReader:
         self._grammar = grammar
         self._time_of = time_of
         self._parser = grammar.log_parser()
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
 
     def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
         """The samples and events that the parser gives out for these bytes, each with its line's place."""
@@ -106,19 +106,19 @@ class LogReader:
         if isinstance(event, ParsedSample):
             ts, source = self._time_of(event.stamp, event.elapsed_s, run, now)
             return Placed(event.offset, self._grammar.log_sample(run.id, event, ts, source))
-        told = (
+        found = (
             self._startup_event(event, run, now)
             if isinstance(event, StartupFact)
             else self._mark_event(event, run, now)
         )
-        return Placed(event.offset, told) if told else None
+        return Placed(event.offset, found) if found else None
 
     def _mark_event(self, mark: Mark, run: Run, now: datetime) -> Event | None:
         kind = EVENT_KINDS.get(mark.kind)
-        if kind is None or (mark.kind, mark.text) in self._told:
+        if kind is None or (mark.kind, mark.text) in self._reported:
             return None
-        if kind != "phase" and len(self._told) < MOST_TOLD:
-            self._told.add((mark.kind, mark.text))
+        if kind != "phase" and len(self._reported) < MOST_REPORTED:
+            self._reported.add((mark.kind, mark.text))
         return Event(
             run_id=run.id,
             ts=self._time_of(mark.stamp, None, run, now)[0],

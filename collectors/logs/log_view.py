@@ -91,9 +91,9 @@ class LogTailView:
             if self._seen and (stat.st_ino != self._seen[0] or stat.st_size < self._seen[1]):
                 self._before += self._seen[1]
             start, window = _whole_lines(fd, stat.st_size, since)
-            told = self._marked(window, self._before + start)
-            self._seen, self._lines = seen, told[-limit:] if since is None else told[:limit]
-            self._shown = _shown(told, self._lines, self._before, Place(start, start + len(window), stat.st_size))
+            marked = self._marked(window, self._before + start)
+            self._seen, self._lines = seen, marked[-limit:] if since is None else marked[:limit]
+            self._shown = _shown(marked, self._lines, self._before, Place(start, start + len(window), stat.st_size))
         self.place = self._shown
         return self._lines
 
@@ -103,12 +103,12 @@ class LogTailView:
             raw.pop()
         marks = self._marks(window)
         begins = accumulate((len(text) + 1 for text in raw), initial=start)
-        told = [
+        kept = [
             (number, at, text)
             for number, (at, text) in enumerate(zip(begins, raw, strict=False), 1)
             if not is_look(text.decode("utf-8", "replace"))
         ]
-        return [ViewLine(at=at, text=_plain(text), **marks.get(number, NO_MARK)) for number, at, text in told]
+        return [ViewLine(at=at, text=_plain(text), **marks.get(number, NO_MARK)) for number, at, text in kept]
 
     def _marks(self, window: bytes) -> dict[int, _Said]:
         """By line number within the window; a fresh parser's, which marks each line by what it says itself."""
@@ -131,12 +131,12 @@ def _whole_lines(fd: int, size: int, since: int | None) -> tuple[int, bytes]:
     return start + cut, window[cut : end if end > cut else len(window)]
 
 
-def _shown(told: list[ViewLine], lines: list[ViewLine], before: int, window: Place) -> Place:
+def _shown(marked: list[ViewLine], lines: list[ViewLine], before: int, window: Place) -> Place:
     """The bytes of these lines of a window."""
-    if not lines or len(lines) == len(told):
+    if not lines or len(lines) == len(marked):
         return window
-    if lines[0] is told[0]:
-        return window._replace(end=told[len(lines)]["at"] - before)
+    if lines[0] is marked[0]:
+        return window._replace(end=marked[len(lines)]["at"] - before)
     return window._replace(start=lines[0]["at"] - before)
 
 

@@ -49,7 +49,7 @@ class FileTail:
         self._fd: int | None = None
         self._offset = 0
         self._head = b""
-        self._gone_told = False
+        self._gone_reported = False
         self._size = 0  # as of the last look
 
     @property
@@ -101,7 +101,7 @@ class FileTail:
             raise UnavailableError(f"{self.path} cannot be read: {problem.strerror}") from None
         self.close()
         self._fd, self.inode = fd, os.fstat(fd).st_ino
-        self._offset, self._head, self._gone_told = 0, b"", False
+        self._offset, self._head, self._gone_reported = 0, b"", False
         return True
 
     def _overwritten(self) -> Iterator[Step]:
@@ -129,7 +129,7 @@ class FileTail:
         except FileNotFoundError:
             named = None
         if named == self.inode:
-            self._gone_told = False
+            self._gone_reported = False
             return False
         if named is None or not self._open():
             yield from self._gone()
@@ -139,6 +139,6 @@ class FileTail:
         return True
 
     def _gone(self) -> Iterator[Step]:
-        if not self._gone_told:
-            self._gone_told = True
+        if not self._gone_reported:
+            self._gone_reported = True
             yield Gone()

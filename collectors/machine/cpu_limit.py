@@ -43,10 +43,10 @@ class GroupTimes:
         files = {file for found in self._of_process.values() for file in found}
         if not files:
             raise NotMeasurableError(NO_GROUP)
-        told = [throttled for file in files if (throttled := _read(file))]
-        if not told:
+        groups = [throttled for file in files if (throttled := _read(file))]
+        if not groups:
             raise NotMeasurableError(NO_LIMIT)
-        return Throttled(sum(one.seconds for one in told), sum(one.periods for one in told))
+        return Throttled(sum(one.seconds for one in groups), sum(one.periods for one in groups))
 
     def _files(self, pid: int) -> tuple[Path, ...]:
         """cpu.stat of the process's group and of those around it: a limit of any of them holds it back."""

@@ -117,14 +117,14 @@ class GpuCollector(Collector):
 
     def _sample(self, run: Run, reading: GpuReading, pids: set[int], mono_s: float) -> GpuSample:
         own, unknown = _memory_by_owner(reading, pids)
-        told, why = _others_share(reading, pids)
+        others_ratio, why = _others_share(reading, pids)
         return GpuSample(
             run_id=run.id,
             ts=self._clock.utc(),
             mono_s=mono_s,
             machine_id=self._machine_id,
             gpu_index=reading.index,
-            other_utilization_ratio=told,
+            other_utilization_ratio=others_ratio,
             unknown=reading.unknown | unknown | ({"other_utilization_ratio": why} if why else {}),
             **own,
             **reading.values,
@@ -137,19 +137,19 @@ NOT_SEEN = "none of the run's processes is seen on this GPU"
 def _memory_by_owner(reading: GpuReading, pids: set[int]) -> tuple[dict[str, Any], dict[str, str]]:
     """What the run's processes and all others hold on this GPU under the names of `GpuSample`; and why not, by name."""
     names = ("process_memory_bytes", "other_memory_bytes")
-    if why := _cannot_tell_owners(reading, pids):
+    if why := _owners_unknown(reading, pids):
         return {}, dict.fromkeys(names, why)
     assert reading.processes is not None
-    told: dict[str, Any] = {}
+    by_owner: dict[str, Any] = {}
     for name, is_own in zip(names, (True, False), strict=True):
         held = [size for pid, size in reading.processes.items() if (pid in pids) is is_own]
         known = [size for size in held if size is not None]
         if len(known) == len(held):
-            told[name] = sum(known)
-    return told, {name: "the driver does not tell it by process" for name in names if name not in told}
+            by_owner[name] = sum(known)
+    return by_owner, {name: "the driver does not tell it by process" for name in names if name not in by_owner}
 
 
-def _cannot_tell_owners(reading: GpuReading, pids: set[int]) -> str | None:
+def _owners_unknown(reading: GpuReading, pids: set[int]) -> str | None:
     """Why the run's processes are not told from others; a driver may list the process numbers of another namespace."""
     if reading.processes is None:
         return reading.processes_unknown or "the driver does not list processes"
@@ -160,7 +160,7 @@ def _cannot_tell_owners(reading: GpuReading, pids: set[int]) -> str | None:
 
 def _others_share(reading: GpuReading, pids: set[int]) -> tuple[float | None, str | None]:
     """Share of time that other processes' kernels ran, or why that is not known."""
-    if why := _cannot_tell_owners(reading, pids):
+    if why := _owners_unknown(reading, pids):
         return None, why
     if reading.shares is None:
         return None, reading.shares_unknown or "the driver does not tell it by process"

@@ -26,7 +26,7 @@ def look_at_gpus(make_provider: Callable[[], Provider] = NvmlProvider) -> GpusNo
     """Ask the driver on a connection of its own, for whoever is not the collector."""
     provider = make_provider()
     try:
-        told, readings = provider.probe(), provider.sample()
+        driver, readings = provider.probe(), provider.sample()
     except (UnavailableError, OutageError) as refusal:
         return GpusNow(reason=str(refusal))
     finally:
@@ -36,5 +36,5 @@ def look_at_gpus(make_provider: Callable[[], Provider] = NvmlProvider) -> GpusNo
         for pid, size in (reading.processes or {}).items():
             used[pid] = None if size is None else (used.get(pid) or 0) + size
     clocks = [{name: r.values.get(name) for name in ("power_limit_w", "sm_clock_max_mhz")} for r in readings]
-    gpus: list[Mapping[str, JsonValue]] = [gpu | known for gpu, known in zip(told.gpus, clocks, strict=True)]
-    return GpusNow(told.driver_version, told.cuda_version, gpus, used)
+    gpus: list[Mapping[str, JsonValue]] = [gpu | known for gpu, known in zip(driver.gpus, clocks, strict=True)]
+    return GpusNow(driver.driver_version, driver.cuda_version, gpus, used)

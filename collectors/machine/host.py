@@ -110,14 +110,14 @@ class HostCollector(Collector):
         tree = _look_at(processes, counted.cpu_seconds)
         total_s = sum(counted.cpu_seconds.values())
         memory, machine = psutil.virtual_memory(), _machine_times()
-        told, unknown = _given_by_kernel(counted, [process.pid for process in processes], total_s)
+        measured, unknown = _given_by_kernel(counted, [process.pid for process in processes], total_s)
         own = {
             "process_count": tree.processes,
             "cpu_seconds_total": total_s,
             "cpu_ratio": counted.cpu_ratio(total_s, mono_s),
             "rss_bytes": tree.rss_bytes,
             "threads": tree.threads,
-            **told,
+            **measured,
         }
         if not processes:
             own, unknown = {}, dict.fromkeys((*own, *unknown), NO_PROCESS)
@@ -148,17 +148,17 @@ def _machine_times() -> _MachineTimes:
 
 def _given_by_kernel(counted: _Counted, pids: list[int], cpu_s: float) -> tuple[dict[str, Any], dict[str, str]]:
     """What the tree ran, waited and was held back, under the names of `HostSample`; and why not, by name."""
-    told: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     unknown: dict[str, str] = {}
     for look, names in (
         (lambda: counted.threads.look(pids, cpu_s), ("scheduled_seconds_total", "runnable_wait_seconds_total")),
         (lambda: counted.groups.look(pids), ("throttled_seconds_total", "throttled_periods_total")),
     ):
         try:
-            told |= zip(names, look(), strict=True)
+            measured |= zip(names, look(), strict=True)
         except NotMeasurableError as refusal:
             unknown |= dict.fromkeys(names, str(refusal))
-    return told, unknown
+    return measured, unknown
 
 
 def _look_at(processes: list[psutil.Process], cpu_seconds: dict[psutil.Process, float]) -> _Tree:

@@ -16,7 +16,7 @@ from collectors.base import Clock, CollectorError
 from collectors.machine.gpu import GpuCollector, Provider
 from collectors.machine.host import HostCollector
 from collectors.machine.processes import ProcessTable
-from collectors.nodes.link import AwayError, Link, Told
+from collectors.nodes.link import Acknowledged, AwayError, Link
 from collectors.nodes.relation import Relations
 from collectors.nodes.spool import Kept, Spool
 from collectors.nodes.wire import MOST_BATCHES, MOST_BODY_BYTES, sample_fields
@@ -148,14 +148,14 @@ class Agent:
             self._greeted_s = time.monotonic()
         batches = self._spool.first(MOST_BATCHES, ROOM_BYTES)
         if batches:
-            told = self._link.send(self._message(batches))
-            self._spool.forget(min(told.number, batches[-1].number))
-            self._hear(told)
+            answer = self._link.send(self._message(batches))
+            self._spool.forget(min(answer.number, batches[-1].number))
+            self._hear(answer)
         return len(batches) > 1 and not self._spool.is_empty()
 
-    def _hear(self, told: Told) -> None:
-        self._relations.add(told.trip)
-        self._is_over = told.is_over
+    def _hear(self, answer: Acknowledged) -> None:
+        self._relations.add(answer.trip)
+        self._is_over = answer.is_over
         if self._is_away:
             self._is_away = False
             self._say("Pitwall answers again: what was kept is being sent.")
@@ -167,14 +167,14 @@ class Agent:
             self._say(f"Pitwall takes nothing now ({why}): samples are kept here meanwhile.")
 
     def _message(self, batches: Sequence[Kept]) -> bytes:
-        told = {
+        message = {
             "agent": self._spool.agent_id,
             "machine": self._node.machine_id,
             "host": self._node.host_name,
             "thinned": self._spool.thinned,
             "batches": [self._related(one) for one in batches],
         }
-        return json.dumps(told, separators=(",", ":"), allow_nan=False).encode()
+        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
 
     def _related(self, kept: Kept) -> dict[str, Any]:
         """A batch with its moments by Pitwall's clock; of another boot by the wall clocks alone."""
@@ -194,8 +194,8 @@ class Agent:
 
 def _kept(samples: Sequence[GpuSample | HostSample], boot_id: str | None) -> bytes:
     """A look as it is kept: by this machine's clocks."""
-    told = {
+    by_kind = {
         name: [sample_fields(one) | {"wall_s": one.ts.timestamp()} for one in samples if isinstance(one, kind)]
         for name, kind in (("gpus", GpuSample), ("hosts", HostSample))
     }
-    return json.dumps({"boot": boot_id} | told, separators=(",", ":"), allow_nan=False).encode()
+    return json.dumps({"boot": boot_id} | by_kind, separators=(",", ":"), allow_nan=False).encode()

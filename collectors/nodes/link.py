@@ -35,7 +35,7 @@ class AddressError(PitwallError):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Acknowledged:
     """What Pitwall said, and the round trip that it took."""
 
     number: int  # of the last batch that it has
@@ -97,15 +97,15 @@ class Link:
         self._http = BoundedHttp(checked_address(url), headers, connect_s=5.0, silence_s=15.0, tls=tls)
         self._asked = f"?run={run_id}&agent={agent_id}"
 
-    def greet(self) -> Told:
+    def greet(self) -> Acknowledged:
         """A short round trip. Raises AwayError, RefusedByPitwallError."""
         sent = time.monotonic()
-        return self._told(sent, self._http.get, f"{ROUTE}{self._asked}")
+        return self._acknowledged(sent, self._http.get, f"{ROUTE}{self._asked}")
 
-    def send(self, body: bytes) -> Told:
+    def send(self, body: bytes) -> Acknowledged:
         """Have a message taken in: what it acknowledges is durable. Raises as `greet` does."""
         sent = time.monotonic()
-        return self._told(
+        return self._acknowledged(
             sent, lambda path, limits: self._http.post(path, body, limits), f"{ROUTE}/batches{self._asked}"
         )
 
@@ -113,7 +113,7 @@ class Link:
         """Close the connection; a later request would open it again."""
         self._http.close()
 
-    def _told(self, sent_mono_s: float, ask: Any, path: str) -> Told:
+    def _acknowledged(self, sent_mono_s: float, ask: Any, path: str) -> Acknowledged:
         try:
             answer: Answer = ask(path, LIMITS)
         except (NoAnswerError, BadAnswerError) as problem:
@@ -122,7 +122,7 @@ class Link:
         if answer.is_ok:
             said = _answered(answer)
             trip = RoundTrip(sent_mono_s, said.received_s, said.returned_s, answered)
-            return Told(said.number, said.is_over, trip)
+            return Acknowledged(said.number, said.is_over, trip)
         words = _sentence(answer) or f"it answers {answer.status_code}"
         if answer.status_code in AGAIN or answer.status_code >= 500:
             raise AwayError(words)

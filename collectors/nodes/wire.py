@@ -57,17 +57,17 @@ class NodeMessage:
 
 def sample_fields(sample: GpuSample | HostSample) -> dict[str, Any]:
     """What of a sample is sent: without what is null, and what the reader sets; its time apart."""
-    told = {name: value for name, value in asdict(sample).items() if value is not None and name not in SET_BY_US}
-    return told if told["unknown"] else {name: value for name, value in told.items() if name != "unknown"}
+    values = {name: value for name, value in asdict(sample).items() if value is not None and name not in SET_BY_US}
+    return values if values["unknown"] else {name: value for name, value in values.items() if name != "unknown"}
 
 
 def read_message(body: bytes, run_id: str) -> NodeMessage:
     """The message of a body, its samples as those of this run. Raises RefusedError."""
     try:
-        told = orjson.loads(body)  # refuses also infinity as digits, and text that is not Unicode
+        parsed = orjson.loads(body)  # refuses also infinity as digits, and text that is not Unicode
     except ValueError:
         raise RefusedError("The body is no JSON with finite numbers.") from None
-    said = _object(told, {"agent", "machine", "host", "thinned", "batches"}, "the body")
+    said = _object(parsed, {"agent", "machine", "host", "thinned", "batches"}, "the body")
     machine_id = _matching(said, "machine", _MACHINE)
     batches = _list(said, "batches", MOST_BATCHES)
     return NodeMessage(
@@ -79,8 +79,8 @@ def read_message(body: bytes, run_id: str) -> NodeMessage:
     )
 
 
-def _batch(told: Any, run_id: str, machine_id: str) -> NodeBatch:
-    said = _object(told, {"number", "offset_s", "uncertainty_s", "gpus", "hosts"}, "a batch")
+def _batch(parsed: Any, run_id: str, machine_id: str) -> NodeBatch:
+    said = _object(parsed, {"number", "offset_s", "uncertainty_s", "gpus", "hosts"}, "a batch")
     clock = {"clock_offset_s": _seconds(said, "offset_s"), "clock_uncertainty_s": _seconds(said, "uncertainty_s")}
     owner = {"run_id": run_id, "machine_id": machine_id}
     return NodeBatch(
@@ -90,15 +90,19 @@ def _batch(told: Any, run_id: str, machine_id: str) -> NodeBatch:
     )
 
 
-def _sample(kind: type[Kind], told: Any, owner: Mapping[str, Any]) -> Kind:
+def _sample(kind: type[Kind], parsed: Any, owner: Mapping[str, Any]) -> Kind:
     known = _KINDS[kind]
-    if not isinstance(told, dict) or not told.keys() <= known.keys() | {"t"} or not {"t", "mono_s"} <= told.keys():
+    if (
+        not isinstance(parsed, dict)
+        or not parsed.keys() <= known.keys() | {"t"}
+        or not {"t", "mono_s"} <= parsed.keys()
+    ):
         raise RefusedError(
             "A sample has fields that this Pitwall does not know, or lacks its time: is one of both older?"
         )
-    values = {name: _value(name, known[name], value) for name, value in told.items() if name != "t"}
+    values = {name: _value(name, known[name], value) for name, value in parsed.items() if name != "t"}
     try:
-        return kind(ts=_moment(told["t"]), **owner, **values)
+        return kind(ts=_moment(parsed["t"]), **owner, **values)
     except TypeError:
         raise RefusedError("A sample lacks what every one has.") from None
 
@@ -158,10 +162,10 @@ def _moment(value: Any) -> datetime:
         raise RefusedError("t is no time.") from None
 
 
-def _object(told: Any, names: set[str], what: str) -> Mapping[str, Any]:
-    if not isinstance(told, dict) or told.keys() != names:
+def _object(parsed: Any, names: set[str], what: str) -> Mapping[str, Any]:
+    if not isinstance(parsed, dict) or parsed.keys() != names:
         raise RefusedError(f"{what} has {', '.join(sorted(names))}, all of them and nothing else.")
-    return told
+    return parsed
 
 
 def _list(said: Mapping[str, Any], name: str, most: int) -> Sequence[Any]:

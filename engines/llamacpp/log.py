@@ -121,7 +121,7 @@ class LlamacppReader(LineReader):
         if is_allocation_failure(line.text):
             self._refused.append(line)
             return []
-        return [*self._tell_refused(), *self._read(line)]
+        return [*self._refused_events(), *self._read(line)]
 
     def _read(self, line: Line) -> Iterable[LogEvent]:
         owner, body = split_head(line.text)
@@ -137,7 +137,7 @@ class LlamacppReader(LineReader):
 
     def release_held(self) -> list[LogEvent]:
         """The samples still held, and the failed allocations that were not tried again."""
-        return [*super().release_held(), *self._tell_refused()]
+        return [*super().release_held(), *self._refused_events()]
 
     def close(self) -> list[LogEvent]:
         """The last events; a timing print whose generation line has not come gives no sample."""
@@ -145,7 +145,7 @@ class LlamacppReader(LineReader):
         self._timing = None
         return events
 
-    def _tell_refused(self) -> list[LogEvent]:
+    def _refused_events(self) -> list[LogEvent]:
         refused, self._refused = self._refused, []
         return [event for line in refused for event in self._failure_events(line)]
 
