@@ -59,6 +59,6 @@ def _group(
 
 def _values(starts: Sequence[Sequence[str]], values: Mapping[str, float | None]) -> Iterator[float]:
     for runs in starts:
-        told = mean_of([value for run_id in runs if (value := values.get(run_id)) is not None])
-        if told is not None:
-            yield told
+        value_of_arm = mean_of([value for run_id in runs if (value := values.get(run_id)) is not None])
+        if value_of_arm is not None:
+            yield value_of_arm

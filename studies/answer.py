@@ -35,14 +35,14 @@ def _whole(
 ) -> dict[str, JsonValue]:
     """The answer under the one workload; under several, what they agree on, with the answer of each beside it."""
     parts, reasons = plan.under_each(), [*plan.notes, *reasons]
-    told = [
+    answers = [
         _answer(part, one, end or one.race.end or End.UNKNOWN if is_over else one.race.end)
         for part, one in zip(parts, standings, strict=True)
     ]
-    if len(told) == 1:
-        whole = told[0] if is_over else told[0] | {"answer": None, "winner": None}
-        return whole | {"reasons": [*reasons, *told[0]["reasons"]]}
-    whole = together([part.workload_title for part in parts], told, starts_by_arm(standings), reasons, is_over)
+    if len(answers) == 1:
+        whole = answers[0] if is_over else answers[0] | {"answer": None, "winner": None}
+        return whole | {"reasons": [*reasons, *answers[0]["reasons"]]}
+    whole = together([part.workload_title for part in parts], answers, starts_by_arm(standings), reasons, is_over)
     return whole | {"starts_left": None if is_over else _starts_left(plan, standings, whole["runs"])}
 
 
@@ -90,8 +90,8 @@ def _means(plan: StudyPlan, values: Sequence[float]) -> dict[str, JsonValue]:
     """Where nothing is held against anything: the mean of the starts and its 95 % interval."""
     if plan.question != "measure":
         return {}
-    told = interval_of_mean(values)
-    return {"mean": mean_of(values), "mean_interval": None if told is None else list(told)}
+    interval = interval_of_mean(values)
+    return {"mean": mean_of(values), "mean_interval": None if interval is None else list(interval)}
 
 
 def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[JsonValue]:
@@ -136,22 +136,27 @@ def _unknown(standing: StudyStanding) -> str:
 
 def _predicted(standing: StudyStanding, name: str) -> JsonValue:
     """What other arms' runs tell of an arm, as values and ratios to the first one; None where they tell nothing."""
-    told = standing.predicted.get(name)
-    if told is None:
+    predicted = standing.predicted.get(name)
+    if predicted is None:
         return None
     first = standing.values.get(standing.race.seats[0].name)
     base = fmean(first) if first else None
-    between = [told.low, told.high]
+    between = [predicted.low, predicted.high]
     ratios = [None if base is None or one is None else one / base for one in between]
-    return {"interval": between, "ratio": ratios, "requests": told.requests, "why": predicted_words(name, standing)}
+    return {
+        "interval": between,
+        "ratio": ratios,
+        "requests": predicted.requests,
+        "why": predicted_words(name, standing),
+    }
 
 
 def predicted_words(name: str, standing: StudyStanding) -> str:
     """Where it lies, and whose runs say so."""
-    told = standing.predicted[name]
-    if told.requests is not None:
-        share = f"{told.requests:.2f} of one request of its full length"
-        return f"Predicted: by the run of {told.requests_by}, its KV cache would hold {share}."
-    sides = (("at least", told.low, told.low_by), ("at most", told.high, told.high_by))
+    predicted = standing.predicted[name]
+    if predicted.requests is not None:
+        share = f"{predicted.requests:.2f} of one request of its full length"
+        return f"Predicted: by the run of {predicted.requests_by}, its KV cache would hold {share}."
+    sides = (("at least", predicted.low, predicted.low_by), ("at most", predicted.high, predicted.high_by))
     bounds = [f"{words} {value:.3g} by the run of {by}" for words, value, by in sides if value is not None]
     return f"Predicted, not measured: {standing.objective} is {' and '.join(bounds)}."

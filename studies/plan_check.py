@@ -10,7 +10,7 @@ from commands.study_file import StudyPlan
 from domain import JsonValue, WorkloadSpec
 from errors import PitwallError
 from launcher.remote.hosts import HostBook
-from reports.studies.told_apart import alike
+from reports.studies.parts import alike
 from workloads import REGISTRY, spec_for
 from workloads.texts.prompt_file import PlanError
 

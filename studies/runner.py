@@ -234,7 +234,7 @@ class StudyRunner:
         self._save(study.model_copy(update={"answer": answer_of(plan, standings)}))
         try:
             every = load_specs(plan.under_each(), self._spec_for)
-            specs = [spec for spec, told in zip(every, standings, strict=True) if told.race.end is None]
+            specs = [spec for spec, standing in zip(every, standings, strict=True) if standing.race.end is None]
             self._supervisor.launch_round(self._round(plan, standings, specs), study.id)
         except (LaunchRefusedError, UnknownLoadError) as refusal:
             self._conclude(study, plan, standings, [str(refusal)], End.FAILED)
@@ -278,5 +278,5 @@ class StudyRunner:
 
 def _is_ordered(values: Sequence[JsonValue]) -> bool:
     """Numbers that rise: neighbours are alike."""
-    told = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    return len(told) == len(values) and sorted(told) == told
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(numbers) == len(values) and sorted(numbers) == numbers

@@ -83,13 +83,13 @@ def rate_definitions(given: Given) -> Outcome:
     strict = tuple((length - 1.0) / (most - 1.0) * 100.0 for length in (low, high))
     loose = tuple(length / most * 100.0 for length in (low, high))
     near = [
-        [abs(one - stated) <= given.tolerance for one, stated in zip(told, given.stated, strict=True)]
-        for told in (strict, loose)
+        [abs(one - stated) <= given.tolerance for one, stated in zip(computed, given.stated, strict=True)]
+        for computed in (strict, loose)
     ]
     if sum(all(fits) for fits in near) == 1:
         return Outcome(strict if all(near[0]) else loose, True)
-    is_each_end_told = all(any(fits[end] for fits in near) for end in (0, 1))
-    return Outcome((*strict, *loose), None if is_each_end_told else False)
+    is_each_end_met = all(any(fits[end] for fits in near) for end in (0, 1))
+    return Outcome((*strict, *loose), None if is_each_end_met else False)
 
 
 def alike(given: Given) -> Outcome:

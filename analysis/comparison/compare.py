@@ -77,8 +77,8 @@ def pair_of(
     )
     if not all(values) or min(min(side) for side in values) <= 0:
         return pair
-    told = judge(*values, higher_is_better=objective.terms.higher_is_better, margin=margin)
-    return replace(pair, ratio=told.ratio, is_claimed=told.answer in TOLD_APART)
+    judged = judge(*values, higher_is_better=objective.terms.higher_is_better, margin=margin)
+    return replace(pair, ratio=judged.ratio, is_claimed=judged.answer in TOLD_APART)
 
 
 def propose(arms: Sequence[Arm]) -> Objective:

@@ -55,17 +55,17 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return out
 
 
-def as_started(config: Mapping[str, Any], told: Mapping[str, Any] | None) -> dict[str, Any]:
+def as_started(config: Mapping[str, Any], logged: Mapping[str, Any] | None) -> dict[str, Any]:
     """The configuration as far as it is stated, what it does not state filled in from what its server's log says."""
-    said = told or {}
+    said = logged or {}
     stated = config.get("speculative") or {}
     drafting = {"method": said.get("speculative_method"), "num_tokens": said.get("speculative_num_tokens")}
-    is_told = drafting["method"] is not None
+    is_known = drafting["method"] is not None
     return {
         **config,
         "engine_version": config.get("engine_version") or said.get("engine_version"),
         "speculative": {**stated, **{k: v for k, v in drafting.items() if stated.get(k) is None and v is not None}}
-        if stated or is_told
+        if stated or is_known
         else None,
     }
 

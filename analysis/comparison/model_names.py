@@ -24,8 +24,8 @@ def base_name(name: str) -> str:
 
 def quantization_in(name: str) -> tuple[str, ...]:
     """The words of a quantization in a name, in order; none where it names none."""
-    told = (QUANTIZATION.findall(part) for part in (_stems(name)[0], _speaking(name)))
-    return tuple(next(filter(None, told), ()))
+    found = (QUANTIZATION.findall(part) for part in (_stems(name)[0], _speaking(name)))
+    return tuple(next(filter(None, found), ()))
 
 
 def _speaking(name: str) -> str:

@@ -29,8 +29,8 @@ class Replicate:
     @property
     def factors(self) -> Factors | None:
         """The mean factors of all its loads; None where one has none."""
-        told = [one.factors for one in self.measured if one.factors]
-        return _mean(told) if told and len(told) == len(self.measured) else None
+        factors = [one.factors for one in self.measured if one.factors]
+        return _mean(factors) if factors and len(factors) == len(self.measured) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ def replicate(run: RunFacts, objective: Objective, keys: frozenset[RequestKey]) 
         return _of_the_run(run, objective)
     if run.loads and not any(load.measured for load in run.loads):
         return Replicate(run.run_id, None, reason=Reason(Code.RESULTS_ALONE))
-    told = tuple(measure(load, objective, keys, run.speculates) for load in run.loads)
-    known = tuple(one for one in told if is_positive(one.value))
+    measures = tuple(measure(load, objective, keys, run.speculates) for load in run.loads)
+    known = tuple(one for one in measures if is_positive(one.value))
     if not known:
-        return Replicate(run.run_id, None, told, told[0].reason if told else Reason(Code.NO_LOAD))
+        return Replicate(run.run_id, None, measures, measures[0].reason if measures else Reason(Code.NO_LOAD))
     return Replicate(run.run_id, geometric_mean([one.value or 0.0 for one in known]), known)
 
 
@@ -90,20 +90,20 @@ def tokens_per_j(run: RunFacts) -> float | None:
 
 def output_tokens(loads: Sequence[LoadRecord]) -> int | None:
     """The output tokens of all measured requests; None where one that ended well does not state its own."""
-    told = [r for load in loads for r in load.measured if r.completion_tokens is not None or r.error_kind is None]
-    counts = [r.completion_tokens for r in told if r.completion_tokens is not None]
-    return sum(counts) if counts and len(counts) == len(told) else None
+    counted = [r for load in loads for r in load.measured if r.completion_tokens is not None or r.error_kind is None]
+    counts = [r.completion_tokens for r in counted if r.completion_tokens is not None]
+    return sum(counts) if counts and len(counts) == len(counted) else None
 
 
 def parts_of(sides: Sequence[Sequence[Replicate]]) -> tuple[Part, ...]:
     """The classes that every replicate has, in the order of the first one."""
-    told = [[one.measured for one in side if one.value is not None] for side in sides]
-    each = [measured for side in told for run in side for measured in run]
+    by_side = [[one.measured for one in side if one.value is not None] for side in sides]
+    each = [measured for side in by_side for run in side for measured in run]
     names = [name for name in each[0].parts if all(name in one.parts for one in each)] if each else []
     return tuple(
-        Part(_ratio(name, [[geometric_mean([m.parts[name] for m in run]) for run in side] for side in told]), split)
+        Part(_ratio(name, [[geometric_mean([m.parts[name] for m in run]) for run in side] for side in by_side]), split)
         for name in names
-        for split in [factor_ratios([[_class_factors(run, name) for run in side] for side in told])]
+        for split in [factor_ratios([[_class_factors(run, name) for run in side] for side in by_side])]
     )
 
 

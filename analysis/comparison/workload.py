@@ -40,8 +40,8 @@ class Workload(NamedTuple):
 
     @property
     def params(self) -> dict[str, JsonValue]:
-        told: dict[str, JsonValue] = json.loads(self.params_json)
-        return told
+        params: dict[str, JsonValue] = json.loads(self.params_json)
+        return params
 
 
 def workload_of_load(load: LoadRecord, run: RunFacts) -> Workload:

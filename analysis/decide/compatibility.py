@@ -68,7 +68,7 @@ def as_one(found: Iterable[Place]) -> list[Place]:
 
 
 def _one(group: Sequence[Place]) -> Place:
-    told = [(one.cause_at, one.cause) for one in group if one.cause_at]
-    at, cause = max(told, key=lambda one: one[0], default=(None, None))
+    causes = [(one.cause_at, one.cause) for one in group if one.cause_at]
+    at, cause = max(causes, key=lambda one: one[0], default=(None, None))
     up, starts = sum(one.came_up for one in group), sum(one.starts for one in group)
     return Place(group[0].configuration, group[0].gpu, up, starts, cause, at)

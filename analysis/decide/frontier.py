@@ -24,7 +24,7 @@ class Point:
 
 def points_of(x: Ranking, y: Ranking, note: str = "") -> list[Point]:
     """A point each arm that has a value from both viewpoints."""
-    told = {one.arm_id: one for one in y.candidates if one.value is not None}
+    by_arm = {one.arm_id: one for one in y.candidates if one.value is not None}
     return [
         Point(
             one.arm_id,
@@ -36,7 +36,7 @@ def points_of(x: Ranking, y: Ranking, note: str = "") -> list[Point]:
             ", ".join(filter(None, (note, one.label))),
         )
         for one in x.candidates
-        if one.value is not None and (other := told.get(one.arm_id)) and other.value is not None
+        if one.value is not None and (other := by_arm.get(one.arm_id)) and other.value is not None
     ]
 
 

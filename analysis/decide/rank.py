@@ -73,19 +73,19 @@ def rank(
     """Rank the arms that may be ranked. margin: the smallest difference that matters, as a share."""
     known = [one for one in candidates if one.value is not None and one.label is None]
     ranked, refused = _comparable(view, known, refusals)
-    told = (viewpoint, view, tuple(candidates))
+    given = (viewpoint, view, tuple(candidates))
     if not ranked:
-        return Ranking(*told, Outcome.NOT_KNOWN, refused=refused)
+        return Ranking(*given, Outcome.NOT_KNOWN, refused=refused)
     best, *others = _ordered(view, ranked)
     if not others:
-        return Ranking(*told, Outcome.NOT_RANKED if refused else Outcome.ALONE, best.arm_id, refused=refused)
+        return Ranking(*given, Outcome.NOT_RANKED if refused else Outcome.ALONE, best.arm_id, refused=refused)
     pairs = len(ranked) * (len(ranked) - 1) // 2
     apart = [_apart(view, best, other, margin, pairs) for other in others]
     tied = tuple(other.arm_id for other, one in zip(others, apart, strict=True) if one.is_apart is not True)
     is_unseen = any(one.is_apart is None for one in apart)
     outcome = Outcome.BEST if not tied else Outcome.SEEN_ONCE if is_unseen else Outcome.TIE
     first = apart[0]
-    return Ranking(*told, outcome, best.arm_id, others[0].arm_id, first.ratio, first.interval, tied, refused)
+    return Ranking(*given, outcome, best.arm_id, others[0].arm_id, first.ratio, first.interval, tied, refused)
 
 
 def _comparable(

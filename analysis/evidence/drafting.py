@@ -35,11 +35,11 @@ def _accepted(counters: Sequence[LoadCounters], segment: int | None) -> list[flo
     """Tokens accepted at each position over a segment, all ranks together."""
     before = [c.accepted_per_pos_total or [] for c in counters if c.segment == segment]
     after = [c.accepted_per_pos_total for c in counters if segment is not None and c.segment == segment + 1]
-    told = [one for one in after if one]
-    if not told or len(told) != len(after):
+    known = [one for one in after if one]
+    if not known or len(known) != len(after):
         return None
-    width = max(map(len, told))
-    return [_at(told, place) - _at(before, place) for place in range(width)]
+    width = max(map(len, known))
+    return [_at(known, place) - _at(before, place) for place in range(width)]
 
 
 def _at(ranks: Sequence[Sequence[float]], place: int) -> float:

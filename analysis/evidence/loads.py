@@ -126,10 +126,10 @@ def decode_tokens(request: RequestRecord) -> int:
 
 
 def common_keys(
-    loads: Iterable[LoadRecord], tells: Callable[[RequestRecord], bool] = is_whole
+    loads: Iterable[LoadRecord], is_usable: Callable[[RequestRecord], bool] = is_whole
 ) -> frozenset[RequestKey]:
-    """The measured requests that every one of the loads `tells` of: unless said otherwise, that ended well."""
-    sets = [{key_of(request) for request in load.measured if tells(request)} for load in loads]
+    """The measured requests that are usable in every one of the loads: unless said otherwise, that ended well."""
+    sets = [{key_of(request) for request in load.measured if is_usable(request)} for load in loads]
     return frozenset(set.intersection(*sets)) if sets else frozenset()
 
 

@@ -65,14 +65,14 @@ def _decode(load: LoadRecord, keys: Keys, speculates: bool | None) -> Measured:
     if not by_class:
         return Measured(reason=Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1}))
     parts = {name: _class_tps(requests) for name, requests in by_class.items()}
-    told = {name: stream_factors(load, name, speculates, requests) for name, requests in by_class.items()}
-    known = {name: one for name, one in told.items() if isinstance(one, Factors)}
+    factors = {name: stream_factors(load, name, speculates, requests) for name, requests in by_class.items()}
+    known = {name: one for name, one in factors.items() if isinstance(one, Factors)}
     return Measured(
         geometric_mean(list(parts.values())),
         parts,
         _mean_factors(list(known.values())) if len(known) == len(parts) else None,
         known,
-        no_factors=next((one for one in told.values() if isinstance(one, Reason)), None),
+        no_factors=next((one for one in factors.values() if isinstance(one, Reason)), None),
     )
 
 
@@ -99,11 +99,11 @@ def _output(load: LoadRecord, concurrency: int, speculates: bool | None) -> Meas
     if not parts:
         return Measured(reason=Reason(Code.NO_STEADY_PART, values={"concurrency": concurrency}))
     steady = together(parts)
-    told = steady_factors(load, concurrency, speculates, steady)
+    found = steady_factors(load, concurrency, speculates, steady)
     return Measured(
         steady.output_tps,
-        factors=told if isinstance(told, Factors) else None,
-        no_factors=told if isinstance(told, Reason) else None,
+        factors=found if isinstance(found, Factors) else None,
+        no_factors=found if isinstance(found, Reason) else None,
         steady_s=steady.seconds,
         prefill_share=steady.prefill_share,
     )

@@ -95,9 +95,9 @@ def _settings(code: RowCode, pair: Pair, of: Any) -> Row:
 
 def _shared(runs: tuple[RunFacts, ...], of: Any) -> Mapping[str, Any]:
     """The arm's value of each field: what most of its runs have, for an arm may be held together by its command."""
-    told = [of(run.served) for run in runs]
-    keys = dict.fromkeys(key for one in told for key in one)
-    most = {key: Counter(str(one[key]) if key in one else None for one in told).most_common(1)[0][0] for key in keys}
+    of_runs = [of(run.served) for run in runs]
+    keys = dict.fromkeys(key for one in of_runs for key in one)
+    most = {key: Counter(str(one[key]) if key in one else None for one in of_runs).most_common(1)[0][0] for key in keys}
     return {key: value for key, value in most.items() if value is not None}
 
 
@@ -116,5 +116,5 @@ def _under(served: Served, prefix: str) -> dict[str, Any]:
 
 
 def _others(served: Served) -> dict[str, Any]:
-    told = {k: v for k, v in served.settings.items() if k not in (*WEIGHTS, *KV) and not k.startswith(SAMPLING)}
-    return told | ({"gpu_count": len(served.gpus)} if served.gpus else {})
+    others = {k: v for k, v in served.settings.items() if k not in (*WEIGHTS, *KV) and not k.startswith(SAMPLING)}
+    return others | ({"gpu_count": len(served.gpus)} if served.gpus else {})

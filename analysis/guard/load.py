@@ -89,8 +89,8 @@ def concurrency(pair: Pair) -> Row:
     values = {"wanted": wanted, "targets": targets}
     if wanted is None or all(wanted in load.concurrencies for arm in pair.arms for load in loads_of(arm)):
         return Row(RowCode.CONCURRENCY, Standing.SAME, values)
-    is_told = any(targets)
-    return Row(RowCode.CONCURRENCY, Standing.MATTERS if is_told else Standing.UNKNOWN, values)
+    has_targets = any(targets)
+    return Row(RowCode.CONCURRENCY, Standing.MATTERS if has_targets else Standing.UNKNOWN, values)
 
 
 def context(pair: Pair) -> Row:
@@ -124,12 +124,12 @@ def prefix_cache(pair: Pair) -> Row:
 
 
 def _cached_share(requests: Sequence[RequestRecord]) -> float | None:
-    told = [
+    known = [
         (int(r.extra["cached_prompt_tokens"]), r.prompt_tokens)
         for r in requests
         if r.extra.get("cached_prompt_tokens") is not None and r.prompt_tokens
     ]
-    return sum(c for c, _ in told) / sum(p for _, p in told) if told and len(told) == len(requests) else None
+    return sum(c for c, _ in known) / sum(p for _, p in known) if known and len(known) == len(requests) else None
 
 
 def warmup(pair: Pair) -> Row:

@@ -79,8 +79,8 @@ def client(pair: Pair) -> Row:
 
 def _late_share(requests: Sequence[RequestRecord]) -> float | None:
     """None where one does not tell it, or there is none."""
-    told = [r.extra["client_wait_ms"] / r.total_ms for r in requests if r.extra.get("client_wait_ms") is not None]
-    return sum(told) / len(told) if told and len(told) == len(requests) else None
+    waits = [r.extra["client_wait_ms"] / r.total_ms for r in requests if r.extra.get("client_wait_ms") is not None]
+    return sum(waits) / len(waits) if waits and len(waits) == len(requests) else None
 
 
 def gpu_shared(pair: Pair) -> Row:

@@ -78,8 +78,8 @@ def answers(load: LoadRecord, keys: frozenset[RequestKey], scene: Scene, pieces:
     chosen = [request for request in load.measured if key_of(request) in keys and _is_in(request, scene)]
     began_s = min((one.since_phase_s for one in chosen if one.since_phase_s is not None), default=0.0)
     placed = [request for request in chosen if request.since_phase_s is not None or scene.sequence is not None]
-    told = [_answer(request, began_s, pieces.get(request.request_id, (None, None))) for request in placed]
-    return sorted((answer for answer in told if answer), key=lambda answer: answer.sent_s)
+    found = [_answer(request, began_s, pieces.get(request.request_id, (None, None))) for request in placed]
+    return sorted((answer for answer in found if answer), key=lambda answer: answer.sent_s)
 
 
 def _is_in(request: RequestRecord, scene: Scene) -> bool:

@@ -59,9 +59,9 @@ class Attention:
 
 def shape_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that tell layers, heads and experts, and nothing else: enough for every formula here."""
-    told = text_config(config)
-    unread = {name: True for name in told if name.startswith(_UNREAD)}  # that its layers are told in another way
-    return unread | {name: told[name] for name in SHAPE if told.get(name) is not None}
+    fields = text_config(config)
+    unread = {name: True for name in fields if name.startswith(_UNREAD)}  # that its layers are told in another way
+    return unread | {name: fields[name] for name in SHAPE if fields.get(name) is not None}
 
 
 def text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -72,55 +72,55 @@ def text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def read_attention(config: Mapping[str, Any]) -> Attention | Reason:
     """The layers of a model; a Reason where its config.json does not tell them in a way that is read here."""
-    told = text_config(config)
+    fields = text_config(config)
     try:
-        kinds = _kinds(told)
+        kinds = _kinds(fields)
         if kinds and {FULL, SLIDING} & set(kinds):
-            return _attention(told, kinds)
+            return _attention(fields, kinds)
     except (KeyError, TypeError, ValueError, OverflowError):
         pass
-    return Reason(Code.ATTENTION_NOT_READ, values={"model_type": told.get("model_type")})
+    return Reason(Code.ATTENTION_NOT_READ, values={"model_type": fields.get("model_type")})
 
 
-def _attention(told: Mapping[str, Any], kinds: Sequence[str]) -> Attention:
+def _attention(fields: Mapping[str, Any], kinds: Sequence[str]) -> Attention:
     counts = Counter(kinds)
-    layers = tuple(_layers(told, kind, counts[kind], SLIDING in counts) for kind in (FULL, SLIDING) if counts[kind])
-    dtype, context = told.get("dtype") or told.get("torch_dtype"), told.get("max_position_embeddings")
+    layers = tuple(_layers(fields, kind, counts[kind], SLIDING in counts) for kind in (FULL, SLIDING) if counts[kind])
+    dtype, context = fields.get("dtype") or fields.get("torch_dtype"), fields.get("max_position_embeddings")
     return Attention(layers, counts[STATE], str(dtype) if dtype else None, _count(context) if context else None)
 
 
-def _layers(told: Mapping[str, Any], kind: str, count: int, is_mixed: bool) -> Layers:
-    if rank := told.get("kv_lora_rank"):
-        return Layers(count, 1, _count(rank) + int(told.get("qk_rope_head_dim") or 0), is_split=False)
-    heads, size = _heads(told), _head_size(told)
-    values = _count(told.get("v_head_dim") or size)
+def _layers(fields: Mapping[str, Any], kind: str, count: int, is_mixed: bool) -> Layers:
+    if rank := fields.get("kv_lora_rank"):
+        return Layers(count, 1, _count(rank) + int(fields.get("qk_rope_head_dim") or 0), is_split=False)
+    heads, size = _heads(fields), _head_size(fields)
+    values = _count(fields.get("v_head_dim") or size)
     if kind == SLIDING:
-        return Layers(count, heads, size + values, _window(told))
-    if is_mixed and told.get("global_head_dim"):  # layers without a window have heads of their own
-        size = values = _count(told["global_head_dim"])
-        heads = _count(told.get("num_global_key_value_heads") or heads)
+        return Layers(count, heads, size + values, _window(fields))
+    if is_mixed and fields.get("global_head_dim"):  # layers without a window have heads of their own
+        size = values = _count(fields["global_head_dim"])
+        heads = _count(fields.get("num_global_key_value_heads") or heads)
     return Layers(count, heads, size + values)
 
 
-def _heads(told: Mapping[str, Any]) -> int:
-    if told.get("multi_query") and not told.get("new_decoder_architecture"):
+def _heads(fields: Mapping[str, Any]) -> int:
+    if fields.get("multi_query") and not fields.get("new_decoder_architecture"):
         return 1
     names = ("num_key_value_heads", "num_kv_heads", "num_attention_heads", "n_head")
-    return _count(next((told[name] for name in names if told.get(name)), None))
+    return _count(next((fields[name] for name in names if fields.get(name)), None))
 
 
-def _head_size(told: Mapping[str, Any]) -> int:
-    if size := told.get("head_dim"):
+def _head_size(fields: Mapping[str, Any]) -> int:
+    if size := fields.get("head_dim"):
         return _count(size)
-    return _count(told.get("hidden_size") or told["n_embd"]) // _heads_of_queries(told)
+    return _count(fields.get("hidden_size") or fields["n_embd"]) // _heads_of_queries(fields)
 
 
-def _heads_of_queries(told: Mapping[str, Any]) -> int:
-    return _count(told.get("num_attention_heads") or told["n_head"])
+def _heads_of_queries(fields: Mapping[str, Any]) -> int:
+    return _count(fields.get("num_attention_heads") or fields["n_head"])
 
 
-def _window(told: Mapping[str, Any]) -> int:
-    return _count(told.get("sliding_window") or told["attention_chunk_size"])
+def _window(fields: Mapping[str, Any]) -> int:
+    return _count(fields.get("sliding_window") or fields["attention_chunk_size"])
 
 
 def _count(value: Any) -> int:
@@ -131,36 +131,36 @@ def _count(value: Any) -> int:
     return count
 
 
-def _kinds(told: Mapping[str, Any]) -> list[str] | None:
+def _kinds(fields: Mapping[str, Any]) -> list[str] | None:
     """The kind of each layer that keeps keys and values of its own; None where it is told in another way."""
-    count = _count(told.get("num_hidden_layers") or told["n_layer"])
+    count = _count(fields.get("num_hidden_layers") or fields["n_layer"])
     if count > MOST_LAYERS:
         return None
-    kinds = _listed(told) or _by_pattern(told, count)
+    kinds = _listed(fields) or _by_pattern(fields, count)
     if kinds is None or len(kinds) != count:
         return None
-    shared = int(told.get("num_kv_shared_layers") or 0)  # the last layers read what earlier ones keep
+    shared = int(fields.get("num_kv_shared_layers") or 0)  # the last layers read what earlier ones keep
     return kinds[: count - shared]
 
 
-def _listed(told: Mapping[str, Any]) -> list[str] | None:
-    named = next((told[name] for name in _LISTS if told.get(name)), None)
+def _listed(fields: Mapping[str, Any]) -> list[str] | None:
+    named = next((fields[name] for name in _LISTS if fields.get(name)), None)
     return None if named is None else [_KINDS[word] for word in named]
 
 
-def _by_pattern(told: Mapping[str, Any], count: int) -> list[str] | None:
+def _by_pattern(fields: Mapping[str, Any], count: int) -> list[str] | None:
     """Where no list names each layer: every nth is full, all are, or all slide."""
-    if interval := told.get("full_attention_interval"):
+    if interval := fields.get("full_attention_interval"):
         return _every(int(interval), count, STATE)
-    if any(name.startswith(_UNREAD) for name in told):
+    if any(name.startswith(_UNREAD) for name in fields):
         return None
-    slides = told.get("sliding_window") and told.get("use_sliding_window", True) and not told.get("kv_lora_rank")
+    slides = fields.get("sliding_window") and fields.get("use_sliding_window", True) and not fields.get("kv_lora_rank")
     if not slides:
         return [FULL] * count
-    every = told.get("sliding_window_pattern") or _EVERY_NTH_FULL.get(str(told.get("model_type")))
+    every = fields.get("sliding_window_pattern") or _EVERY_NTH_FULL.get(str(fields.get("model_type")))
     if isinstance(every, int):
         return _every(every, count, SLIDING)
-    first_full = int(told.get("max_window_layers") or 0) if "use_sliding_window" in told else 0
+    first_full = int(fields.get("max_window_layers") or 0) if "use_sliding_window" in fields else 0
     return [FULL] * min(first_full, count) + [SLIDING] * max(count - first_full, 0)
 
 

@@ -60,18 +60,18 @@ class Bands(NamedTuple):
 
 def bands_of(windows: Sequence[Window]) -> Bands:
     """The bands of a run's active windows whose drafts were counted."""
-    told = [w for w in active(windows) if w.acceptance_length is not None]
-    if not told:
+    known = [w for w in active(windows) if w.acceptance_length is not None]
+    if not known:
         return Bands(reason=Reason(Code.NO_SPECULATION))
-    if len(told) < FEWEST:
-        return Bands(reason=Reason(Code.TOO_FEW_FOR_BANDS, values={"windows": len(told), "fewest": FEWEST}))
-    lengths = np.array([w.acceptance_length for w in told], dtype=np.float64)
+    if len(known) < FEWEST:
+        return Bands(reason=Reason(Code.TOO_FEW_FOR_BANDS, values={"windows": len(known), "fewest": FEWEST}))
+    lengths = np.array([w.acceptance_length for w in known], dtype=np.float64)
     mixture = fit_two(lengths)
     if mixture is None or not mixture.is_two:
-        return Bands((_band(told, len(told)),))
+        return Bands((_band(known, len(known)),))
     is_upper = _upper(lengths, mixture)
-    lower, upper = ([w for w, up in zip(told, is_upper, strict=True) if bool(up) is side] for side in (False, True))
-    found = (_band(lower, len(told)), _band(upper, len(told)))
+    lower, upper = ([w for w, up in zip(known, is_upper, strict=True) if bool(up) is side] for side in (False, True))
+    found = (_band(lower, len(known)), _band(upper, len(known)))
     return Bands(found, cause_of([band.steps_per_s for band in found]))
 
 

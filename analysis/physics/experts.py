@@ -39,46 +39,46 @@ class Experts(NamedTuple):
 
 def read_experts(config: Mapping[str, Any]) -> Experts | None:
     """The mixture of a model; None of a dense one, or where its shape is told in another way."""
-    told = text_config(config)
-    experts, used = (next((told[n] for n in names if told.get(n)), None) for names in (_EXPERTS, _USED))
+    fields = text_config(config)
+    experts, used = (next((fields[n] for n in names if fields.get(n)), None) for names in (_EXPERTS, _USED))
     if not isinstance(experts, int) or not isinstance(used, int) or not 0 < used <= experts:
         return None
     try:
-        return Experts(experts, used, *_parameters(told, experts))
+        return Experts(experts, used, *_parameters(fields, experts))
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return None
 
 
-def _parameters(told: Mapping[str, Any], experts: int) -> tuple[float, float]:
+def _parameters(fields: Mapping[str, Any], experts: int) -> tuple[float, float]:
     """Those of the experts and those of everything else."""
-    hidden, layers = float(told["hidden_size"]), int(told["num_hidden_layers"])
-    size = float(told.get("moe_intermediate_size") or told["intermediate_size"])
-    dense_layers = int(told.get("first_k_dense_replace") or 0)
+    hidden, layers = float(fields["hidden_size"]), int(fields["num_hidden_layers"])
+    size = float(fields.get("moe_intermediate_size") or fields["intermediate_size"])
+    dense_layers = int(fields.get("first_k_dense_replace") or 0)
     one = MATRICES * hidden * size
-    shared = _shared(told, size) * MATRICES * hidden * (layers - dense_layers)
-    dense = dense_layers * MATRICES * hidden * float(told.get("intermediate_size") or 0)
-    embeddings = float(told["vocab_size"]) * hidden * (1 if told.get("tie_word_embeddings") else 2)
-    other = shared + dense + embeddings + layers * _attention_parameters(told, hidden)
+    shared = _shared(fields, size) * MATRICES * hidden * (layers - dense_layers)
+    dense = dense_layers * MATRICES * hidden * float(fields.get("intermediate_size") or 0)
+    embeddings = float(fields["vocab_size"]) * hidden * (1 if fields.get("tie_word_embeddings") else 2)
+    other = shared + dense + embeddings + layers * _attention_parameters(fields, hidden)
     return experts * one * (layers - dense_layers), other
 
 
-def _shared(told: Mapping[str, Any], size: float) -> float:
+def _shared(fields: Mapping[str, Any], size: float) -> float:
     """Width of what every token passes beside its experts."""
-    return float(told.get("shared_expert_intermediate_size") or 0) + size * int(told.get("n_shared_experts") or 0)
+    return float(fields.get("shared_expert_intermediate_size") or 0) + size * int(fields.get("n_shared_experts") or 0)
 
 
-def _attention_parameters(told: Mapping[str, Any], hidden: float) -> float:
+def _attention_parameters(fields: Mapping[str, Any], hidden: float) -> float:
     """The attention parameters of one layer; for MLA, those of its projections down and up."""
-    heads = int(told["num_attention_heads"])
-    if rank := told.get("kv_lora_rank"):
-        return _latent_parameters(told, hidden, heads, int(rank))
-    size = float(told.get("head_dim") or hidden / heads)
-    return hidden * size * (2 * heads + 2 * int(told.get("num_key_value_heads") or heads))
+    heads = int(fields["num_attention_heads"])
+    if rank := fields.get("kv_lora_rank"):
+        return _latent_parameters(fields, hidden, heads, int(rank))
+    size = float(fields.get("head_dim") or hidden / heads)
+    return hidden * size * (2 * heads + 2 * int(fields.get("num_key_value_heads") or heads))
 
 
-def _latent_parameters(told: Mapping[str, Any], hidden: float, heads: int, rank: int) -> float:
-    nope, rope, value = (int(told.get(n) or 0) for n in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
+def _latent_parameters(fields: Mapping[str, Any], hidden: float, heads: int, rank: int) -> float:
+    nope, rope, value = (int(fields.get(n) or 0) for n in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
     queries = heads * (nope + rope)
-    into = int(told.get("q_lora_rank") or 0)
+    into = int(fields.get("q_lora_rank") or 0)
     of_queries = (hidden + queries) * into if into else hidden * queries
     return of_queries + hidden * (rank + rope) + rank * heads * (nope + value) + heads * value * hidden

@@ -36,7 +36,7 @@ def startup_phases(
     """The split; a part that the log does not tell is in the part around it, or in 'other'."""
     if total_s is None:
         return Phases({}, Reason(Code.INPUTS_UNKNOWN, values={"inputs": ("total_s",)}))
-    told = {
+    seconds_by_name = {
         "weights": weights_s,
         "rest of loading": _rest(loading_s, weights_s),
         "draft model": draft_s,
@@ -44,7 +44,7 @@ def startup_phases(
         "graph capture": graphs_s,
         "rest of the engine's start": _rest(engine_s, compile_s, graphs_s),
     }
-    known = {name: seconds for name, seconds in told.items() if seconds}
+    known = {name: seconds for name, seconds in seconds_by_name.items() if seconds}
     other_s = total_s - sum(known.values())
     if other_s < -TOLERANCE_S:
         values = {"phases_s": sum(known.values()), "total_s": total_s}

@@ -85,9 +85,9 @@ def conditions_of(
     """What is known of a stretch; `silent`: collector -> why it has nothing of the run."""
     host, silent = host or HostSums(), silent or {}
     of_host, of_gpus = _of_host(span, host), _of_gpus(span, gpus)
-    no_host = _gap(span, host) and (_told(silent, "host") or _gap(span, host))
-    no_gpu = _told(silent, "gpu") or NO_GPU
-    reasons = {name: no_host or _told(host.unknown, column) or NOT_RECORDED for name, column in HOST_COLUMNS.items()}
+    no_host = _gap(span, host) and (_said(silent, "host") or _gap(span, host))
+    no_gpu = _said(silent, "gpu") or NO_GPU
+    reasons = {name: no_host or _said(host.unknown, column) or NOT_RECORDED for name, column in HOST_COLUMNS.items()}
     reasons |= {name: _gpu_reason(span, gpus, column) or no_gpu for name, column in GPU_COLUMNS.items()}
     values = of_host | of_gpus
     return Conditions(
@@ -101,7 +101,7 @@ def conditions_of(
     )
 
 
-def _told(sentences: Mapping[str, str], name: str) -> Reason | None:
+def _said(sentences: Mapping[str, str], name: str) -> Reason | None:
     """What a collector itself said."""
     return Reason(Code.COLLECTOR_SAYS, values={"text": sentences[name]}) if name in sentences else None
 
@@ -148,7 +148,7 @@ def _of_gpus(span: Span, gpus: Sequence[GpuSums]) -> dict[str, Any]:
 
 def _slowed(gpus: Sequence[GpuSums]) -> dict[str, Any]:
     """The reasons for which clocks were lowered: one GPU that was is enough to say so, all must tell to deny it."""
-    bits: int | None = _of_all(lambda told: reduce(or_, told), [gpu.throttle_bits for gpu in gpus])
+    bits: int | None = _of_all(lambda each: reduce(or_, each), [gpu.throttle_bits for gpu in gpus])
     known = reduce(or_, (gpu.throttle_bits or 0 for gpu in gpus))
     by_hardware = True if known & HARDWARE else None if bits is None else False
     return {
@@ -178,8 +178,8 @@ def _others_share(gpu: GpuSums) -> float | None:
 def _gpu_reason(span: Span, gpus: Sequence[GpuSums], column: str) -> Reason | None:
     """The first reason that one of the GPUs has."""
     gaps = [gap for gpu in gpus if (gap := _gap(span, gpu))]
-    told = [why for gpu in gpus if (why := _told(gpu.unknown, column))]
-    return next(iter([*gaps, *told]), NOT_RECORDED if gpus else None)
+    reasons = [why for gpu in gpus if (why := _said(gpu.unknown, column))]
+    return next(iter([*gaps, *reasons]), NOT_RECORDED if gpus else None)
 
 
 def _each_once(limits_w: Sequence[Sequence[float]]) -> tuple[float, ...]:

@@ -167,8 +167,8 @@ def _unknown(names: tuple[str, ...], a: Sequence[Conditions], b: Sequence[Condit
     missing = tuple(name for name in names if any(getattr(one, name) is None for one in chain(a, b)))
     if a and b and not missing:
         return None
-    told = [one.reasons[name] for name in missing for one in chain(a, b) if name in one.reasons]
-    each_once = tuple(why for place, why in enumerate(told) if why not in told[:place])
+    reasons = [one.reasons[name] for name in missing for one in chain(a, b) if name in one.reasons]
+    each_once = tuple(why for place, why in enumerate(reasons) if why not in reasons[:place])
     return Standing("unknown", missing, _values(missing, a, b), each_once)
 
 

@@ -36,7 +36,7 @@ _DTYPES = {
 }
 
 
-class Told(NamedTuple):
+class LogFact(NamedTuple):
     """One fact of a start-up log and the line that says it."""
 
     key: str
@@ -54,35 +54,35 @@ class Row(NamedTuple):
     differs: bool  # something definite was asked and something else came of it
 
 
-def effective_rows(asked: Mapping[str, Any], engine: str, told: Sequence[Told]) -> list[Row]:
+def effective_rows(asked: Mapping[str, Any], engine: str, settings: Sequence[LogFact]) -> list[Row]:
     """The asked fields (dotted keys) with what the log says of them, then what it alone says; the last line wins.
 
     Of what a server has several of, all that its last start says are listed, each once.
     """
     names = {**SAME, **(BY_NAME[engine].effective_names if engine in BY_NAME else {})}
-    said = {names.get(one.key, one.key): one for one in told if one.key not in NOT_CONFIGURATION}
-    said |= {key: _all_of(key, told) for key in SEVERAL & said.keys()}
+    said = {names.get(one.key, one.key): one for one in settings if one.key not in NOT_CONFIGURATION}
+    said |= {key: _all_of(key, settings) for key in SEVERAL & said.keys()}
     keys = [*asked, *(key for key in said if key not in asked)]
     return [_row(key, asked.get(key), said.get(key)) for key in keys]
 
 
-def _all_of(key: str, told: Sequence[Told]) -> Told:
+def _all_of(key: str, settings: Sequence[LogFact]) -> LogFact:
     """Every value of a key since the start before was ready, ranks that say the same counted once; the last line."""
-    found: list[Told] = []
+    found: list[LogFact] = []
     was_ready = False
-    for one in told:
+    for one in settings:
         if one.key == key:
             found = [one] if was_ready else [*found, one]
             was_ready = False
         was_ready = was_ready or one.key == "ready"
     values = [one.value for i, one in enumerate(found) if one.value not in [other.value for other in found[:i]]]
-    return Told(key, values, found[-1].line)
+    return LogFact(key, values, found[-1].line)
 
 
-def _row(key: str, asked: Any, told: Told | None) -> Row:
-    if told is None:
+def _row(key: str, asked: Any, used: LogFact | None) -> Row:
+    if used is None:
         return Row(key, asked, None, None, False)
-    return Row(key, asked, told.value, told.line, _is_other(key, asked, told.value))
+    return Row(key, asked, used.value, used.line, _is_other(key, asked, used.value))
 
 
 def _is_other(field: str, asked: Any, effective: Any) -> bool:

@@ -20,9 +20,9 @@ class PrintedSpeed:
     lines: int  # of these
 
 
-def most_told(told: Sequence[PrintedSpeed]) -> PrintedSpeed | None:
+def most_printed(speeds: Sequence[PrintedSpeed]) -> PrintedSpeed | None:
     """The definition that most lines of a log use; a tie goes by name."""
-    return max(told, key=lambda one: (one.lines, one.definition), default=None)
+    return max(speeds, key=lambda one: (one.lines, one.definition), default=None)
 
 
 def in_place_of(summary: SpeedSummary, printed: PrintedSpeed | None) -> PrintedSpeed | None:

@@ -129,14 +129,14 @@ def speed_factors(windows: Sequence[Window]) -> Factors | None:
     seconds = sum(w.dt_s for w in counted)
     tokens = sum(w.tokens or 0.0 for w in counted)
     if unknown := sum(w.steps is None for w in counted):
-        return Factors(tokens / seconds, None, _told_per_step(counted), _no_steps(unknown, len(counted)))
+        return Factors(tokens / seconds, None, _given_per_step(counted), _no_steps(unknown, len(counted)))
     steps = sum(w.steps or 0.0 for w in counted)
     if steps <= 0:
         return Factors(tokens / seconds, None, None, Reason(Code.NO_STEP_COUNTED))
     return Factors(tokens / seconds, steps / seconds, tokens / steps)
 
 
-def _told_per_step(counted: Sequence[Window]) -> float | None:
+def _given_per_step(counted: Sequence[Window]) -> float | None:
     """Tokens over steps where each window tells that ratio and no rate of steps (SGLang's accept length)."""
     pairs = [(w.tokens or 0.0, w.tokens_per_step) for w in counted]
     steps = [tokens / ratio for tokens, ratio in pairs if ratio]

@@ -17,29 +17,29 @@ class Left(NamedTuple):
     high: int
 
 
-def starts_left(told: Race, values: Mapping[str, Sequence[float]], margin: float, rounds: int, starts: int) -> Left:
+def starts_left(race_now: Race, values: Mapping[str, Sequence[float]], margin: float, rounds: int, starts: int) -> Left:
     """Between one more round and what it probably takes.
 
     values: arm -> logarithms as `race` took them. rounds, starts: what the budget has left of each.
     """
-    if told.end is not None or not told.next_arms:
+    if race_now.end is not None or not race_now.next_arms:
         return Left(0, 0)
-    missing = [FEWEST - len(values[name]) for name in told.next_arms]
+    missing = [FEWEST - len(values[name]) for name in race_now.next_arms]
     fewest = sum(max(1, count) for count in missing)
-    if told.leader is None:
-        in_it = sum(seat.state is ArmState.RACING for seat in told.seats)
+    if race_now.leader is None:
+        in_it = sum(seat.state is ArmState.RACING for seat in race_now.seats)
         return Left(min(fewest, starts), min(starts, in_it * rounds))
     done = FEWEST - max(missing)
-    needed = _starts_an_arm(told, values, margin, done + rounds) - done
-    most = min(starts, len(told.next_arms) * max(1, needed))
+    needed = _starts_an_arm(race_now, values, margin, done + rounds) - done
+    most = min(starts, len(race_now.next_arms) * max(1, needed))
     return Left(min(fewest, most), most)
 
 
-def _starts_an_arm(told: Race, values: Mapping[str, Sequence[float]], margin: float, most: int) -> int:
+def _starts_an_arm(race_now: Race, values: Mapping[str, Sequence[float]], margin: float, most: int) -> int:
     """Until every arm that goes on would be proven slower than the leader, or as good as it."""
     field = Field({name: its for name, its in values.items() if len(its) >= FEWEST})
-    leader = str(told.leader)
-    others = [name for name in told.next_arms if name != leader]
+    leader = str(race_now.leader)
+    others = [name for name in race_now.next_arms if name != leader]
     return max((_starts_of_pair(field, leader, name, margin, len(others), most) for name in others), default=most)
 
 

@@ -44,7 +44,7 @@ class Bound:
     """A logarithm of a speed, and the arm whose run gave it."""
 
     log_speed: float
-    told_by: str
+    arm: str
 
 
 @dataclass(frozen=True, slots=True)

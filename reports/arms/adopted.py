@@ -10,9 +10,9 @@ from redaction import mask_text
 
 def standing(points: Iterable[AdoptedPoint]) -> list[AdoptedPoint]:
     """Those whose place no later one took, in the order given."""
-    told = list(points)
-    gone = {one.supersedes for one in told}
-    return [one for one in told if one.id not in gone]
+    kept = list(points)
+    gone = {one.supersedes for one in kept}
+    return [one for one in kept if one.id not in gone]
 
 
 def superseded_by(points: Iterable[AdoptedPoint]) -> dict[str, AdoptedPoint]:

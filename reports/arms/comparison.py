@@ -119,8 +119,8 @@ def rungs_of(report: ComparisonReport, asking: Asking) -> list[list[Comparison]]
 def offered_repeats(store: Asked, runs: Sequence[Run], report: ComparisonReport) -> list[str]:
     """Runs of the store that repeat one of its arms and were not picked."""
     likely = run_queries.likely_repeats(store, runs, MOST_OFFERED)
-    told = facts_of(store, likely, with_pieces=False, windows_of=_no_windows)  # which runs without a load of ours have
-    candidates = [under(one, report.workload) for one in told if any(load.measured for load in one.loads)]
+    found = facts_of(store, likely, with_pieces=False, windows_of=_no_windows)  # which runs without a load of ours have
+    candidates = [under(one, report.workload) for one in found if any(load.measured for load in one.loads)]
     return [
         one.run_id for one in candidates if any(all(is_repeat(one, run) for run in arm.runs) for arm in report.arms)
     ]
@@ -154,8 +154,8 @@ def _earlier(
 
 def _values(arm: Arm, objective: Objective) -> list[float]:
     keys = evidence_keys(loads_of(arm), objective)
-    told = [replicate(start, objective, keys).value for start in arm.starts]
-    return [value for value in told if value is not None]
+    values = [replicate(start, objective, keys).value for start in arm.starts]
+    return [value for value in values if value is not None]
 
 
 LIVE_ROWS = (RowCode.MODEL, RowCode.HARDWARE, RowCode.WORKLOAD, RowCode.PROMPTS, RowCode.NEIGHBOURS)

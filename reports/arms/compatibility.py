@@ -31,13 +31,13 @@ def published_places() -> list[Stated]:
 def _stated(row: Mapping[str, str]) -> Stated:
     about = next(one for one in load_published().values() if one.source.id == row["source"])
     works = {"true": True, "false": False, "": None}[row["is_pass"]]
-    told = (row["memory"], row["max_context"], row["result"])
-    return Stated(about.label, row["subject"], works, *told, about.source.title, int(row["line"]))
+    rest = (row["memory"], row["max_context"], row["result"])
+    return Stated(about.label, row["subject"], works, *rest, about.source.title, int(row["line"]))
 
 
 def _place(row: Mapping[str, Any]) -> Place:
-    told = (row["came_up"], row["starts"], row["cause"], row["cause_at"])
-    return Place(_configuration(row), _gpu(row["gpus"]), *told)
+    rest = (row["came_up"], row["starts"], row["cause"], row["cause_at"])
+    return Place(_configuration(row), _gpu(row["gpus"]), *rest)
 
 
 def _configuration(row: Mapping[str, Any]) -> str:

@@ -38,8 +38,8 @@ def facts_of(
     windows_of: where somebody keeps those of runs that have ended; asked for runs without a load of ours.
     """
     ids = [run.id for run in runs]
-    told = load_queries.loads(store, ids, with_pieces)
-    loads = {run_id: evidence_of(told[run_id]) for run_id in ids}
+    by_run = load_queries.loads(store, ids, with_pieces)
+    loads = {run_id: evidence_of(by_run[run_id]) for run_id in ids}
     spans = [span for run in runs for load in loads[run.id] if (span := measured_span(load))]
     starts = [span for run in runs if (span := startup_span(run))]
     met = conditions(store, [*spans, *starts])
@@ -66,8 +66,8 @@ def facts_of(
             began_at=run.started_at or run.created_at,
             startup_s=span.seconds if (span := startup_span(run)) else None,
             log=logs.get(run.id),
-            kv_cache_tokens=_told(effective[run.id], "kv_cache_tokens"),
-            full_length_requests=_told(effective[run.id], "max_concurrency"),
+            kv_cache_tokens=_value_of(effective[run.id], "kv_cache_tokens"),
+            full_length_requests=_value_of(effective[run.id], "max_concurrency"),
             processes=processes[run.id],
         )
         for run in runs
@@ -80,7 +80,7 @@ def evidence_of(loads: Sequence[LoadRecord]) -> list[LoadRecord]:
     return own or [load for load in loads if load.asked and load.asked.prompt_set_hash]
 
 
-def _told(effective: Sequence[Row], name: str) -> Any:
+def _value_of(effective: Sequence[Row], name: str) -> Any:
     """A number of the start-up log; None where it tells none."""
     value = next((row.effective for row in effective if row.field == name), None)
     return value if isinstance(value, int | float) else None
@@ -142,8 +142,8 @@ def _processes(run: Run, began_s: float | None) -> Iterator[str]:
 
 def log_speeds(windows: Mapping[str, Sequence[Window]]) -> dict[str, LogSpeed]:
     """What the windows say of runs that no load of ours was put on."""
-    told = {run_id: _log_speed(its) for run_id, its in windows.items()}
-    return {run_id: speed for run_id, speed in told.items() if speed}
+    speeds = {run_id: _log_speed(its) for run_id, its in windows.items()}
+    return {run_id: speed for run_id, speed in speeds.items() if speed}
 
 
 def _log_speed(windows: Sequence[Window]) -> LogSpeed | None:

@@ -35,26 +35,28 @@ FIELDS = frozenset(Config.model_fields)
 def served_by(run: Run, effective: Sequence[Row], conditions: Sequence[Conditions]) -> Served:
     """What is known of it; `effective` is what was asked beside what the server's log says."""
     config, provenance = run.config, run.provenance or {}
-    told = {row.field: row.effective for row in effective if row.effective is not None}
+    logged = {row.field: row.effective for row in effective if row.effective is not None}
     return Served(
         engine=config.engine,
         machine_id=run.machine_id,
-        model=config.model or told.get("model"),
+        model=config.model or logged.get("model"),
         model_files=model_files(provenance),
         engine_version=engine_version(run),
         image=config.image,
         gpus=gpus_of(provenance, conditions),
         settings=settings_of(config, effective),
         command=command_of(config.argv),
-        is_configuration_known=bool(config.argv or told),
+        is_configuration_known=bool(config.argv or logged),
         gpu_limits=gpu_limits_of(provenance, conditions),
     )
 
 
 def speculates(run: Run, effective: Sequence[Row]) -> bool | None:
     """Whether its server drafts; None where neither a command nor a log can tell."""
-    told = [row.effective for row in effective if row.field.startswith("speculative.") and row.effective is not None]
-    if run.config.speculative is not None or (run.told or {}).get("speculative_method") or any(told):
+    drafting = [
+        row.effective for row in effective if row.field.startswith("speculative.") and row.effective is not None
+    ]
+    if run.config.speculative is not None or (run.told or {}).get("speculative_method") or any(drafting):
         return True
     return False if run.config.argv and run.config.engine != "other" else None
 
@@ -62,12 +64,12 @@ def speculates(run: Run, effective: Sequence[Row]) -> bool | None:
 def settings_of(config: Config, effective: Sequence[Row]) -> dict[str, JsonValue]:
     """Dotted settings, in effect where the log says so and as asked where not; what only names a place is left out."""
     asked = flatten(config.model_dump(mode="json", exclude=set(NOT_SETTINGS)))
-    told = {row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)}
+    logged = {row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)}
     env = {_env_setting(config, k): v for k, v in config.env.items() if not INDEX_ONLY.fullmatch(k)}
     mounts = sorted(volume for volume in config.volumes if not CACHE.search(volume))
     flags = {key: value for text in config.unknown_flags for key, value in _flag_settings(config, text).items()}
     own = {"command": " ".join(command_of(config.argv))} if config.argv and not is_read(config) else {}
-    return asked | told | env | flags | own | ({"volumes": " ".join(mounts)} if mounts else {})
+    return asked | logged | env | flags | own | ({"volumes": " ".join(mounts)} if mounts else {})
 
 
 def _env_setting(config: Config, name: str) -> str:
@@ -87,19 +89,19 @@ def _flag_settings(config: Config, text: str) -> dict[str, JsonValue]:
     if sampling is None:
         return {flag: " ".join(value) or "set"}
     inner = name.partition(".")[2]  # --override-generation-config.temperature
-    told = None if inner else _object_in(said)
-    if told is None:
+    fields = None if inner else _object_in(said)
+    if fields is None:
         return {f"{SAMPLING}{inner or sampling.lstrip('-')}": said}
-    return {f"{SAMPLING}{key}": one for key, one in told.items()}
+    return {f"{SAMPLING}{key}": one for key, one in fields.items()}
 
 
 def _object_in(text: str) -> dict[str, JsonValue] | None:
     """The JSON object that a flag's value is; None where it is none."""
     try:
-        told = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def is_read(config: Config) -> bool:
@@ -127,7 +129,7 @@ def command_of(argv: Sequence[str]) -> tuple[str, ...]:
 def model_files(provenance: Mapping[str, Any]) -> str | None:
     """One hash over those of the files that name shape and weights; None where one of them is not known."""
     files = (provenance.get("model") or {}).get("files") or {}
-    hashes = {name: told.get("sha256") or told.get("sha256_of_first_mib") for name, told in files.items()}
+    hashes = {name: hashed.get("sha256") or hashed.get("sha256_of_first_mib") for name, hashed in files.items()}
     if not hashes or None in hashes.values():
         return None
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()[:16]
@@ -150,10 +152,10 @@ def gpus_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions]) -> 
     return tuple(sorted(str(gpu.get("name")) for gpu in provenance["gpus"]))
 
 
-def _limit(name: str, told: JsonValue) -> float | bool | None:
+def _limit(name: str, value: JsonValue) -> float | bool | None:
     """A bundle's run may say anything of its GPUs: what is no limit is not told."""
-    is_number = isinstance(told, int | float) and math.isfinite(told)
-    return told if is_number and isinstance(told, bool) != (name in NUMBERS) else None
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    return value if is_number and isinstance(value, bool) != (name in NUMBERS) else None
 
 
 def gpu_limits_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions]) -> dict[str, tuple[JsonValue, ...]]:
@@ -163,11 +165,11 @@ def gpu_limits_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions
     """
     own = {uuid for one in conditions for uuid in one.gpu_uuids}
     frozen = [gpu for gpu in provenance.get("gpus") or () if not own or gpu.get("uuid") in own]
-    told: dict[str, set[Any]] = {name: {_limit(name, gpu[name]) for gpu in frozen if name in gpu} for name in LIMITS}
+    by_name: dict[str, set[Any]] = {name: {_limit(name, gpu[name]) for gpu in frozen if name in gpu} for name in LIMITS}
     driver = provenance.get("driver_version")
     if frozen and driver and isinstance(driver, str):
-        told[DRIVER] = {driver}
+        by_name[DRIVER] = {driver}
     sampled = [one.power_limits_w for one in conditions if one.power_limits_w is not None]
     if sampled:
-        told[POWER] = {watts for limits in sampled for watts in limits}
-    return {name: tuple(sorted(values, key=str)) for name, values in told.items() if values}
+        by_name[POWER] = {watts for limits in sampled for watts in limits}
+    return {name: tuple(sorted(values, key=str)) for name, values in by_name.items() if values}

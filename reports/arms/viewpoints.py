@@ -33,7 +33,7 @@ from storage.ask.queries import Asked
 
 LABELS = {"attached": "watched", "imported": "imported"}
 FEWEST_STARTS = 2
-Told = tuple[float | None, Reason | None]
+Value = tuple[float | None, Reason | None]
 OBJECTIVES: Mapping[Viewpoint, Kind] = {
     Viewpoint.ENERGY: Kind.TOKENS_PER_J,
     Viewpoint.COST: Kind.TOKENS_PER_J,  # as energy it is of all seconds of a load, prefill among them
@@ -64,8 +64,8 @@ def known_of(
 ) -> Known:
     """Everything that the viewpoints need of these runs, which are those of the comparison's arms."""
     facts = {run.run_id: run for arm in report.arms for run in arm.runs}
-    told = report_on(store, [run for run in runs if run.id in facts])
-    reports = {one.run.id: apart_from(one, report.other_loads.get(one.run.id, ())) for one in told}
+    found = report_on(store, [run for run in runs if run.id in facts])
+    reports = {one.run.id: apart_from(one, report.other_loads.get(one.run.id, ())) for one in found}
     physics = {
         run_id: physics_of(store, one, facts[run_id], prices_of(prices, one.run.machine_id))
         for run_id, one in reports.items()
@@ -95,9 +95,9 @@ def refusals_of(known: Known, view: View, candidates: Sequence[Candidate], objec
     values = {one.arm_id: _oriented(one.values, view, objective) for one in candidates}
 
     def refused(first: str, second: str) -> list[Row]:
-        told = (values[first], values[second])
+        both = (values[first], values[second])
         return refusals(
-            guard(pair_of((arms[first], arms[second]), objective, told, known.report.margin, known.declared))
+            guard(pair_of((arms[first], arms[second]), objective, both, known.report.margin, known.declared))
         )
 
     return refused
@@ -108,9 +108,11 @@ def _of_one_definition(known: Known, refused: Refusals) -> Refusals:
     arms = {arm.id: arm for arm in known.arms}
 
     def also_refused(first: str, second: str) -> list[Row]:
-        told = tuple(sorted({_windows_of(known, start) for start in arms[one].starts}) for one in (first, second))
-        row = Row(RowCode.DEFINITION, Standing.MATTERS, {"definitions": told})
-        return [*refused(first, second), *([] if _are_alike([one for side in told for one in side]) else [row])]
+        definitions = tuple(
+            sorted({_windows_of(known, start) for start in arms[one].starts}) for one in (first, second)
+        )
+        row = Row(RowCode.DEFINITION, Standing.MATTERS, {"definitions": definitions})
+        return [*refused(first, second), *([] if _are_alike([one for side in definitions for one in side]) else [row])]
 
     return also_refused
 
@@ -121,10 +123,10 @@ def _windows_of(known: Known, start: RunFacts) -> tuple[str, float]:
     return summary.definition or "not known", summary.window_s or 0.0
 
 
-def _are_alike(told: Sequence[tuple[str, float]]) -> bool:
+def _are_alike(windows: Sequence[tuple[str, float]]) -> bool:
     """Counters of two engines are; a log's speed is only what the same log tells over as long a time."""
-    kinds = {definition if definition.endswith(".log") else "counted" for definition, _ in told}
-    lengths = [length for _, length in told]
+    kinds = {definition if definition.endswith(".log") else "counted" for definition, _ in windows}
+    lengths = [length for _, length in windows]
     return len(kinds) <= 1 and max(lengths, default=0.0) <= (1 + SAME_LENGTH) * min(lengths, default=0.0)
 
 
@@ -168,21 +170,21 @@ def candidate_of(known: Known, viewpoint: Viewpoint, arm: Arm, objective: Object
         return replace(_quality(known, arm), label=label)
     if viewpoint is Viewpoint.STABILITY:
         return replace(_stability(known, arm, objective), label=label)
-    told = [_value(known, viewpoint, start, objective) for start in arm.starts]
-    values = tuple(value for value, _ in told if value is not None)
+    found = [_value(known, viewpoint, start, objective) for start in arm.starts]
+    values = tuple(value for value, _ in found if value is not None)
     if viewpoint is Viewpoint.KV_CAPACITY:
         values = values[:1]
-    return Candidate(arm.id, values, None if values else next((why for _, why in told if why), None), label)
+    return Candidate(arm.id, values, None if values else next((why for _, why in found if why), None), label)
 
 
-def _value(known: Known, viewpoint: Viewpoint, start: RunFacts, objective: Objective) -> Told:
+def _value(known: Known, viewpoint: Viewpoint, start: RunFacts, objective: Objective) -> Value:
     """The value of one server start."""
     if viewpoint in (Viewpoint.COMPARED, Viewpoint.STARTUP, Viewpoint.TTFT):
         return _measured(known, start, objective)
     return OF_START[viewpoint](known, start)
 
 
-def _measured(known: Known, start: RunFacts, objective: Objective) -> Told:
+def _measured(known: Known, start: RunFacts, objective: Objective) -> Value:
     """Over the requests that all launched arms share; what shares none is told by its own, and the guard refuses it."""
     launched = [load for arm in known.arms for load in loads_of(arm) if load.measured and _is_launched(arm)]
     shared = evidence_keys(launched, objective) if start.kind not in LABELS else frozenset()
@@ -194,50 +196,50 @@ def _is_launched(arm: Arm) -> bool:
     return arm.runs[0].kind not in LABELS
 
 
-def _summary(name: str) -> Callable[[Known, RunFacts], Told]:
-    def told(known: Known, start: RunFacts) -> Told:
+def _summary(name: str) -> Callable[[Known, RunFacts], Value]:
+    def value_of(known: Known, start: RunFacts) -> Value:
         summary = known.reports[start.run_id].summary
         return getattr(summary, name), summary.reason
 
-    return told
+    return value_of
 
 
-def _peak(name: str) -> Callable[[Known, RunFacts], Told]:
-    def told(known: Known, start: RunFacts) -> Told:
+def _peak(name: str) -> Callable[[Known, RunFacts], Value]:
+    def value_of(known: Known, start: RunFacts) -> Value:
         peak = known.reports[start.run_id].summary.single_stream_peak
         return (getattr(peak.decode_tps, name), None) if peak else (None, Reason(Code.NO_WHOLE_WINDOW))
 
-    return told
+    return value_of
 
 
-def _acceptance(known: Known, start: RunFacts) -> Told:
-    told = known.reports[start.run_id].acceptance
-    return told.length, told.reason
+def _acceptance(known: Known, start: RunFacts) -> Value:
+    acceptance = known.reports[start.run_id].acceptance
+    return acceptance.length, acceptance.reason
 
 
-def _held(known: Known, start: RunFacts) -> Told:
+def _held(known: Known, start: RunFacts) -> Value:
     found = [one for outcome in known.outcomes.get(start.run_id, {}).values() for one in outcome.results]
     values = [one.value for one in found if one.metric == USERS_HELD and one.value is not None]
     return (values[-1], None) if values else (None, Reason(Code.NO_USERS_HELD))
 
 
-def _fits(known: Known, start: RunFacts) -> Told:
+def _fits(known: Known, start: RunFacts) -> Value:
     context = _context(known)
     fits = {fit.context_tokens: fit.requests.value for fit in known.physics[start.run_id].fits}
     value = fits.get(context) if context else None
     return value, None if value is not None else Reason(Code.NO_KV_CAPACITY)
 
 
-def _energy(known: Known, start: RunFacts) -> Told:
+def _energy(known: Known, start: RunFacts) -> Value:
     value, reason = known.physics[start.run_id].tokens_per_joule
     return (1 / value if value else None), reason
 
 
-def _cost(known: Known, start: RunFacts) -> Told:
+def _cost(known: Known, start: RunFacts) -> Value:
     return known.physics[start.run_id].cost
 
 
-OF_START: Mapping[Viewpoint, Callable[[Known, RunFacts], Told]] = {
+OF_START: Mapping[Viewpoint, Callable[[Known, RunFacts], Value]] = {
     Viewpoint.PEAK_P99: _peak("p99"),
     Viewpoint.PEAK_MAXIMUM: _peak("maximum"),
     Viewpoint.TYPICAL: _summary("typical_tps"),
@@ -252,21 +254,21 @@ OF_START: Mapping[Viewpoint, Callable[[Known, RunFacts], Told]] = {
 
 def _context(known: Known) -> int | None:
     """The longest request of which all arms that tell anything know how many fit."""
-    told = [
+    lengths = [
         {fit.context_tokens for fit in known.physics[arm.id].fits if fit.requests.value is not None}
         for arm in known.arms
     ]
-    shared = set.intersection(*some) if (some := [one for one in told if one]) else set()
+    shared = set.intersection(*some) if (some := [one for one in lengths if one]) else set()
     return max(shared, default=None)
 
 
 def _stability(known: Known, arm: Arm, objective: Objective) -> Candidate:
     """The standard deviation of the logs of its starts, in per cent."""
-    told = [_measured(known, start, objective) for start in arm.starts]
-    logs = [math.log(value) for value, _ in told if value is not None]
+    found = [_measured(known, start, objective) for start in arm.starts]
+    logs = [math.log(value) for value, _ in found if value is not None]
     if len(logs) < FEWEST_STARTS:
         few = Reason(Code.TOO_FEW_STARTS, values={"starts": len(logs), "fewest": FEWEST_STARTS})
-        return Candidate(arm.id, reason=next((why for _, why in told if why), few))
+        return Candidate(arm.id, reason=next((why for _, why in found if why), few))
     return Candidate(arm.id, (100 * stdev(logs),), starts=len(logs))
 
 
@@ -275,8 +277,8 @@ Task = tuple[str, str, str, str | None]
 
 def _task(known: Known) -> Task | None:
     """The first task that every arm with an accuracy has, under one protocol."""
-    told = [list(map(_task_of, found)) for arm in known.arms if (found := _accuracies(known, arm))]
-    return next((one for one in told[0] if all(one in other for other in told)), None) if told else None
+    tasks = [list(map(_task_of, found)) for arm in known.arms if (found := _accuracies(known, arm))]
+    return next((one for one in tasks[0] if all(one in other for other in tasks)), None) if tasks else None
 
 
 def _task_of(one: Accuracy) -> Task:

@@ -35,7 +35,7 @@ class Memory:
     """What tells the capacity of a run; None is not known."""
 
     facts: RunFacts
-    told: Mapping[str, Any]  # a row of the view `startup`
+    startup: Mapping[str, Any]  # a row of the view `startup`
     config: Mapping[str, Any] | Reason
 
     @property
@@ -53,17 +53,19 @@ class Memory:
     @property
     def number_bytes(self) -> float | None:
         model_dtype = self.attention.dtype if isinstance(self.attention, Attention) else None
-        return bytes_per_number(self.setting("kv_cache_dtype") or self.told.get("kv_cache_dtype"), model_dtype)
+        return bytes_per_number(self.setting("kv_cache_dtype") or self.startup.get("kv_cache_dtype"), model_dtype)
 
     def ranks_bytes(self, name: str) -> float | None:
         """A start-up fact in GiB a rank, in bytes over all ranks."""
-        gib = self.told.get(name)
+        gib = self.startup.get(name)
         return None if gib is None else float(gib) * GIB * self.tensor_parallel
 
     def with_pool(self, share: float) -> Memory:
         """The same with a KV pool of this share of its own."""
         pool = ("kv_cache_gib", "kv_cache_tokens", "swa_tokens")
-        return replace(self, told={**self.told, **{n: told * share for n in pool if (told := self.told.get(n))}})
+        return replace(
+            self, startup={**self.startup, **{n: size * share for n in pool if (size := self.startup.get(n))}}
+        )
 
 
 def memory_of(store: queries.Asked, run: Run, facts: RunFacts) -> Memory:
@@ -78,7 +80,7 @@ def fits_of(given: Memory) -> tuple[Fit, ...]:
 
 def _contexts(given: Memory) -> list[int]:
     """8K, 32K, 128K as far as the server takes them, and its longest."""
-    longest = given.told.get("full_context_tokens") or given.setting("max_model_len")
+    longest = given.startup.get("full_context_tokens") or given.setting("max_model_len")
     if longest is None:
         return list(CONTEXTS)
     return [context for context in CONTEXTS if context < longest] + [int(longest)]
@@ -98,7 +100,7 @@ def of_attention(given: Memory, formula: Any, **more: Any) -> Quantity:
 def requests_at_once(given: Memory, context: int) -> Quantity:
     """How many of this length fit, by the engine's way of keeping them where its log tells it, else by bytes alone."""
     definition, tokens, swa = (
-        given.told.get(n) for n in ("kv_cache_tokens_definition", "kv_cache_tokens", "swa_tokens")
+        given.startup.get(n) for n in ("kv_cache_tokens_definition", "kv_cache_tokens", "swa_tokens")
     )
     attention, pool = given.attention, given.ranks_bytes("kv_cache_gib")
     windows = [one.window for one in attention.layers if one.window] if isinstance(attention, Attention) else []

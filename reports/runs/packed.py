@@ -58,8 +58,8 @@ def _pack_report(report: RunReport) -> bytes:
 
 
 def _unpack_report(run: Run, content: bytes) -> RunReport:
-    told = _COUNTED.validate_json(content)
-    known = told.windows, summarize(told.windows), told.acceptance, told.requests, told.printed
+    counted = _COUNTED.validate_json(content)
+    known = counted.windows, summarize(counted.windows), counted.acceptance, counted.requests, counted.printed
     return RunReport(run, *known)
 
 
@@ -68,8 +68,8 @@ def _pack_evidence(evidence: Evidence) -> bytes:
 
 
 def _unpack_evidence(run: Run, content: bytes) -> Evidence:
-    told = _SAID.validate_json(content)
-    return Evidence(run, *(getattr(told, field.name) for field in fields(_Said)))
+    said = _SAID.validate_json(content)
+    return Evidence(run, *(getattr(said, field.name) for field in fields(_Said)))
 
 
 REPORTS = Form("report", formulas, _pack_report, _unpack_report)

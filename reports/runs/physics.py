@@ -66,12 +66,12 @@ class _Inputs(Memory):
 def physics_of(store: queries.Asked, report: RunReport, facts: RunFacts, prices: Prices) -> Physics:
     """The findings of one run."""
     memory = memory_of(store, report.run, facts)
-    told, given = memory.told, _Inputs(facts, memory.told, memory.config, report)
+    startup, given = memory.startup, _Inputs(facts, memory.startup, memory.config, report)
     gpu = _gpu(facts)
     fits = fits_of(given)
     best, best_reason = _best(given)
     share, plain_share = _shares(given, gpu)
-    full = next((fit.requests.value for fit in fits if fit.context_tokens == told.get("full_context_tokens")), None)
+    full = next((fit.requests.value for fit in fits if fit.context_tokens == startup.get("full_context_tokens")), None)
     startup_s = report.time_to_ready_s if report.run.kind == "launched" else None
     return Physics(
         gpu,
@@ -95,7 +95,7 @@ def physics_of(store: queries.Asked, report: RunReport, facts: RunFacts, prices:
             price_per_kwh=prices.per_kwh,
         ),
         prices,
-        _phases(startup_s, told),
+        _phases(startup_s, startup),
         known(restart_tokens, total_s=startup_s, output_tps=report.summary.typical_tps),
         full is not None and full < 1.0,
     )
@@ -168,7 +168,7 @@ def _draft_tokens(given: _Inputs) -> int | None:
 
 def _draft_cost(given: _Inputs) -> float | None:
     """One pass of the draft over one plain step, by the bytes that each reads."""
-    draft, weights = given.told.get("draft_load_gib"), given.told.get("model_load_gib")
+    draft, weights = given.startup.get("draft_load_gib"), given.startup.get("model_load_gib")
     return draft / weights if draft is not None and weights else None
 
 
@@ -225,7 +225,7 @@ def idle_span(run: Run, windows: Sequence[Window]) -> Span | None:
     return Span(run.id, run.ready_at + timedelta(seconds=began), run.ready_at + timedelta(seconds=ended))
 
 
-def _phases(total_s: float | None, told: Mapping[str, Any]) -> Phases:
+def _phases(total_s: float | None, startup: Mapping[str, Any]) -> Phases:
     names = {"model_load_s": "loading_s", "draft_load_s": "draft_s", "compile_s": "compile_s"}
     names |= {"graph_capture_s": "graphs_s", "engine_init_s": "engine_s"}
-    return startup_phases(total_s, **{name: told.get(column) for column, name in names.items()})
+    return startup_phases(total_s, **{name: startup.get(column) for column, name in names.items()})

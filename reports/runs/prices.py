@@ -38,7 +38,7 @@ def prices_of(path: Path, machine_id: str) -> Prices:
     """The prices of a machine: its own, else those under 'default'."""
     try:
         with opened(pinned(path)) as file:
-            told = _File.model_validate(tomllib.loads(file.read(LARGEST_BYTES).decode()))
+            content = _File.model_validate(tomllib.loads(file.read(LARGEST_BYTES).decode()))
     except FileNotFoundError:
         return Prices()
     except (OSError, RuntimeError, NotRegularError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -46,5 +46,5 @@ def prices_of(path: Path, machine_id: str) -> Prices:
     except ValidationError as error:
         first = error.errors()[0]
         return Prices(problem=f"{path.name}: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}.")
-    machine = told.machine.get(machine_id) or told.machine.get("default") or _Machine()
-    return Prices(told.currency, machine.per_hour, machine.per_kwh)
+    machine = content.machine.get(machine_id) or content.machine.get("default") or _Machine()
+    return Prices(content.currency, machine.per_hour, machine.per_kwh)

@@ -43,8 +43,8 @@ def compute_lines(store: queries.Asked, runs: Sequence[Run], reports: Reports | 
     if not runs:
         return {}
     speeds = load_speeds(store, [run.id for run in runs])
-    told = reports(runs) if reports else report_on(store, runs)
-    return {report.run.id: _line(report, *speeds[report.run.id]) for report in told}
+    found = reports(runs) if reports else report_on(store, runs)
+    return {report.run.id: _line(report, *speeds[report.run.id]) for report in found}
 
 
 def compute_each(store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None) -> dict[str, RunLine]:
@@ -67,9 +67,9 @@ def in_order(runs: Sequence[Run], lines: Mapping[str, RunLine], order_by: str, i
     """
     if order_by not in NUMBERS:
         return list(runs)
-    told = {run_id: getattr(line, NUMBERS[order_by]) for run_id, line in lines.items()}
+    numbers = {run_id: getattr(line, NUMBERS[order_by]) for run_id, line in lines.items()}
     sign = 1 if is_reversed else -1
-    return sorted(runs, key=lambda run: inf if (number := told.get(run.id)) is None else sign * number)
+    return sorted(runs, key=lambda run: inf if (number := numbers.get(run.id)) is None else sign * number)
 
 
 def _line(report: RunReport, stream_tps: float | None, output_tps: float | None) -> RunLine:

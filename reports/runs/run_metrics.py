@@ -65,10 +65,10 @@ STARTUP = (
 
 def metrics_of(report: RunReport, facts: RunFacts, started: Mapping[str, Any]) -> Values:
     """Every number of one run; None where it is not known. `started`: what its log said once while it started."""
-    told: Values = {}
+    values: Values = {}
     for part in (_speed(report, facts), _latency(facts), _speculation(report), _capacity(started)):
-        told |= dict(part)
-    return told | dict(_startup(facts, started)) | dict(_power(facts))
+        values |= dict(part)
+    return values | dict(_startup(facts, started)) | dict(_power(facts))
 
 
 def _speed(report: RunReport, facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
@@ -140,15 +140,15 @@ def _quantiles(
 
 
 def _speculation(report: RunReport) -> Iterator[tuple[Named, float | None]]:
-    told = report.acceptance
+    acceptance = report.acceptance
     length = "tokens per verified draft, its own token included: at most the draft tokens + 1"
-    yield Named(Section.SPECULATION, "Mean acceptance length", "tok/step", length, True), told.length
+    yield Named(Section.SPECULATION, "Mean acceptance length", "tok/step", length, True), acceptance.length
     peak = report.summary.acceptance_peak
     highest = "99th percentile of the acceptance length of whole windows"
     yield Named(Section.SPECULATION, "Acceptance length, peak", "tok/step", highest), peak.p99 if peak else None
-    rate = None if told.rate is None else 100.0 * told.rate
+    rate = None if acceptance.rate is None else 100.0 * acceptance.rate
     yield Named(Section.SPECULATION, "Acceptance rate", "%", "accepted of the drafted tokens"), rate
-    for place, share in enumerate(told.per_position or (), start=1):
+    for place, share in enumerate(acceptance.per_position or (), start=1):
         title = f"Accepted up to position {place}"
         yield Named(Section.SPECULATION, title, "%", "of all drafts; never multiplied"), 100.0 * share
 

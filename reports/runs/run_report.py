@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.runs.printed import PrintedSpeed, most_told
+from analysis.runs.printed import PrintedSpeed, most_printed
 from analysis.runs.windows import SpeedSummary, Window, summarize
 from domain import Run
 from engines import BY_NAME
@@ -55,7 +55,7 @@ def report_on(store: queries.Asked, runs: Sequence[Run]) -> list[RunReport]:
     requests = queries.request_totals(store, ids)
     printed = queries.printed_speeds(store, [run_id for run_id in ids if _may_print(windows[run_id])])
     return [
-        RunReport(run, its, summarize(its), acceptance[run.id], requests[run.id], most_told(printed.get(run.id, ())))
+        RunReport(run, its, summarize(its), acceptance[run.id], requests[run.id], most_printed(printed.get(run.id, ())))
         for run, its in zip(runs, map(windows.__getitem__, ids), strict=True)
     ]
 

@@ -26,8 +26,8 @@ from analysis.study.race import FEWEST
 from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
+from reports.studies.parts import Part, parts_of
 from reports.studies.study_values import Measured, Predicted, predict_values
-from reports.studies.told_apart import Part, told_apart
 from storage.ask.load_queries import asked_loads, outcomes
 from storage.ask.queries import Asked
 
@@ -72,11 +72,11 @@ def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[Stu
         finished = [run for run in ended if run.state is RunState.FINISHED]
         return [_standing(store, Part(plan), runs, _by_id(facts_of(store, finished)))]
     facts = facts_of(store, ended)
-    return [_standing(store, one, _carrying(runs, one), _told_under(one, facts)) for one in told_apart(parts)]
+    return [_standing(store, one, _carrying(runs, one), _facts_under(one, facts)) for one in parts_of(parts)]
 
 
-def _starts_to_go(told: Race, plan: StudyPlan) -> Left:
-    count = 0 if told.end else plan.budget.rounds - told.seats[0].starts
+def _starts_to_go(race_now: Race, plan: StudyPlan) -> Left:
+    count = 0 if race_now.end else plan.budget.rounds - race_now.seats[0].starts
     return Left(count, count)
 
 
@@ -91,15 +91,15 @@ def _proposed(
     went = {
         name: next(iter(logs[name]), None) for name, its in by_arm.items() if any(run.state.is_final for run in its)
     }
-    told = explore(list(by_arm), went, plan.trials)
-    if not told.racers:
+    explored = explore(list(by_arm), went, plan.trials)
+    if not explored.racers:
         states = {name: ArmState.FAILED if name in causes else ArmState.TRIED for name in went}
         seats = tuple(Seat(name, len(logs[name]), states.get(name, ArmState.RACING)) for name in by_arm)
-        trials = tuple(Trial(arm.choice, went.get(arm.name)) for arm in plan.arms) if told.wants_more else None
-        nobody = not told.probe and not told.wants_more
-        return Race(seats, (told.probe,) if told.probe else (), end=End.FAILED if nobody else None), trials
-    values = {name: its[1:] if name in told.racers else its for name, its in logs.items()}
-    left = [name for name in by_arm if name not in told.racers]
+        trials = tuple(Trial(arm.choice, went.get(arm.name)) for arm in plan.arms) if explored.wants_more else None
+        nobody = not explored.probe and not explored.wants_more
+        return Race(seats, (explored.probe,) if explored.probe else (), end=End.FAILED if nobody else None), trials
+    values = {name: its[1:] if name in explored.racers else its for name, its in logs.items()}
+    left = [name for name in by_arm if name not in explored.racers]
     return race(values, plan.margin, tuple(causes), refused, tried=left), None
 
 
@@ -109,11 +109,11 @@ def _of_one_start(by_arm: Mapping[str, Sequence[Run]], values: Mapping[str, Sequ
     return {name: run.cause or "its load gave no value of the objective" for name, run in failed.items()}
 
 
-def _trials_to_go(plan: StudyPlan, told: Race, by_arm: Mapping[str, Sequence[Run]]) -> Left:
+def _trials_to_go(plan: StudyPlan, race_now: Race, by_arm: Mapping[str, Sequence[Run]]) -> Left:
     """What is left of the trials, and two rounds of the race; at most what is left of the budget."""
     started = sum(map(len, by_arm.values()))
     spare = max(0, plan.budget.runs - started)
-    if told.end:
+    if race_now.end:
         return Left(0, 0)
     trying = max(0, plan.trials - sum(bool(its) for its in by_arm.values()))
     return Left(min(spare, trying + FEWEST * (FINALISTS if trying else 1)), spare)
@@ -127,10 +127,10 @@ def _carrying(runs: Sequence[Run], part: Part) -> list[Run]:
     return [run for run in runs if any(map(part.is_asked_by, run.workloads))]
 
 
-def _told_under(part: Part, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
+def _facts_under(part: Part, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
     """Each run with its loads of this workload; a failed run counts where they ended before it failed."""
-    told = [under_name(one, part.plan.workload, part.params) for one in facts]
-    return _by_id([one for one in told if one.state == RunState.FINISHED or _went_through(one.loads)])
+    under_it = [under_name(one, part.plan.workload, part.params) for one in facts]
+    return _by_id([one for one in under_it if one.state == RunState.FINISHED or _went_through(one.loads)])
 
 
 def _went_through(loads: Sequence[LoadRecord]) -> bool:
@@ -138,44 +138,44 @@ def _went_through(loads: Sequence[LoadRecord]) -> bool:
     return bool(loads) and all(one.unsent == 0 and one.is_complete for one in loads)
 
 
-def _standing(store: Asked, part: Part, runs: Sequence[Run], told_of: Mapping[str, RunFacts]) -> StudyStanding:
+def _standing(store: Asked, part: Part, runs: Sequence[Run], facts_by_run: Mapping[str, RunFacts]) -> StudyStanding:
     """What the runs of a study tell so far under one workload; those that have not ended tell nothing yet."""
     plan = part.plan
     by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
-    found = {name: [told_of[run.id] for run in its if run.id in told_of] for name, its in by_arm.items()}
+    found = {name: [facts_by_run[run.id] for run in its if run.id in facts_by_run] for name, its in by_arm.items()}
     arms = {name: Arm(name, tuple(its)) for name, its in found.items() if its}
     objective, values = _values(store, part, arms)
     counts = {name: len(its) for name, its in found.items()}
     causes = {
         name: cause
         for name, its in by_arm.items()
-        if (cause := _cause([run for run in its if run.id not in told_of], counts[name], values.get(name, ())))
+        if (cause := _cause([run for run in its if run.id not in facts_by_run], counts[name], values.get(name, ())))
     }
     refused = _refused(arms, objective, values, plan) if isinstance(objective, Objective) else {}
     higher = not isinstance(objective, Objective) or objective.terms.higher_is_better
     if plan.question == "measure":
-        told = measured({name: values.get(name, ()) for name in by_arm}, plan.budget.rounds, tuple(causes))
+        race_now = measured({name: values.get(name, ()) for name in by_arm}, plan.budget.rounds, tuple(causes))
         words = objective.name if isinstance(objective, Objective) else objective
-        return StudyStanding(told, values, words, by_arm, causes, left=_starts_to_go(told, plan))
+        return StudyStanding(race_now, values, words, by_arm, causes, left=_starts_to_go(race_now, plan))
     logs = {
         name: [math.log(value) if higher else -math.log(value) for value in values.get(name, ())] for name in by_arm
     }
     if plan.is_proposed:
         causes = _of_one_start(by_arm, values) | causes
-        told, trials = _proposed(plan, logs, by_arm, causes, tuple(refused))
+        race_now, trials = _proposed(plan, logs, by_arm, causes, tuple(refused))
         words = objective.name if isinstance(objective, Objective) else objective
         return StudyStanding(
-            told, values, words, by_arm, causes, refused, _trials_to_go(plan, told, by_arm), {}, trials
+            race_now, values, words, by_arm, causes, refused, _trials_to_go(plan, race_now, by_arm), {}, trials
         )
     least_sd = STEP_SD if objective == USERS_HELD else 0.0
     chosen = predict_values(store, plan, Measured(arms, by_arm, objective, logs, tuple(causes)))
-    told = race(logs, plan.margin, tuple(causes), tuple(refused), least_sd, chosen.away)
+    race_now = race(logs, plan.margin, tuple(causes), tuple(refused), least_sd, chosen.away)
     if chosen.probe:
-        told = replace(told, next_arms=(chosen.probe,), end=None)
+        race_now = replace(race_now, next_arms=(chosen.probe,), end=None)
     words = objective.name if isinstance(objective, Objective) else objective
-    standing = StudyStanding(told, values, words, by_arm, causes, refused, predicted=chosen.predicted)
-    rounds = plan.budget.rounds - max((seat.starts for seat in told.seats), default=0)
-    left = starts_left(told, logs, plan.margin, max(1, rounds), max(0, plan.budget.runs - standing.starts))
+    standing = StudyStanding(race_now, values, words, by_arm, causes, refused, predicted=chosen.predicted)
+    rounds = plan.budget.rounds - max((seat.starts for seat in race_now.seats), default=0)
+    left = starts_left(race_now, logs, plan.margin, max(1, rounds), max(0, plan.budget.runs - standing.starts))
     return replace(standing, left=left)
 
 
@@ -189,25 +189,25 @@ def _values(store: Asked, part: Part, arms: Mapping[str, Arm]) -> tuple[Objectiv
         return plan.objective or "", {}
     objective = parse_objective(plan.objective) if plan.objective else propose(list(arms.values()))
     keys = evidence_keys([load for arm in arms.values() for load in loads_of(arm)], objective)
-    told = {name: [replicate(start, objective, keys).value for start in arm.starts] for name, arm in arms.items()}
-    return objective, {name: tuple(v for v in its if v is not None) for name, its in told.items()}
+    known = {name: [replicate(start, objective, keys).value for start in arm.starts] for name, arm in arms.items()}
+    return objective, {name: tuple(v for v in its if v is not None) for name, its in known.items()}
 
 
 def _users_held(store: Asked, arm: Arm) -> list[float]:
     """The users that each start holds; none count as half a user, for the logarithm."""
-    told = outcomes(store, [run.run_id for run in arm.runs])
-    found = [one for loads in told.values() for outcome in loads.values() for one in outcome.results]
+    by_run = outcomes(store, [run.run_id for run in arm.runs])
+    found = [one for loads in by_run.values() for outcome in loads.values() for one in outcome.results]
     return [one.value if one.value else 0.5 for one in found if one.metric == USERS_HELD]
 
 
 def _shares_right(store: Asked, part: Part, arm: Arm) -> list[float]:
     """The share right of each start, a mean over the tasks of the plan's tool; a task counts its lowest filter."""
     ids = [run.run_id for run in arm.runs]
-    asked, told = asked_loads(store, ids), outcomes(store, ids)
+    asked, by_run = asked_loads(store, ids), outcomes(store, ids)
     values = []
     for run_id in ids:
         mine = {load.load_id for load in asked[run_id] if part.is_of_tool(load)}
-        rows = [row for load_id in mine & told[run_id].keys() for row in told[run_id][load_id].accuracy]
+        rows = [row for load_id in mine & by_run[run_id].keys() for row in by_run[run_id][load_id].accuracy]
         tasks: dict[str, float] = {}
         for row in rows:
             if row.value is not None:
@@ -216,12 +216,12 @@ def _shares_right(store: Asked, part: Part, arm: Arm) -> list[float]:
     return values
 
 
-def _cause(untold: Sequence[Run], told: int, values: Sequence[float]) -> str | None:
+def _cause(without_facts: Sequence[Run], with_facts: int, values: Sequence[float]) -> str | None:
     """Why an arm is out for good: its servers fail, or what they did gives no value."""
-    failed = [run for run in untold if run.state is RunState.FAILED]
+    failed = [run for run in without_facts if run.state is RunState.FAILED]
     if len(failed) >= MOST_FAILURES:
         return failed[-1].cause or "its server failed"
-    return "its load gave no value of the objective" if told - len(values) >= MOST_FAILURES else None
+    return "its load gave no value of the objective" if with_facts - len(values) >= MOST_FAILURES else None
 
 
 def _refused(
@@ -231,9 +231,9 @@ def _refused(
     found: dict[tuple[str, str], tuple[Row, ...]] = {}
     hosts = {arm.name: arm.host for arm in plan.arms}
     for (name, one), (other_name, other) in combinations(arms.items(), 2):
-        told = values.get(name, ()), values.get(other_name, ())
+        both = values.get(name, ()), values.get(other_name, ())
         # Whoever gives two arms two machines compares machines on purpose, and says so by that.
         declared = {RowCode.HARDWARE} if hosts[name] != hosts[other_name] else frozenset[RowCode]()
-        if rows := refusals(guard(pair_of((one, other), objective, told, plan.margin, declared))):
+        if rows := refusals(guard(pair_of((one, other), objective, both, plan.margin, declared))):
             found[name, other_name] = tuple(rows)
     return found

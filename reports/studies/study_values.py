@@ -71,9 +71,9 @@ def _by_acceptance(plan: StudyPlan, measured: Measured) -> Values:
     if (isinstance(objective, Objective) and objective.kind not in OF_STEPS) or plan.objective == USERS_HELD:
         return Values()
     ks = {arm.name: int(value_at(arm.config, DRAFT_TOKENS) or 0) for arm in plan.arms}
-    told = {name: _measured_k(name, ks[name], measured) for name, logs in measured.logs.items() if logs}
+    measured_ks = {name: _measured_k(name, ks[name], measured) for name, logs in measured.logs.items() if logs}
     sd = sd_of_starts({name: logs for name, logs in measured.logs.items() if name not in measured.failed})
-    choice = choose_k(ks, told, measured.failed, sd, plan.vary[0].most_step_gain)
+    choice = choose_k(ks, measured_ks, measured.failed, sd, plan.vary[0].most_step_gain)
     bounded = {name: one for name, one in choice.predicted.items() if one.high or one.low}
     return Values(choice.probe, {name: _in_its_unit(one, objective) for name, one in bounded.items()}, choice.away)
 
@@ -81,8 +81,8 @@ def _by_acceptance(plan: StudyPlan, measured: Measured) -> Values:
 def _measured_k(name: str, k: int, measured: Measured) -> MeasuredK:
     assert isinstance(measured.objective, Objective)
     starts = measured.arms[name].starts
-    told = [_shares(load, measured.objective, start.speculates) for start in starts for load in start.loads]
-    return MeasuredK(name, k, fmean(measured.logs[name]), tuple(share for one in told for share in one))
+    shares = [_shares(load, measured.objective, start.speculates) for start in starts for load in start.loads]
+    return MeasuredK(name, k, fmean(measured.logs[name]), tuple(share for one in shares for share in one))
 
 
 def _shares(load: LoadRecord, objective: Objective, speculates: bool | None) -> list[Shares]:
@@ -92,9 +92,9 @@ def _shares(load: LoadRecord, objective: Objective, speculates: bool | None) -> 
     for request in inside:
         classes.setdefault(request.prompt_class, []).append(request)
     groups = list(classes.values()) if objective.kind is Kind.DECODE_TPS else [inside]
-    told = [accepted_shares(load, group, speculates) for group in groups]
-    known = [one for one in told if one is not None]
-    if len(known) < len(told):
+    shares = [accepted_shares(load, group, speculates) for group in groups]
+    known = [one for one in shares if one is not None]
+    if len(known) < len(shares):
         whole = accepted_shares(load, inside, speculates)
         return [] if whole is None else [whole]
     return known
@@ -107,8 +107,8 @@ def _in_its_unit(one: Prediction, objective: Objective | str) -> Predicted:
     return Predicted(
         math.exp(sign * low.log_speed) if low else None,
         math.exp(sign * high.log_speed) if high else None,
-        low.told_by if low else None,
-        high.told_by if high else None,
+        low.arm if low else None,
+        high.arm if high else None,
     )
 
 
@@ -132,14 +132,14 @@ def _by_capacity(store: Asked, plan: StudyPlan, measured: Measured) -> Values:
     return Values(None, words, tuple(away))
 
 
-def _requests(memory: Memory, run: Run, setting: str, told: float, asked: float) -> float | None:
+def _requests(memory: Memory, run: Run, setting: str, measured: float, asked: float) -> float | None:
     """Requests of the full length that fit with another value, by the run of the value that is told."""
     if setting == CONTEXT:
         return requests_at_once(memory, int(asked)).value
-    full = memory.told.get("full_context_tokens") or memory.setting(CONTEXT)
-    pool = memory.told.get("kv_cache_gib")
+    full = memory.startup.get("full_context_tokens") or memory.setting(CONTEXT)
+    pool = memory.startup.get("kv_cache_gib")
     gpus = [gpu.get("memory_total_bytes") for gpu in (run.provenance or {}).get("gpus") or []]
     if full is None or not pool or not gpus or not all(gpus):
         return None
-    left = 1 - min(gpus) / GIB * (told - asked) / pool
+    left = 1 - min(gpus) / GIB * (measured - asked) / pool
     return requests_at_once(memory.with_pool(left), int(full)).value if left > 0 else 0.0

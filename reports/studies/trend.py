@@ -11,8 +11,8 @@ from analysis.verdict.mean import interval_of_mean, mean_of
 from commands.study_file import StudyPlan
 from domain import JsonValue, RunState
 from reports.arms.facts import facts_of
+from reports.studies.parts import Part, parts_of
 from reports.studies.study import StudyStanding
-from reports.studies.told_apart import Part, told_apart
 from storage.ask.queries import Asked
 from storage.ask.run_queries import same_setting
 
@@ -25,11 +25,11 @@ def with_versions(
     """The answer with `versions` under each workload; as it is of any other question."""
     if plan.question != "upgrade":
         return dict(answer)
-    told = [_versions(store, *pair) for pair in zip(told_apart(plan.under_each()), standings, strict=True)]
+    versions = [_versions(store, *pair) for pair in zip(parts_of(plan.under_each()), standings, strict=True)]
     parts = answer.get("workloads")
     if not isinstance(parts, list):
-        return {**answer, "versions": told[0]}
-    return {**answer, "workloads": [{**one, "versions": its} for one, its in zip(parts, told, strict=True)]}
+        return {**answer, "versions": versions[0]}
+    return {**answer, "workloads": [{**one, "versions": its} for one, its in zip(parts, versions, strict=True)]}
 
 
 def _versions(store: Asked, part: Part, standing: StudyStanding) -> list[JsonValue]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.runs.effective import Row, Told, effective_rows
+from analysis.runs.effective import LogFact, Row, effective_rows
 from engines.base import StartupFact
 from engines.vllm.log import log_parser
 
 
 def test_asked_and_effective_stand_in_one_row() -> None:
-    told = [Told("max_model_len", 4096, 3), Told("max_model_len", 2048, 11), Told("num_spec_tokens", 4, 19)]
+    told = [LogFact("max_model_len", 4096, 3), LogFact("max_model_len", 2048, 11), LogFact("num_spec_tokens", 4, 19)]
     rows = effective_rows({"max_model_len": 8192, "speculative.num_tokens": 4, "port": 80}, "vllm", told)
     assert rows == [
         Row("max_model_len", 8192, 2048, 11, True),
@@ -20,13 +20,13 @@ def test_asked_and_effective_stand_in_one_row() -> None:
 
 
 def test_what_only_the_log_says_comes_after() -> None:
-    rows = effective_rows({"model": "m"}, "vllm", [Told("kv_cache_tokens", 876006, 40), Told("ready", True, 50)])
+    rows = effective_rows({"model": "m"}, "vllm", [LogFact("kv_cache_tokens", 876006, 40), LogFact("ready", True, 50)])
     assert rows[1:] == [Row("kv_cache_tokens", None, 876006, 40, False)]
 
 
 @pytest.mark.parametrize(("engine", "field"), [("sglang", "max_model_len"), ("llamacpp", "context_len")])
 def test_a_slot_s_context_is_not_the_context_asked_for(engine: str, field: str) -> None:
-    rows = effective_rows({"max_model_len": 8192}, engine, [Told("context_len", 4096, 9)])
+    rows = effective_rows({"max_model_len": 8192}, engine, [LogFact("context_len", 4096, 9)])
     assert next(row for row in rows if row.effective).field == field
 
 
@@ -53,7 +53,7 @@ def test_a_slot_s_context_is_not_the_context_asked_for(engine: str, field: str) 
     ],
 )
 def test_spellings_of_one_choice_do_not_differ(asked: object, effective: object, differs: bool) -> None:
-    (row,) = effective_rows({"dtype": asked}, "vllm", [Told("dtype", effective, 1)])
+    (row,) = effective_rows({"dtype": asked}, "vllm", [LogFact("dtype", effective, 1)])
     assert row.differs is differs
 
 
@@ -70,7 +70,7 @@ def test_spellings_of_one_choice_do_not_differ(asked: object, effective: object,
     ],
 )
 def test_the_beginning_of_a_word_is_another_word(field: str, asked: str, effective: str, differs: bool) -> None:
-    (row,) = effective_rows({field: asked}, "vllm", [Told(field, effective, 1)])
+    (row,) = effective_rows({field: asked}, "vllm", [LogFact(field, effective, 1)])
     assert row.differs is differs
 
 
@@ -78,13 +78,13 @@ SWA, FULL = {"tokens": 139515, "role": "target swa"}, {"tokens": 69757, "role": 
 
 
 def test_of_several_kv_pools_all_are_shown() -> None:
-    (row,) = effective_rows({}, "sglang", [Told("kv_pools", SWA, 7), Told("kv_pools", FULL, 8)])
+    (row,) = effective_rows({}, "sglang", [LogFact("kv_pools", SWA, 7), LogFact("kv_pools", FULL, 8)])
     assert (row.effective, row.line) == ([SWA, FULL], 8)
 
 
 def test_a_pool_that_two_ranks_print_is_shown_once_and_one_of_an_earlier_start_not_at_all() -> None:
-    old = [Told("kv_pools", {"tokens": 1}, 1), Told("ready", True, 2)]
-    told = [*old, Told("kv_pools", FULL, 7), Told("kv_pools", FULL, 8), Told("ready", True, 9)]
+    old = [LogFact("kv_pools", {"tokens": 1}, 1), LogFact("ready", True, 2)]
+    told = [*old, LogFact("kv_pools", FULL, 7), LogFact("kv_pools", FULL, 8), LogFact("ready", True, 9)]
     row = next(row for row in effective_rows({}, "sglang", told) if row.field == "kv_pools")
     assert row.effective == [FULL]
 
@@ -96,7 +96,7 @@ def test_a_vllm_engine_of_several_does_not_word_their_number() -> None:
     for rank in (0, 1):
         parser = log_parser()
         said = parser.feed(b"(EngineCore_DP%d pid=%d) " % (rank, rank) + line % b"data_parallel_size=1, ")
-        facts += [Told(one.key, one.value, one.line) for one in said if isinstance(one, StartupFact)]
+        facts += [LogFact(one.key, one.value, one.line) for one in said if isinstance(one, StartupFact)]
     row = next(row for row in effective_rows({"data_parallel": 2}, "vllm", facts) if row.field == "data_parallel")
     assert row == Row("data_parallel", 2, None, None, False)
     both = log_parser().feed(line % b"data_parallel_size=2, ")

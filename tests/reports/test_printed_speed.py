@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.runs.conditions import Span
-from analysis.runs.printed import PrintedSpeed, in_place_of, most_told
+from analysis.runs.printed import PrintedSpeed, in_place_of, most_printed
 from analysis.runs.run_line import RunLine
 from analysis.runs.windows import SpeedSummary
 from collectors.imports.log_import import LogImporter, Wish
@@ -109,8 +109,8 @@ def test_idle_lines_say_no_speed_and_definitions_stay_apart(store: Store) -> Non
 
 def test_of_several_definitions_the_one_of_most_lines_is_told() -> None:
     few, many = PrintedSpeed("a.log", 900.0, 2), PrintedSpeed("b.log", 10.0, 3)
-    assert most_told([few, many]) is most_told([many, few]) is many
-    assert most_told([]) is None
+    assert most_printed([few, many]) is most_printed([many, few]) is many
+    assert most_printed([]) is None
 
 
 def test_beside_a_measured_speed_it_is_not_told() -> None:

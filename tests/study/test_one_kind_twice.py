@@ -13,8 +13,8 @@ from commands.study_change import is_grown_from
 from commands.study_file import StudyFileError, StudyPlan, study_of_text
 from domain import Run, WorkloadSpec, utc_now
 from load_records import DRIVEN, Load
+from reports.studies.parts import alike, parts_of
 from reports.studies.study import _carrying
-from reports.studies.told_apart import alike, told_apart
 from tests.comparison.hand_made import load, run, streams
 from tests.study.test_study_file import WHICH
 from tests.study.test_study_run import answer, rows, start, study, why_unranked
@@ -54,7 +54,7 @@ def test_what_cannot_be_told_apart_is_refused() -> None:
 
 
 def test_each_is_told_its_own_loads_by_the_params_that_differ() -> None:
-    parts = told_apart(plan(SHORT, LONG).under_each())
+    parts = parts_of(plan(SHORT, LONG).under_each())
     assert [dict(one.params) for one in parts] == [{"prompt_tokens": [64]}, {"prompt_tokens": [512]}]
     made = [replace(load(streams(3), workload="grid"), load_id=one) for one in ("l1", "l2")]
     asked = [spec_for("grid", {"prompt_tokens": [tokens], "output_tokens": [8]}).params for tokens in (64, 512)]
@@ -76,7 +76,7 @@ def test_what_another_tool_left_belongs_to_the_workload_that_asked_for_it() -> N
         for number in (3, 5)
     )
     text = ONE.replace('"which"', '"measure"')
-    parts = told_apart(study_of_text(text[: text.index('[[arm]]\nname = "b"')] + one + other, "two").under_each())
+    parts = parts_of(study_of_text(text[: text.index('[[arm]]\nname = "b"')] + one + other, "two").under_each())
     assert [dict(part.params) for part in parts] == [{"limit": 3}, {"limit": 5}]
     left = Load("r1", "l1", utc_now(), "bfcl", "bfcl", params={DRIVEN: {"tasks": "simple_python", "limit": 5}})
     assert [part.is_of_tool(left) for part in parts] == [False, True]

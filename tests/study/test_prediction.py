@@ -86,7 +86,7 @@ def test_the_largest_starts_first_then_the_smallest_then_what_is_left() -> None:
     assert choice_of(ks, long).probe == "k 0"
     told = choice_of(ks, long, plain)
     assert (told.probe, told.away) == (None, ())  # 24 to 29.4 may be best
-    assert {one.told_by for one in (told.predicted["k 0"].low, told.predicted["k 0"].high) if one} == {
+    assert {one.arm for one in (told.predicted["k 0"].low, told.predicted["k 0"].high) if one} == {
         "k 3"
     }  # by others, though it ran
     slow = measured(0, 10.0)

@@ -15,8 +15,8 @@ from analysis.evidence.loads import LoadRecord
 from analysis.study import Left, race
 from commands.study_file import StudyPlan, study_of_text
 from domain import Config, Run, RunState, WorkloadSpec, utc_now
-from reports.studies.study import StudyStanding, _cause, _told_under, next_arms, starts_by_arm
-from reports.studies.told_apart import Part, told_apart
+from reports.studies.parts import Part, parts_of
+from reports.studies.study import StudyStanding, _cause, _facts_under, next_arms, starts_by_arm
 from studies.answer import answer_of
 from studies.plan_check import load_specs
 from studies.runner import StudyRunner
@@ -89,7 +89,7 @@ def named(name: str, load_id: str, **asked: Any) -> LoadRecord:
 
 
 def part(workload: str) -> Part:
-    return next(one for one in told_apart(plan().under_each()) if one.plan.workload == workload)
+    return next(one for one in parts_of(plan().under_each()) if one.plan.workload == workload)
 
 
 def two_loads(state: str = "finished", **second: Any) -> RunFacts:
@@ -100,7 +100,7 @@ def test_each_workload_is_told_its_own_loads_alone() -> None:
     facts = two_loads()
     assert [one.load_id for one in under_name(facts, "ladder").loads] == ["l2"]
     assert under_name(facts, "grid").loads == ()
-    told = _told_under(part("five-prompts"), [facts])
+    told = _facts_under(part("five-prompts"), [facts])
     assert [one.load_id for one in told["r1"].loads] == ["l1"]
 
 
@@ -109,9 +109,9 @@ def test_each_workload_is_told_its_own_loads_alone() -> None:
 )
 def test_a_start_that_failed_under_one_workload_still_tells_of_the_one_before(workload: str, counts: bool) -> None:
     failed = two_loads("failed", planned_requests=9)  # three of nine were sent when its server died
-    assert bool(_told_under(part(workload), [failed])) is counts
+    assert bool(_facts_under(part(workload), [failed])) is counts
     unplanned = two_loads("failed", planned_requests=None)  # nobody knows whether it was all
-    assert not _told_under(part("ladder"), [unplanned])
+    assert not _facts_under(part("ladder"), [unplanned])
 
 
 def test_starts_that_fail_under_one_workload_put_an_arm_out_under_that_one_alone() -> None:

@@ -37,7 +37,7 @@ class Part:
         return has_params(full_params(tool.workload, {OF_THE_MACHINE: "-", **(asked or {})}), self.params)
 
 
-def told_apart(parts: Sequence[StudyPlan]) -> list[Part]:
+def parts_of(parts: Sequence[StudyPlan]) -> list[Part]:
     """Each part with the params in which it differs from others of its name."""
     full = [_in_full(part) for part in parts]
     return [Part(part, _own(at, parts, full)) for at, part in enumerate(parts)]
