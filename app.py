@@ -53,7 +53,7 @@ from web.server.api.sql_api import OF_LAKE, sql_route
 from web.server.first_look import FirstLook
 from web.server.page_start import PageStart
 from web.server.routes import build_routes
-from web.server.shell_audit import keep_telling
+from web.server.shell_audit import keep_recording
 from web.server.sign_in import sign_in_routes
 from web.server.warm_up import import_and_freeze
 
@@ -126,7 +126,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         close_data_folder()
         with opened() as ours:
             take_over_api_token()
-            async with elsewhere, hub, told_audit(ours.store):
+            async with elsewhere, hub, recorded_audit(ours.store):
                 provide(ours)
                 sys.stdout.write(f"Open {access.url}/?token={access.token}\n")
                 sys.stdout.flush()
@@ -143,14 +143,14 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def told_audit(store: Store) -> AsyncIterator[None]:
+async def recorded_audit(store: Store) -> AsyncIterator[None]:
     """The audit hears of the tokens, peers and hosts that a shell has made or removed."""
-    tells = [book.tell for book in (tokens, elsewhere.peers, HostBook(settings.hosts_path))]
-    telling = asyncio.create_task(keep_telling(tells, store.record), name="shell-audit")
+    books = [book.record_audit for book in (tokens, elsewhere.peers, HostBook(settings.hosts_path))]
+    recording = asyncio.create_task(keep_recording(books, store.record), name="shell-audit")
     try:
         yield
     finally:
-        telling.cancel()
+        recording.cancel()
 
 
 def take_over_api_token() -> None:

@@ -197,10 +197,10 @@ class Run(BaseModel):
 
     def with_fact(self, key: str, value: JsonValue) -> Run:
         """The run with one more fact that its log tells; itself where this is known, or none that a run keeps."""
-        name, told = TOLD_FACTS.get(key), self.told or {}
-        if name is None or told.get(name) == value:
+        name, known = TOLD_FACTS.get(key), self.told or {}
+        if name is None or known.get(name) == value:
             return self
-        return self.model_copy(update={"told": {**told, name: value}})
+        return self.model_copy(update={"told": {**known, name: value}})
 
 
 def utc_now() -> datetime:

@@ -79,7 +79,7 @@ def is_reference(value: str) -> bool:
     return value in ("", MASK) or bool(_REFERENCE.fullmatch(value) and not _SHAPES.search(value))
 
 
-def is_telling(value: str) -> bool:
+def is_distinctive(value: str) -> bool:
     """Whether a secret's value gives it away wherever it stands: a placeholder or a short word does not."""
     return len(value) >= SHORTEST_VALUE and value.lower() not in _PLACEHOLDERS and not is_reference(value)
 
@@ -93,7 +93,7 @@ class KnownSecrets:
 
     def add(self, values: Iterable[str]) -> None:
         """Mask these wherever they appear from now on."""
-        values = self._values.union(filter(is_telling, values))
+        values = self._values.union(filter(is_distinctive, values))
         if values != self._values:
             self._values, self._pattern = values, any_of(values)
 
@@ -114,7 +114,7 @@ def any_of(values: Iterable[str]) -> re.Pattern[str] | None:
 def secret_spans(text: str, secrets: Iterable[str] = ()) -> list[Span]:
     """Where secrets stand in a text, as (start, end), in order: known ones, given ones, and what looks like one."""
     spans = [*KNOWN.spans(text), *(match.span() for match in _SHAPES.finditer(text))]
-    if pattern := any_of(filter(is_telling, secrets)):
+    if pattern := any_of(filter(is_distinctive, secrets)):
         spans += [match.span() for match in pattern.finditer(text)]
     lowered = text.lower()
     for place in _PLACES if any(hint in lowered for hint in _HINTS) else ():

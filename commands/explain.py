@@ -17,7 +17,7 @@ from commands.paste.reading import find_candidate, read_words
 from commands.paste.servers import INVOCATIONS, SHELLS, basename
 from commands.paste.variables import Variables, arg
 from commands.quoting import without_marks
-from commands.secrets import mask_argv, take_secrets, telling
+from commands.secrets import distinctive, mask_argv, take_secrets
 from domain import Config, JsonValue
 from engines import BY_NAME, ENGINES
 from engines.base import Engine, Reading
@@ -80,12 +80,12 @@ def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
     except PasteRefusedError as refusal:
         return Explanation(refused=str(refusal)), {}
     if candidate is None:
-        return _told(Explanation(refused=_no_server(text)), notes, variables.secrets), {}
+        return _masked(Explanation(refused=_no_server(text)), notes, variables.secrets), {}
     explanation = _read_candidate(candidate, variables, notes)
     assert explanation.config
     config, secrets = take_secrets(explanation.config)
     explanation = explanation.model_copy(update={"config": config, "secret_names": sorted(secrets)})
-    return _told(explanation, notes, variables.secrets | set(secrets.values())), secrets
+    return _masked(explanation, notes, variables.secrets | set(secrets.values())), secrets
 
 
 def _no_server(text: str) -> str:
@@ -177,13 +177,13 @@ def _warn_of_gpus(gpus: str | None, tensor_parallel: int | None, notes: Notes) -
         notes.add(notes.warnings, text)
 
 
-def _told(explanation: Explanation, notes: Notes, secrets: set[str]) -> Explanation:
+def _masked(explanation: Explanation, notes: Notes, secrets: set[str]) -> Explanation:
     """With the notes, and with every secret value masked wherever it stands in them."""
-    known = telling(secrets)
-    told = {kind: [_mask(text, known) for text in texts] for kind, texts in vars(notes).items()}
-    told["left_out"] = [shorten(text) for text in told["left_out"]]  # only now: half a secret is not recognised
+    known = distinctive(secrets)
+    masked = {kind: [_mask(text, known) for text in texts] for kind, texts in vars(notes).items()}
+    masked["left_out"] = [shorten(text) for text in masked["left_out"]]  # only now: half a secret is not recognised
     refused = explanation.refused and mask_text(explanation.refused, known)
-    return explanation.model_copy(update={**told, "refused": refused})
+    return explanation.model_copy(update={**masked, "refused": refused})
 
 
 def shorten(text: str) -> str:

@@ -14,7 +14,7 @@ from commands.secret_places import find_spots, is_script_at, replaced
 from domain import Config, JsonValue
 from engines import ENGINES
 from engines.flag_table import words_of_flag
-from redaction import HIDDEN_PREFIX, MASK, is_reference, is_secret_flag, is_secret_name, is_telling, mask_text
+from redaction import HIDDEN_PREFIX, MASK, is_distinctive, is_reference, is_secret_flag, is_secret_name, mask_text
 
 _POINTER = re.compile(
     r"(?<!\\)\$(?:(?:env:)?(?P<bare>[A-Za-z_][A-Za-z0-9_]*)|\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\})|%(?P<dos>\w+)%"
@@ -33,9 +33,9 @@ class Hidden(NamedTuple):
     secrets: dict[str, str]
 
 
-def telling(values: Iterable[str]) -> list[str]:
+def distinctive(values: Iterable[str]) -> list[str]:
     """The values that are secret wherever they stand; a placeholder or a short one is so in its own place alone."""
-    return [value for value in values if is_telling(value) and value.lower() not in _ENGINE_WORDS]
+    return [value for value in values if is_distinctive(value) and value.lower() not in _ENGINE_WORDS]
 
 
 def values_of(argv: Sequence[str], known: Sequence[str] = ()) -> dict[str, str]:
@@ -66,7 +66,7 @@ def mask_env(env: Mapping[str, str], known: Sequence[str] = ()) -> dict[str, str
 def take_secrets(config: Config) -> tuple[Config, dict[str, str]]:
     """The config as it may be stored and shown, and the secrets that stood in it by their place."""
     words = said_by(config)
-    known = telling([*values_of(words).values(), *values_of(as_words(config.env)).values()])
+    known = distinctive([*values_of(words).values(), *values_of(as_words(config.env)).values()])
     secrets = values_of(words, known) | values_of(as_words(config.env), known)
     kept = {"argv": tuple(mask_argv(config.argv, known)), "env": mask_env(config.env, known)}
     flags = [mask_flag(text, known) for text in config.unknown_flags]
@@ -160,7 +160,7 @@ def hide_secrets(
     return Hidden(words, plain, {**concealed, **hidden})
 
 
-def told(places: Iterable[str]) -> str:
+def quoted(places: Iterable[str]) -> str:
     """The places in a sentence, in quotes: a bare '--api-key x' would be taken for a secret itself."""
     return ", ".join(f"'{place}'" for place in places)
 

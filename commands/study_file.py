@@ -133,8 +133,8 @@ class StudyPlan(BaseModel):
         names = titles(self._workloads)
         first = self.model_copy(update={"label": names[0], "more_workloads": ()})
         more = zip(names[1:], self.more_workloads, strict=True)
-        told = [{"label": n, "workload": m.name, "params": m.params, "objective": m.objective} for n, m in more]
-        return [first, *(first.model_copy(update=one) for one in told)]
+        others = [{"label": n, "workload": m.name, "params": m.params, "objective": m.objective} for n, m in more]
+        return [first, *(first.model_copy(update=one) for one in others)]
 
     @property
     def _workloads(self) -> list[WorkloadText]:
@@ -265,9 +265,9 @@ def arm_of(given: ArmText) -> StudyArm:
 
 def _varied(base: StudyArm, vary: list[Vary]) -> tuple[list[StudyArm], list[Vary]]:
     try:
-        variants, told = varied(base.config, vary)
+        variants, in_full = varied(base.config, vary)
     except CommandError as error:
         raise StudyFileError(f"The values cannot be tried: {error}") from error
     except OptunaMissingError as error:
         raise StudyFileError(str(error)) from error
-    return [base.model_copy(update=one._asdict()) for one in variants], told
+    return [base.model_copy(update=one._asdict()) for one in variants], in_full

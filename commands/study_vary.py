@@ -37,26 +37,26 @@ def varied(base: Config, vary: list[Vary]) -> tuple[list[Variant], list[Vary]]:
 
     Raises CommandError for values that cannot be tried, OptunaMissingError where more fields need it.
     """
-    told = [_in_full(one, base) for one in vary]
-    if len(told) > MOST_IN_GRID:
-        return [_first_choice(base, told)], told
-    variants = sweep_configs(base, [Axis(one.field, tuple(one.values)) for one in told])
+    in_full = [_in_full(one, base) for one in vary]
+    if len(in_full) > MOST_IN_GRID:
+        return [_first_choice(base, in_full)], in_full
+    variants = sweep_configs(base, [Axis(one.field, tuple(one.values)) for one in in_full])
     names = [one.name for one in variants]
     if not 2 <= len(set(names)) == len(names) <= MOST_ARMS:
         raise CommandError(f"[[vary]] takes 2 to {MOST_ARMS} values that differ, not {', '.join(names)[:200]}.")
-    return [Variant(one.name, one.config) for one in variants], told
+    return [Variant(one.name, one.config) for one in variants], in_full
 
 
-def _first_choice(base: Config, told: list[Vary]) -> Variant:
+def _first_choice(base: Config, in_full: list[Vary]) -> Variant:
     """The first value of each setting; every other one is said once, so that what cannot be is refused now."""
     check_installed()
     found: list[Variant] = []
-    for one_varied in told:
+    for one_varied in in_full:
         if len(one_varied.values) < 2:
             raise CommandError(f"[[vary]] of {one_varied.field} has one value.")
-        axes = [Axis(one.field, tuple(one.values if one is one_varied else one.values[:1])) for one in told]
+        axes = [Axis(one.field, tuple(one.values if one is one_varied else one.values[:1])) for one in in_full]
         first, *_ = sweep_configs(base, axes)
-        found.append(Variant(first.name, first.config, (0,) * len(told)))
+        found.append(Variant(first.name, first.config, (0,) * len(in_full)))
     return found[0]
 
 

@@ -19,9 +19,9 @@ def read_object(path: Path, most_bytes: int) -> dict[str, Any]:
     if len(content) > most_bytes:
         raise ValueError(f"it is larger than {most_bytes >> 20} MiB")
     try:
-        told = json.loads(content)
+        value = json.loads(content)
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(value, dict):
         raise ValueError("it is no JSON object")
-    return told
+    return value

@@ -24,7 +24,7 @@ from machine.shared_file import locked
 Entry = TypeVar("Entry", bound=BaseModel)
 Record = Callable[[Iterable[AuditEntry]], Future[None]]
 UNTOLD = "untold"
-_entries_told = TypeAdapter(list[AuditEntry])
+_audit_entries = TypeAdapter(list[AuditEntry])
 _log = logging.getLogger(__name__)
 
 
@@ -64,16 +64,16 @@ class NamedList(Generic[Entry]):
             _log.warning("%s: %s", self._kind.none_known, error)
             return []
 
-    def keep(self, entry: Entry, told: AuditEntry | None = None) -> None:
+    def keep(self, entry: Entry, audit: AuditEntry | None = None) -> None:
         """Keep an entry, in place of one of its name; `told`: for the audit. Raises the kind's refusal, OSError."""
         with locked(self._path):
             known = self._read()
             others = [one for one in known.entries if self._name(one) != self._name(entry)]
             if len(others) >= self._kind.most:
                 raise self._kind.refusal(self._kind.too_many.format(self._kind.most))
-            self._write([*others, entry], [*known.untold, *([told] if told else [])])
+            self._write([*others, entry], [*known.untold, *([audit] if audit else [])])
 
-    def drop(self, name: str, missing: str, told: Callable[[Entry], AuditEntry] | None = None) -> Entry:
+    def drop(self, name: str, missing: str, audit: Callable[[Entry], AuditEntry] | None = None) -> Entry:
         """Keep it no longer. Raises the kind's refusal, with `missing`, for a name that none has; OSError."""
         with locked(self._path):
             known = self._read()
@@ -81,10 +81,10 @@ class NamedList(Generic[Entry]):
             if gone is None:
                 raise self._kind.refusal(missing)
             left = [one for one in known.entries if one is not gone]
-            self._write(left, [*known.untold, *([told(gone)] if told else [])])
+            self._write(left, [*known.untold, *([audit(gone)] if audit else [])])
         return gone
 
-    def tell(self, record: Record) -> None:
+    def record_audit(self, record: Record) -> None:
         """Give the store's audit what it lacks; raises PitwallError, OSError."""
         if not (news := self._read().untold):
             return
@@ -100,7 +100,7 @@ class NamedList(Generic[Entry]):
         try:
             held = dict(json.loads(self._path.read_bytes()))
             entries = self._entries.validate_python(held.get(self._kind.key, []))
-            return _Content(entries, _entries_told.validate_python(held.get(UNTOLD, [])))
+            return _Content(entries, _audit_entries.validate_python(held.get(UNTOLD, [])))
         except FileNotFoundError:
             return _Content([], [])
         except (ValueError, TypeError):  # of pydantic too
@@ -109,5 +109,5 @@ class NamedList(Generic[Entry]):
     def _write(self, entries: list[Entry], untold: list[AuditEntry]) -> None:
         held: dict[str, object] = {self._kind.key: self._entries.dump_python(entries, mode="json")}
         if untold:
-            held[UNTOLD] = _entries_told.dump_python(untold, mode="json")
+            held[UNTOLD] = _audit_entries.dump_python(untold, mode="json")
         write_private(self._path, json.dumps(held, indent=1).encode())

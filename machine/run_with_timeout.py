@@ -49,7 +49,7 @@ def read_bounded(
     return printed if returncode == 0 else None
 
 
-class Told(NamedTuple):
+class Output(NamedTuple):
     """What a process said within its bounds; `returncode` None: it was killed because time or bytes were spent."""
 
     returncode: int | None
@@ -57,7 +57,7 @@ class Told(NamedTuple):
     stderr: bytes
 
 
-def ask_bounded(argv: Sequence[str], stdin: bytes, timeout_s: float, most_bytes: int) -> Told:
+def ask_bounded(argv: Sequence[str], stdin: bytes, timeout_s: float, most_bytes: int) -> Output:
     """Ask a process one thing on its standard input; raises OSError when it cannot start.
 
     Both outputs together may hold `most_bytes`; what was said before the bound is given.
@@ -76,7 +76,7 @@ def ask_bounded(argv: Sequence[str], stdin: bytes, timeout_s: float, most_bytes:
                 returncode = None
             finally:
                 process.kill()
-    return Told(returncode, bytes(said[process.stdout]), bytes(said[process.stderr]))
+    return Output(returncode, bytes(said[process.stdout]), bytes(said[process.stderr]))
 
 
 def _hear(said: Mapping[IO[bytes], bytearray], deadline: float, most_bytes: int) -> None:

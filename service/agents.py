@@ -135,7 +135,7 @@ class AgentIntake:
         position = AgentPosition(
             run.id, message.agent_id, message.machine_id, host_name, fresh[-1].number, message.thinned, now
         )
-        return Batch((*samples, *_told(position, before)), (position,))
+        return Batch((*samples, *_left_out(position, before)), (position,))
 
 
 def _samples(batch: NodeBatch) -> tuple[GpuSample | HostSample, ...]:
@@ -149,7 +149,7 @@ def _masked(sample: GpuSample | HostSample) -> GpuSample | HostSample:
     return replace(sample, **words, unknown={mask_text(name): mask_text(why) for name, why in sample.unknown.items()})
 
 
-def _told(now: AgentPosition, before: AgentPosition | None) -> list[Event]:
+def _left_out(now: AgentPosition, before: AgentPosition | None) -> list[Event]:
     """That looks were left out, where there are more of them than before."""
     more = now.thinned - (before.thinned if before else 0)
     if more <= 0:

@@ -29,7 +29,7 @@ from samples import Batch, Event
 from service.inbox import inbox_of
 from service.lake_shipping import LakeShipping
 from service.run_lines import Prepare, RunLineKeeper
-from service.this_machine import tell_this_machine
+from service.this_machine import record_this_machine
 from settings import Settings
 from storage.store import Store
 from studies.runner import StudyRunner
@@ -72,7 +72,7 @@ def opened_core(
         closing.callback(store.close)
         store.set_definitions(all_definitions())
         prepare(store)
-        tell_this_machine(store, settings.published_url)
+        record_this_machine(store, settings.published_url)
         clock = forward_clock()
         supervisor, loop = _runs_at_work(store, settings, clock, closing)
         _at_work(inbox_of(store, settings), closing, INBOX_TIMEOUT_S)
@@ -104,13 +104,13 @@ def _runs_at_work(
     supervisor = Supervisor(
         store,
         settings.runs_dir,
-        events=lambda batch: tell(store, loop, batch),
+        events=lambda batch: pass_on(store, loop, batch),
         clock=clock.utc,
         prepare_workload=prepare_workload,
         explain_failure=failure_of,
         gpus=look_at_gpus,
         hosts=HostBook(settings.hosts_path),
-        tell_machine=store.save_machine,
+        save_machine=store.save_machine,
     )
     loop = CollectorLoop(
         lambda batch: take(store, supervisor, batch),
@@ -125,7 +125,7 @@ def _runs_at_work(
     return supervisor, loop
 
 
-def tell(store: Store, loop: CollectorLoop, batch: Batch) -> None:
+def pass_on(store: Store, loop: CollectorLoop, batch: Batch) -> None:
     """Pass what the supervisor reports to the store; a run that has ended gets its last ticks of collection."""
     store.write(batch)
     for event in batch.samples:

@@ -23,7 +23,7 @@ def inbox_of(store: Store, settings: Settings) -> Inbox:
         inbox_folder(settings.data_dir),
         LogImporter(store, settings.runs_dir, utc_now),
         ResultImporter(store, utc_now),
-        lambda path, tell: import_bundle(store, settings, path, tell),
+        lambda path, report: import_bundle(store, settings, path, report),
         lambda job: take_note(store, job),
         (StoreError,),
     )
@@ -36,13 +36,13 @@ def take_note(store: Store, job: NoteJob) -> tuple[RunNote, str]:
         raise ImportRefusedError(f"There is no run {job.run} in this data folder.")
     done: list[str] = []
 
-    def told(before: RunNote, after: RunNote) -> list[AuditEntry]:
+    def audited(before: RunNote, after: RunNote) -> list[AuditEntry]:
         changes = list(changes_between(before, after))
         done.extend(" ".join(filter(None, change)) for change in changes)
         return [AuditEntry(job.said_at, job.by, action, run.id, detail) for action, detail in changes]
 
     try:
-        note = store.notes.take(run.id, lambda said: edited(said, job.edit), job.said_at, told)
+        note = store.notes.take(run.id, lambda said: edited(said, job.edit), job.said_at, audited)
     except ValidationError as error:
         raise ImportRefusedError(refusal(error)) from error
     what = f"version {note.version}: {', '.join(done)}" if done else f"version {note.version} says so already"

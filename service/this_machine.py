@@ -21,14 +21,14 @@ OF_THE_MOMENT = ("memory_used_bytes", "unknown")
 LOG = logging.getLogger(__name__)
 
 
-def tell_this_machine(store: Store, url: str | None = None) -> threading.Thread:
+def record_this_machine(store: Store, url: str | None = None) -> threading.Thread:
     """Write this machine's description to the store, on a thread that then ends; `url`: where others reach us."""
-    thread = threading.Thread(target=_tell, args=(store, url), name="this-machine", daemon=True)
+    thread = threading.Thread(target=_record, args=(store, url), name="this-machine", daemon=True)
     thread.start()
     return thread
 
 
-def _tell(store: Store, url: str | None) -> None:
+def _record(store: Store, url: str | None) -> None:
     try:
         store.save_machine(replace(this_machine(), url=url)).result()
     except PitwallError as error:  # the store was closed meanwhile, or takes nothing; the next start tells it

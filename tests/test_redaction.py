@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redaction import MASK, KnownSecrets, is_secret_name, is_telling, mask_json, mask_text
+from redaction import MASK, KnownSecrets, is_distinctive, is_secret_name, mask_json, mask_text
 
 FOLDERS = [Path(__file__).parent / "fixtures", *filter(None, [os.environ.get("PITWALL_CORPUS")])]
 X = "s3cr3tValue42"
@@ -79,7 +79,7 @@ def test_known_values_are_masked_wherever_they_stand_and_placeholders_nowhere() 
     known.add(["EMPTY", "None", "short", X, X + "longer", "$REFERENCE"])
     text = f"EMPTY None short a{X}longer {X} $REFERENCE"
     assert [text[start:end] for start, end in known.spans(text)] == [X + "longer", X]
-    assert not is_telling("EMPTY") and not is_telling("not-needed") and is_telling(X)
+    assert not is_distinctive("EMPTY") and not is_distinctive("not-needed") and is_distinctive(X)
 
 
 INNOCENT = """

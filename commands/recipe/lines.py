@@ -12,7 +12,7 @@ from commands.study_file import StudyFileError
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Entry:
     """A value of the file; of a mapping `value` holds Told by key, of a list Told in their order."""
 
     value: Any
@@ -42,14 +42,14 @@ class Remarks:
         self.notes.append(f"{name} (line {line}): {words}")
 
 
-def read_yaml(text: str, name: str) -> Told:
+def read_yaml(text: str, name: str) -> Entry:
     """The one document of a text; raises StudyFileError for what is no plain YAML mapping."""
     loader = yaml.SafeLoader(text)
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
             raise StudyFileError(f"{name} has an alias (*): write its value out.")
         node = loader.get_single_node()
-        told = None if node is None else _told(node, loader, name)
+        entry = None if node is None else _entry(node, loader, name)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise StudyFileError(f"{name} is no YAML{line}: {error.problem or error.context}.") from error
@@ -57,21 +57,21 @@ def read_yaml(text: str, name: str) -> Told:
         raise StudyFileError(f"{name} is no YAML: {type(error).__name__}.") from error
     finally:
         loader.dispose()
-    if told is None or not isinstance(told.value, dict):
+    if entry is None or not isinstance(entry.value, dict):
         raise StudyFileError(f"{name} is no recipe: its keys are missing.")
-    return told
+    return entry
 
 
-def _told(node: yaml.Node, loader: yaml.SafeLoader, name: str) -> Told:
+def _entry(node: yaml.Node, loader: yaml.SafeLoader, name: str) -> Entry:
     line = node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):
-        return Told(dict(_pairs(node, loader, name)), line)
+        return Entry(dict(_pairs(node, loader, name)), line)
     if isinstance(node, yaml.SequenceNode):
-        return Told([_told(one, loader, name) for one in node.value], line)
-    return Told(loader.construct_object(node), line)
+        return Entry([_entry(one, loader, name) for one in node.value], line)
+    return Entry(loader.construct_object(node), line)
 
 
-def _pairs(node: yaml.MappingNode, loader: yaml.SafeLoader, name: str) -> Iterator[tuple[str, Told]]:
+def _pairs(node: yaml.MappingNode, loader: yaml.SafeLoader, name: str) -> Iterator[tuple[str, Entry]]:
     """A key stands where its value is told: on the key's line."""
     met: set[str] = set()
     for key_node, value_node in node.value:
@@ -79,36 +79,36 @@ def _pairs(node: yaml.MappingNode, loader: yaml.SafeLoader, name: str) -> Iterat
         if key in met:
             raise StudyFileError(f"{name}, line {line}: {key} is there twice.")
         met.add(key)
-        yield key, Told(_told(value_node, loader, name).value, line)
+        yield key, Entry(_entry(value_node, loader, name).value, line)
 
 
-def mapping(told: Told | None, name: str) -> Mapping[str, Told]:
+def mapping(entry: Entry | None, name: str) -> Mapping[str, Entry]:
     """The keys of a block; none where it is not there. Raises StudyFileError where it is something else."""
-    if told is None or told.value is None:
+    if entry is None or entry.value is None:
         return {}
-    if not isinstance(told.value, dict):
-        raise StudyFileError(f"{name}, line {told.line}: a mapping is expected.")
-    return told.value
+    if not isinstance(entry.value, dict):
+        raise StudyFileError(f"{name}, line {entry.line}: a mapping is expected.")
+    return entry.value
 
 
-def items(told: Told | None, name: str) -> list[Told]:
+def items(entry: Entry | None, name: str) -> list[Entry]:
     """The entries of a list, likewise."""
-    if told is None or told.value is None:
+    if entry is None or entry.value is None:
         return []
-    if not isinstance(told.value, list):
-        raise StudyFileError(f"{name}, line {told.line}: a list is expected.")
-    return told.value
+    if not isinstance(entry.value, list):
+        raise StudyFileError(f"{name}, line {entry.line}: a list is expected.")
+    return entry.value
 
 
-def whole(told: Told, name: str, least: int = 1) -> int:
+def whole(entry: Entry, name: str, least: int = 1) -> int:
     """A whole number; raises StudyFileError."""
-    if isinstance(told.value, bool) or not isinstance(told.value, int) or told.value < least:
-        raise StudyFileError(f"{name}, line {told.line}: a whole number from {least} on is expected.")
-    return told.value
+    if isinstance(entry.value, bool) or not isinstance(entry.value, int) or entry.value < least:
+        raise StudyFileError(f"{name}, line {entry.line}: a whole number from {least} on is expected.")
+    return entry.value
 
 
-def text_of(told: Told | None, name: str, line: int) -> str:
+def text_of(entry: Entry | None, name: str, line: int) -> str:
     """A text that is there; raises StudyFileError."""
-    if told is None or not isinstance(told.value, str) or not told.value.strip():
-        raise StudyFileError(f"{name}, line {told.line if told else line}: a text is missing.")
-    return told.value.strip()
+    if entry is None or not isinstance(entry.value, str) or not entry.value.strip():
+        raise StudyFileError(f"{name}, line {entry.line if entry else line}: a text is missing.")
+    return entry.value.strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from commands.recipe.lines import Remarks, Told, items, mapping, text_of, whole
+from commands.recipe.lines import Entry, Remarks, items, mapping, text_of, whole
 from commands.study_file import ACCURACY
 from commands.study_workloads import WorkloadText
 from domain import JsonValue
@@ -30,18 +30,18 @@ class Task(NamedTuple):
 
 
 def accuracy_loads(
-    block: Told | None, name: str, tools: Tools, left_out: frozenset[str], remarks: Remarks
+    block: Entry | None, name: str, tools: Tools, left_out: frozenset[str], remarks: Remarks
 ) -> list[WorkloadText]:
     """Tasks that ask alike are one call."""
     given = mapping(block, name)
     _only(given, ("model_args", "tasks"), name, remarks)
     base = mapping(given.get("model_args"), f"{name}.model_args")
     calls: dict[Task, list[str]] = {}
-    for told in items(given.get("tasks"), f"{name}.tasks"):
-        task = mapping(told, f"{name}.tasks")
-        title = text_of(task.get("name"), f"{name}.tasks.name", told.line)
+    for entry in items(given.get("tasks"), f"{name}.tasks"):
+        task = mapping(entry, f"{name}.tasks")
+        title = text_of(task.get("name"), f"{name}.tasks.name", entry.line)
         if f"{name}.{title}" in left_out:
-            remarks.note(f"{name}.{title}", told.line, "it is left out, as asked for.")
+            remarks.note(f"{name}.{title}", entry.line, "it is left out, as asked for.")
             continue
         _only(task, TASK_FIELDS, f"{name}.{title}", remarks)
         own = mapping(task.get("model_args"), f"{name}.{title}.model_args")
@@ -52,10 +52,10 @@ def accuracy_loads(
     return [_lm_eval(call, its, tools.lm_eval) for call, its in calls.items()]
 
 
-def _check_args(args: Mapping[str, Told], name: str, remarks: Remarks) -> None:
-    for key, told in args.items():
-        if isinstance(told.value, dict | list) or "," in str(told.value):
-            remarks.refuse(f"{name}.model_args.{key}", told.line, "lm-eval takes one word of a value there.")
+def _check_args(args: Mapping[str, Entry], name: str, remarks: Remarks) -> None:
+    for key, entry in args.items():
+        if isinstance(entry.value, dict | list) or "," in str(entry.value):
+            remarks.refuse(f"{name}.model_args.{key}", entry.line, "lm-eval takes one word of a value there.")
 
 
 def _lm_eval(call: Task, tasks: list[str], executable: str) -> WorkloadText:
@@ -71,20 +71,20 @@ def _lm_eval(call: Task, tasks: list[str], executable: str) -> WorkloadText:
 
 
 def tool_call_loads(
-    block: Told | None, name: str, tools: Tools, left_out: frozenset[str], remarks: Remarks
+    block: Entry | None, name: str, tools: Tools, left_out: frozenset[str], remarks: Remarks
 ) -> list[WorkloadText]:
     """The categories in one call, each scored by itself."""
     given = mapping(block, name)
     if not given or block is None:
         return []
     _only(given, BFCL_FIELDS, name, remarks)
-    told = [(text_of(one, f"{name}.test_categories", one.line), one.line) for one in items(
+    named = [(text_of(one, f"{name}.test_categories", one.line), one.line) for one in items(
         given.get("test_categories"), f"{name}.test_categories"
     )]  # fmt: skip
-    for title, line in told:
+    for title, line in named:
         if f"{name}.{title}" in left_out:
             remarks.note(f"{name}.{title}", line, "it is left out, as asked for.")
-    wanted = [title for title, _ in told if f"{name}.{title}" not in left_out]
+    wanted = [title for title, _ in named if f"{name}.{title}" not in left_out]
     if tools.bfcl is None:
         remarks.refuse(name, block.line, "which Python has bfcl-eval is not told: `--bfcl PYTHON`.")
     if not wanted:
@@ -100,17 +100,17 @@ def tool_call_loads(
     return [WorkloadText(name="drive:bfcl", params=params, objective=ACCURACY)]
 
 
-def _limited(given: Mapping[str, Told], name: str, wanted: list[str]) -> list[str]:
+def _limited(given: Mapping[str, Entry], name: str, wanted: list[str]) -> list[str]:
     """The categories, each with its number of cases where it has one: 'multi_turn=240'."""
-    told = given.get("max_test_cases")
-    if told is None:
+    limit = given.get("max_test_cases")
+    if limit is None:
         return wanted
-    by_name = told.value if isinstance(told.value, dict) else dict.fromkeys(wanted, told)
+    by_name = limit.value if isinstance(limit.value, dict) else dict.fromkeys(wanted, limit)
     most = {one: whole(by_name[one], f"{name}.max_test_cases") for one in wanted if one in by_name}
     return [f"{one}={most[one]}" if one in most else one for one in wanted]
 
 
-def _only(given: Mapping[str, Told], fields: tuple[str, ...], name: str, remarks: Remarks) -> None:
-    for key, told in given.items():
+def _only(given: Mapping[str, Entry], fields: tuple[str, ...], name: str, remarks: Remarks) -> None:
+    for key, entry in given.items():
         if key not in fields:
-            remarks.refuse(f"{name}.{key}", told.line, "perf-eval knows no such field.")
+            remarks.refuse(f"{name}.{key}", entry.line, "perf-eval knows no such field.")

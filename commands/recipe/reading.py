@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from pydantic import ValidationError
 
-from commands.recipe.lines import Remarks, Told, items, mapping, read_yaml, text_of, whole
+from commands.recipe.lines import Entry, Remarks, items, mapping, read_yaml, text_of, whole
 from commands.recipe.quality import Tools, accuracy_loads, tool_call_loads
 from commands.recipe.speed import speed_loads
 from commands.study_file import ArmText, Budget, StudyFile, StudyFileError, StudyPlan, plan_of
@@ -37,8 +37,8 @@ def study_of_recipe(text: str, name: str, tools: Tools = HERE, without: Collecti
 
     without: blocks, or '<block>.<config, task or category>', that whoever asks leaves out.
     """
-    told, remarks = read_yaml(text, name), Remarks()
-    given, left_out = mapping(told, name), frozenset(without)
+    whole_file, remarks = read_yaml(text, name), Remarks()
+    given, left_out = mapping(whole_file, name), frozenset(without)
     _check_left_out(given, left_out)
     arm = _arm(given, remarks)
     for key, one in given.items():
@@ -54,7 +54,7 @@ def study_of_recipe(text: str, name: str, tools: Tools = HERE, without: Collecti
     return _plan(given, arm, loads, name).model_copy(update={"notes": tuple(remarks.notes)})
 
 
-def _check_left_out(given: Mapping[str, Told], left_out: frozenset[str]) -> None:
+def _check_left_out(given: Mapping[str, Entry], left_out: frozenset[str]) -> None:
     for one in left_out:
         block = one.partition(".")[0]
         if block not in BLOCKS or block not in given:
@@ -62,13 +62,13 @@ def _check_left_out(given: Mapping[str, Told], left_out: frozenset[str]) -> None
             raise StudyFileError(f"{one!r} cannot be left out: the recipe has {there or 'none of the blocks'}.")
 
 
-def _arm(given: Mapping[str, Told], remarks: Remarks) -> ArmText:
+def _arm(given: Mapping[str, Entry], remarks: Remarks) -> ArmText:
     block = given.get("vllm")
     server = mapping(block, "vllm")
     line = block.line if block else 1
-    for key, told in server.items():
+    for key, entry in server.items():
         if key not in SERVER_FIELDS:
-            remarks.refuse(f"vllm.{key}", told.line, "perf-eval knows no such field.")
+            remarks.refuse(f"vllm.{key}", entry.line, "perf-eval knows no such field.")
     model = text_of(server.get("model"), "vllm.model", line)
     asked = server["serve_args"].value if "serve_args" in server else ""
     env = {key: _word(one) for key, one in mapping(server.get("env"), "vllm.env").items()}
@@ -82,13 +82,13 @@ def _arm(given: Mapping[str, Told], remarks: Remarks) -> ArmText:
     return ArmText(name=title[:80], command=shlex.join([*run, *words]))
 
 
-def _word(told: Told) -> str:
-    if isinstance(told.value, dict | list) or told.value is None:
-        raise StudyFileError(f"vllm.env, line {told.line}: one word is expected.")
-    return str(told.value)
+def _word(entry: Entry) -> str:
+    if isinstance(entry.value, dict | list) or entry.value is None:
+        raise StudyFileError(f"vllm.env, line {entry.line}: one word is expected.")
+    return str(entry.value)
 
 
-def _loads(given: Mapping[str, Told], tools: Tools, left_out: frozenset[str], remarks: Remarks) -> list[WorkloadText]:
+def _loads(given: Mapping[str, Entry], tools: Tools, left_out: frozenset[str], remarks: Remarks) -> list[WorkloadText]:
     """Speed first, as perf-eval does."""
     here = {key: given.get(key) for key in BLOCKS}
     for key in left_out & frozenset(BLOCKS):
@@ -116,23 +116,23 @@ def _labelled(load: WorkloadText, name: str) -> WorkloadText:
     return load.model_copy(update={"label": f"{load.name.removeprefix('drive:')} {part}"[:80]})
 
 
-def _configs(block: Told | None, remarks: Remarks) -> list[Told]:
+def _configs(block: Entry | None, remarks: Remarks) -> list[Entry]:
     given = mapping(block, "vllm_bench")
-    for key, told in given.items():
+    for key, entry in given.items():
         if key == "metadata":
-            remarks.note("vllm_bench.metadata", told.line, "it labels rows of perf-eval's dashboard.")
+            remarks.note("vllm_bench.metadata", entry.line, "it labels rows of perf-eval's dashboard.")
         elif key != "configs":
-            remarks.refuse(f"vllm_bench.{key}", told.line, "perf-eval knows no such field.")
+            remarks.refuse(f"vllm_bench.{key}", entry.line, "perf-eval knows no such field.")
     return items(given.get("configs"), "vllm_bench.configs")
 
 
-def _note_repetitions(config: Told, name: str, remarks: Remarks) -> None:
-    if told := mapping(config, name).get("repetitions"):
+def _note_repetitions(config: Entry, name: str, remarks: Remarks) -> None:
+    if entry := mapping(config, name).get("repetitions"):
         words = "they are repeats on one server; here each is a server start of its own, for starts differ too."
-        remarks.note(f"{name}.repetitions", told.line, words)
+        remarks.note(f"{name}.repetitions", entry.line, words)
 
 
-def _plan(given: Mapping[str, Told], arm: ArmText, loads: list[WorkloadText], name: str) -> StudyPlan:
+def _plan(given: Mapping[str, Entry], arm: ArmText, loads: list[WorkloadText], name: str) -> StudyPlan:
     minutes = given.get("timeout_in_minutes")
     hours = whole(minutes, "timeout_in_minutes") / 60 if minutes else None
     configs = items(mapping(given.get("vllm_bench"), "vllm_bench").get("configs"), "vllm_bench.configs")

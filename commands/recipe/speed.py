@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from commands.recipe.lines import Remarks, Told, whole
+from commands.recipe.lines import Entry, Remarks, whole
 from commands.study_workloads import WorkloadText
 from domain import JsonValue
 
@@ -30,13 +30,13 @@ class Point(NamedTuple):
         return self.requests // self.concurrency if self.requests % self.concurrency == 0 else None
 
 
-def speed_loads(config: Told, name: str, remarks: Remarks) -> list[WorkloadText]:
+def speed_loads(config: Entry, name: str, remarks: Remarks) -> list[WorkloadText]:
     """The loads of one config; what cannot be expressed goes to the remarks, and then there are none."""
-    given: Mapping[str, Told] = config.value
+    given: Mapping[str, Entry] = config.value
     before = len(remarks.refused)
-    for key, told in given.items():
+    for key, entry in given.items():
         if key not in FIELDS:
-            remarks.refuse(f"{name}.{key}", told.line, "perf-eval knows no such field.")
+            remarks.refuse(f"{name}.{key}", entry.line, "perf-eval knows no such field.")
     for key in NEEDED:
         if key not in given:
             remarks.refuse(f"{name}.{key}", config.line, "it is missing.")
@@ -47,7 +47,7 @@ def speed_loads(config: Told, name: str, remarks: Remarks) -> list[WorkloadText]
     return _loads(points, given, name, params, remarks) if points else []
 
 
-def _shared(given: Mapping[str, Told], name: str, remarks: Remarks) -> dict[str, JsonValue]:
+def _shared(given: Mapping[str, Entry], name: str, remarks: Remarks) -> dict[str, JsonValue]:
     """What holds at every concurrency: the endpoint and the sampling."""
     params: dict[str, JsonValue] = {}
     backend, dataset = given.get("backend"), given.get("dataset")
@@ -62,24 +62,24 @@ def _shared(given: Mapping[str, Told], name: str, remarks: Remarks) -> dict[str,
     for key in UNUSED:
         if key in given:
             remarks.note(f"{name}.{key}", given[key].line, "the dataset 'random' does not use it.")
-    for key, told in _args(given).items():
+    for key, entry in _args(given).items():
         if key in SAMPLING:
-            params[SAMPLING[key]] = told.value
+            params[SAMPLING[key]] = entry.value
         elif key in SILENT:
-            remarks.note(f"{name}.args.{key}", told.line, "it changes what the tool prints, not the load.")
+            remarks.note(f"{name}.args.{key}", entry.line, "it changes what the tool prints, not the load.")
         elif key != "num-warmups":
-            remarks.refuse(f"{name}.args.{key}", told.line, "Pitwall's loads have no such setting.")
+            remarks.refuse(f"{name}.args.{key}", entry.line, "Pitwall's loads have no such setting.")
     return params
 
 
-def _args(given: Mapping[str, Told]) -> dict[str, Told]:
+def _args(given: Mapping[str, Entry]) -> dict[str, Entry]:
     """By the flags' names, as perf-eval makes them."""
     args = given.get("args")
     named = args.value if args and isinstance(args.value, dict) else {}
-    return {key.lstrip("-").replace("_", "-"): told for key, told in named.items()}
+    return {key.lstrip("-").replace("_", "-"): entry for key, entry in named.items()}
 
 
-def _points(given: Mapping[str, Told], name: str, remarks: Remarks) -> list[Point]:
+def _points(given: Mapping[str, Entry], name: str, remarks: Remarks) -> list[Point]:
     streams, prompts = given["max_concurrency"], given["num_prompts"]
     at_once = [whole(one, f"{name}.max_concurrency") for one in _as_list(streams)]
     counts = [whole(one, f"{name}.num_prompts") for one in _as_list(prompts)]
@@ -91,12 +91,12 @@ def _points(given: Mapping[str, Told], name: str, remarks: Remarks) -> list[Poin
     return [Point(*one) for one in zip(at_once, counts, strict=True)]
 
 
-def _as_list(told: Told) -> list[Told]:
-    return told.value if isinstance(told.value, list) else [told]
+def _as_list(entry: Entry) -> list[Entry]:
+    return entry.value if isinstance(entry.value, list) else [entry]
 
 
 def _loads(
-    points: list[Point], given: Mapping[str, Told], name: str, params: dict[str, JsonValue], remarks: Remarks
+    points: list[Point], given: Mapping[str, Entry], name: str, params: dict[str, JsonValue], remarks: Remarks
 ) -> list[WorkloadText]:
     """A grid takes the points of as many requests a stream; one point that is left is traffic."""
     warm = _args(given).get("num-warmups")

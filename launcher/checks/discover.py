@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 import psutil
 
 from commands.explain import explain
-from commands.secrets import mask_argv, telling, values_of
+from commands.secrets import distinctive, mask_argv, values_of
 from domain import Config
 from engines import BY_NAME
 from launcher.checks.addresses import default_base_url
@@ -78,7 +78,7 @@ def read_command(argv: Sequence[str]) -> Config | None:
     config = explanation.config if explanation else None
     if config is None or config.engine not in BY_NAME:
         return None
-    known = telling(values_of(argv).values())
+    known = distinctive(values_of(argv).values())
     return config.model_copy(update={"launcher": "attach", "argv": tuple(mask_argv(argv, known))})
 
 

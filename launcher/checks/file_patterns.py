@@ -39,8 +39,8 @@ def name_files(config: Config, environ: Mapping[str, str], cwd: Path) -> Config:
     found = {}
     for word, pattern, files in _found(config, environ, cwd):
         if len(files) > MOST_MATCHES:
-            told = f"The pattern {pattern} matches more than {MOST_MATCHES} files"
-            raise LaunchRefusedError(f"{told}: please name the one that is meant.")
+            refusal = f"The pattern {pattern} matches more than {MOST_MATCHES} files"
+            raise LaunchRefusedError(f"{refusal}: please name the one that is meant.")
         found[word] = [as_literal(file) for file in files]
     if not any(found.values()):
         return config

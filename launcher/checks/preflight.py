@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from commands.expansion import expand_config
 from commands.gpus import CONTAINER_LAUNCHERS
-from commands.secrets import missing_secrets, told, with_secrets_in
+from commands.secrets import missing_secrets, quoted, with_secrets_in
 from domain import Config, Run, WorkloadSpec
 from errors import PitwallError
 from launcher.checks.addresses import default_base_url
@@ -89,7 +89,7 @@ def _check_given(request: LaunchRequest) -> None:
     missing = missing_secrets(request.config, {**os.environ, **request.secrets})
     if missing:
         raise LaunchRefusedError(
-            f"The value of {told(missing)} is a secret that Pitwall does not keep: please give it."
+            f"The value of {quoted(missing)} is a secret that Pitwall does not keep: please give it."
         )
     port_of(answering_url(request))
 

@@ -81,19 +81,19 @@ def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> lis
 
 def find_unknowns(config: Config, needs: Needs, facts: GpuFacts) -> list[str]:
     """What cannot be told before the start, one sentence each."""
-    told = []
+    unknown = []
     if needs.gpu_count and needs.gpu_memory_gib is None:
-        told.append("How much GPU memory it needs is not stated.")
+        unknown.append("How much GPU memory it needs is not stated.")
     if needs.gpu_count and needs.compute_capability is None:
-        told.append("Which GPU architectures it runs on is not stated.")
+        unknown.append("Which GPU architectures it runs on is not stated.")
     if any(gpu.memory_total_bytes is None for gpu in facts.gpus):
-        told.append("How much memory the GPU here has, its driver does not tell.")
+        unknown.append("How much memory the GPU here has, its driver does not tell.")
     if config.launcher == "script":
-        told.append("What the script itself needs is not known.")
+        unknown.append("What the script itself needs is not known.")
     drafter = config.speculative.model if config.speculative else None
     for model in filter(is_hub_name, (config.model, drafter)):
-        told.append(f"Whether {model} is on this machine is not looked up: the server downloads what it lacks.")
-    return told
+        unknown.append(f"Whether {model} is on this machine is not looked up: the server downloads what it lacks.")
+    return unknown
 
 
 def is_hub_name(model: str | None) -> bool:

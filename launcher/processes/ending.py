@@ -51,8 +51,8 @@ def _send(process: psutil.Process, number: signal.Signals, before: Ended | None)
     """SIGTERM once, SIGKILL each time; None when it was already gone."""
     if before and number is signal.SIGTERM:
         return before
-    told = Ended(process.pid, before.name if before else name_of(process), number.name)
-    return told if send_signal(process, number) else before
+    ended = Ended(process.pid, before.name if before else name_of(process), number.name)
+    return ended if send_signal(process, number) else before
 
 
 def send_signal(process: psutil.Process, number: signal.Signals) -> bool:

@@ -51,5 +51,5 @@ def log_tail(path: Path, secrets: Iterable[str] = ()) -> list[str]:
             lines = file.read(TAIL_BYTES).decode(errors="replace").splitlines()
     except (FileNotFoundError, NotRegularError):
         return []
-    told = deque((line for line in lines if not is_look(line)), TAIL_LINES)
-    return [mask_text(line, secrets) for line in told]
+    last = deque((line for line in lines if not is_look(line)), TAIL_LINES)
+    return [mask_text(line, secrets) for line in last]

@@ -198,17 +198,17 @@ class ContainerBackend:
 
     def _ids(self) -> list[str] | None:
         """The containers that bear our label; None when the runtime does not answer."""
-        told = self._ask("ps", "-a", "-q", "--no-trunc", "--filter", f"label={LABEL}={self.run_id}")
-        return None if told is None else told.split()
+        answer = self._ask("ps", "-a", "-q", "--no-trunc", "--filter", f"label={LABEL}={self.run_id}")
+        return None if answer is None else answer.split()
 
     def _inspect(self, container: str) -> ContainerFacts | None:
-        told = self._ask("inspect", "--type", "container", container)
-        return read_facts(self.tool, json.loads(told)[0], self._image_digest) if told else None
+        answer = self._ask("inspect", "--type", "container", container)
+        return read_facts(self.tool, json.loads(answer)[0], self._image_digest) if answer else None
 
     def _image_digest(self, image_id: str) -> str | None:
         """Docker tells the digest of an image that came from a registry, and only there."""
-        told = self._ask("image", "inspect", image_id)
-        digests = json.loads(told)[0].get("RepoDigests") if told else None
+        answer = self._ask("image", "inspect", image_id)
+        digests = json.loads(answer)[0].get("RepoDigests") if answer else None
         return digests[0].partition("@")[2] if digests else None
 
     def _ask(self, *words: str, timeout_s: float = TIMEOUT_S) -> str | None:

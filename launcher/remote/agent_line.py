@@ -17,10 +17,10 @@ SERVER = "server process {} on {}"  # the event that names the server over there
 ABOVE = 10_000  # over there the port of a Pitwall of its own may be taken
 
 
-def server_pid(told: Iterable[str]) -> int | None:
+def server_pid(lines: Iterable[str]) -> int | None:
     """The process that the last of a run's events names; None where none does."""
     pattern = re.compile(SERVER.format(r"(\d+)", ".*"))
-    found = [match[1] for match in map(pattern.fullmatch, told) if match]
+    found = [match[1] for match in map(pattern.fullmatch, lines) if match]
     return int(found[-1]) if found else None
 
 

@@ -18,9 +18,9 @@ _MACHINE = TypeAdapter(Machine)
 
 def machine_of(host: Host) -> Machine:
     """Raises HostError."""
-    told = ask(host, WhoAreYou().model_dump(mode="json"))
+    answer = ask(host, WhoAreYou().model_dump(mode="json"))
     try:
-        return _MACHINE.validate_python(told)
+        return _MACHINE.validate_python(answer)
     except ValidationError:
         raise HostError(f"What {host.label} says of itself was not understood: update both Pitwalls.") from None
 

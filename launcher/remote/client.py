@@ -30,7 +30,7 @@ from launcher.remote.ssh import explain, ssh_argv
 from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, as_sentence, line_of
 from launcher.runs.new_run import leftovers_of
 from machine.private_files import FILE_MODE
-from machine.run_with_timeout import Told
+from machine.run_with_timeout import Output
 
 STDERR_BYTES = 16 << 10
 MOST_LOG_BYTES = 8 << 30  # of one run; what comes after it is not kept
@@ -103,7 +103,7 @@ class Connection:
         if not self._unsent:
             self._waiting.unregister(self._stdin)
 
-    def close(self) -> Told:
+    def close(self) -> Output:
         """End it; what it said of itself."""
         self._waiting.close()
         self._stdin.close()
@@ -117,7 +117,7 @@ class Connection:
         self._process.wait()
         for stream in (self._stdout, self._stderr):
             stream.close()
-        return Told(returncode, b"", bytes(self._complaint))
+        return Output(returncode, b"", bytes(self._complaint))
 
 
 class Client:
@@ -168,8 +168,8 @@ class Client:
         except (WireError, ValidationError) as error:
             what = error if isinstance(error, WireError) else "its answer is not of this version"
             words = f"{host.label} was not understood: {what}."
-        is_greeted, told = connection.is_greeted, connection.close()
-        return words or explain(host, told, is_greeted)
+        is_greeted, output = connection.is_greeted, connection.close()
+        return words or explain(host, output, is_greeted)
 
     def _converse(self, connection: Connection) -> None:
         is_asked = False
@@ -205,19 +205,19 @@ class Client:
         """Raises ValidationError for what cannot be meant."""
         if frame.log:
             return self._copy(frame.log)
-        for name, told in frame.told.items():
+        for name, value in frame.fields.items():
             match name:
                 case "begun":
                     self._failures = 0
                     self._know(has_begun=True, trouble=None)
                 case "server":
-                    self._know(server=Server.model_validate(told))
+                    self._know(server=Server.model_validate(value))
                 case "exit":
-                    self._know(exit=Exit.model_validate(told))
+                    self._know(exit=Exit.model_validate(value))
                 case "about":
-                    self._note_about(About.model_validate(told))
+                    self._note_about(About.model_validate(value))
                 case "refused":
-                    self._refused(as_sentence(told))
+                    self._refused(as_sentence(value))
         return None
 
     def _note_about(self, about: About) -> None:

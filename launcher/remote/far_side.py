@@ -141,11 +141,11 @@ class FarSide:
         directory = self._place(order.run_id)
         self._say(begun=True)
         if order.wants_about:
-            tell = threading.Thread(
-                target=self._tell_about, args=(directory,), name=f"tell-{order.run_id}", daemon=True
+            about_thread = threading.Thread(
+                target=self._send_about, args=(directory,), name=f"tell-{order.run_id}", daemon=True
             )
-            tell.start()
-        offset, told = order.offset, ProcessStatus("starting")
+            about_thread.start()
+        offset, last = order.offset, ProcessStatus("starting")
         record = DescendantRecord(directory)
         while not self._is_cut():
             status = look_at(directory)
@@ -153,12 +153,12 @@ class FarSide:
                 raise PitwallError(GONE)
             if not status.is_supervised:
                 record.keep(processes_of(directory))
-            if status.state == "alive" and status.pid != told.pid:
+            if status.state == "alive" and status.pid != last.pid:
                 self._say(server={"pid": status.pid, "started_at": status.started_at})
             offset = self._send_log(directory / SERVER_LOG, offset)
-            if status.exit and not told.exit:
+            if status.exit and not last.exit:
                 self._say(exit={**_as_exit(status), "started_at": status.started_at})
-            told = status
+            last = status
             if time.monotonic() - self._said_at_s > BEAT_S:
                 self._say(beat=True)
 
@@ -176,7 +176,7 @@ class FarSide:
                 offset += len(data)
         return offset
 
-    def _tell_about(self, directory: Path) -> None:
+    def _send_about(self, directory: Path) -> None:
         """What it runs on; a driver may take seconds to answer, and the log does not wait for it."""
         with suppress(OSError, PitwallError, ValueError):
             run, machine = _read_run(directory), self._machine()
@@ -193,8 +193,8 @@ class FarSide:
         if not (directory / RUN).exists():
             return {"actions": [], "leftovers": []}
         report, container = stop_everything(_read_run(directory), order.grace_s, self._gpus)
-        told = {"actions": report.actions, "leftovers": report.leftovers}
-        return {**told, "container": asdict(container) if container else None}
+        stopped = {"actions": report.actions, "leftovers": report.leftovers}
+        return {**stopped, "container": asdict(container) if container else None}
 
     def forget(self, run_id: str) -> None:
         """Remove the folder of a run that was stopped, but for the mark that it was."""
@@ -221,8 +221,8 @@ class FarSide:
             "unknown": find_unknowns(order.config, order.needs, facts),
         }
 
-    def _say(self, **told: Any) -> None:
-        self._write(line_of(told))
+    def _say(self, **fields: Any) -> None:
+        self._write(line_of(fields))
 
     def _write(self, data: bytes) -> None:
         with self._writing:

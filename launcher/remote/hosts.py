@@ -110,9 +110,9 @@ class HostBook:
         """Start nothing there any more; what runs there is still followed. Raises HostError, OSError."""
         return self._list.drop(label, NO_HOST.format(label), partial(_entry, "remove host", by=by) if by else None)
 
-    def tell(self, record: Record) -> None:
+    def record_audit(self, record: Record) -> None:
         """Give the store's audit what was done in a shell; raises PitwallError, OSError."""
-        self._list.tell(record)
+        self._list.record_audit(record)
 
 
 def _entry(action: str, host: Host, by: str) -> AuditEntry:

@@ -40,11 +40,11 @@ def stop_there(left: Left, grace_s: float) -> Stopped:
     order = Stop(run_id=left.run_id, grace_s=grace_s, is_left_alone=left.is_left_alone)
     answer = ask(left.host, order.model_dump(mode="json"), grace_s + LONGER_S)
     try:
-        told = StoppedThere.model_validate(answer)
+        stopped = StoppedThere.model_validate(answer)
     except ValidationError:
         raise HostError(f"{left.host.label} was not understood.") from None
-    container = ContainerFacts(**told.container.model_dump()) if told.container else None
-    return StopReport(told.actions, told.leftovers), container
+    container = ContainerFacts(**stopped.container.model_dump()) if stopped.container else None
+    return StopReport(stopped.actions, stopped.leftovers), container
 
 
 def tidy_there(host: Host, run_id: str) -> None:

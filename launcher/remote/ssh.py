@@ -8,7 +8,7 @@ from typing import Any
 
 from launcher.remote.hosts import Host, HostError
 from launcher.remote.wire import Frames, WireError, as_sentence, line_of
-from machine.run_with_timeout import Told, ask_bounded
+from machine.run_with_timeout import Output, ask_bounded
 
 ASK_S = 60.0
 MOST_BYTES = 2 << 20
@@ -41,34 +41,34 @@ def ssh_argv(host: Host, forward: str | None = None) -> list[str]:
 def ask(host: Host, order: dict[str, Any], timeout_s: float = ASK_S) -> dict[str, Any]:
     """The answer to one order; raises HostError with the sentence that says why there is none."""
     try:
-        told = ask_bounded(ssh_argv(host), line_of(order), timeout_s, MOST_BYTES)
+        output = ask_bounded(ssh_argv(host), line_of(order), timeout_s, MOST_BYTES)
     except OSError as error:
         raise HostError(f"ssh could not be started here: {error.strerror}.") from error
     frames = Frames()
     try:
-        answers = [frame.told for frame in frames.feed(told.stdout) if frame.told]
+        answers = [frame.fields for frame in frames.feed(output.stdout) if frame.fields]
     except WireError as error:
         raise HostError(f"{host.label} gave no answer of use: {error}.") from error
     if refusal := next((one["refused"] for one in answers if isinstance(one.get("refused"), str)), None):
         raise HostError(as_sentence(refusal))
     if answer := next((one["answer"] for one in answers if isinstance(one.get("answer"), dict)), None):
         return dict(answer)
-    raise HostError(explain(host, told, frames.is_greeted))
+    raise HostError(explain(host, output, frames.is_greeted))
 
 
-def explain(host: Host, told: Told, is_greeted: bool) -> str:
+def explain(host: Host, output: Output, is_greeted: bool) -> str:
     """Why nothing of use came of a connection, in one sentence with the way round it."""
-    said = told.stderr.decode(errors="replace").strip()
-    if told.returncode == REFUSED:
+    said = output.stderr.decode(errors="replace").strip()
+    if output.returncode == REFUSED:
         return explain_refusal(host, said)
-    if told.returncode is None:
+    if output.returncode is None:
         return f"{host.label} did not answer in time: is {host.target} up and well?"
-    if not is_greeted and told.returncode in (126, 127):
+    if not is_greeted and output.returncode in (126, 127):
         return (
             f"There is no Pitwall in {host.folder} on {host.label}: clone it there and run `make install`, or name its "
             f"folder with `./pitwall host add {host.label} {host.target} --folder PATH`."
         )
-    last = said.splitlines()[-1] if said else f"it ended with status {told.returncode}"
+    last = said.splitlines()[-1] if said else f"it ended with status {output.returncode}"
     return f"The Pitwall on {host.label} gave no answer: {last}"
 
 

@@ -32,7 +32,7 @@ class WireError(PitwallError):
 class Frame(NamedTuple):
     """One frame: what it tells by name, and of a log the bytes."""
 
-    told: dict[str, Any]
+    fields: dict[str, Any]
     log: bytes = b""
 
 
@@ -76,11 +76,11 @@ class Frames:
                 raise WireError("a line of its answer is too long")
             if end < 0:
                 return None
-            told = _object(bytes(self._held[self._read : end]))
+            fields = _object(bytes(self._held[self._read : end]))
             self._read = end + 1
-            if "log" not in told:
-                return Frame(told)
-            self._awaited = _log_size(told["log"])
+            if "log" not in fields:
+                return Frame(fields)
+            self._awaited = _log_size(fields["log"])
         if len(self._held) - self._read < self._awaited:
             return None
         log = bytes(self._held[self._read : self._read + self._awaited])
@@ -90,19 +90,19 @@ class Frames:
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
-        told = _DECODER.decode(line.decode())
-        json.dumps(told, ensure_ascii=False).encode()  # halves of a character are in no text
+        value = _DECODER.decode(line.decode())
+        json.dumps(value, ensure_ascii=False).encode()  # halves of a character are in no text
     except (ValueError, RecursionError):
         raise WireError("its answer is no JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(value, dict):
         raise WireError("its answer is no JSON object")
-    if _is_deeper(told, MOST_LEVELS):
+    if _is_deeper(value, MOST_LEVELS):
         raise WireError("its answer is nested too deeply")
-    return told
+    return value
 
 
-def _is_deeper(told: object, levels: int) -> bool:
-    inner = told.values() if isinstance(told, dict) else told if isinstance(told, list) else ()
+def _is_deeper(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
 
 
@@ -126,12 +126,12 @@ def as_sentence(refusal: object) -> str:
     return str(refusal)[:MOST_SAID]
 
 
-def _log_size(told: object) -> int:
-    if type(told) is not int or not 0 < told <= LOG_CHUNK_BYTES:
+def _log_size(value: object) -> int:
+    if type(value) is not int or not 0 < value <= LOG_CHUNK_BYTES:
         raise WireError("its answer names no size of a log")
-    return told
+    return value
 
 
-def line_of(told: dict[str, Any]) -> bytes:
+def line_of(fields: dict[str, Any]) -> bytes:
     """One frame, or the order, as it is sent; a byte of a name that is no character goes as a question mark."""
-    return json.dumps(told, default=str, ensure_ascii=False).encode(errors="replace") + b"\n"
+    return json.dumps(fields, default=str, ensure_ascii=False).encode(errors="replace") + b"\n"

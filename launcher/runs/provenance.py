@@ -81,7 +81,7 @@ def freeze(run: Run, gpus: GpusNow) -> dict[str, JsonValue]:
     return {
         "words": [mask_text(word) for word in spec["argv"]],
         "cwd": spec["cwd"],
-        "environment": mask_env({**_telling(os.environ), **spec["env"]}),
+        "environment": mask_env({**_recorded(os.environ), **spec["env"]}),
         **_package(run),
         **_model(run, Path(spec["cwd"])),
         "gpus": [dict(gpu) for gpu in gpus.gpus],
@@ -92,7 +92,7 @@ def freeze(run: Run, gpus: GpusNow) -> dict[str, JsonValue]:
     }
 
 
-def _telling(environ: Mapping[str, str]) -> dict[str, str]:
+def _recorded(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in sorted(environ.items()) if name.startswith(TELLING)}
 
 
@@ -139,7 +139,7 @@ def _model(run: Run, cwd: Path) -> dict[str, JsonValue]:
         return {"model": None, "model_reason": "the command names no model"}
     try:
         place = _place(model, cwd, os.environ | run.config.env)
-        told = {"path": str(place.resolve()), "files": _files(place), **_shape(place)} if place else {}
+        facts = {"path": str(place.resolve()), "files": _files(place), **_shape(place)} if place else {}
     except (
         OSError,
         RuntimeError,
@@ -147,7 +147,7 @@ def _model(run: Run, cwd: Path) -> dict[str, JsonValue]:
     ) as error:  # a folder that may not be entered, a home that nobody has
         return {"model": {"name": model}, "model_reason": f"it may not be read: {error}"}
     reason = "its path is one of the container" if run.config.image else "it is not on this machine at the start"
-    return {"model": {"name": model, **told}, "model_reason": None if told else reason}
+    return {"model": {"name": model, **facts}, "model_reason": None if facts else reason}
 
 
 def _place(model: str, cwd: Path, environ: Mapping[str, str]) -> Path | None:

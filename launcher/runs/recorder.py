@@ -62,13 +62,13 @@ class RunRecorder:
     def save(self, run: Run, text: str, **data: JsonValue) -> Run:
         """Save a run and say what happened to it."""
         run = self.keep(run)
-        self.tell(run.id, "state", text, state=run.state.value, **data)
+        self.note(run.id, "state", text, state=run.state.value, **data)
         return run
 
     def keep(self, run: Run) -> Run:
         """Save a run of which there is nothing to tell; a full disk does not hold up who stops a server."""
-        told = {name: mask_text(said) for name in TOLD if (said := getattr(run, name))}
-        run = run.model_copy(update=told)
+        masked = {name: mask_text(said) for name in TOLD if (said := getattr(run, name))}
+        run = run.model_copy(update=masked)
         try:
             self.store.save_run(run, STUCK_PATIENCE_S if time.monotonic() < self._stuck_until_s else PATIENCE_S)
             self._stuck_until_s = 0.0
@@ -86,12 +86,12 @@ class RunRecorder:
             raise
         self._refuses_until_s = 0.0
 
-    def tell(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
+    def note(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
         """Send one event on its way."""
         event = Event(run_id, self.clock(), kind, mask_text(text), data=mask_json(data))
         self.events(Batch(samples=(event,)))
 
-    def tell_fault(self, run_id: str, error: Exception) -> None:
+    def note_fault(self, run_id: str, error: Exception) -> None:
         """What went wrong within Pitwall itself: its trace in our log, one sentence with the run."""
         LOG.error("run %s", run_id, exc_info=error)
-        self.tell(run_id, "warning", f"Pitwall itself went wrong here: {type(error).__name__}: {error}")
+        self.note(run_id, "warning", f"Pitwall itself went wrong here: {type(error).__name__}: {error}")

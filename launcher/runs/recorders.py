@@ -10,7 +10,7 @@ from pathlib import Path
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.processes.stopping import StopReport
 from launcher.runs.live_runs import LiveRuns
-from launcher.runs.lives.run_loads import told_of
+from launcher.runs.lives.run_loads import words_of
 from launcher.runs.lives.run_recorders import NO_SERVER, Prepare, close_recorder
 
 
@@ -30,7 +30,7 @@ class Recorders:
             try:
                 return life.open_recorder(prepare, secrets)
             except OSError as error:
-                raise LaunchRefusedError(f"The recorder could not be started: {told_of(error)}") from error
+                raise LaunchRefusedError(f"The recorder could not be started: {words_of(error)}") from error
 
     def close(self, run_id: str) -> StopReport:
         """End the newest one of a run that lives; blocks until it is over, and nobody else."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from analysis.comparison.arms import NUMBERED
 from commands.naming import describe
-from commands.secrets import missing_secrets, told
+from commands.secrets import missing_secrets, quoted
 from domain import WATCH, Run, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes.process import read_spec
@@ -66,7 +66,7 @@ def repeats_of(run: Run, times: int, batch: Sequence[Run]) -> list[LaunchRequest
     if not _has_end(run.workload):
         raise LaunchRefusedError(NO_LOAD)
     if missing := missing_secrets(run.config, os.environ):
-        words = f"The value of {told(missing)} is a secret that Pitwall no longer has"
+        words = f"The value of {quoted(missing)} is a secret that Pitwall no longer has"
         raise LaunchRefusedError(f"{words}: relaunch '{run.name}' from the Launch page, and give it.")
     request = LaunchRequest(
         config=run.config,

@@ -64,7 +64,7 @@ class Supervisor:
         gpus: Callable[[], GpusNow] = NotAsked,
         stop_grace_s: float = 30.0,
         hosts: HostBook | None = None,
-        tell_machine: Callable[[Machine], object] = lambda machine: None,
+        save_machine: Callable[[Machine], object] = lambda machine: None,
     ) -> None:
         self._store = store
         self._runs_dir = runs_dir
@@ -73,7 +73,7 @@ class Supervisor:
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="launcher")
         recorder = RunRecorder(store, events, clock)
         self._deps = Dependencies(
-            recorder, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus, tell_machine
+            recorder, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus, save_machine
         )
         self._hosts = hosts
         self._site = Site(runs_dir, clock, self._machine, hosts)
@@ -257,8 +257,8 @@ class Supervisor:
             return
         with self._lock:
             life = self._live.get(run_id)
-            if life and (told := life.run.with_fact(key, value)) is not life.run:
-                life.run = self._deps.recorder.keep(told)
+            if life and (changed := life.run.with_fact(key, value)) is not life.run:
+                life.run = self._deps.recorder.keep(changed)
 
     def api_key(self, run_id: str) -> str | None:
         """The key that the run's server asks for, as far as Pitwall was told; for requests only, never to be shown."""

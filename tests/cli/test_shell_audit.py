@@ -20,7 +20,7 @@ from settings import Settings
 from storage.database import StoreError
 from storage.store import Store
 from web.live.elsewhere.peers import PeerBook
-from web.server.shell_audit import keep_telling
+from web.server.shell_audit import keep_recording
 
 ME = f"{getpass.getuser()}, in a shell"
 TOKEN = "a-token-of-the-other-pitwall"
@@ -49,7 +49,7 @@ def test_peers_of_a_shell_are_in_the_audit_once(store: Store, tmp_path: Path) ->
     peer(data, "remove", "box-2")
     book = PeerBook(data / "peers.json")
     for _ in range(2):
-        book.tell(store.record)
+        book.record_audit(store.record)
         assert audited(store) == [
             ("confirm peer", "box-2 at https://box-2.example.org", ME),
             ("remove peer", "box-2 at https://box-2.example.org", ME),
@@ -62,7 +62,7 @@ def test_hosts_of_a_shell_are_in_the_audit(store: Store, tmp_path: Path) -> None
     book = HostBook(tmp_path / "hosts.json")
     book.add(Host(label="gpu-box", target="me@gpu-box"), ME)
     book.remove("gpu-box", ME)
-    book.tell(store.record)
+    book.record_audit(store.record)
     assert audited(store) == [("add host", "gpu-box: me@gpu-box", ME), ("remove host", "gpu-box: me@gpu-box", ME)]
 
 
@@ -78,7 +78,7 @@ def test_a_store_that_cannot_write_gets_it_later_and_the_others_do_not_wait(stor
         asked.append("next")
 
     async def once() -> None:
-        task = asyncio.create_task(keep_telling([book.tell, next_one], refuse))
+        task = asyncio.create_task(keep_recording([book.record_audit, next_one], refuse))
         while not asked:
             await asyncio.sleep(0.01)
         task.cancel()
@@ -87,5 +87,5 @@ def test_a_store_that_cannot_write_gets_it_later_and_the_others_do_not_wait(stor
 
     asyncio.run(once())
     assert [host.label for host in book.all()] == ["gpu-box"]
-    book.tell(store.record)
+    book.record_audit(store.record)
     assert [action for action, _, _ in audited(store)] == ["add host"]

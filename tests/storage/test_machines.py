@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from domain import Config, Machine, Run, RunState
 from machine.identity import machine_at
 from samples import Batch, GpuSample, HostSample
-from service.this_machine import tell_this_machine, this_machine
+from service.this_machine import record_this_machine, this_machine
 from settings import Settings
 from storage.ask.machine_queries import machines
 from storage.ask.run_queries import RunFilter, find_runs, run_choices
@@ -89,7 +89,7 @@ def test_a_run_has_its_machines_with_the_gpus_that_were_sampled(store: Store) ->
 
 
 def test_this_machine_is_told_and_published(settings: Settings, store: Store) -> None:
-    tell_this_machine(store, "https://gpu.example/pitwall").join()
+    record_this_machine(store, "https://gpu.example/pitwall").join()
     store.label_machine(this_machine().id, "mine")
     store.publish()
     with published_query(settings.published_path) as query:

@@ -161,7 +161,7 @@ class TokenBook:
             return None
         return self._add(text, (Scope.SQL,), None, timedelta(days=OLD_FILE_DAYS), OLD_FILE_NOTE, "pitwall")
 
-    def tell(self, record: Callable[[Iterable[AuditEntry]], Future[None]]) -> None:
+    def record_audit(self, record: Callable[[Iterable[AuditEntry]], Future[None]]) -> None:
         """Give the store's audit what it lacks, and note uses in the file; raises PitwallError, OSError."""
         with self._lock:
             news, is_due = list(self._now().untold), self._clock() - self._noted_at > NOTE_USE_EVERY

@@ -23,4 +23,4 @@ class Dependencies:
     prepare_workload: Callable[[Run, Path], list[str]] | None
     explain_failure: Callable[[Run], tuple[str, str | None] | None]
     gpus: Callable[[], GpusNow]
-    tell_machine: Callable[[Machine], object]  # what another machine says that it is
+    save_machine: Callable[[Machine], object]  # what another machine says that it is

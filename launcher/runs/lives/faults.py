@@ -25,6 +25,6 @@ class Faults:
         except Exception as error:
             known, self._by_run[run_id] = self._by_run.get(run_id), repr(error)
             if known != repr(error):
-                self.recorder.tell_fault(run_id, error)
+                self.recorder.note_fault(run_id, error)
         else:
             self._by_run.pop(run_id, None)

@@ -10,7 +10,7 @@ from domain import WATCH, RunState, WorkloadSpec
 from errors import PitwallError
 from launcher.processes.process import ProcessStatus
 from launcher.runs.lives.life import Life
-from launcher.runs.lives.run_loads import LOAD_RUNS, NO_SHIM, told_of
+from launcher.runs.lives.run_loads import LOAD_RUNS, NO_SHIM, words_of
 
 
 @dataclass
@@ -60,7 +60,7 @@ class LaunchedLoads(Life, ABC):
         try:
             self.loads.begin(self.run, self._launched_with[place], self.secrets)
         except (OSError, PitwallError) as error:
-            return self.end(f"The workload could not be started: {told_of(error)}")
+            return self.end(f"The workload could not be started: {words_of(error)}")
         return self._change(LOAD_RUNS, state=RunState.RUNNING)
 
     def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commands.secrets import hide_secrets, missing_secrets, telling, told, unfilled_places
+from commands.secrets import distinctive, hide_secrets, missing_secrets, quoted, unfilled_places
 from domain import RunState
 from launcher.checks.preflight import port_of
 from launcher.checks.readiness import ReadinessPoll
@@ -67,7 +67,7 @@ class LaunchedRun(LaunchedLoads):
     def __post_init__(self) -> None:
         self.loads = RunLoads(self.deps, self.directory)
         self._notes = ServerNotes(self.deps, self.directory)
-        KNOWN.add(telling(self.secrets.values()))
+        KNOWN.add(distinctive(self.secrets.values()))
 
     @property
     def backend(self) -> Backend:
@@ -87,20 +87,20 @@ class LaunchedRun(LaunchedLoads):
             self.deps.recorder.save_durably(self.run)  # or nobody would know of the server after a crash
         except TimeoutError:
             return self._conclude(NOT_STORED)
-        self.deps.recorder.tell(run.id, "state", "starting", state=self.run.state.value)
+        self.deps.recorder.note(run.id, "state", "starting", state=self.run.state.value)
         self._begun_s = self.deps.mono_s()
         was_adopted, self.was_adopted = self.was_adopted, False
         if was_adopted and self._status().state != "absent":
             return None  # the earlier Pitwall's start came through after all, and the port is its server's
         missing = missing_secrets(run.config, os.environ)
         if was_adopted and missing:
-            return self._conclude(f"The secret {told(missing)} was not kept over Pitwall's restart: launch again.")
+            return self._conclude(f"The secret {quoted(missing)} was not kept over Pitwall's restart: launch again.")
         if obstacle := self._port_obstacle():
             return self._conclude(obstacle)
         # After a restart only what Pitwall's own environment holds is left of the secrets.
         inherited = hide_secrets(run.config.argv, run.config.env, {}, os.environ).secrets
         self.secrets = {**inherited, **self.secrets}
-        KNOWN.add(telling(self.secrets.values()))
+        KNOWN.add(distinctive(self.secrets.values()))
         self._frozen = self._freeze()
         return self._start_server()
 
@@ -128,7 +128,7 @@ class LaunchedRun(LaunchedLoads):
         """The last moment to see that every secret is in its place."""
         try:
             if unfilled := unfilled_places(self._spec(), self.secrets):
-                return self._conclude(NO_SECRET.format(told(unfilled)))
+                return self._conclude(NO_SECRET.format(quoted(unfilled)))
             self._shim = start_shim(self.directory, self.secrets)
         except OSError as error:
             self._conclude(f"The server could not be started: {error.strerror} ({error.filename}).")

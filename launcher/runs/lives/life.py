@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from commands.secrets import telling
+from commands.secrets import distinctive
 from domain import Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.runs.lives.dependencies import Dependencies
-from launcher.runs.lives.run_loads import LOAD_RUNS, RunLoads, check_can_load, told_of
+from launcher.runs.lives.run_loads import LOAD_RUNS, RunLoads, check_can_load, words_of
 from launcher.runs.lives.run_recorders import Prepare, open_recorder
 from redaction import KNOWN
 
@@ -30,11 +30,11 @@ class Life:
     def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
         """Put a load on the server, once more or for the first time; raises LaunchRefusedError."""
         check_can_load(self.run)
-        KNOWN.add(telling(secrets.values()))  # whatever a tool may say of them
+        KNOWN.add(distinctive(secrets.values()))  # whatever a tool may say of them
         try:
             self.loads.begin(self.run, spec, secrets)
         except OSError as error:
-            raise LaunchRefusedError(f"The workload could not be started: {told_of(error)}") from error
+            raise LaunchRefusedError(f"The workload could not be started: {words_of(error)}") from error
         self._change(LOAD_RUNS, state=RunState.RUNNING, run_dir=str(self.loads.directory))
 
     def open_recorder(self, prepare: Prepare, secrets: Mapping[str, str]) -> Path:
@@ -55,5 +55,5 @@ class Life:
         try:
             return call()
         except Exception as error:
-            self.deps.recorder.tell_fault(self.run.id, error)
+            self.deps.recorder.note_fault(self.run.id, error)
             return None

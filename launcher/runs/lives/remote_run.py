@@ -56,7 +56,7 @@ class RemoteRun(LaunchedRun):
         for name in ("exit.json", "shim.json", "descendants.json"):
             (self.directory / name).unlink(missing_ok=True)
         self._shim = start_shim(self.directory, self.secrets)
-        self.deps.recorder.tell(self.run.id, "warning", f"The connection to {self.run.on_host} is taken up again.")
+        self.deps.recorder.note(self.run.id, "warning", f"The connection to {self.run.on_host} is taken up again.")
 
     def _note_known(self, known: Known) -> None:
         """What was told of the machine and its server, once; and whether the machine answers."""
@@ -64,17 +64,17 @@ class RemoteRun(LaunchedRun):
         if known.about and "host" not in provenance:
             machine = known.about.machine
             if machine.id != (here := machine_id()):  # this machine tells of itself
-                self.deps.tell_machine(replace(machine, told_by=here))
+                self.deps.save_machine(replace(machine, told_by=here))
             frozen = {**known.about.provenance, **provenance}
             self._change(f"what it runs on {self.run.on_host} is noted", machine_id=machine.id, provenance=frozen)
         if known.server and known.server.pid != self._server_pid:
             self._server_pid = known.server.pid
             words = SERVER.format(known.server.pid, self.run.on_host)
-            self.deps.recorder.tell(self.run.id, "state", words, state=self.run.state.value)
+            self.deps.recorder.note(self.run.id, "state", words, state=self.run.state.value)
         if known.trouble != self._trouble:
             self._trouble = known.trouble
             words = known.trouble or ANSWERS.format(self.run.on_host)
-            self.deps.recorder.tell(self.run.id, "warning", words)
+            self.deps.recorder.note(self.run.id, "warning", words)
             self._change(words, note=words)
 
     def _status(self) -> ProcessStatus:

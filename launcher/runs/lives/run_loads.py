@@ -45,7 +45,7 @@ def check_can_load(run: Run) -> None:
         raise LaunchRefusedError(REFUSALS.get(run.state, OVER))
 
 
-def told_of(error: Exception) -> str:
+def words_of(error: Exception) -> str:
     """What stands in its way, in words."""
     return f"{error.strerror} ({error.filename})." if isinstance(error, OSError) else str(error)
 
@@ -99,21 +99,21 @@ class RunLoads:
     def note_end(self, run: Run, status: ProcessStatus) -> tuple[str, bool | None]:
         """Tell how the newest load ended: in words, and whether it ended well; None where nobody can know."""
         assert status.exit
-        words, is_well = _told_end(self.newest, status.exit, status.started_at is not None)
-        self.deps.recorder.tell(run.id, "workload", words, exit_code=status.exit.exit_code)
+        words, is_well = _words_of_end(self.newest, status.exit, status.started_at is not None)
+        self.deps.recorder.note(run.id, "workload", words, exit_code=status.exit.exit_code)
         return words, is_well
 
     def ends(self, most: int) -> list[tuple[str, bool | None]]:
         """How the first loads ended, as `note_end` has it; those that have not are left out."""
         found = [(path, look_at(path)) for path in load_directories(self.directory)[:most]]
-        return [_told_end(path, one.exit, one.started_at is not None) for path, one in found if one.exit]
+        return [_words_of_end(path, one.exit, one.started_at is not None) for path, one in found if one.exit]
 
     def stop(self) -> StopReport:
         """End what sends to the server, its requests recorded as cancelled; may take its time."""
         return stop_clients(self.directory)
 
 
-def _told_end(directory: Path, end: ProcessExit, was_started: bool) -> tuple[str, bool | None]:
+def _words_of_end(directory: Path, end: ProcessExit, was_started: bool) -> tuple[str, bool | None]:
     is_broken = bool(end.exit_code) or end.signal is not None or not was_started
     last_line = next(reversed(log_tail(directory / LOG)), "") if end.exit_code else ""
     words = f"{describe_exit(end, 'The workload')} {last_line}".strip()

@@ -72,7 +72,7 @@ class ServerNotes:
         if self._record is None:
             self._record = DescendantRecord(self.directory)
             text = "The server's supervisor was killed: the server is still ours, its exit code will be unknown."
-            self.deps.recorder.tell(run.id, "warning", text)
+            self.deps.recorder.note(run.id, "warning", text)
         if self.deps.mono_s() >= self._record_due_s:
             self._record_due_s = self.deps.mono_s() + LOOK_EVERY_S
             self._record.keep(processes_of(self.directory))

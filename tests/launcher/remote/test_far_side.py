@@ -51,7 +51,7 @@ class Asking:
             self.frames += frames.feed(data)
 
     def told(self, name: str) -> Any:
-        return next((one.told[name] for one in list(self.frames) if name in one.told), None)
+        return next((one.fields[name] for one in list(self.frames) if name in one.fields), None)
 
     @property
     def log(self) -> bytes:

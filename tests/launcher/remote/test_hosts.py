@@ -19,7 +19,7 @@ from launcher.remote.hosts import Host, HostBook, HostError
 from launcher.remote.orders import About, Exit, Server, Stopped
 from launcher.remote.ssh import explain_refusal, ssh_argv
 from launcher.remote.wire import GREETING, LINE_BYTES, MOST_SAID, NOISE_BYTES, Frames, WireError, line_of
-from machine.run_with_timeout import Told
+from machine.run_with_timeout import Output
 
 
 @pytest.mark.parametrize("target", ["box", "me@box", "a.b-c_d", "10.0.0.7", "me@fe80::1", "x" * 250])
@@ -101,7 +101,7 @@ def test_frames_are_read_in_any_pieces_after_a_shells_noise() -> None:
         frames, found = Frames(), []
         for at in range(0, len(sent), size):
             found += frames.feed(sent[at : at + size])
-        assert [(one.told, one.log) for one in found] == [({"begun": True}, b""), ({}, b"a\n{}\n"), ({"x": 1}, b"")]
+        assert [(one.fields, one.log) for one in found] == [({"begun": True}, b""), ({}, b"a\n{}\n"), ({"x": 1}, b"")]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_what_is_no_answer_ends_the_connection(sent: bytes) -> None:
 def test_a_name_that_is_no_text_goes_over_all_the_same() -> None:
     """A process may be called by any bytes."""
     told = Frames().feed(GREETING + line_of({"name": os.fsdecode(b"a\xffb"), "x": "ü"}))
-    assert [one.told for one in told] == [{"name": "a?b", "x": "ü"}]
+    assert [one.fields for one in told] == [{"name": "a?b", "x": "ü"}]
 
 
 MACHINE = Machine("m", "there", (), None, None, 4, None, (), None, None, None, datetime(2026, 11, 23, tzinfo=UTC))
@@ -150,7 +150,7 @@ def test_a_container_over_there_is_told_as_one_here() -> None:
 
 
 def test_a_refusal_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Told(0, GREETING + line_of({"refused": "no " * 100_000}), b"")
+    told = Output(0, GREETING + line_of({"refused": "no " * 100_000}), b"")
     monkeypatch.setattr(launcher.remote.ssh, "ask_bounded", lambda *given: told)
     with pytest.raises(HostError) as refused:
         launcher.remote.ssh.ask(Host(label="a", target="box"), {})

@@ -157,8 +157,8 @@ def test_a_shell_makes_lists_and_revokes_beside_a_running_pitwall(book: TokenBoo
     assert book.why_over(book.all()[0]) == "This token has been revoked."
     assert shell("revoke", "nope").returncode == 1
     assert shell("make", "agent:write", "--run", "nope").returncode == 1
-    asyncio.run(asyncio.to_thread(book.tell, record))
-    book.tell(record)
+    asyncio.run(asyncio.to_thread(book.record_audit, record))
+    book.record_audit(record)
     assert [(entry.action, "in a shell" in entry.role) for entry in told] == [
         ("make token", True),
         ("revoke token", True),

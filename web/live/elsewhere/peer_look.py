@@ -35,7 +35,7 @@ class RemoteRun(BaseModel):
     url: str = ""  # of its page there
 
 
-class _Told(BaseModel):
+class _Listed(BaseModel):
     runs: Annotated[list[RemoteRun], Field(max_length=MOST_RUNS)]
 
 
@@ -77,7 +77,7 @@ def runs_of(peer: Peer) -> list[RemoteRun]:
     if not answer.is_ok:
         raise RefusedByPeerError(f"it answers {answer.status_code}")
     try:
-        told = _Told.model_validate_json(answer.content).runs
+        runs = _Listed.model_validate_json(answer.content).runs
     except ValidationError:
         raise RefusedByPeerError(STRANGE) from None
-    return [run.model_copy(update={"peer": peer.name, "url": f"{peer.url}/run?run={quote(run.id)}"}) for run in told]
+    return [run.model_copy(update={"peer": peer.name, "url": f"{peer.url}/run?run={quote(run.id)}"}) for run in runs]

@@ -68,12 +68,12 @@ class PeerBook:
 
     def forget(self, name: str, by: str | None = None) -> Peer:
         """Watch it no longer; `by`: who does so in a shell, for the audit. Raises PeerError for an unknown name."""
-        told = partial(_entry, "remove peer", by=by) if by else None
-        return self._list.drop(name, f"There is no other Pitwall {name}.", told)
+        audit = partial(_entry, "remove peer", by=by) if by else None
+        return self._list.drop(name, f"There is no other Pitwall {name}.", audit)
 
-    def tell(self, record: Record) -> None:
+    def record_audit(self, record: Record) -> None:
         """Give the store's audit what was done in a shell; raises PitwallError, OSError."""
-        self._list.tell(record)
+        self._list.record_audit(record)
 
 
 def in_words(peer: Peer) -> str:
