@@ -60,9 +60,9 @@ def _lasting(days: float) -> timedelta:
 def list_all(arguments: argparse.Namespace) -> Answer:
     """Every token, its scopes, maker, end and last use; not its text, which is not kept."""
     tokens = _book().all()
-    told = [token.model_dump(mode="json", exclude={"digest"}) | {"over": _over(token)} for token in tokens]
+    shown = [token.model_dump(mode="json", exclude={"digest"}) | {"over": _over(token)} for token in tokens]
     lines = [f"{one.in_words()}, made by {one.made_by}. {_over(one) or _use(one)}" for one in tokens]
-    return Answer("\n".join(lines) or "There are no tokens.", {"tokens": told})
+    return Answer("\n".join(lines) or "There are no tokens.", {"tokens": shown})
 
 
 def revoke(arguments: argparse.Namespace) -> Answer:

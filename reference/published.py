@@ -162,8 +162,8 @@ def load_commands() -> tuple[Command, ...]:
 def _number(row: Mapping[str, str]) -> Number:
     conditions = {name: row[name] for name in DIMENSIONS if row[name]}
     bound = BOUNDS[row["comparator"]] or ("about" if row["approximate"] else "")
-    told = row["id"], row["metric"], row["value"], row["unit"], bound, conditions, int(row["line"])
-    return Number(*told, row["definition"] or None)
+    first = row["id"], row["metric"], row["value"], row["unit"], bound, conditions, int(row["line"])
+    return Number(*first, row["definition"] or None)
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:

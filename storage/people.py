@@ -47,7 +47,7 @@ class NoteBook(Book):
         run_id: str,
         edit: Callable[[RunNote], RunNote],
         said_at: datetime,
-        told: Callable[[RunNote, RunNote], Iterable[AuditEntry]],
+        audited: Callable[[RunNote, RunNote], Iterable[AuditEntry]],
     ) -> RunNote:
         """What a command of the operator's said at a moment, once however often it is given; the note as it is then.
 
@@ -58,7 +58,7 @@ class NoteBook(Book):
                 if known.written_at == said_at and _checked(edit(known)) == known:
                     return known  # whoever took it was killed before it could say so
             for before, after in self._changes([run_id], "operator", edit, said_at):
-                tables = {"run_notes": note_table([after]), "audit": audit_table(told(before, after))}
+                tables = {"run_notes": note_table([after]), "audit": audit_table(audited(before, after))}
                 self._writer.submit(Pending(tables, frozenset([run_id]), urgent=True)).result()
                 return after
             return notes(self._asked, [run_id])[run_id]

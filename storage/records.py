@@ -126,8 +126,8 @@ def share_of(record: Mapping[str, Any]) -> Share:
 
 def study_table(study: Study) -> pa.Table:
     """One study as one row."""
-    told = {"plan": study.plan, "answer": study.answer}
-    texts = {name: None if value is None else json.dumps(value) for name, value in told.items()}
+    values = {"plan": study.plan, "answer": study.answer}
+    texts = {name: None if value is None else json.dumps(value) for name, value in values.items()}
     return pa.Table.from_pylist([study.model_dump() | texts], STUDY_SCHEMA)
 
 

@@ -31,7 +31,7 @@ def init(arguments: argparse.Namespace) -> Answer:
     """Make the lake's tables, by those of the published file; raises LakeError, StoreError."""
     from settings import load_settings
     from storage.lake.config import needed_config
-    from storage.lake.connection import opened_lake, told_without_secrets
+    from storage.lake.connection import errors_without_secrets, opened_lake
     from storage.lake.layout import make_lake, wanted_columns
     from storage.reading import published_query
 
@@ -39,7 +39,7 @@ def init(arguments: argparse.Namespace) -> Answer:
     config = needed_config(settings)
     with published_query(settings.published_path) as query:
         wanted = wanted_columns(query)
-    with opened_lake(config) as connection, told_without_secrets(config):
+    with opened_lake(config) as connection, errors_without_secrets(config):
         make_lake(connection, wanted, arguments.reader)
     reader = f" {arguments.reader} may read it." if arguments.reader else ""
     return Answer(f"The lake has {len(wanted)} tables.{reader}", {"tables": list(wanted)})
@@ -50,7 +50,7 @@ def status(arguments: argparse.Namespace) -> Answer:
     from redaction import mask_text
     from settings import load_settings
     from storage.lake.config import needed_config
-    from storage.lake.connection import opened_lake, told_without_secrets
+    from storage.lake.connection import errors_without_secrets, opened_lake
     from storage.lake.owner import owner_id
     from storage.lake.ship import Shipper
     from storage.lake.status import attach_statements, lake_status
@@ -62,23 +62,23 @@ def status(arguments: argparse.Namespace) -> Answer:
     with (
         published_query(settings.published_path) as query,
         opened_lake(config, read_only=True) as connection,
-        told_without_secrets(config),
+        errors_without_secrets(config),
     ):
         shipper = Shipper(config, owner, query, settings.parquet_dir.absolute(), mask_text)
-        told = lake_status(connection, owner, shipper.look(connection))
+        found = lake_status(connection, owner, shipper.look(connection))
     statements = attach_statements(config)
-    last = f"{told.last_shipped_at:%Y-%m-%d %H:%M:%S} UTC" if told.last_shipped_at else "never"
+    last = f"{found.last_shipped_at:%Y-%m-%d %H:%M:%S} UTC" if found.last_shipped_at else "never"
     unencrypted = in_clear(config)
     lines = [
         *unencrypted,
-        f"This data folder ({owner}) has {told.runs:,} runs in the lake: {told.parts:,} parts, {told.rows:,} rows; "
+        f"This data folder ({owner}) has {found.runs:,} runs in the lake: {found.parts:,} parts, {found.rows:,} rows; "
         f"the last commit: {last}.",
-        f"{told.waiting_parts:,} sealed parts of {told.waiting_runs:,} runs wait: {told.waiting_rows:,} rows.",
-        f"All data folders: {told.all_owners:,} with {told.all_runs:,} runs in {told.all_parts:,} parts.",
+        f"{found.waiting_parts:,} sealed parts of {found.waiting_runs:,} runs wait: {found.waiting_rows:,} rows.",
+        f"All data folders: {found.all_owners:,} with {found.all_runs:,} runs in {found.all_parts:,} parts.",
         "Others read it in DuckDB, with a role and a key that may only read:",
         statements,
     ]
-    return Answer("\n".join(lines), asdict(told) | {"attach": statements, "in_clear": unencrypted})
+    return Answer("\n".join(lines), asdict(found) | {"attach": statements, "in_clear": unencrypted})
 
 
 def ship(arguments: argparse.Namespace) -> Answer:

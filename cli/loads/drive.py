@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         model = asyncio.run(first_model(job.base_url, os.environ.get(SERVER_API_KEY)))
         job = job.model_copy(update={"model": model})
     job.results.mkdir(parents=True, exist_ok=True)
-    _tell(job, "running")
+    _report(job, "running")
     tool = _tool_process(job)
     try:
         status = asyncio.run(tool.run(commands_of(job)))
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     if tool.is_cancelled:
         if _has_files(left := job.results / TOOLS[job.tool].result):
             _hand_in(job, left, is_cut=True)
-        _tell(job, "cancelled")
+        _report(job, "cancelled")
         return 0
     return _ended(job, status)
 
@@ -71,14 +71,14 @@ def _tool_process(job: DriveJob) -> ToolProcess:
     from workloads.process.driven_commands import environment
     from workloads.process.tool_process import ToolProcess
 
-    told: list[tuple[int, int]] = []
+    last: list[tuple[int, int]] = []
 
     def said(words: str) -> None:
-        found = TOOLS[job.tool].told_progress(words)
+        found = TOOLS[job.tool].progress_in(words)
         now = (found[0], found[1] or job.params.requests) if found else None
-        if now and now[1] > 0 and told[-1:] != [now]:
-            told[:] = [now]
-            _tell(job, "running", *now)
+        if now and now[1] > 0 and last[-1:] != [now]:
+            last[:] = [now]
+            _report(job, "running", *now)
 
     secret = os.environ.get(SERVER_API_KEY, "")
     return ToolProcess(job.folder, environment(job, os.environ), said, secret=secret)
@@ -94,7 +94,7 @@ def _ended(job: DriveJob, status: int) -> int:
         return REFUSED
     if status == 0:
         _hand_in(job, result)
-    _tell(job, "done", 1)
+    _report(job, "done", 1)
     return status
 
 
@@ -115,12 +115,12 @@ def _hand_in(job: DriveJob, result: Path, is_cut: bool = False) -> None:
     drop(job.inbox, given)
 
 
-def _tell(job: DriveJob, state: str, done: int = 0, total: int = 1) -> None:
+def _report(job: DriveJob, state: str, done: int = 0, total: int = 1) -> None:
     from domain import utc_now
     from workloads.process.job import Progress, write_progress
 
-    told = Progress(
+    progress = Progress(
         run_id=job.run_id, workload=f"drive:{job.tool}", state=state, phase="see workload.log", done=done,
         total=max(total, done), updated_at=utc_now().isoformat(),
     )  # fmt: skip
-    write_progress(job.progress, told)
+    write_progress(job.progress, progress)

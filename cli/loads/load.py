@@ -74,9 +74,9 @@ def report(requests: Path) -> int:
     from workloads.requests.records import parse_lines
 
     try:
-        told = list(parse_lines(read_given(requests, MOST_REQUESTS_BYTES).decode().splitlines()))
-        print(summary([one for one in told if isinstance(one, RequestRecord)]))
-        print(*check_lines([one for one in told if isinstance(one, Check)]), sep="\n", end="")
+        records = list(parse_lines(read_given(requests, MOST_REQUESTS_BYTES).decode().splitlines()))
+        print(summary([one for one in records if isinstance(one, RequestRecord)]))
+        print(*check_lines([one for one in records if isinstance(one, Check)]), sep="\n", end="")
     except (ValidationError, KeyError):
         print(f"{requests} holds a line that is not a request record.", file=sys.stderr)
         return REFUSED

@@ -50,27 +50,27 @@ def add(arguments: argparse.Namespace) -> Answer:
     host = host.model_copy(update={"machine_id": machine.id})
     _book().add(host, who())
     has = f"{machine.cores or '?'} cores, {len(machine.gpus)} GPU{'' if len(machine.gpus) == 1 else 's'}"
-    return Answer(f"Servers may be started on {host.label}: {machine.host_name}, {has}.", _told(host))
+    return Answer(f"Servers may be started on {host.label}: {machine.host_name}, {has}.", _as_json(host))
 
 
 def list_all(arguments: argparse.Namespace) -> Answer:
     """Every machine that was added, and how its servers are reached; none of them is asked anything."""
     hosts = _book().all()
     lines = [f"{one.label}: {one.target}, {one.folder}, servers reached {_way(one)}" for one in hosts]
-    return Answer("\n".join(lines) or "No other machine was added.", {"hosts": [_told(host) for host in hosts]})
+    return Answer("\n".join(lines) or "No other machine was added.", {"hosts": [_as_json(host) for host in hosts]})
 
 
 def remove(arguments: argparse.Namespace) -> Answer:
     """Raises HostError."""
     gone = _book().remove(arguments.label, who())
-    return Answer(f"Nothing is started on {gone.label} any more; what runs there is still followed.", _told(gone))
+    return Answer(f"Nothing is started on {gone.label} any more; what runs there is still followed.", _as_json(gone))
 
 
 def _way(host: Host) -> str:
     return f"at {host.address}" if host.address else "through ssh"
 
 
-def _told(host: Host) -> dict[str, Any]:
+def _as_json(host: Host) -> dict[str, Any]:
     return host.model_dump(mode="json")
 
 

@@ -54,7 +54,7 @@ def add(arguments: argparse.Namespace) -> Answer:
     except ValidationError:
         raise PeerError("A name has 1 to 40 letters, digits, '.', '_' or '-'.") from None
     _book().confirm(peer, in_shell=True)
-    return Answer(f"{peer.name} is watched at {peer.url}; its token goes there and nowhere else.", _told(peer))
+    return Answer(f"{peer.name} is watched at {peer.url}; its token goes there and nowhere else.", _as_json(peer))
 
 
 def _check_certificates(file: Path) -> None:
@@ -74,16 +74,16 @@ def list_all(arguments: argparse.Namespace) -> Answer:
     """Every peer that was confirmed, without its token; none of them is asked anything."""
     peers = _book().all()
     lines = [f"{one.name}: {one.url}, confirmed {one.confirmed_at:%Y-%m-%d} by {one.confirmed_by}" for one in peers]
-    return Answer("\n".join(lines) or "No other Pitwall is watched.", {"peers": [_told(peer) for peer in peers]})
+    return Answer("\n".join(lines) or "No other Pitwall is watched.", {"peers": [_as_json(peer) for peer in peers]})
 
 
 def remove(arguments: argparse.Namespace) -> Answer:
     """Raises PeerError."""
     gone = _book().forget(arguments.name, who())
-    return Answer(f"{gone.name} is watched no longer. Revoke its token there.", _told(gone))
+    return Answer(f"{gone.name} is watched no longer. Revoke its token there.", _as_json(gone))
 
 
-def _told(peer: Peer) -> dict[str, Any]:
+def _as_json(peer: Peer) -> dict[str, Any]:
     return peer.model_dump(mode="json", exclude={"token"})
 
 

@@ -41,9 +41,9 @@ def _stop(far_side: FarSide, run_id: str | None) -> int:
 
     if run_id not in far_side.run_ids():
         raise PitwallError(f"No server of a run {run_id or ''} runs here: `./pitwall shim list` prints those that do.")
-    told = far_side.stop(Stop(run_id=run_id, grace_s=GRACE_S))
-    print("\n".join([*told["actions"], *told["leftovers"]]))
-    return REFUSED if told["leftovers"] else DONE
+    stopped = far_side.stop(Stop(run_id=run_id, grace_s=GRACE_S))
+    print("\n".join([*stopped["actions"], *stopped["leftovers"]]))
+    return REFUSED if stopped["leftovers"] else DONE
 
 
 def _far_side() -> FarSide:

@@ -177,8 +177,8 @@ def as_json(report: ComparisonReport, rungs: Rungs, claimed: float | None = None
         "rungs": [{"objective": rung[0].pair.objective.name, "answers": list(map(_rung, rung))} for rung in rungs],
         "earlier_runs": [run.run_id for run in report.earlier],
     }
-    told: dict[str, Any] = _plain(whole)
-    return told
+    plain: dict[str, Any] = _plain(whole)
+    return plain
 
 
 def _answer(answer: Comparison, names: Names) -> dict[str, Any]:

@@ -96,8 +96,8 @@ def list_studies(arguments: argparse.Namespace) -> int:
         print(json.dumps(found))
     else:
         for one in found:
-            told = " ".join(filter(None, [one["answer"], one["winner"]]))
-            print(f"{one['study_id']}  {one['state']:<8} {told:<28} {one['title']}")
+            outcome = " ".join(filter(None, [one["answer"], one["winner"]]))
+            print(f"{one['study_id']}  {one['state']:<8} {outcome:<28} {one['title']}")
     return DONE
 
 
@@ -112,16 +112,16 @@ def _carry(settings: Settings, plan: StudyPlan, is_new: bool, opened: ExitStack,
     owner.try_to_own()
     study_id = None if is_new else _known(settings, owner.store, plan)
     study_id = study_id or hand_in(inbox_folder(settings.data_dir), plan, utc_now())
-    told = ""
+    last = ""
     while True:
         owner.try_to_own()
         store: Store | None = owner.store
         study = next((one for one in _studies(settings, store) if one.id == study_id), None)
         if study and study.state == "ended":
             return study
-        if study and not is_quiet and (words := progress(study)) != told:
-            told = words
-            print(told, file=sys.stderr, flush=True)
+        if study and not is_quiet and (words := progress(study)) != last:
+            last = words
+            print(last, file=sys.stderr, flush=True)
         time.sleep(LOOK_EVERY_S)
 
 
@@ -203,12 +203,12 @@ def as_text(study: Study) -> str:
         by = f", {part['objective']}" if part["answer"] == "measured" else ""
         head = f"Under {part.get('workload')}{by}: {part['answer']} {part['winner'] or ''}".rstrip()
         lines += [head] * ("workload" in part)
-        lines += [f"  {arm['name']:<24} {_told(arm, state_words(part, arm)[0])}" for arm in part.get("arms", [])]
+        lines += [f"  {arm['name']:<24} {_arm_words(arm, state_words(part, arm)[0])}" for arm in part.get("arms", [])]
         lines += [f"  version {row[0]}: {row[2]} ({row[3]}), {row[1]} starts" for row in version_rows(part)]
     return "\n".join([*lines, *map(str, answer.get("reasons", []))])
 
 
-def _told(arm: dict[str, Any], state: str) -> str:
+def _arm_words(arm: dict[str, Any], state: str) -> str:
     """'1.31x (1.28x to 1.34x) best, 3 runs'; of a predicted arm that it was not started."""
     if arm["state"] == "predicted":
         return "predicted, not started"

@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     given, values = read_arms(arguments.file) if arguments.file else [], arguments.values
     read: Read = (lambda plan: arms_more(plan, given)) if given else (lambda plan: values_more(plan, values))
     plan, added = _carry(load_settings(), arguments.study, read)
-    told = {"study_id": arguments.study, "added": added, "arms": [arm.name for arm in plan.arms]}
-    print(json.dumps(told) if arguments.json else f"From the next round on: {', '.join(added)}.")
+    report = {"study_id": arguments.study, "added": added, "arms": [arm.name for arm in plan.arms]}
+    print(json.dumps(report) if arguments.json else f"From the next round on: {', '.join(added)}.")
     return DONE
 
 
@@ -97,8 +97,8 @@ def _written(
         plan = _plan_of([study], study_id)
         more = read(plan)
         longer = with_addition(plan, more)
-        told = {"plan": longer.model_dump(mode="json"), "updated_at": utc_now()}
-        store.save_study(study.model_copy(update=told))
+        changes = {"plan": longer.model_dump(mode="json"), "updated_at": utc_now()}
+        store.save_study(study.model_copy(update=changes))
         store.record([addition_entry(study_id, more, _who(), utc_now())]).result()
         if handed:  # last: it is refused where it is taken twice, and lost where it is thrown away too early
             handed.unlink(missing_ok=True)

@@ -94,10 +94,10 @@ def outcomes(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, Outcom
 
 def load_speeds(store: Asked, run_ids: Sequence[str]) -> dict[str, tuple[float | None, float | None]]:
     """tok/s of a stream alone, and of all streams together at their most, by the results of each run's loads."""
-    told = {
+    by_run = {
         row["run_id"]: (row["stream_tps"], row["output_tps"]) for row in _ask(store, "load_speeds", run_ids=run_ids)
     }
-    return {run_id: told.get(run_id, (None, None)) for run_id in run_ids}
+    return {run_id: by_run.get(run_id, (None, None)) for run_id in run_ids}
 
 
 def beside(store: Asked, spans: Sequence[Span]) -> list[Beside]:
@@ -132,5 +132,5 @@ def _column(spans: Sequence[Span], index: int) -> list[str | datetime | None]:
 
 
 def _ask(store: Asked, question: str, **params: Any) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = store.query(statement(question), params).to_pylist()
-    return told
+    rows: list[dict[str, Any]] = store.query(statement(question), params).to_pylist()
+    return rows

@@ -119,8 +119,8 @@ def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
     for row in _rows(store, "acceptance", run_ids=run_ids):
         length = row["acceptance_length"]
         why = Reason(Code.NO_DRAFT_MADE if row["drafted"] == 0 else NO_LENGTH[row["source"]])
-        told = length, row["acceptance_rate"], row["per_position"], row["definition"]
-        found[row["run_id"]] = Acceptance(*told, reason=why if length is None else None)
+        known = length, row["acceptance_rate"], row["per_position"], row["definition"]
+        found[row["run_id"]] = Acceptance(*known, reason=why if length is None else None)
     return found
 
 
@@ -206,5 +206,5 @@ def recent_speed(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[s
 
 
 def _rows(store: Asked, question: str, run_ids: Sequence[str], **params: Any) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = store.query(statement(question), {"run_ids": list(run_ids), **params}).to_pylist()
-    return told
+    rows: list[dict[str, Any]] = store.query(statement(question), {"run_ids": list(run_ids), **params}).to_pylist()
+    return rows

@@ -92,8 +92,8 @@ def _place(text: str) -> tuple[bool, float, str]:
 def field_values(store: Asked, run_ids: Sequence[str], field: str) -> dict[str, list[str]]:
     """What each run has in this field as text; 'not stated' where nothing is."""
     rows = store.query(STATEMENT.format(sql=FIELDS[field].sql), {"run_ids": list(run_ids)}).to_pylist()
-    told = {row["run_id"]: row["value"] for row in rows}
-    return {run_id: _texts(told.get(run_id)) for run_id in run_ids}
+    by_run = {row["run_id"]: row["value"] for row in rows}
+    return {run_id: _texts(by_run.get(run_id)) for run_id in run_ids}
 
 
 def _texts(value: Any) -> list[str]:

@@ -31,8 +31,8 @@ def runs_of_batch(store: Asked, batch_id: str) -> list[Run]:
 
 def names_like(store: Asked, name: str) -> list[str]:
     """The names of runs that are this one or numbered on from it: 'name (2)'."""
-    told: list[str] = store.query(statement("names_like"), {"wanted": name})["name"].to_pylist()
-    return told
+    names: list[str] = store.query(statement("names_like"), {"wanted": name})["name"].to_pylist()
+    return names
 
 
 def log_paths(store: Asked) -> dict[str, str]:
@@ -95,8 +95,8 @@ def find_runs(store: Asked, wanted: RunFilter, most: int) -> list[Run]:
 
 def count_runs(store: Asked, wanted: RunFilter) -> int:
     """How many runs that have ended the filter lets through."""
-    told: int = store.query(statement("count_runs").format(found=runs_found(wanted)), {})["n"][0].as_py()
-    return told
+    count: int = store.query(statement("count_runs").format(found=runs_found(wanted)), {})["n"][0].as_py()
+    return count
 
 
 def runs_found(wanted: RunFilter) -> str:
@@ -162,8 +162,8 @@ def compatibility(store: Asked, run_ids: Sequence[str] | None) -> list[dict[str,
 
 def runs_of_source(store: Asked, sha256: str) -> list[str]:
     """The ids of the runs whose loads were imported from the file of this hash, the oldest load's first."""
-    told: list[str] = store.query(statement("runs_of_source"), {"sha256": sha256})["run_id"].to_pylist()
-    return told
+    run_ids: list[str] = store.query(statement("runs_of_source"), {"sha256": sha256})["run_id"].to_pylist()
+    return run_ids
 
 
 def kept_lines(store: Asked, run_ids: Sequence[str], formulas: str) -> dict[str, RunLine]:
@@ -179,8 +179,8 @@ def runs_without_line(store: Asked, formulas: str, settled: datetime, most: int)
 
 
 def _line_of(row: Mapping[str, Any]) -> RunLine:
-    told = json.loads(row["reason"]) if row["reason"] else None
-    reason = told and Reason(Code(told["code"]), tuple(told["run_ids"]), told["values"])
+    stored = json.loads(row["reason"]) if row["reason"] else None
+    reason = stored and Reason(Code(stored["code"]), tuple(stored["run_ids"]), stored["values"])
     return RunLine(**{one.name: row[one.name] for one in fields(RunLine) if one.name != "reason"}, reason=reason)
 
 

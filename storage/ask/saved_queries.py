@@ -53,8 +53,8 @@ class SavedQueries:
             raise ValueError("A name has letters, digits, spaces, - and _, and at most 60 of them.")
         words = urlencode(shown or {}, doseq=True)
         # A statement that begins like ours keeps its own first line below it.
-        is_told = (words and len(words) <= MOST_SHOWN_CHARACTERS) or sql.startswith(SHOWN)
-        head = f"{SHOWN}{words}\n" if is_told else ""
+        is_shown = (words and len(words) <= MOST_SHOWN_CHARACTERS) or sql.startswith(SHOWN)
+        head = f"{SHOWN}{words}\n" if is_shown else ""
         write_private(self._path(name), (head + sql).encode())
 
     def delete(self, name: str) -> None:

@@ -70,8 +70,8 @@ def _view_section(rows: list[dict[str, Any]]) -> str:
 def read_macros(query: Query) -> list[str]:
     """The table macros, one line each."""
     sql = "SELECT DISTINCT comment FROM duckdb_functions() WHERE NOT internal AND comment IS NOT NULL ORDER BY comment"
-    told: list[str] = query(sql)["comment"].to_pylist()
-    return told
+    comments: list[str] = query(sql)["comment"].to_pylist()
+    return comments
 
 
 def _macro_section(query: Query) -> str:

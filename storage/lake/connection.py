@@ -38,7 +38,7 @@ ENDS = (200, 300)  # characters of a long error that are told: between them stan
 @contextmanager
 def opened_lake(config: LakeConfig, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the catalogue as `lake` and the same PostgreSQL as `locks`; raises LakeError."""
-    with told_without_secrets(config), duckdb.connect() as connection:
+    with errors_without_secrets(config), duckdb.connect() as connection:
         connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
         _load_extensions(connection)
         connection.execute(f"{LIMITS}; {RETRIES}; {PATIENCE}")
@@ -60,13 +60,13 @@ def attach_to_read(connection: duckdb.DuckDBPyConnection, config: LakeConfig, pa
 
 
 @contextmanager
-def told_without_secrets(config: LakeConfig) -> Iterator[None]:
+def errors_without_secrets(config: LakeConfig) -> Iterator[None]:
     """DuckDB's errors as LakeError, with what opens the lake taken out."""
     try:
         yield
     except duckdb.Error as error:
-        told = refused_certificate(config, str(error)) or _unmade(str(error))
-        raise LakeError(told or _two_ends(" ".join(config.hide(str(error)).split()))) from None
+        words = refused_certificate(config, str(error)) or _unmade(str(error))
+        raise LakeError(words or _two_ends(" ".join(config.hide(str(error)).split()))) from None
 
 
 def _unmade(said: str) -> str | None:

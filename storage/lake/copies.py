@@ -102,8 +102,8 @@ class RunCopies(_Copy):
                 connection.execute(f"DELETE FROM raw.{table}")
             for place, query in enumerate(queries):
                 self._add_records(query)
-                told = f"SELECT *, '{place}' AS owner, {-place} AS shipped_version FROM raw.machines"
-                insert(connection, TOLD, query(told))
+                machines = f"SELECT *, '{place}' AS owner, {-place} AS shipped_version FROM raw.machines"
+                insert(connection, TOLD, query(machines))
             merge_machines(connection)
 
     def _add_records(self, query: Query) -> None:

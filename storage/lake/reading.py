@@ -13,7 +13,7 @@ from storage.ask.literals import quoted
 from storage.catalog import define_views, migrate
 from storage.database import roll_back
 from storage.lake.config import LakeConfig
-from storage.lake.connection import LAKE, LOCKS, opened_lake, told_without_secrets
+from storage.lake.connection import LAKE, LOCKS, errors_without_secrets, opened_lake
 from storage.lake.layout import RECORDS, lake_columns, version_table
 from storage.lake.machines import columns_of_machines, merged_machines
 from storage.reading import Params
@@ -44,7 +44,7 @@ class LakeReader:
 
     def query(self, sql: str, params: Params | None = None) -> pa.Table:
         """Raises LakeError."""
-        with told_without_secrets(self._config):
+        with errors_without_secrets(self._config):
             return self._connection.execute(sql, params).to_arrow_table()
 
     def row_counts(self) -> dict[str, int]:
@@ -72,7 +72,7 @@ class LakeReader:
 
         Other runs' files are not read. Raises LakeError.
         """
-        with told_without_secrets(self._config), one_snapshot(self._connection):
+        with errors_without_secrets(self._config), one_snapshot(self._connection):
             for table in tables:
                 scan = f"{LAKE}.{table} AS there {_of(run_ids)} ORDER BY rowid"
                 yield table, self.query(f"SELECT {self._columns[table]} FROM {scan}")

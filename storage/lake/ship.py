@@ -17,7 +17,7 @@ from storage.database import roll_back
 from storage.files.manifest import sha256_of
 from storage.lake.backlog import GONE, Key, Part, Record, of_first_runs, records, sealed_parts
 from storage.lake.config import LakeConfig, LakeError
-from storage.lake.connection import LAKE, held, opened_lake, told_without_secrets
+from storage.lake.connection import LAKE, errors_without_secrets, held, opened_lake
 from storage.lake.layout import AUTHOR, OF_MACHINES, RECORDS, check_made, fit, version_table, wanted_columns
 from storage.reading import Query
 
@@ -86,7 +86,7 @@ class Shipper:
         Looked up first: what the ledger has is not shipped again, nor a run that another data folder ships.
         """
         with (
-            told_without_secrets(self._config),
+            errors_without_secrets(self._config),
             held(connection, f"owner {self._owner}") as is_mine,
             held(connection, "upkeep", shared=True) as is_quiet,
         ):

@@ -38,15 +38,15 @@ def lake_status(connection: duckdb.DuckDBPyConnection, owner: str, waiting: Sequ
     own = f"owner = {quoted(owner)}"
     part = f"table_name NOT IN ({', '.join(map(quoted, RECORDS))})"
     of_run = f"table_name NOT IN ({', '.join(map(quoted, OF_MACHINES))})"
-    told: tuple[Any, ...] | None = connection.execute(
+    row: tuple[Any, ...] | None = connection.execute(
         f"SELECT count(DISTINCT run_id) FILTER ({own} AND {of_run}), count(*) FILTER ({own} AND {part}), "
         f"coalesce(sum(row_count) FILTER ({own} AND {part}), 0)::BIGINT, max(shipped_at) FILTER ({own}), "
         f"count(DISTINCT run_id) FILTER ({of_run}), count(DISTINCT owner), count(*) FILTER ({part}) "
         f"FROM {LAKE}.shipments"
     ).fetchone()
-    assert told is not None
+    assert row is not None
     waiting_rows = sum(one.row_count for one in waiting)
-    runs, parts, rows, last, all_runs, all_owners, all_parts = told
+    runs, parts, rows, last, all_runs, all_owners, all_parts = row
     return LakeStatus(
         owner, runs, parts, rows, last, all_runs, all_owners, all_parts,
         len({one.run_id for one in waiting}), len(waiting), waiting_rows,

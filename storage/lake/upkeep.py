@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import duckdb
 
 from storage.lake.config import LakeConfig, LakeError
-from storage.lake.connection import LAKE, held, opened_lake, told_without_secrets
+from storage.lake.connection import LAKE, errors_without_secrets, held, opened_lake
 from storage.lake.layout import OF_MACHINES, RECORDS, version_table
 from storage.rows import TIME_COLUMNS
 
@@ -33,7 +33,7 @@ def compact(config: LakeConfig, kept_days: float = KEPT_DAYS) -> Compacted:
     age = moment_before(kept_days)
     with (
         opened_lake(config) as connection,
-        told_without_secrets(config),
+        errors_without_secrets(config),
         held(connection, "upkeep of one") as is_one,
     ):
         if not is_one:
@@ -62,7 +62,7 @@ def count_files(connection: duckdb.DuckDBPyConnection) -> int:
 
 def check_lake(config: LakeConfig) -> list[str]:
     """A sentence for each thing in the lake that is not as its ledger says; every run's rows are read. LakeError."""
-    with opened_lake(config, read_only=True) as connection, told_without_secrets(config):
+    with opened_lake(config, read_only=True) as connection, errors_without_secrets(config):
         found = [sentence for table in TIME_COLUMNS for sentence in _wrong_rows(connection, table)]
         doubled = connection.execute(
             f"SELECT run_id, table_name, part FROM {LAKE}.shipments GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL"
@@ -80,16 +80,16 @@ def _wrong_rows(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
         "FROM there FULL JOIN told ON there.run_id = told.run_id WHERE there.n IS DISTINCT FROM told.n ORDER BY 1",
         [table],
     ).fetchall()
-    return [f"{table} of {run_id}: {there:,} rows, where {told:,} were shipped." for run_id, there, told in rows]
+    return [f"{table} of {run_id}: {there:,} rows, where {shipped:,} were shipped." for run_id, there, shipped in rows]
 
 
 def _wrong_versions(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     sql = f"SELECT count(*), count(DISTINCT ({RECORDS[table]}, shipped_version)) FROM {LAKE}.{version_table(table)}"
     rows, keys = connection.execute(sql).fetchone() or (0, 0)
-    told = connection.execute(f"SELECT count(*) FROM {LAKE}.shipments WHERE table_name = ?", [table]).fetchone()
-    if rows == keys == (told or (0,))[0]:
+    sent = connection.execute(f"SELECT count(*) FROM {LAKE}.shipments WHERE table_name = ?", [table]).fetchone()
+    if rows == keys == (sent or (0,))[0]:
         return []
-    return [f"{version_table(table)} has {rows:,} rows of {keys:,} versions, where {(told or (0,))[0]:,} were shipped."]
+    return [f"{version_table(table)} has {rows:,} rows of {keys:,} versions, where {(sent or (0,))[0]:,} were shipped."]
 
 
 def _several_owners(connection: duckdb.DuckDBPyConnection) -> list[str]:

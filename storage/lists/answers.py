@@ -31,8 +31,8 @@ class SharedAnswers:
         answer, is_mine = self._place_of(question)
         if is_mine:
             self._fill(question, answer, compute)
-        told: Answer = answer.result()
-        return told
+        value: Answer = answer.result()
+        return value
 
     def _place_of(self, question: Hashable) -> tuple[Future[Any], bool]:
         with self._lock:

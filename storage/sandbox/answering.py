@@ -42,7 +42,7 @@ def answer(job: Job, opened: Callable[[], duckdb.DuckDBPyConnection]) -> Answer:
         pa.ArrowException,
         OSError,
     ) as error:  # in the middle of the rows Arrow wraps what DuckDB says
-        raise _told(str(error), job.limits) from None
+        raise _refusal(str(error), job.limits) from None
     return Answer(table, (time.monotonic() - begun) * 1e3, truncated)
 
 
@@ -99,7 +99,7 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return list(taken)
 
 
-def _told(message: str, limits: Limits) -> SqlRefusedError:
+def _refusal(message: str, limits: Limits) -> SqlRefusedError:
     """DuckDB's message with its hint, without the excerpt of the statement."""
     if message.startswith("Out of Memory Error"):
         return SqlRefusedError(Fault.LIMIT, memory_spent(limits))

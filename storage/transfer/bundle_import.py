@@ -40,7 +40,7 @@ NO_ROOM = re.compile("No space left|disk is full", re.IGNORECASE)
 LOG = "server.log"
 SAME = ("created_at", "started_at", "ended_at", "state", "kind")  # what makes two records one run
 
-Tell = Callable[[float], None]
+Report = Callable[[float], None]
 
 
 class Taken(NamedTuple):
@@ -50,10 +50,10 @@ class Taken(NamedTuple):
     text: str
 
 
-def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lambda share: None) -> Taken:
+def import_bundle(store: Store, settings: Settings, path: Path, report: Report = lambda share: None) -> Taken:
     """Import a bundle's runs; existing runs are left unchanged. Raises ArchiveError or OSError."""
     with (
-        _told_when_full(path.name),
+        _explained_when_full(path.name),
         opened_archive(path, "bundle", latest_schema(), NAMES, settings.data_dir) as archive,
         tempfile.TemporaryDirectory(prefix=".bundle-", dir=settings.data_dir) as folder,
     ):
@@ -63,7 +63,7 @@ def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lam
         for number, run in enumerate(new):
             drafts += _tables_of(store, archive, run, Path(folder) / run.id)
             _extract_log(archive, run, Path(folder) / run.id)
-            tell((number + 1) / (len(new) + 1))
+            report((number + 1) / (len(new) + 1))
         notes = [note for run in new for note in _notes_of(archive, run)]
         gotchas = store.gotchas.unknown(gotchas_of(archive, new))
         _take(store, [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts, notes, gotchas)
@@ -71,7 +71,7 @@ def import_bundle(store: Store, settings: Settings, path: Path, tell: Tell = lam
 
 
 @contextmanager
-def _told_when_full(name: str) -> Iterator[None]:
+def _explained_when_full(name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, duckdb.Error) as error:
@@ -95,12 +95,12 @@ def _take(
 
 
 def _words(name: str, runs: list[Run], new: list[Run], gotchas: int) -> str:
-    told = ", ".join(f"{run.name} ({run.id})" for run in new or runs)
+    names = ", ".join(f"{run.name} ({run.id})" for run in new or runs)
     if not new:
-        return f"{name} is known: it holds {told}; nothing in it is new."
+        return f"{name} is known: it holds {names}; nothing in it is new."
     rest = f"; {len(runs) - len(new)} of its runs were known" if len(new) < len(runs) else ""
     kept = f", with {gotchas} gotcha{'s' * (gotchas > 1)}" if gotchas else ""
-    return f"{name} was verified and brought {told}{kept}{rest}."
+    return f"{name} was verified and brought {names}{kept}{rest}."
 
 
 def _runs_of(archive: Archive) -> list[Run]:

@@ -42,8 +42,8 @@ WAITS = "import pathlib, sys, time; pathlib.Path('is-up').touch(); print('Run 2/
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_progress_is_read_of_what_the_tool_says(tool: str) -> None:
-    assert TOOLS[tool].told_progress(SAID[tool]) == TOLD[tool]
-    assert TOOLS[tool].told_progress("Loading the tokenizer ...") is None
+    assert TOOLS[tool].progress_in(SAID[tool]) == TOLD[tool]
+    assert TOOLS[tool].progress_in("Loading the tokenizer ...") is None
 
 
 def test_a_tool_asks_no_hub_for_a_folder_and_aiperf_is_not_told_so(tmp_path: Path) -> None:

@@ -39,13 +39,13 @@ class DrivenTool:
     def workload(self) -> str:
         return PREFIX + self.name
 
-    def told_progress(self, said: str) -> tuple[int, int | None] | None:
+    def progress_in(self, said: str) -> tuple[int, int | None] | None:
         """What has ended, of how much, by the newest words of its output; None where they do not tell."""
         found = list(re.finditer(self.progress, said))
         if not found:
             return None
-        told = found[-1].groupdict()
-        return int(told["done"]) - self.is_begun_counted, int(told["total"]) if told.get("total") else None
+        counts = found[-1].groupdict()
+        return int(counts["done"]) - self.is_begun_counted, int(counts["total"]) if counts.get("total") else None
 
 
 LENGTHS = ("concurrency", "prompt_tokens", "output_tokens", "tokenizer")
@@ -114,9 +114,9 @@ def commands_of(job: DriveJob) -> list[list[str]]:
 
 def asked_of(job: DriveJob) -> dict[str, JsonValue]:
     """What a person set of the tool, for its load's record: what it takes, and whatever else is not as proposed."""
-    told, changed = job.params.model_dump(mode="json"), job.params.model_dump(mode="json", exclude_defaults=True)
+    params, changed = job.params.model_dump(mode="json"), job.params.model_dump(mode="json", exclude_defaults=True)
     named = {*TOOLS[job.tool].fields, *changed} - {"executable"}  # which lies elsewhere on another machine
-    return {name: value for name, value in told.items() if name in named}
+    return {name: value for name, value in params.items() if name in named}
 
 
 def tool_of(workload: str) -> DrivenTool | None:

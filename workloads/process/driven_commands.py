@@ -109,8 +109,12 @@ def bfcl_scores(job: DriveJob) -> list[str]:
 
 def bfcl_cases(params: DriveParams) -> str:
     """How many cases of each category: 'all', or 'simple_python=20,multi_turn=240'; one of its own goes before all."""
-    told = [(name, own or str(params.limit or "")) for name, own in _limited(params)]
-    return ",".join(f"{name}={most}" if most else name for name, most in told) if any(m for _, m in told) else ALL
+    categories = [(name, own or str(params.limit or "")) for name, own in _limited(params)]
+    return (
+        ",".join(f"{name}={most}" if most else name for name, most in categories)
+        if any(m for _, m in categories)
+        else ALL
+    )
 
 
 def _categories(params: DriveParams) -> list[str]:
@@ -119,8 +123,8 @@ def _categories(params: DriveParams) -> list[str]:
 
 def _limited(params: DriveParams) -> list[tuple[str, str]]:
     """Each category, and the number that stands behind it: 'multi_turn=240'."""
-    told = [task.partition("=") for task in params.tasks.split(",")]
-    return [(name.strip(), most.strip()) for name, _, most in told]
+    parts = [task.partition("=") for task in params.tasks.split(",")]
+    return [(name.strip(), most.strip()) for name, _, most in parts]
 
 
 def _own_bfcl(job: DriveJob) -> list[str]:

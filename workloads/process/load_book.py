@@ -102,9 +102,9 @@ class LoadBook:
         self._write(check)
 
     def _counters(self, sample: CounterSample) -> LoadCounters:
-        told = {name: getattr(sample, name) for name in COPIED}
+        values = {name: getattr(sample, name) for name in COPIED}
         named = (self.job.run_id, self.load_id, sample.ts, self.segment, sample.definition, sample.engine_index)
-        return LoadCounters(*named, **told)
+        return LoadCounters(*named, **values)
 
     def _write(self, line: Line) -> None:
         append_record(self.job.out, line)

@@ -66,10 +66,10 @@ class Watched:
 class LoopWatch:
     """`tell(onsets)` gets the word since which each looping stream loops, whenever that has changed."""
 
-    def __init__(self, tell: Callable[[Sequence[int]], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[Sequence[int]], None]) -> None:
+        self._report = report
         self._watched: dict[int, Watched] = {}
-        self._told: list[int] = []
+        self._reported: list[int] = []
 
     @contextmanager
     def watching(self, reading: StreamReading) -> Iterator[None]:
@@ -103,9 +103,9 @@ class LoopWatch:
         if due:
             await asyncio.to_thread(_look_at, due[:MOST_A_TICK], now_s)
         onsets = sorted(one.onset_word for one in self._watched.values() if one.onset_word is not None)
-        if onsets != self._told:
-            self._told = onsets
-            self._tell(onsets)
+        if onsets != self._reported:
+            self._reported = onsets
+            self._report(onsets)
 
 
 def _look_at(streams: Sequence[Watched], now_s: float) -> None:

@@ -46,7 +46,7 @@ class Pace:
     def enter(self, phase: Phase) -> None:
         """A phase begins."""
         self._phase = phase
-        self._tell("running")
+        self._report("running")
 
     def note(self, record: RequestRecord, request: PlannedRequest) -> None:
         """A request has ended."""
@@ -54,17 +54,17 @@ class Pace:
         self._errors += record.error_kind is not None
         self._tokens_ended += request.max_tokens
         self._tokens_received += record.completion_tokens or 0
-        self._tell("running")
+        self._report("running")
 
     def note_loops(self, onsets: Sequence[int]) -> None:
         """So many streams repeat themselves now, each since this word of its text."""
         self._onsets = onsets
-        self._tell("running")
+        self._report("running")
 
     def end(self) -> None:
         """The load is over."""
         self._phase, self._onsets = None, ()
-        self._tell("cancelled" if self.is_cancelled else "done")
+        self._report("cancelled" if self.is_cancelled else "done")
 
     async def wait(self, seconds: float) -> None:
         """Until a request may be sent: after so long, and not while the load is paused."""
@@ -82,16 +82,16 @@ class Pace:
         if self._may_send.is_set():
             self._paused_at_s = self._mono_s()
         self._may_send.clear()
-        self._tell("paused")
+        self._report("paused")
 
     def go_on(self) -> None:
         """Send again after a pause."""
         if not self._may_send.is_set():
             self.paused_s += self._mono_s() - self._paused_at_s
         self._may_send.set()
-        self._tell("running")
+        self._report("running")
 
-    def _tell(self, state: str) -> None:
+    def _report(self, state: str) -> None:
         """The estimate takes the pace so far, pauses aside, for all that is still planned."""
         elapsed_s = self._mono_s() - self._began_s - self.paused_s
         left = self._tokens - self._tokens_ended

@@ -85,8 +85,8 @@ class KeptText:
 
 
 def _line(session: Session) -> bytes:
-    told = {"messages": session.messages, "tools": session.tools, "think_s": session.think_s}
-    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+    turn = {"messages": session.messages, "tools": session.tools, "think_s": session.think_s}
+    return orjson.dumps(turn, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _think_s(earlier: Session | None, answers: int, sent_s: float) -> list[float]:

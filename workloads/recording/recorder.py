@@ -138,12 +138,12 @@ class Recorder:
 
     def _keep(self, one: Ended) -> None:
         """Record one exchange, and keep its text where that was asked for."""
-        asked, told = asked_of(one.body)
+        asked, rest = asked_of(one.body)
         planned = PlannedRequest(
             "Recorded", json.dumps(asked.prompt) if asked.prompt else "", {}, messages=tuple(asked.messages),
             tools=tuple(asked.tools or ()), is_streamed=bool(asked.stream),
         )  # fmt: skip
-        went = replace(one.went, body=told)
+        went = replace(one.went, body=rest)
         record = record_of(self._target(one.path), planned, self._place(one.sequence), went)
         append_record(self.out, record)
         self.records.append(replace(record, chunk_us=None, chunk_tokens=None))

@@ -151,7 +151,7 @@ async def upstream_at(
         yield Upstream(kept, fresh, base_url, api_key, limits, mono_s)
 
 
-async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, told: object) -> None:
+async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, params: object) -> None:
     context.trace_request_ctx.is_reused = True
 
 

@@ -67,20 +67,20 @@ async def record(recording: Recording, api_key: str | None, say: Callable[[str],
             async with serving(recorder, sock):
                 shown = "shown on the run's page" if recording.token else f"shown this once: {token.word}"
                 say(_opening(sock, shown, limits, recorder.kept))
-                told = status_of(sock.getsockname()[1], recorder.load_id, expires_at, recording.ask.keeps_text)
-                async with _telling(recording.status, told, recorder):
+                status = status_of(sock.getsockname()[1], recorder.load_id, expires_at, recording.ask.keeps_text)
+                async with _reporting(recording.status, status, recorder):
                     await _until_over(limits.duration_s, recorder)
             recorder.end()
             say(_closing(recorder))
 
 
 @asynccontextmanager
-async def _telling(path: Path | None, told: RecorderStatus, recorder: Recorder) -> AsyncIterator[None]:
+async def _reporting(path: Path | None, status: RecorderStatus, recorder: Recorder) -> AsyncIterator[None]:
     """Write how many requests have come, once a second where there are more, and at the end."""
 
     def write() -> None:
         if path:
-            write_status(path, told.model_copy(update={"requests": recorder.count}))
+            write_status(path, status.model_copy(update={"requests": recorder.count}))
 
     async def go_on() -> None:
         known = 0

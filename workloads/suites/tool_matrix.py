@@ -151,8 +151,8 @@ class ReasoningCase:
 
 
 def _offered(tool: Tool, is_strict: bool) -> Message:
-    told = tool.as_json()
-    return {**told, "function": {**told["function"], "strict": True}} if is_strict else told
+    schema = tool.as_json()
+    return {**schema, "function": {**schema["function"], "strict": True}} if is_strict else schema
 
 
 def _spoken(one: Exchange) -> Message:

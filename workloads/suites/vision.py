@@ -53,9 +53,9 @@ class SceneCase:
     def judge(self, went: Sequence[Exchange], reasoning_parser: str | None) -> Verdict:
         """By the words of the answer, its thinking aside."""
         missing = forgotten(text_of(went[0]))
-        told = len(WORDS) - len(missing)
+        named = len(WORDS) - len(missing)
         lacks = f", not: {', '.join(missing)}" if missing else ""
-        return Verdict(told >= FEWEST, f"{told} of {len(WORDS)} elements told{lacks}")
+        return Verdict(named >= FEWEST, f"{named} of {len(WORDS)} elements told{lacks}")
 
 
 def forgotten(text: str) -> list[str]:

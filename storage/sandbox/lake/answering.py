@@ -9,7 +9,7 @@ import duckdb
 
 from storage.ask.literals import quoted
 from storage.lake.config import LakeConfig, LakeError
-from storage.lake.connection import attach_to_read, told_without_secrets
+from storage.lake.connection import attach_to_read, errors_without_secrets
 from storage.lake.reading import define_lake_views
 from storage.lake.tls import refused_certificate
 from storage.sandbox.answering import CONFIG, answer, say
@@ -35,8 +35,8 @@ def answer_stdin(way_out: socket.socket, is_apart: bool) -> None:
     except LakeError as error:
         say(encode_refusal(SqlRefusedError(Fault.UNAVAILABLE, f"The lake does not answer: {config.hide(str(error))}")))
     except SqlRefusedError as refusal:
-        told = refused_certificate(config, str(refusal)) or config.hide(str(refusal))
-        say(encode_refusal(SqlRefusedError(refusal.fault, told)))
+        words = refused_certificate(config, str(refusal)) or config.hide(str(refusal))
+        say(encode_refusal(SqlRefusedError(refusal.fault, words)))
 
 
 def _opened(job: Job, config: LakeConfig, way_out: socket.socket) -> duckdb.DuckDBPyConnection:
@@ -46,7 +46,7 @@ def _opened(job: Job, config: LakeConfig, way_out: socket.socket) -> duckdb.Duck
     """
     ports = open_ports(way_out, targets(config))
     near, password = through(config, ports[0])
-    with told_without_secrets(near):
+    with errors_without_secrets(near):
         connection = duckdb.connect(config={**CONFIG, "memory_limit": f"{job.limits.memory_bytes}B"})
         if config.s3:
             connection.execute(f"SET http_proxy = {quoted(f'{HERE}:{ports[1]}')}")

@@ -40,10 +40,10 @@ def open_ports(way_out: socket.socket, targets: Sequence[Target]) -> list[int]:
 def forward(asked: socket.socket) -> None:
     """Serve the ports that are asked for, once, by threads that end with this process; returns when they are up."""
     with asked:
-        told, handles, _, _ = socket.recv_fds(asked, PIECE, MOST_PORTS)
-    if not told:
+        message, handles, _, _ = socket.recv_fds(asked, PIECE, MOST_PORTS)
+    if not message:
         return  # it has ended before it asked
-    for handle, target in zip(handles, json.loads(told), strict=True):
+    for handle, target in zip(handles, json.loads(message), strict=True):
         listener = socket.socket(fileno=handle)
         threading.Thread(target=_serve, args=(listener, Target(*target)), name="forward", daemon=True).start()
 

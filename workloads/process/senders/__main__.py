@@ -18,7 +18,7 @@ from workloads.requests.client import Target, exchange, record_of
 from workloads.requests.reading import StreamReading
 from workloads.requests.sending import open_session
 
-TELL_EVERY_S = 0.5
+REPORT_EVERY_S = 0.5
 TO_ITS_STARTER = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)  # who says here what they mean
 
 
@@ -51,25 +51,25 @@ class Sender:
         with self.loops.watching(reading):
             went = await exchange(self.session, self.target, ask.request, ask.preface, reading)
         record = await asyncio.to_thread(record_of, self.target, ask.request, ask.place, went)
-        self._tell_used()
+        self._report_used()
         self.say(Done(ask.number, record))
 
-    def _tell_used(self) -> None:
+    def _report_used(self) -> None:
         self.say(Used(time.process_time(), self.onsets))
 
-    async def tell(self) -> None:
+    async def report(self) -> None:
         """Tell twice a second what CPU time is used and which streams loop, until it is cancelled."""
         while True:
-            await asyncio.sleep(TELL_EVERY_S)
-            self._tell_used()
+            await asyncio.sleep(REPORT_EVERY_S)
+            self._report_used()
 
 
-async def main(given: int, told: int) -> None:
+async def main(given: int, replies: int) -> None:
     """Send what comes from the pipe `given` and tell of it on the pipe `told`, until `given` ends."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(given, "rb"))
-    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(told, "wb"))
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(replies, "wb"))
     writer = asyncio.StreamWriter(transport, protocol, None, loop)
     begun = await next_frame(reader)
     if not isinstance(begun, Begin):
@@ -77,16 +77,16 @@ async def main(given: int, told: int) -> None:
     async with open_session() as session:
         sender = Sender(session, begun.target, writer)
         async with sender.loops.running():
-            telling = asyncio.create_task(sender.tell())
+            reporting = asyncio.create_task(sender.report())
             while (frame := await next_frame(reader)) is not None:
                 if isinstance(frame, Ask):
                     sender.begin(frame)
                 elif isinstance(frame, Cancel):
                     for task in list(sender.tasks):
                         task.cancel()
-            telling.cancel()
+            reporting.cancel()
             with suppress(asyncio.CancelledError):
-                await telling
+                await reporting
 
 
 if __name__ == "__main__":
