@@ -15,7 +15,7 @@ from web.compare.arms.repeats_panel import (
     objective_picker,
     offer_repeats,
     settings_panel,
-    tell_earlier,
+    show_earlier,
     workload_picker,
 )
 from web.compare.asking import address_of_asking, answered, asked_by_address
@@ -27,13 +27,13 @@ from web.compare.sheet import all_numbers, as_its_arm, colors_of, decision_sheet
 from web.compare.sources.published import published_group
 from web.compare.sources.shown_sql import show_the_sql
 from web.compare.viewpoints.viewpoint_section import viewpoint_section
-from web.fleet import asked_about, away_ids, away_runs, newest_of_all, tell_of_another
+from web.fleet import asked_about, away_ids, away_runs, link_to_others, newest_of_all
 from web.kept import fold
 from web.live.component import course_plot
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
-from web.picker import newest_together, nothing_yet, tell_address
-from web.places import tell_title
+from web.picker import newest_together, nothing_yet, sync_address
+from web.places import show_title
 from web.replay.choice import replay_link
 from web.report.button import report_button
 from web.sharing.bundle_button import bundle_button
@@ -52,7 +52,7 @@ if away := away_runs(st.query_params.get_all("run")):  # where some of another m
 # What does not speculate comes first: it is the baseline that speculation is held against.
 default = [run.id for run in sorted(newest_together(runs), key=lambda run: run.config.speculative is not None)]
 head, picked = head_and_runs(runs, default[:MOST], MOST)
-tell_address(picked)
+sync_address(picked)
 if len(picked.runs) < 2:
     if runs or not is_member():
         st.info("Pick two or more runs. The first is the baseline the others are held against.")
@@ -68,7 +68,7 @@ report, not_shared = answered(asked, picked.runs, asking)
 for problem in [*problems, *not_shared]:
     st.warning(markdown_text(problem))
 ids = [run.id for run in picked.runs]
-tell_title([arm.name for arm in report.arms], "Compare", " vs ")
+show_title([arm.name for arm in report.arms], "Compare", " vs ")
 if not report.arms:
     st.info("The address leaves out every run: nothing is left to compare.")
     st.stop()
@@ -79,7 +79,7 @@ for note in report_notes(report):
 adopted_notes(picked.runs)
 if report.answers:
     decision_sheet(report, asking, colors)
-    tell_earlier(report)
+    show_earlier(report)
 else:
     st.info("These runs repeat one configuration: pick one of another to compare them with.")
 with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -95,7 +95,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         show_the_sql(ids)
     replay_link([arm.runs[0].run_id for arm in report.arms])
 if ids_away := away_ids(picked.runs):
-    tell_of_another([run for run in picked.runs if run.id in ids_away])
+    link_to_others([run for run in picked.runs if run.id in ids_away])
 elif is_member():
     offer_repeats(report, picked.runs)
     offer_more_repeats(report)

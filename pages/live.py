@@ -12,8 +12,8 @@ from web.context import services
 from web.live.component import live_plot
 from web.live.elsewhere.picker import runs_elsewhere
 from web.live.head import live_head
-from web.picker import newest_together, nothing_yet, tell_address
-from web.places import tell_title
+from web.picker import newest_together, nothing_yet, sync_address
+from web.places import show_title
 from web.theme import colors_apart
 from web.visible import visible_runs
 
@@ -24,8 +24,8 @@ runs = visible_runs(NEWEST, st.query_params.get_all("run"))
 live = [run.id for run in runs if run.state.is_live]
 ghosts = [run.id for run in newest_together(runs)[-GHOSTS_BY_DEFAULT:]]
 picked = live_head(runs, live or ghosts)
-tell_address(picked)
-tell_title([run.name for run in picked.runs], "Live")
+sync_address(picked)
+show_title([run.name for run in picked.runs], "Live")
 there = runs_elsewhere()
 if picked.runs or there:
     names = {run.id: run.name for run in picked.runs}

@@ -8,8 +8,8 @@ from reports.runs.replay import replay, replayable
 from web.actions import is_member
 from web.fleet import asked_about
 from web.markup import markdown_text
-from web.picker import newest_together, nothing_yet, pick_runs, tell_address
-from web.places import tell_title
+from web.picker import newest_together, nothing_yet, pick_runs, sync_address
+from web.places import show_title
 from web.replay.choice import left_out, pick_scene, pick_speed
 from web.replay.component import replay_plot
 from web.sharing.share_dialog import share_button
@@ -28,8 +28,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         key="replay-runs",
     )
     share_button(picked.runs, "replay")
-tell_address(picked)
-tell_title([run.name for run in picked.runs], "Replay")
+sync_address(picked)
+show_title([run.name for run in picked.runs], "Replay")
 if not picked.runs:
     if runs or not is_member():
         st.info("Pick runs above to play them side by side.")
@@ -48,11 +48,11 @@ for run in shown.unlike:
 with st.container(horizontal=True, vertical_alignment="bottom"):
     scene = pick_scene(shown.scenes)
     speed = pick_speed()
-told = replay(asked, shown, scene)
-if not any(told.values()):
+answers = replay(asked, shown, scene)
+if not any(answers.values()):
     st.info("The times of these answers' pieces were not kept.")
     st.stop()
 for run in picked.runs:
-    if run.id in told and len(told[run.id]) < scene.requests:
-        st.caption(f"{markdown_text(run.name)}: {left_out(len(told[run.id]), scene.requests)}")
-replay_plot([run for run in picked.runs if run.id in told], told, speed)
+    if run.id in answers and len(answers[run.id]) < scene.requests:
+        st.caption(f"{markdown_text(run.name)}: {left_out(len(answers[run.id]), scene.requests)}")
+replay_plot([run for run in picked.runs if run.id in answers], answers, speed)

@@ -10,7 +10,7 @@ from web.actions import is_member
 from web.compare.kept_reports import reports_on, windows_on
 from web.fleet import asked_about, away_ids
 from web.markup import markdown_text
-from web.places import tell_title
+from web.places import show_title
 from web.runs.loads.declare_load import declare_load
 from web.runs.loads.handed_in import load_ends, refused_results
 from web.runs.loads.load_panel import load_panel
@@ -39,7 +39,7 @@ if run is None:
         st.page_link(places.RUNS, label="All runs")
     st.stop()
 
-tell_title([run.name], "Run")
+show_title([run.name], "Run")
 asked = asked_about([run])
 (report,) = reports_on(asked, [run])
 (facts,) = facts_of(asked, [run], windows_of=windows_on)

@@ -18,11 +18,11 @@ from web.runs.change_list import links_and_changes
 from web.runs.queue_panel import queue
 from web.runs.table.delete_runs import deleted_runs, disk_and_rule
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
-from web.runs.table.pending_lines import tell_pending
+from web.runs.table.pending_lines import show_pending
 from web.runs.table.run_cards import live_cards
 from web.runs.table.run_filters import run_filters
 from web.runs.table.run_listing import choices_of, listing, titles_of
-from web.runs.table.run_table import choose_columns, run_table, told_columns
+from web.runs.table.run_table import choose_columns, run_table, shown_columns
 from web.runs.table.shown_part import GROUPED, ROWS, how_many, how_many_grouped, most_shown, show_more
 from web.saved_views import view_list
 
@@ -78,8 +78,8 @@ if choices.runs:
         view_list("runs")
     steps = GROUPED if by else ROWS
     found, lines, matching = listing(scope, wanted, most_shown(steps))
-    columns = told_columns(columns, choices, lines)
-    tell_pending(lines)
+    columns = shown_columns(columns, choices, lines)
+    show_pending(lines)
     if not found:
         st.info("No run is like that.")
     elif by:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_member
-from web.places import tell_title
+from web.places import show_title
 from web.sql import sql_page
 
 if not is_member():
@@ -13,7 +13,7 @@ if not is_member():
     st.stop()
 
 sql_page.take_address()
-tell_title([name] if (name := st.query_params.get("query")) else [], "SQL")
+show_title([name] if (name := st.query_params.get("query")) else [], "SQL")
 left, right = st.columns([3, 1])
 with left:
     sql_page.editor()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from web.actions import is_member, is_operator
 from web.kept import kept_switch
-from web.places import tell_title
+from web.places import show_title
 from web.study_pages import begin, race_table
 from web.visible import visible_studies
 
@@ -29,7 +29,7 @@ elif is_member():
 elif not studies or wanted not in (None, studies[0].id):
     st.info("The link that brought you here shows no such study.")
     st.stop()
-tell_title([study.title for study in studies if study.id == wanted], "Studies")
+show_title([study.title for study in studies if study.id == wanted], "Studies")
 ordered = sorted(studies, key=lambda one: one.id != wanted)  # the one that the address names comes first
 shows_all = len(ordered) <= MOST or choose_all(len(ordered))
 for study in ordered if shows_all else ordered[:MOST]:

@@ -68,9 +68,9 @@ def still_chart(figure: go.Figure, title: str, key: str, about: str = "", opens:
     `about` is its accessible name, the title where none is given. A figure with maps or boxes loads a fuller plotly.js.
     """
     base = st.get_option("server.baseUrlPath").strip("/")
-    told = json.loads(figure.update_layout(uirevision=title).to_json())
-    told["layout"].pop("template", None)
-    told_back = _component(
+    drawn = json.loads(figure.update_layout(uirevision=title).to_json())
+    drawn["layout"].pop("template", None)
+    answered = _component(
         key=key,
         data={
             "assets": assets_url(f"/{base}" if base else ""),
@@ -79,14 +79,14 @@ def still_chart(figure: go.Figure, title: str, key: str, about: str = "", opens:
             "title": title,
             "about": about or title,
             "file": "pitwall-" + re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"),
-            "figure": told,
-            "bundle": "basic" if {one["type"] for one in told["data"]} <= OF_BASIC else "cartesian",
+            "figure": drawn,
+            "bundle": "basic" if {one["type"] for one in drawn["data"]} <= OF_BASIC else "cartesian",
             "opens": opens,
             "palette": PALETTE,
         },
         on_pressed_change=lambda: None,  # without it nothing is told
     )
-    return [str(one) for one in getattr(told_back, "pressed", None) or ()]
+    return [str(one) for one in getattr(answered, "pressed", None) or ()]
 
 
 def plain(name: str) -> str:

@@ -55,7 +55,7 @@ def away_runs(run_ids: Sequence[str]) -> list[Run]:
         return []
 
 
-def tell_of_another(runs: Sequence[Run]) -> None:
+def link_to_others(runs: Sequence[Run]) -> None:
     """That these runs are other machines', with a link to each on its own Pitwall where that has told its address."""
     st.caption(OF_ANOTHER)
     with st.container(horizontal=True):

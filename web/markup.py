@@ -99,11 +99,11 @@ def unknown(missing: Iterable[tuple[str, str | None]]) -> str:
     by_reason: dict[str, list[str]] = {}
     for title, reason in missing:
         by_reason.setdefault(reason or "not told", []).append(title.replace(", ", " "))
-    told = text("; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items()))
+    words = text("; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items()))
     count = sum(map(len, by_reason.values()))
     if count > MOST_UNKNOWN:
-        return f'<details class="pw-unknown"><summary>{count} numbers are not known</summary><p>{told}.</p></details>'
-    return f'<p class="pw-unknown">Not known: {told}.</p>' if told else ""
+        return f'<details class="pw-unknown"><summary>{count} numbers are not known</summary><p>{words}.</p></details>'
+    return f'<p class="pw-unknown">Not known: {words}.</p>' if words else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = False, is_numeric: bool = False) -> str:
@@ -144,8 +144,8 @@ def stacked_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _stacked_row(head: Sequence[str], name: str, *cells: str) -> str:
     """An empty cell takes no line of its own."""
-    told = "".join(f'<td role="cell" data-head="{one}">{cell}</td>' for one, cell in zip(head[1:], cells, strict=True))
-    return f'<tr role="row"><th scope="row" role="rowheader">{name}</th>{told}</tr>'
+    rest = "".join(f'<td role="cell" data-head="{one}">{cell}</td>' for one, cell in zip(head[1:], cells, strict=True))
+    return f'<tr role="row"><th scope="row" role="rowheader">{name}</th>{rest}</tr>'
 
 
 def log_lines(lines: Iterable[ViewLine]) -> str:

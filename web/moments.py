@@ -14,7 +14,7 @@ from streamlit.elements.lib.column_types import ColumnConfig
 
 from web.markup import text
 
-Tell = Callable[[datetime], str]  # a moment as markup
+WriteMoment = Callable[[datetime], str]  # a moment as markup
 DAYS, MINUTES, SECONDS = "%d %b %Y", "%d %b %Y %H:%M", "%d %b %Y %H:%M:%S"
 OFFSET = "+01:00"
 IN_TABLES = "DD MMM YYYY HH:mm:ss"  # of the same form for everybody: 'localized' turns day and month round
@@ -38,8 +38,8 @@ def moment_html(at: datetime, form: str = MINUTES) -> str:
 
 def in_utc(**moments: datetime | None) -> str:
     """A help text: 'In UTC: made 24 Nov 2026 05:01, until 1 Dec 2026 05:01', of those that are known."""
-    told = [f"{name.replace('_', ' ')} {at.astimezone(UTC):{MINUTES}}" for name, at in moments.items() if at]
-    return f"In UTC: {', '.join(told)}"
+    words = [f"{name.replace('_', ' ')} {at.astimezone(UTC):{MINUTES}}" for name, at in moments.items() if at]
+    return f"In UTC: {', '.join(words)}"
 
 
 def there(at: datetime) -> datetime:

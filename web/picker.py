@@ -43,10 +43,10 @@ def labels(runs: Sequence[Run], machines: Mapping[str, str] | None = None) -> di
     `machines` are those to tell, by id. Nothing that changes: a browser names what it has picked by these words, and
     would lose it.
     """
-    told = machines or {}
+    named = machines or {}
     words = {
         run.id: f"{run.name} {DASH} {moment(_started(run), SECONDS)}"
-        + (f" {DASH} {told[run.machine_id]}" if run.machine_id in told else "")
+        + (f" {DASH} {named[run.machine_id]}" if run.machine_id in named else "")
         for run in runs
     }
     times = Counter(words.values())
@@ -80,14 +80,14 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
 
 def _choose(runs: Sequence[Run], prompt: str, widget: Widget, begun: list[str], most: int) -> list[str]:
     machines = _titles(runs)
-    told = machines if len(machines) > 1 else {}
-    wanted = _machines_wanted(runs, told, widget.name)
+    named = machines if len(machines) > 1 else {}
+    wanted = _machines_wanted(runs, named, widget.name)
     picked = [*begun, *st.session_state.get(widget.key, [])]
     return st.multiselect(
         prompt,
         [run.id for run in runs if not wanted or run.machine_id in wanted or run.id in picked],
         begun,
-        format_func=labels(runs, told).__getitem__,
+        format_func=labels(runs, named).__getitem__,
         key=widget.key,
         max_selections=most,
         placeholder=prompt,
@@ -124,7 +124,7 @@ def _apart(runs: Sequence[Run]) -> list[Run]:
     return [run.model_copy(update={"color": color}) for run, color in zip(runs, colors, strict=True)]
 
 
-def tell_address(picked: Picked) -> None:
+def sync_address(picked: Picked) -> None:
     """Have the browser's address name what is proposed, without an entry in its history; say which ids no run has.
 
     Not where the picker is: what is in a closed popover is not in the browser.

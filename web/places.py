@@ -24,7 +24,7 @@ STUDIES = "../pages/studies.py"
 TITLED = 2  # names in a title
 
 
-def tell_title(names: Sequence[str], page: str, between: str = ", ") -> None:
+def show_title(names: Sequence[str], page: str, between: str = ", ") -> None:
     """'A, B and 2 more · Live · Pitwall'; the page alone where nothing is open."""
     more = f" and {len(names) - TITLED} more" if len(names) > TITLED else ""
     opened = f"{between.join(names[:TITLED])}{more} · " if names else ""

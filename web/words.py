@@ -179,7 +179,7 @@ def why(reason: Reason | None) -> str | None:
     return UNKNOWN[reason.code](reason.values) if reason else None
 
 
-def told_by_view(text: str | None) -> str | None:
+def reasons_in_words(text: str | None) -> str | None:
     """The reasons in a column of a view, in words; what is no code is what a driver or an earlier Pitwall said."""
     return None if text is None else "; ".join(map(_in_words, text.split("; ")))
 

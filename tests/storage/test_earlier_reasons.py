@@ -12,7 +12,7 @@ from reasons import Code, Reason, read_reason, write_reasons
 from samples import Batch
 from settings import Settings
 from storage.store import Store
-from web.words import told_by_view
+from web.words import reasons_in_words
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 CHUNKS = "before 0.4.0 it counts chunks, not tokens: with speculation too low by about the acceptance length"
@@ -63,7 +63,7 @@ def test_a_sentence_read_as_a_code_has_its_words_again(store: Store) -> None:
     assert len(known) > 20
     for sentence, code in [*((one["key"], one["value"]) for one in known), *SENTENCES.items()]:
         assert all(part.split()[0] in set(Code) for part in code.split("; ")), code
-        assert told_by_view(code) == sentence or sentence in REWORDED
+        assert reasons_in_words(code) == sentence or sentence in REWORDED
     store.close()
 
 

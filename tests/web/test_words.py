@@ -12,7 +12,7 @@ from analysis.guard import RowCode, Standing
 from engines import all_definitions
 from reasons import Code, Reason
 from web.compare.answer.guard_words import STANDINGS, TITLES, WORDS
-from web.words import UNKNOWN, told_by_view, why
+from web.words import UNKNOWN, reasons_in_words, why
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFINITIONS = all_definitions()
@@ -96,13 +96,13 @@ def test_a_definition_has_a_formula_or_a_code() -> None:
 
 
 def test_several_reasons_are_told_together_and_a_foreign_text_as_it_is() -> None:
-    told = told_by_view("values_missing present=2 wanted=3; not_a_number text=%27a%3B%20b%27; sd_of_one_value")
+    told = reasons_in_words("values_missing present=2 wanted=3; not_a_number text=%27a%3B%20b%27; sd_of_one_value")
     assert told == """2 of 3 values are there; the file says "'a; b'", which is no number; no sd: one value has none"""
     for foreign in ("it is; as it is", "", " ", "; ", "no_such_code x=1"):
-        assert told_by_view(foreign) == foreign
+        assert reasons_in_words(foreign) == foreign
 
 
 def test_a_reason_of_a_view_is_read_with_its_values() -> None:
-    assert told_by_view("no_answer seconds=7.6") == "no answer for 7.6 s"
-    assert told_by_view("rank_silent rank=1 seconds=30") == "rank 1 has logged nothing for 30 s"
-    assert told_by_view("NVML is not there") == "NVML is not there" and told_by_view(None) is None
+    assert reasons_in_words("no_answer seconds=7.6") == "no answer for 7.6 s"
+    assert reasons_in_words("rank_silent rank=1 seconds=30") == "rank 1 has logged nothing for 30 s"
+    assert reasons_in_words("NVML is not there") == "NVML is not there" and reasons_in_words(None) is None

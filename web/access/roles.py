@@ -86,13 +86,13 @@ def with_visitor(scope: Scope_, visitor: Visitor | None) -> Scope_:
     """The scope with the role, name and share that the gate found, and none that the client claimed."""
     ours = [(name, value) for name, value in scope["headers"] if not name.lower().startswith(b"x-pitwall-")]
     session = visitor.session if visitor else None
-    told = {
+    of_visitor = {
         ROLE_HEADER: visitor.role if visitor else None,
         SESSION_HEADER: session.id if session else None,
         NAME_HEADER: quote(session.name) if session and session.name else None,
         SHARE_HEADER: visitor.share.id if visitor and visitor.share else None,
     }
-    ours += [(name.encode(), value.encode()) for name, value in told.items() if value]
+    ours += [(name.encode(), value.encode()) for name, value in of_visitor.items() if value]
     return {
         **scope,
         "headers": ours,

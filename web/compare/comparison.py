@@ -123,8 +123,8 @@ def number_tiles(report: RunReport, facts: RunFacts) -> str:
         tiles.append(("Requests", requests_words(report)))
     if report.summary.definition:
         tiles.append((markup.hint("Active windows", ACTIVE), _windows(report)))
-    told = TOLD_BY_NOTE if report.run.kind == "imported" else ()
-    missing = [(m.title, c.why) for m, c in cells if c.value is None and m.title not in told]
+    in_note = TOLD_BY_NOTE if report.run.kind == "imported" else ()
+    missing = [(m.title, c.why) for m, c in cells if c.value is None and m.title not in in_note]
     return (markup.tiles(tiles) if tiles else "") + _printed_words(printed) + markup.unknown(missing)
 
 

@@ -16,7 +16,7 @@ from web.kept import fold
 from web.runs.page.server_latency import METRICS, between
 from web.theme import DASH, three_digits
 
-Told = Mapping[str, Any]
+Latency = Mapping[str, Any]
 PLACES = ("p50", "p95", "p99")
 NOTE = (
     "By each server's own histograms: of all its requests, whoever sent them, warm-up included. They are not the "
@@ -27,8 +27,8 @@ NOTE = (
 
 def server_latencies(asked: Asked, arms: Sequence[Arm], colors: Colors) -> None:
     """Nothing where no server has histograms, or none has served anything."""
-    told = server_latency(asked, [run.run_id for arm in arms for run in arm.runs])
-    rows = latency_rows(arms, told)
+    latencies = server_latency(asked, [run.run_id for arm in arms for run in arm.runs])
+    rows = latency_rows(arms, latencies)
     if not rows:
         return
     with fold("Latency as the servers count it", "servers", "compare"):
@@ -37,12 +37,12 @@ def server_latencies(asked: Asked, arms: Sequence[Arm], colors: Colors) -> None:
         st.caption(NOTE)
 
 
-def latency_rows(arms: Sequence[Arm], told: Mapping[str, Sequence[Told]]) -> list[list[str]]:
+def latency_rows(arms: Sequence[Arm], latencies: Mapping[str, Sequence[Latency]]) -> list[list[str]]:
     """A row for each metric and definition: its mean and the bounds of each percentile, a cell an arm."""
-    definitions = sorted({row["definition"] for rows in told.values() for row in rows})
+    definitions = sorted({row["definition"] for rows in latencies.values() for row in rows})
     found: list[list[str]] = []
     for metric, definition in product(METRICS, definitions):
-        of_arms = [_of_arm(arm, told, metric, definition) for arm in arms]
+        of_arms = [_of_arm(arm, latencies, metric, definition) for arm in arms]
         if not any(of_arms):
             continue
         title, meaning = METRICS[metric]
@@ -58,12 +58,12 @@ def _title(words: str, meaning: str, definition: str) -> str:
     return f'{markup.hint(words, meaning)} <span class="pw-muted">{markup.text(definition)}</span>'
 
 
-def _of_arm(arm: Arm, told: Mapping[str, Sequence[Told]], metric: str, definition: str) -> list[Told]:
-    rows = (row for run in arm.runs for row in told.get(run.run_id, ()))
+def _of_arm(arm: Arm, latencies: Mapping[str, Sequence[Latency]], metric: str, definition: str) -> list[Latency]:
+    rows = (row for run in arm.runs for row in latencies.get(run.run_id, ()))
     return [row for row in rows if (row["metric"], row["definition"]) == (metric, definition)]
 
 
-def _mean(rows: Sequence[Told]) -> str:
+def _mean(rows: Sequence[Latency]) -> str:
     """The mean over all observations of an arm's runs; not known where a server exports no sum."""
     if not rows or any(row["mean_ms"] is None for row in rows):
         return DASH
@@ -71,7 +71,7 @@ def _mean(rows: Sequence[Told]) -> str:
     return three_digits(sum(row["mean_ms"] * row["n"] for row in rows) / count)
 
 
-def _bounds(rows: Sequence[Told], place: str) -> str:
+def _bounds(rows: Sequence[Latency], place: str) -> str:
     """That of all observations lies between the least and the greatest of its runs."""
     if not rows:
         return DASH

@@ -134,9 +134,9 @@ def _texts(marks: Sequence[Mark]) -> list[Any]:
 
 def _bars(marks: Sequence[Mark], axis: str) -> dict[str, Any]:
     """The interval of each mark; none where there is none."""
-    told = [(getattr(mark, f"{axis}_interval"), getattr(mark, axis)) for mark in marks]
-    up = [interval[1] - at if interval else None for interval, at in told]
-    down = [at - interval[0] if interval else None for interval, at in told]
+    intervals = [(getattr(mark, f"{axis}_interval"), getattr(mark, axis)) for mark in marks]
+    up = [interval[1] - at if interval else None for interval, at in intervals]
+    down = [at - interval[0] if interval else None for interval, at in intervals]
     return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.5}
 
 

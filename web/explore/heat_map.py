@@ -20,7 +20,7 @@ from web.explore.figures import heat_of
 from web.kept import go_to
 from web.machines.machine_titles import machine_titles
 from web.runs.table.run_listing import choices_of
-from web.runs.table.run_table import proposed_columns, run_table, told_columns
+from web.runs.table.run_table import proposed_columns, run_table, shown_columns
 
 CELL = "cell"  # of the address: the values of its column and its row
 
@@ -48,5 +48,5 @@ def _list_runs(cell: Mark, chosen: Chosen) -> None:
     words = f"{titles[chosen.view.x]} {cell.x}, {titles[chosen.view.color]} {cell.color}"
     lines = lines_of(store, runs, partial(reports_on, store))
     choices = choices_of(store)
-    columns = told_columns(proposed_columns(choices), choices, lines)
+    columns = shown_columns(proposed_columns(choices), choices, lines)
     run_table(runs, lines, columns, machine_titles(store), markup.markdown_text(f"{len(runs):,} of the cell {words}"))

@@ -54,7 +54,7 @@ def show_view(wanted: RunFilter, chosen: Chosen, results: Mapping[str, Metric]) 
         st.info("Nothing can be drawn: no run of these has both numbers.")
     if beyond:
         st.caption(markup.markdown_text(_beyond(beyond, chosen)))
-    _tell_unknown(rows, runs_in(beyond) - runs_in(charts), chosen)
+    _show_not_drawn(rows, runs_in(beyond) - runs_in(charts), chosen)
     _show_sql(sql, rows, chosen)
 
 
@@ -122,7 +122,7 @@ def _point(row: Row, chosen: Chosen, arms: Mapping[str, str], machines: Mapping[
     return Point(row["run_id"], row["name"], x, float(row["y"]), group("color"), group("facet"))
 
 
-def _tell_unknown(rows: Sequence[Row], beyond: Set[str], chosen: Chosen) -> None:
+def _show_not_drawn(rows: Sequence[Row], beyond: Set[str], chosen: Chosen) -> None:
     """How many of the runs are not drawn, which and of what: nothing unknown is a zero. `beyond`: for want of room."""
     names = {row["run_id"]: row["name"] for row in rows}
     drawn = {row["run_id"] for row in rows if row["x"] is not None and row["y"] is not None}
@@ -152,14 +152,14 @@ def _names(run_ids: Sequence[str], names: Mapping[str, str], chosen: Chosen) -> 
     shown = run_ids[:MOST_NAMED]
     lines = kept_lines(services().store, shown, formulas()) if _is_of_lines(chosen) else {}
     waits = WAITS if _is_of_lines(chosen) else ""
-    told = {run_id: why(lines[run_id].reason) or "" if run_id in lines else waits for run_id in shown}
+    reasons = {run_id: why(lines[run_id].reason) or "" if run_id in lines else waits for run_id in shown}
     links = [
-        f'<a href="{markup.run_link("run", [one])}" target="_self" title="{markup.text(told[one])}">'
+        f'<a href="{markup.run_link("run", [one])}" target="_self" title="{markup.text(reasons[one])}">'
         f"{markup.text(names[one])}</a>"
         for one in shown
     ]
     more = f" and {len(run_ids) - MOST_NAMED:,} more" if len(run_ids) > MOST_NAMED else ""
-    waiting = sum(words == WAITS for words in told.values())
+    waiting = sum(words == WAITS for words in reasons.values())
     later = f" {waiting:,} of these: {WAITS}." if waiting else ""
     return f'<p class="pw-unknown pw-links">Not drawn: {", ".join(links)}{more}.{later}</p>'
 

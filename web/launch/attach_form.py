@@ -90,12 +90,12 @@ def _config(found: Identity) -> Config:
     )
 
 
-def with_command(told: Config, command: Config) -> Config:
+def with_command(found: Config, command: Config) -> Config:
     """What the server says of itself, completed by what its command line on this machine states."""
-    if told.engine != command.engine:
-        return told
-    stated = {name: getattr(told, name) for name in told.model_fields_set if getattr(told, name) is not None}
-    return command.model_copy(update={**stated, "model": command.model or told.model})
+    if found.engine != command.engine:
+        return found
+    stated = {name: getattr(found, name) for name in found.model_fields_set if getattr(found, name) is not None}
+    return command.model_copy(update={**stated, "model": command.model or found.model})
 
 
 def _watch(base_url: str, config: Config, name: str | None, log_path: Path | None, pid: int | None) -> None:

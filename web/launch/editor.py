@@ -33,24 +33,24 @@ def notes() -> None:
     edited = draft.current()
     if edited.origin:
         st.caption(" ".join([f"From {markdown_text(edited.origin)}.", markdown_text(edited.about)]))
-    told = edited.explanation
-    if told.refused and edited.config is None:
-        st.error(markdown_text(told.refused))
-    elif told.refused:
-        st.warning(markdown_text(told.refused))
+    explanation = edited.explanation
+    if explanation.refused and edited.config is None:
+        st.error(markdown_text(explanation.refused))
+    elif explanation.refused:
+        st.warning(markdown_text(explanation.refused))
     if edited.problem:
         st.error(markdown_text(edited.problem))
-    for title, texts in _by_kind(told).items():
+    for title, texts in _by_kind(explanation).items():
         if texts:
             st.warning(f"**{title}:** " + "; ".join(markdown_text(text) for text in texts))
 
 
-def _by_kind(told: Explanation) -> dict[str, list[str]]:
+def _by_kind(explanation: Explanation) -> dict[str, list[str]]:
     return {
-        "Left out": told.left_out,
-        "Repaired": told.repaired,
-        "Unresolved": told.unresolved,
-        "Mind": told.warnings,
+        "Left out": explanation.left_out,
+        "Repaired": explanation.repaired,
+        "Unresolved": explanation.unresolved,
+        "Mind": explanation.warnings,
     }
 
 

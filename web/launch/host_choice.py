@@ -44,34 +44,34 @@ def lacks_there(label: str, config: Config, needs: Needs) -> None:
     if st.button(f"Ask {markdown_text(label)} what it lacks"):
         require_operator()
         with st.spinner(f"{label} is asked by ssh"):
-            st.session_state[TOLD_KEY] = (asked, _told_by(label, config, needs))
-    before, told = st.session_state.get(TOLD_KEY, (None, None))
+            st.session_state[TOLD_KEY] = (asked, _asked_there(label, config, needs))
+    before, answer = st.session_state.get(TOLD_KEY, (None, None))
     if before != asked:
         st.caption(f"{markdown_text(label)} says what it lacks when it is asked, or at the launch.")
-    elif isinstance(told, str):
-        st.error(markdown_text(told))
+    elif isinstance(answer, str):
+        st.error(markdown_text(answer))
     else:
-        show_lacks(told, label)
+        show_lacks(answer, label)
 
 
-def _told_by(label: str, config: Config, needs: Needs) -> Lacks | str:
+def _asked_there(label: str, config: Config, needs: Needs) -> Lacks | str:
     try:
         return lacks_of(_book().host(label), config, needs)
     except HostError as error:
         return str(error)
 
 
-def show_lacks(told: Lacks, machine: str) -> None:
+def show_lacks(lacks: Lacks, machine: str) -> None:
     """What is missing, what is doubtful and what nobody can tell, of one machine."""
     name = markdown_text(machine[:1].upper() + machine[1:] if machine == HERE else machine)
-    if told.doubts:
-        st.info("**It may fail, or wait**\n" + "\n".join(f"- {markdown_text(one)}" for one in told.doubts))
-    if told.lacks:
-        st.warning(f"**{name} lacks**\n" + "\n".join(f"- {markdown_text(one)}" for one in told.lacks))
+    if lacks.doubts:
+        st.info("**It may fail, or wait**\n" + "\n".join(f"- {markdown_text(one)}" for one in lacks.doubts))
+    if lacks.lacks:
+        st.warning(f"**{name} lacks**\n" + "\n".join(f"- {markdown_text(one)}" for one in lacks.lacks))
     else:
         st.caption(f"{name} has what the command names.")
-    if told.unknown:
-        st.caption("Not known before the start: " + " ".join(map(markdown_text, told.unknown)))
+    if lacks.unknown:
+        st.caption("Not known before the start: " + " ".join(map(markdown_text, lacks.unknown)))
 
 
 def _book() -> HostBook:

@@ -37,16 +37,16 @@ def live_plot(
     """
     if not colors:
         return
-    told = _board("live/main.js", colors)
+    board = _board("live/main.js", colors)
     _component(
         key=key,
         data={
-            **told,
+            **board,
             "names": dict(names or {}),
             "baseline": next(iter(colors)),
             "not_comparable": dict(not_comparable or {}),
             "links": dict(links or {}),
-            "run_url": f"{told['base']}/run?run=",
+            "run_url": f"{board['base']}/run?run=",
         },
     )
 
@@ -63,10 +63,10 @@ def course_plot(runs: Sequence[Run], colors: Mapping[str, int], charts: Sequence
         {"name": NUMBERED.sub("", same[0].name), "color": color, "runs": [run.id for run in same]}
         for color, same in of_color.items()
     ]
-    told = _board("live/courses.js", {run.id: colors[run.id] for run in runs})
+    board = _board("live/courses.js", {run.id: colors[run.id] for run in runs})
     repeats = max(len(same) for same in of_color.values()) if runs else 0
     quantiles = [quantile(0.975, df) for df in range(1, repeats)]  # for the bands over the runs of an arm
-    _component(key="courses", data={**told, "legend": legend, "charts": list(charts), "quantiles": quantiles})
+    _component(key="courses", data={**board, "legend": legend, "charts": list(charts), "quantiles": quantiles})
 
 
 def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:

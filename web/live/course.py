@@ -41,17 +41,17 @@ class Course:
         brief = _shorter(self.excluded, size) if self.brief is None else _shorter(self.excluded, size) | self.brief
         return Course(self.t[kept], self.v[kept], self.excluded[kept], brief[kept])
 
-    def told_excluded(self) -> list[int] | None:
+    def excluded_codes(self) -> list[int] | None:
         """As the protocol has it: 1 is excluded, 2 excluded briefly; None where nothing is judged."""
         if self.excluded is None:
             return None
         codes = self.excluded.astype(int) + (0 if self.brief is None else self.brief)
         return [int(code) for code in codes]
 
-    def told(self) -> Series:
+    def series(self) -> Series:
         """As the protocol has it."""
         series = Series(t=self.t.tolist(), v=[None if value != value else value for value in self.v.tolist()])
-        if (excluded := self.told_excluded()) is not None:
+        if (excluded := self.excluded_codes()) is not None:
             series["excluded"] = excluded
         return series
 

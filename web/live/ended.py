@@ -57,7 +57,7 @@ class EndedRuns(OfEnded[Drawn]):
 def _pack(drawn: Drawn) -> bytes:
     """As JSON, in which an unknown value of a course is NaN and none is rounded."""
     courses = {
-        name: [course.t.tolist(), course.v.tolist(), course.told_excluded()] for name, course in drawn.courses.items()
+        name: [course.t.tolist(), course.v.tolist(), course.excluded_codes()] for name, course in drawn.courses.items()
     }
     newest = {kind: at.isoformat() if at else None for kind, at in drawn.newest.items()}
     return json.dumps([courses, drawn.tiles, drawn.positions, newest]).encode()
@@ -97,6 +97,6 @@ def wholes_of(store: Asked, runs: Sequence[Run], reports: EndedReports | None = 
         its, courses = points[run_id], courses_of(points[run_id])
         means = {row["metric"]: row["mean_ms"] for row in latencies[run_id]}
         tiles = measured_tiles(its, courses, is_final=True) | latency_tiles(means, is_final=True)
-        told = positions_of_whole(report, per_position(its.engine))
-        made[run_id] = Drawn(thinned(courses, POINTS), tiles | verdict_tiles(report), told, its.newest)
+        positions = positions_of_whole(report, per_position(its.engine))
+        made[run_id] = Drawn(thinned(courses, POINTS), tiles | verdict_tiles(report), positions, its.newest)
     return made

@@ -46,7 +46,7 @@ def courses_of(points: Points) -> dict[str, Course]:
     """Every quantity that has points, in the protocol's names."""
     paced = points.engine.filter(keeps_pace(points.engine))
     found = {name: _course(paced, name, judged=True) for name in RATE_SERIES}
-    found |= {name: _course(_told(points.engine, name), name) for name in GAUGE_SERIES}
+    found |= {name: _course(_with_value(points.engine, name), name) for name in GAUGE_SERIES}
     found |= {name: _course(points.gpu, column) for name, column in GPU_SERIES.items()}
     found |= {name: _course(points.host, column) for name, column in OF_HOST.items()}
     host_cores = _floats(points.host, "host_cpu_ratio") * _floats(points.host, "host_cores")
@@ -54,9 +54,9 @@ def courses_of(points: Points) -> dict[str, Course]:
     return {name: course for name, course in found.items() if len(course.t)}
 
 
-def told(courses: Mapping[str, Course]) -> dict[str, Series]:
+def series_of(courses: Mapping[str, Course]) -> dict[str, Series]:
     """As the protocol has them."""
-    return {name: course.told() for name, course in courses.items()}
+    return {name: course.series() for name, course in courses.items()}
 
 
 def thinned(courses: Mapping[str, Course], most: int) -> dict[str, Course]:
@@ -84,7 +84,7 @@ def _is_excluded(rows: pa.Table) -> Flags:
     return np.asarray(flags.to_numpy(), dtype=np.bool_)
 
 
-def _told(rows: pa.Table, name: str) -> pa.Table:
+def _with_value(rows: pa.Table, name: str) -> pa.Table:
     return rows.filter(pc.is_valid(rows[name]))
 
 

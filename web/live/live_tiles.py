@@ -15,7 +15,7 @@ from web.live.course import Course
 from web.live.live_series import RATE_SERIES, Points, finite, keeps_pace
 from web.live.protocol import PerPosition, Tile
 from web.runs.loads.load_progress import load_under_way
-from web.words import told_by_view, why
+from web.words import reasons_in_words, why
 
 NOT_ALL_POSITIONS = "not told for all of the run"
 NOT_MEASURED = "not measured"
@@ -52,24 +52,24 @@ def load_tile(run: Run) -> dict[str, Tile]:
     return {"load_done_ratio": Tile(v=done, why=None if progress else NO_LOAD)}
 
 
-def latency_tiles(told: Mapping[str, float | None], is_final: bool) -> dict[str, Tile]:
+def latency_tiles(latencies: Mapping[str, float | None], is_final: bool) -> dict[str, Tile]:
     """Mean latencies as the server counts them: of the last minute, or of all of a run that has ended."""
-    if not told:
+    if not latencies:
         return {f"server_{metric}": Tile(v=None, why=NO_HISTOGRAM) for metric in SERVER_LATENCIES}
     nothing = NOTHING_COUNTED if is_final else NOTHING_OF_LATE
     tiles = {}
     for metric in SERVER_LATENCIES:
-        value = told.get(metric)
+        value = latencies.get(metric)
         tiles[f"server_{metric}"] = Tile(v=value, why=None if value is not None else nothing)
     return tiles
 
 
-def positions_of_whole(report: RunReport, told: PerPosition | None) -> PerPosition | None:
-    """Acceptance by position over all of a run that has ended, in place of what its engine told last."""
+def positions_of_whole(report: RunReport, last: PerPosition | None) -> PerPosition | None:
+    """Acceptance by position over all of a run that has ended, in place of what its engine gave last."""
     positions = report.acceptance.per_position
     if positions and all(map(math.isfinite, positions)):
         return PerPosition(v=positions, why=None)
-    return PerPosition(v=None, why=why(report.acceptance.reason) or NOT_ALL_POSITIONS) if told else None
+    return PerPosition(v=None, why=why(report.acceptance.reason) or NOT_ALL_POSITIONS) if last else None
 
 
 def verdict_tiles(report: RunReport) -> dict[str, Tile]:
@@ -109,5 +109,5 @@ def _median(course: Course) -> Tile:
 def _reasons(rows: pa.Table) -> dict[str, str]:
     """Why the newest row leaves its rates unknown."""
     paced = rows["reason"].filter(keeps_pace(rows))
-    words = told_by_view(paced[-1].as_py() if len(paced) else None)
+    words = reasons_in_words(paced[-1].as_py() if len(paced) else None)
     return dict.fromkeys(RATE_SERIES, words) if words else {}

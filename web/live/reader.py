@@ -21,7 +21,7 @@ from storage.ask.run_queries import runs_of
 from web.live.ended import POINTS, Drawn, EndedRuns, wholes_of
 from web.live.live_marks import LiveMarks, Seldom, mark_of
 from web.live.live_nodes import live_nodes, machines_elsewhere
-from web.live.live_series import GPU_SERIES, HOST_SERIES, Points, courses_of, thinned, told
+from web.live.live_series import GPU_SERIES, HOST_SERIES, Points, courses_of, series_of, thinned
 from web.live.live_tiles import absent_tiles, latency_tiles, load_tile, measured_tiles, per_position
 from web.live.log_reads import LogEnd, LogReads
 from web.live.point_reader import Moments, PointReader
@@ -97,7 +97,7 @@ class StoreReader:
             part["now"] |= load_tile(run)
             if whole := wholes.get(run.id):
                 part["now"] |= whole.tiles
-                _tell_positions(part, whole)
+                _add_positions(part, whole)
             else:
                 part["now"] |= latency_tiles(latencies[run.id], is_final=False)
         return parts
@@ -142,7 +142,7 @@ class StoreReader:
             run.id: LivePart(
                 cursor="",
                 meta=_meta(run, _absent(run, errors[run.id], None), away.get(run.id)),
-                series=told(thinned(drawn[run.id], POINTS)),
+                series=series_of(thinned(drawn[run.id], POINTS)),
                 marks=[mark_of(row) for row in marks[run.id]],
             )
             for run in runs
@@ -152,7 +152,7 @@ class StoreReader:
         """The series of a run between two moments, thinned."""
         asked = {run_id: Moments(began_at, began_at, began_at)}
         points = self._points.read(self._store(), asked, ended_at)
-        return told(thinned(courses_of(points[run_id]), POINTS))
+        return series_of(thinned(courses_of(points[run_id]), POINTS))
 
 
 def _recent_latencies(store: Asked, run_ids: Sequence[str]) -> dict[str, dict[str, float | None]]:
@@ -172,7 +172,7 @@ def _shown(whole: Drawn) -> Drawn:
     return replace(whole, courses=thinned(whole.courses, SNAPSHOT_POINTS), tiles={}, positions=None)
 
 
-def _tell_positions(part: LivePart, whole: Drawn) -> None:
+def _add_positions(part: LivePart, whole: Drawn) -> None:
     """Show the positions over the whole of a run that has ended, whatever came last."""
     if whole.positions:
         part["per_position"] = whole.positions
@@ -197,7 +197,9 @@ def _part(known: _Known, cursor: Cursor) -> LivePart:
     digests = {"meta": _digest(meta), "marks": _digest(known.marks)}
     newest = {kind: at.isoformat() if at else getattr(cursor, kind) for kind, at in new.newest.items()}
     said = Cursor(**newest, **digests, log=lines[-1]["at"] if lines else cursor.log)
-    part = LivePart(cursor=said.text(), series=told(new.courses), log=lines, now=absent_tiles(known.absent) | new.tiles)
+    part = LivePart(
+        cursor=said.text(), series=series_of(new.courses), log=lines, now=absent_tiles(known.absent) | new.tiles
+    )
     if new.positions:
         part["per_position"] = new.positions
     if digests["meta"] != cursor.meta:

@@ -14,7 +14,7 @@ from web.actions import is_operator, require_operator
 from web.context import services
 from web.machines.machine_titles import known_machines
 from web.theme import DASH
-from web.words import told_by_view
+from web.words import reasons_in_words
 
 LONGEST_LABEL = 60
 GIB = 1 << 30
@@ -56,7 +56,7 @@ def set_label(machine_id: str, label: str | None) -> None:
 def _row(row: MachineRow) -> list[str]:
     cpu = " · ".join(filter(None, [row.cpu, f"{row.cores} cores" if row.cores else None]))
     cells = [row.host_name, gpu_words(row), row.driver_version, cpu or None, _gib(row.memory_bytes), f"{row.runs:,}"]
-    why = told_by_view(row.gpus_reason) or "not told"
+    why = reasons_in_words(row.gpus_reason) or "not told"
     return [
         f"{markup.text(row.title())} <code>{markup.text(row.machine_id)}</code>",
         *(markup.text(cell) if cell else markup.number(DASH, why=why) for cell in cells),

@@ -20,7 +20,7 @@ _component = st.components.v2.component(
 MICRO = 6  # decimals of a second
 
 
-def replay_plot(runs: Sequence[Run], told: Mapping[str, Sequence[Answer]], speed: int) -> None:
+def replay_plot(runs: Sequence[Run], answers: Mapping[str, Sequence[Answer]], speed: int) -> None:
     """Play these runs' answers side by side, `speed` times as fast as they came."""
     base = st.get_option("server.baseUrlPath").strip("/")
     base_path = f"/{base}" if base else ""
@@ -30,7 +30,7 @@ def replay_plot(runs: Sequence[Run], told: Mapping[str, Sequence[Answer]], speed
             "name": run.name,
             "color": markup.run_css_color(run.color),
             "link": markup.run_link("run", [run.id]),
-            "answers": [_answer(answer) for answer in told[run.id]],
+            "answers": [_answer(answer) for answer in answers[run.id]],
         }
         for run in runs
     ]

@@ -61,5 +61,5 @@ def frontiers(data: ReportData, colors: Colors) -> list[dict[str, Any]]:
 
 def _point(one: Point, arms: Mapping[str, str], colors: Colors) -> dict[str, Any]:
     color = [run_color(colors[one.arm_id], "light"), run_color(colors[one.arm_id], "dark")]
-    told = {"name": arms[one.arm_id], "color": color, "x": one.x, "y": one.y, "note": one.note}
-    return told | {"x_interval": one.x_interval, "y_interval": one.y_interval, "is_comparable": one.is_comparable}
+    point = {"name": arms[one.arm_id], "color": color, "x": one.x, "y": one.y, "note": one.note}
+    return point | {"x_interval": one.x_interval, "y_interval": one.y_interval, "is_comparable": one.is_comparable}

@@ -195,10 +195,10 @@ def _part(part: Part | None) -> str:
 def _guard(data: ReportData) -> list[str]:
     answers = data.comparison.answers
     rows = findings(answers, named(data.comparison.arms))
-    told = [
+    shown = [
         [TITLES[r.code], STANDINGS[r.standing], _found(r, answers)] for r in rows if r.standing is not Standing.SAME
     ]
-    return ["## May I say so?", table(["", "", "found"], [[plain(w) for w in row] for row in told])] if told else []
+    return ["## May I say so?", table(["", "", "found"], [[plain(w) for w in row] for row in shown])] if shown else []
 
 
 def _found(row: Finding, answers: Sequence[Comparison]) -> str:
@@ -223,8 +223,8 @@ def _runs(data: ReportData) -> list[str]:
 
 def _run(run: Run) -> list[str]:
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
-    told = [run.name, run.id, run.state.value, utc_moment(run.started_at or run.created_at, SECONDS)]
-    return [plain(cell) for cell in [*told, duration(lasted)]]
+    cells = [run.name, run.id, run.state.value, utc_moment(run.started_at or run.created_at, SECONDS)]
+    return [plain(cell) for cell in [*cells, duration(lasted)]]
 
 
 def _median(values: Iterable[float | None]) -> float | None:

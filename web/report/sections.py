@@ -46,8 +46,8 @@ def head(data: ReportData, words: str) -> str:
     """Its title, and by whom, when and from how many runs it was made."""
     made = data.made
     count = f"{len(data.runs)} runs" if len(data.runs) > 1 else f"run {data.runs[0].id}" if data.runs else "no run"
-    told = f"A report of Pitwall {made.version}, made by {made.by} on {utc_moment(made.at)} from {count}."
-    return f'<header><h1>{markup.text(words)}</h1><p class="rp-made">{markup.text(told)}</p></header>'
+    made_by = f"A report of Pitwall {made.version}, made by {made.by} on {utc_moment(made.at)} from {count}."
+    return f'<header><h1>{markup.text(words)}</h1><p class="rp-made">{markup.text(made_by)}</p></header>'
 
 
 def study(data: ReportData, colors: Colors) -> str:
@@ -98,12 +98,12 @@ def against(data: ReportData, colors: Colors) -> str:
     """A place that the script draws in, and the choice of what is drawn."""
     found = frontiers(data, colors)
     options = "".join(f'<option value="{n}">{markup.text(one["title"])}</option>' for n, one in enumerate(found))
-    told = (
+    note = (
         "A point an arm, by the mean of its starts, with 95 % intervals. The line is the frontier of those that may be "
         "ranked; hollow points may not, or were watched or imported."
     )
     place = f'<figure class="rp-frontier"><select aria-label="What is drawn">{options}</select></figure>'
-    return f'{place}<p class="pw-muted">{told}</p>' if found else ""
+    return f'{place}<p class="pw-muted">{note}</p>' if found else ""
 
 
 def lines_of(data: ReportData) -> list[Line]:
@@ -126,11 +126,11 @@ def _cause(run: Run, colors: Colors) -> str:
 
 def people(data: ReportData, colors: Colors) -> str:
     """Notes, verdicts, tags, and gotchas once, whatever number of runs they are about."""
-    told = {run.id: said(data.people[run.id].note, utc_moment) for run in data.runs}
+    texts = {run.id: said(data.people[run.id].note, utc_moment) for run in data.runs}
     notes = [
-        f"<p>{markup.named(run.name, colors.get(run.id, run.color))}</p>{told[run.id]}"
+        f"<p>{markup.named(run.name, colors.get(run.id, run.color))}</p>{texts[run.id]}"
         for run in data.runs
-        if told[run.id]
+        if texts[run.id]
     ]
     found = {one.id: gotcha_html(one, utc_moment) for run in data.runs for one in data.people[run.id].gotchas}
     return "".join([*notes, *found.values()])
@@ -189,8 +189,8 @@ def charts(data: ReportData, colors: Colors) -> str:
     places = "".join(
         f'<figure class="rp-chart"><figcaption>{markup.text(one["title"])}</figcaption></figure>' for one in drawn
     )
-    told = "grey: idle, mixed or warm-up, not ranked; drag to zoom, double-click to see all"
-    legend = f'<div class="rp-legend">{buttons}<span class="pw-muted">{told}</span></div>'
+    note = "grey: idle, mixed or warm-up, not ranked; drag to zoom, double-click to see all"
+    legend = f'<div class="rp-legend">{buttons}<span class="pw-muted">{note}</span></div>'
     return f'{legend}<div class="rp-charts">{places}</div>'
 
 
@@ -223,6 +223,6 @@ def runs(data: ReportData, colors: Colors) -> str:
 def _run(run: Run, colors: Colors, left_out: str | None) -> list[str]:
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
     state = f"{run.state.value}, left out: {left_out}" if left_out else run.state.value
-    told = [run.id, run.kind, state, utc_moment(run.started_at or run.created_at, SECONDS), duration(lasted)]
-    told.append(run.workload_names or "none")
-    return [markup.named(run.name, colors.get(run.id, run.color)), *map(markup.text, told)]
+    cells = [run.id, run.kind, state, utc_moment(run.started_at or run.created_at, SECONDS), duration(lasted)]
+    cells.append(run.workload_names or "none")
+    return [markup.named(run.name, colors.get(run.id, run.color)), *map(markup.text, cells)]

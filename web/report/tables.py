@@ -72,13 +72,13 @@ def _judged(answer: Comparison) -> Row:
 
 def _starts(data: ReportData) -> Iterator[Row]:
     """The value of each server start, as each pair of arms was judged by it."""
-    told: dict[tuple[str, str], Row] = {}
+    by_start: dict[tuple[str, str], Row] = {}
     for answer in data.comparison.answers:
         for arm, side in zip(answer.pair.arms, answer.replicates, strict=True):
             for one in side:
                 row = {"arm": arm.name, "run_id": one.run_id, "value": one.value}
-                told.setdefault((arm.id, one.run_id), row | {"unit": answer.pair.objective.terms.unit})
-    yield from told.values()
+                by_start.setdefault((arm.id, one.run_id), row | {"unit": answer.pair.objective.terms.unit})
+    yield from by_start.values()
 
 
 def _parts(data: ReportData) -> Iterator[Row]:
@@ -108,11 +108,11 @@ def _viewpoints(data: ReportData) -> Iterator[Row]:
     arms = {arm.id: arm.name for arm in data.comparison.arms}
     for ranking in data.rankings:
         for one in ranking.candidates:
-            told = {"viewpoint": ranking.view.title, "arm": arms[one.arm_id], "value": one.value}
-            told |= {"unit": ranking.view.unit, "higher_is_better": ranking.view.higher_is_better, "label": one.label}
+            row = {"viewpoint": ranking.view.title, "arm": arms[one.arm_id], "value": one.value}
+            row |= {"unit": ranking.view.unit, "higher_is_better": ranking.view.higher_is_better, "label": one.label}
             said = {"outcome": ranking.outcome.value, "is_best": one.arm_id == ranking.best, "reason": why(one.reason)}
             yield (
-                told
+                row
                 | said
                 | {"is_tied": one.arm_id in ranking.tied}
                 | {"values": list(one.values), "meaning": ranking.view.meaning}
@@ -131,41 +131,41 @@ def _numbers(data: ReportData) -> Iterator[Row]:
     """Every number of every run, a row each."""
     for run in data.runs:
         for what, value in data.metrics[run.id].items():
-            told = {"run_id": run.id, "run": run.name, "section": what.section.value, "metric": what.title}
-            yield told | {"value": value, "unit": what.unit, "meaning": what.meaning}
+            row = {"run_id": run.id, "run": run.name, "section": what.section.value, "metric": what.title}
+            yield row | {"value": value, "unit": what.unit, "meaning": what.meaning}
 
 
 def _runs(data: ReportData) -> Iterator[Row]:
     arms = {run.run_id: arm.name for arm in data.comparison.arms for run in arm.runs}
     for one in data.reports:
         run = one.run
-        told: Row = {
+        row: Row = {
             "run_id": run.id,
             "run": run.name,
             "arm": arms.get(run.id),
             "kind": run.kind,
             "state": run.state.value,
         }
-        told |= {"engine": one.engine_title, "model": run.config.model, "cause": run.cause}
-        told |= {"workload": run.workload_names, "started_at": run.started_at}
-        yield told | {"ended_at": run.ended_at, "left_out": data.asking.left_out.get(run.id)}
+        row |= {"engine": one.engine_title, "model": run.config.model, "cause": run.cause}
+        row |= {"workload": run.workload_names, "started_at": run.started_at}
+        yield row | {"ended_at": run.ended_at, "left_out": data.asking.left_out.get(run.id)}
 
 
 def _notes(data: ReportData) -> Iterator[Row]:
     """What people say, a row a run of which something is said."""
     for run in data.runs:
         note = data.people[run.id].note
-        told: Row = {"run_id": run.id, "run": run.name, "note": note.text, "tags": ", ".join(note.tags)}
-        told |= {"agentic_feel": note.agentic_feel, "coding": note.coding, "language": note.language}
+        row: Row = {"run_id": run.id, "run": run.name, "note": note.text, "tags": ", ".join(note.tags)}
+        row |= {"agentic_feel": note.agentic_feel, "coding": note.coding, "language": note.language}
         if note.version:
-            yield told | {"impression": note.impression, "role": note.role, "written_at": note.written_at}
+            yield row | {"impression": note.impression, "role": note.role, "written_at": note.written_at}
 
 
 def _gotchas(data: ReportData) -> Iterator[Row]:
     for run in data.runs:
         for one in data.people[run.id].gotchas:
-            told = {"run_id": run.id, "failure": one.failure, "cause": one.cause, "flag": one.flag}
-            yield told | {"workaround": one.workaround, "link": one.link, "written_at": one.written_at}
+            row = {"run_id": run.id, "failure": one.failure, "cause": one.cause, "flag": one.flag}
+            yield row | {"workaround": one.workaround, "link": one.link, "written_at": one.written_at}
 
 
 def _settings(data: ReportData) -> Iterator[Row]:
@@ -178,9 +178,9 @@ def _windows(data: ReportData) -> Iterator[Row]:
     """The course of each run: what its charts are drawn from."""
     for one in data.reports:
         for w in one.windows:
-            told = {"run_id": one.run.id, "since_ready_s": w.since_ready_s, "dt_s": w.dt_s, "activity": w.activity}
-            told |= {"decode_tps": w.decode_tps, "tokens_per_step": w.tokens_per_step, "steps_per_s": w.steps_per_s}
-            yield told | {"requests_running": w.requests_running, "definition": w.definition}
+            row = {"run_id": one.run.id, "since_ready_s": w.since_ready_s, "dt_s": w.dt_s, "activity": w.activity}
+            row |= {"decode_tps": w.decode_tps, "tokens_per_step": w.tokens_per_step, "steps_per_s": w.steps_per_s}
+            yield row | {"requests_running": w.requests_running, "definition": w.definition}
 
 
 TABLES: Mapping[str, Callable[[ReportData], Iterator[Row]]] = {

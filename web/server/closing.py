@@ -21,14 +21,14 @@ def exit_soon_after_a_signal(seconds: float = CLOSE_WITHIN_S) -> None:
     A handler is no place for it: Python calls one when the main thread is next in Python, and it may wait in a system
     call on a disk that hangs. The number of the signal is written to a socket at once.
     """
-    told, telling = socket.socketpair()
-    telling.setblocking(False)
-    signal.set_wakeup_fd(telling.detach(), warn_on_full_buffer=False)
-    threading.Thread(target=_await_signal, args=(told, seconds), name="end", daemon=True).start()
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    signal.set_wakeup_fd(writer.detach(), warn_on_full_buffer=False)
+    threading.Thread(target=_await_signal, args=(reader, seconds), name="end", daemon=True).start()
 
 
-def _await_signal(told: socket.socket, seconds: float) -> None:
-    while number := told.recv(1):
+def _await_signal(reader: socket.socket, seconds: float) -> None:
+    while number := reader.recv(1):
         if number[0] in ENDING:
             exit_within(seconds)
             return

@@ -31,11 +31,11 @@ def serve(host: str, port: int, base_path: str = "", close_within_s: float = CLO
     limits = limits_for(raise_open_file_limit())
     exit_soon_after_a_signal(close_within_s)
     uvicorn.run(
-        "app:app", host=host, port=port, http=LimitedHttp.within(limits), backlog=BACKLOG, **_told_by_streamlit()
+        "app:app", host=host, port=port, http=LimitedHttp.within(limits), backlog=BACKLOG, **_streamlit_options()
     )
 
 
-def _told_by_streamlit() -> dict[str, Any]:
+def _streamlit_options() -> dict[str, Any]:
     """What Streamlit's settings and its own start say of a server."""
     ping_s = int(st.get_option("server.websocketPingInterval") or PING_S)
     return {

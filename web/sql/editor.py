@@ -29,7 +29,9 @@ def put_text(sql: str) -> None:
 def text_now() -> str:
     """What stands in the editor, as far as it has told: it does when it is left, and when it is asked."""
     held = st.session_state.get(KEY) or {}
-    return next((text for name in ("run", "said") if (text := _told(held.get(name)))), st.session_state.get(_TEXT, ""))
+    return next(
+        (text for name in ("run", "said") if (text := _current_text(held.get(name)))), st.session_state.get(_TEXT, "")
+    )
 
 
 def sql_editor(schema: Mapping[str, Sequence[str]], on_run: Callable[[], None]) -> None:
@@ -51,7 +53,7 @@ def sql_editor(schema: Mapping[str, Sequence[str]], on_run: Callable[[], None]) 
     )
 
 
-def _told(said: Any) -> str | None:
+def _current_text(said: Any) -> str | None:
     """The text, where it was made of the one that the page put there last."""
     if not said or said.get("version") != st.session_state.get(_VERSION):
         return None

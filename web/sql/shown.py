@@ -29,8 +29,8 @@ def known_words(words: Mapping[str, list[str]]) -> dict[str, list[str]]:
 
 def shown_now() -> dict[str, list[str]]:
     """What the address says, or means where it says nothing."""
-    told = {name: st.query_params.get_all(name) for name in WORDS if name in st.query_params}
-    return {**_saved(), **told}
+    asked = {name: st.query_params.get_all(name) for name in WORDS if name in st.query_params}
+    return {**_saved(), **asked}
 
 
 def saved_one(name: str, options: Collection[str], default: str) -> str:

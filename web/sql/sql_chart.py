@@ -89,10 +89,10 @@ def _lines(
 def _at(value: pa.Scalar) -> object:
     """As it can be drawn; None of a moment that no calendar has, such as infinity."""
     try:
-        told = value.as_py()
+        bare = value.as_py()
     except (OverflowError, ValueError):
         return None
-    return told.hex() if isinstance(told, bytes) else told
+    return bare.hex() if isinstance(bare, bytes) else bare
 
 
 def _figure(lines: Sequence[tuple[str, list[object], list[object]]], across: pa.Field, kind: str) -> go.Figure:

@@ -26,17 +26,17 @@ def add_arm(study: Study, plan: StudyPlan) -> None:
     if plan.question in ("upgrade", "measure") or len(plan.vary) > 1:
         return
     with st.popover("Add values" if plan.vary else "Add an arm", icon=":material/add:"):
-        told = _values(study, plan) if plan.vary else _command(study)
-        if told is None:
+        change = _values(study, plan) if plan.vary else _command(study)
+        if change is None:
             return
         try:
-            changed = told(plan)
+            changed = change(plan)
         except StudyFileError as refusal:
             st.error(markdown_text(str(refusal)))
             return
         new = ", ".join(arm.name for arm in changed.arms[len(plan.arms) :])
         st.caption(markdown_text(f"From the next round on: {new}. Each starts twice before it is held against others."))
-        st.button("Add", type="primary", key=f"add-{study.id}", on_click=_add, args=(study.id, told, new))
+        st.button("Add", type="primary", key=f"add-{study.id}", on_click=_add, args=(study.id, change, new))
 
 
 def _values(study: Study, plan: StudyPlan) -> Change | None:

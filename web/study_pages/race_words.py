@@ -122,16 +122,16 @@ def outlook(study: Study, runs: Sequence[Run]) -> str:
 
 def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
     """Why the servers that run or wait are started next."""
-    told = answer.get("workloads") or [answer]
-    arms = [arm for one in told for arm in one.get("arms") or [] if one.get("answer") is None]
+    answers = answer.get("workloads") or [answer]
+    arms = [arm for one in answers for arm in one.get("arms") or [] if one.get("answer") is None]
     if plan.question == "measure":
         return f"Why: the one arm starts {plan.budget.rounds} times."
     if any(arm["state"] == ArmState.TRIED for arm in arms):
         return "Why: each combination that Optuna proposes starts once; then the best race."
-    if not any(one.get("leader") for one in told):
+    if not any(one.get("leader") for one in answers):
         first = ", those first whose runs tell most of the other values" if plan.vary and not plan.is_proposed else ""
         return f"Why: nothing is said before each arm that is in has started twice{first}."
-    if unranked := [pair for one in told if one.get("answer") is None for pair in one.get("unranked") or []]:
+    if unranked := [pair for one in answers if one.get("answer") is None for pair in one.get("unranked") or []]:
         pairs = ", ".join(" and ".join(pair["arms"]) for pair in unranked)
         return f"Why: by their starts so far these may not be ranked, and further starts may be told apart: {pairs}."
     racing = list(dict.fromkeys(arm["name"] for arm in arms if arm["state"] == ArmState.RACING))
@@ -171,8 +171,8 @@ def _part_head(one: Mapping[str, Any]) -> str:
         return f"by {one['objective']}."
     if one["answer"] is None:
         return "not known yet."
-    told: str = HEADS[one["answer"]].format(winner=one["winner"])
-    return told[0].lower() + told[1:] if one["answer"] != "winner" else told
+    words: str = HEADS[one["answer"]].format(winner=one["winner"])
+    return words[0].lower() + words[1:] if one["answer"] != "winner" else words
 
 
 def utc_day(at: datetime) -> str:
@@ -223,11 +223,11 @@ def _between(mean: float | None, interval: Sequence[float] | None) -> tuple[str,
     return DASH if mean is None else f"{mean:.4g}", words
 
 
-def predicted_ratio(told: Mapping[str, Any]) -> str:
+def predicted_ratio(predicted: Mapping[str, Any]) -> str:
     """'predicted 0.9x to 1.2x', 'does not fit'."""
-    if told.get("requests") is not None:
+    if predicted.get("requests") is not None:
         return "does not fit"
-    low, high = told.get("ratio") or (None, None)
+    low, high = predicted.get("ratio") or (None, None)
     if high is None:
         return DASH
     between = f"at most {times(high)}" if low is None else f"{times(low)} to {times(high)}"
@@ -236,8 +236,8 @@ def predicted_ratio(told: Mapping[str, Any]) -> str:
 
 def _row(plan: StudyPlan, arm: Mapping[str, Any], base: Mapping[str, Any] | None) -> list[str]:
     name, word, *shown = plain_row(arm)
-    told = arm.get("predicted") or {}
-    meaning = arm["said"][1] if arm["state"] != ArmState.PREDICTED else told.get("why", "")
+    predicted = arm.get("predicted") or {}
+    meaning = arm["said"][1] if arm["state"] != ArmState.PREDICTED else predicted.get("why", "")
     dots = ""
     if base and base["values"] and arm["values"] and arm["interval"]:
         mean = sum(base["values"]) / len(base["values"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from web.compare.arms.arms_head import telling_names
+from web.compare.arms.arms_head import distinctive_names
 
 LONG = "Qwen3-32B AWQ, n-gram of"
 
@@ -22,4 +22,4 @@ LONG = "Qwen3-32B AWQ, n-gram of"
     ],
 )
 def test_the_words_that_all_begin_with_are_left_out_where_they_are_long(names: list[str], told: list[str]) -> None:
-    assert telling_names(names) == told
+    assert distinctive_names(names) == told

@@ -43,5 +43,5 @@ def test_a_guest_reads_no_names_of_runs_that_are_not_shared(
     monkeypatch.setattr(repeats_panel.st, "caption", said.append)
     monkeypatch.setattr(repeats_panel, "is_member", lambda: is_member)
     lent = arm("acme-secret", 10.0, 11.0).runs
-    repeats_panel.tell_earlier(ComparisonReport((), OBJECTIVE, (OBJECTIVE,), (), earlier=lent))
+    repeats_panel.show_earlier(ComparisonReport((), OBJECTIVE, (OBJECTIVE,), (), earlier=lent))
     assert told in said[0].replace("\\", "") and ("secret" in said[0]) == is_member

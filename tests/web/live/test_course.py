@@ -10,7 +10,7 @@ from web.live.course import Course
 def test_thinning_keeps_peaks_dips_gaps_and_times() -> None:
     v = np.full(10_000, 10.0)
     v[1234], v[5678], v[9000] = 99.0, 1.0, np.nan
-    short = Course(np.arange(10_000.0), v, np.zeros(10_000, dtype=np.bool_)).thinned(600).told()
+    short = Course(np.arange(10_000.0), v, np.zeros(10_000, dtype=np.bool_)).thinned(600).series()
     assert len(short["t"]) <= 603
     kept = dict(zip(short["t"], short["v"], strict=True))
     assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
@@ -23,30 +23,30 @@ def test_what_is_thinned_again_keeps_them_too() -> None:
     v = np.full(10_000, 10.0)
     v[1234], v[5678], v[9000] = 99.0, 1.0, np.nan
     short = Course(np.arange(10_000.0), v).thinned(1000).thinned(600)
-    kept = dict(zip(short.told()["t"], short.told()["v"], strict=True))
+    kept = dict(zip(short.series()["t"], short.series()["v"], strict=True))
     assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
 
 
 def test_a_short_course_stays_as_it_is() -> None:
     course = Course(np.array([1.0, 2.0]), np.array([np.nan, 3.0]))
     assert course.thinned(600) is course
-    assert course.told() == {"t": [1.0, 2.0], "v": [None, 3.0]}
+    assert course.series() == {"t": [1.0, 2.0], "v": [None, 3.0]}
 
 
 def test_what_is_excluded_for_less_than_a_bucket_is_brief_at_that_detail() -> None:
     excluded = np.zeros(10_000, dtype=np.bool_)
     excluded[3000:3020], excluded[6000:6100] = True, True
     course = Course(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
-    told = course.thinned(600).told()
-    codes = dict(zip(told["t"], told["excluded"], strict=True))
+    series = course.thinned(600).series()
+    codes = dict(zip(series["t"], series["excluded"], strict=True))
     assert {codes[at] for at in codes if 3000 <= at < 3020} == {2}
     assert {codes[at] for at in codes if 6000 <= at < 6100} == {1}
     assert sum(codes.values()) == sum(2 if at < 4000 else 1 for at in codes if excluded[int(at)])
-    assert course.told()["excluded"] == excluded.astype(int).tolist()
+    assert course.series()["excluded"] == excluded.astype(int).tolist()
 
 
 def test_what_is_brief_stays_so_when_it_is_thinned_again() -> None:
     excluded = np.zeros(10_000, dtype=np.bool_)
     excluded[3000:3010] = True
     course = Course(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
-    assert 2 in course.thinned(1000).thinned(600).told()["excluded"]
+    assert 2 in course.thinned(1000).thinned(600).series()["excluded"]

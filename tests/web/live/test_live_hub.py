@@ -51,7 +51,7 @@ class ScriptedReader:
     def _whole(self, run_id: str) -> LivePart:
         """Thinned, as the store's reader does it."""
         points = np.array(self.points[run_id], dtype=np.float64)
-        series = Course(np.arange(float(len(points))), points).thinned(600).told()
+        series = Course(np.arange(float(len(points))), points).thinned(600).series()
         return {"cursor": str(len(points)), "series": {"decode_tps": series}}
 
     def _part(self, run_id: str, start: int) -> LivePart:

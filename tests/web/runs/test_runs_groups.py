@@ -23,7 +23,7 @@ from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.run_filters import run_filters
 from web.runs.table.run_listing import choices_of, listing
-from web.runs.table.run_table import choose_columns, run_table, told_columns
+from web.runs.table.run_table import choose_columns, run_table, shown_columns
 from web.saved_views import view_list
 
 store = services().store
@@ -33,7 +33,7 @@ by, speed = choose_grouping()
 columns = choose_columns(choices)
 view_list("runs")
 found, lines, _ = listing(store, wanted, 1000)
-columns = told_columns(columns, choices, lines)
+columns = shown_columns(columns, choices, lines)
 if by:
     grouped_runs(found, lines, by, speed, columns, {}, "")
 else:

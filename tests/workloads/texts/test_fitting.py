@@ -16,7 +16,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from load_records import LENGTH_REASON
-from web.words import told_by_view
+from web.words import reasons_in_words
 from workloads.plan import Endpoint, Phase, PlannedRequest
 from workloads.requests.client import Target
 from workloads.texts.fitting import Fitter
@@ -95,5 +95,5 @@ def test_without_one_the_text_is_as_it_was_drawn_and_the_record_says_why(
 ) -> None:
     request = fitted(engine, served())
     assert request.fitted is None and request.text
-    why = told_by_view(str(request.facts[LENGTH_REASON]))
+    why = reasons_in_words(str(request.facts[LENGTH_REASON]))
     assert why == f"prompts are about as long as asked for, by no tokenizer: {said}"

@@ -107,14 +107,14 @@ LIMIT_WORDS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
 
 
 def _gpu_limits(values: Values, names: Names) -> str:
-    told = [
+    words = [
         f"{title} {pair_words([_limit(one, form) for one in values['fields'][name]])}"
         for name, (title, form) in LIMIT_WORDS.items()
         if name in values["fields"] and name not in values.get("unknown", ())
     ]
     if unknown := values.get("unknown"):
-        told.append(f"not looked at: {', '.join(LIMIT_WORDS[name][0] for name in unknown)}")
-    return "; ".join(told) + (": the slices are not told" if values.get("sliced") else "")
+        words.append(f"not looked at: {', '.join(LIMIT_WORDS[name][0] for name in unknown)}")
+    return "; ".join(words) + (": the slices are not told" if values.get("sliced") else "")
 
 
 def _limit(runs: Sequence[Any], form: Callable[[Any], str]) -> str:
@@ -126,10 +126,10 @@ def _limit(runs: Sequence[Any], form: Callable[[Any], str]) -> str:
 def _workload(values: Values, names: Names) -> str:
     if values.get("missing"):
         return "an arm had no load of ours: what was asked of it is not known"
-    told = [", ".join(filter(None, one)) or "none" for one in values["workloads"]]
+    words = [", ".join(filter(None, one)) or "none" for one in values["workloads"]]
     if values.get("params"):
-        return f"{pair_words(told)}: set differently in {', '.join(values['params'])}"
-    return pair_words(told) + (", as their owner declared" if values.get("declared") else "")
+        return f"{pair_words(words)}: set differently in {', '.join(values['params'])}"
+    return pair_words(words) + (", as their owner declared" if values.get("declared") else "")
 
 
 def _prompts(values: Values, names: Names) -> str:
@@ -167,12 +167,12 @@ def _warmup(values: Values, names: Names) -> str:
 def _unfinished(values: Values, names: Names) -> str:
     if not values.get("unsent"):
         return "all of it was sent and ended"
-    told = [
+    words = [
         f"{names[run_id]} {'goes on' if run_id in values['live'] else 'was broken off'}"
         + (f": {unsent} requests are missing" if unsent else "")
         for run_id, unsent in values["unsent"].items()
     ]
-    return "; ".join(told)
+    return "; ".join(words)
 
 
 def _failed(values: Values, names: Names) -> str:
@@ -210,15 +210,15 @@ MEASURES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
 
 
 def _measured(values: Values, names: Names) -> str:
-    told = []
+    words = []
     for name, arms in values["found"].items():
         unit, form = MEASURES[name]
         worst = [max((one for one in arm if one is not None), default=None) for arm in arms]
         if any(one is not None for one in worst):
-            told.append(f"{pair_words(worst, form)} {unit}")
+            words.append(f"{pair_words(worst, form)} {unit}")
     if values.get("may_explain"):
-        told.append("the slower arm waited longer, which may be half of the difference or more")
-    return "; ".join(told) or "; ".join(why(reason) or "" for reason in values["reasons"]) or "it was not measured"
+        words.append("the slower arm waited longer, which may be half of the difference or more")
+    return "; ".join(words) or "; ".join(why(reason) or "" for reason in values["reasons"]) or "it was not measured"
 
 
 def _client(values: Values, names: Names) -> str:
@@ -228,11 +228,11 @@ def _client(values: Values, names: Names) -> str:
 
 
 def _neighbours(values: Values, names: Names) -> str:
-    told = values.get("sharing") or values.get("beside") or {}
-    if not told:
+    neighbours = values.get("sharing") or values.get("beside") or {}
+    if not neighbours:
         return "none worked on this machine"
     where = "on the same GPUs or CPUs" if values.get("sharing") else "on other GPUs of the machine"
-    first, *more = told
+    first, *more = neighbours
     those = f"{names[first]} and {len(more)} more" if more else names[first]
     return f"others worked {where} beside {those}"
 

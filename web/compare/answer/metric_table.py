@@ -39,8 +39,8 @@ def metric_sections(shown: Shown, metrics: Mapping[str, Values]) -> str:
 
 def _section(section: Section, names: Sequence[Named], shown: Shown, metrics: Mapping[str, Values]) -> str:
     """Rows that nobody knows are named in one line."""
-    told = {named: [value_of_arm(arm, metrics, named) for arm in shown.arms] for named in names}
-    known = {named: values for named, values in told.items() if any(value is not None for value in values)}
+    by_name = {named: [value_of_arm(arm, metrics, named) for arm in shown.arms] for named in names}
+    known = {named: values for named, values in by_name.items() if any(value is not None for value in values)}
     unknown = ", ".join(named.title.replace(", ", " ") for named in names if named not in known)
     head = ["", *(markup.named(arm.name, shown.colors[arm.id]) for arm in shown.arms)]
     rows = [_row(named, values, shown) for named, values in known.items()]

@@ -38,8 +38,8 @@ def pool_notes(arms: Sequence[Arm]) -> list[str]:
 def _start_notes(arm: Arm) -> Iterator[str]:
     starts = arm.starts
     if len(starts) < len(arm.runs):
-        told = "one server start" if len(starts) == 1 else f"{len(starts)} server starts"
-        yield f"{arm.name}: {len(arm.runs)} runs met {told}; runs of one server process count as one start."
+        words = "one server start" if len(starts) == 1 else f"{len(starts)} server starts"
+        yield f"{arm.name}: {len(arm.runs)} runs met {words}; runs of one server process count as one start."
     if any(len(start.loads) > 1 for start in starts):
         yield f"{arm.name}: several loads on one server start count as one, by their mean."
 
@@ -54,5 +54,5 @@ def _title(one: Workload, namesakes: Sequence[Workload]) -> str:
         return one.name
     names = sorted({name for other in namesakes for name in other.params})
     unlike = [name for name in names if len({str(other.params.get(name)) for other in namesakes}) > 1]
-    told = ", ".join(f"{name} {one.params.get(name, 'not set')}" for name in unlike)
-    return f"{one.name} ({told})" if told else one.id
+    words = ", ".join(f"{name} {one.params.get(name, 'not set')}" for name in unlike)
+    return f"{one.name} ({words})" if words else one.id

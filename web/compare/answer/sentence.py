@@ -104,8 +104,8 @@ def _is_as(objective: Objective, ratio: float, a: str, b: str, verb: str = "is")
         return f"{b} {verb} {ratio:.2f}× {'as fast as' if verb == 'is' else 'the speed of'} {a}"
     load = f" ({objective.load_words})" if objective.load_words else ""
     is_good = (ratio > 1) == objective.terms.higher_is_better
-    told = "" if verb != "is" else ", which is better" if is_good else ", which is worse"
-    return f"The {objective.terms.title} of {b}{load} {verb} {ratio:.2f}× that of {a}{told}"
+    verdict = "" if verb != "is" else ", which is better" if is_good else ", which is worse"
+    return f"The {objective.terms.title} of {b}{load} {verb} {ratio:.2f}× that of {a}{verdict}"
 
 
 def detail(answer: Comparison) -> str | None:
@@ -128,11 +128,11 @@ def detail(answer: Comparison) -> str | None:
 
 def _steady_words(answer: Comparison) -> str | None:
     """'steady for 12 s of each phase's requests, 6 % of it prefill': ramps and pauses are out."""
-    told = [one for side in answer.replicates for replicate in side for one in replicate.measured if one.steady_s]
-    if not told:
+    steady = [one for side in answer.replicates for replicate in side for one in replicate.measured if one.steady_s]
+    if not steady:
         return None
-    seconds = sum(one.steady_s or 0.0 for one in told) / len(told)
-    share = sum(one.prefill_share or 0.0 for one in told) / len(told)
+    seconds = sum(one.steady_s or 0.0 for one in steady) / len(steady)
+    share = sum(one.prefill_share or 0.0 for one in steady) / len(steady)
     return f"over the {three_digits(seconds)} s under full load ({percent(share)} prefill)"
 
 
@@ -147,8 +147,8 @@ def left_out_words(answer: Comparison) -> str | None:
     if answer.pair.objective.kind in OF_THE_RUN:
         return None
     words = {"warmup": "of the warm-up", "failed": "that failed", "unmatched": "that not all runs can tell"}
-    told = [f"{answer.left_out[name]} {words[name]}" for name in words if name in answer.left_out]
-    said = [f"Requests that do not count: {', '.join(told)}."] if told else []
+    counts = [f"{answer.left_out[name]} {words[name]}" for name in words if name in answer.left_out]
+    said = [f"Requests that do not count: {', '.join(counts)}."] if counts else []
     if silent := answer.left_out.get("starts"):
         said.append(f"{_starts(silent)} gave no value.")
     return " ".join(said) or None
@@ -171,9 +171,9 @@ def _because(ratio: float, answer: Comparison) -> str:
     large = [one for one in by_size if not is_small(one.ratio, answer.margin)]
     causes = [one for one in large if (one.ratio > 1) == (ratio > 1)] or by_size[:1]
     others = [one for one in by_size if one not in causes]
-    told = ", because " + " and ".join(factor_words(one, answer.margin) for one in causes)
+    cause = ", because " + " and ".join(factor_words(one, answer.margin) for one in causes)
     said = [f", {'although' if one in large else 'while'} {factor_words(one, answer.margin)}" for one in others]
-    return told + "".join(said)
+    return cause + "".join(said)
 
 
 def _has_factors(answer: Comparison) -> bool:

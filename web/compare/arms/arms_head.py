@@ -34,7 +34,7 @@ def head_and_runs(runs: Sequence[Run], default: Sequence[str], most: int) -> tup
 def show_arms(head: DeltaGenerator, report: ComparisonReport, colors: Colors, ids: Sequence[str]) -> None:
     """`ids` are the runs of the address; those of the arm that is clicked come first."""
     head.html(f"<style>{''.join(_color(arm, colors) for arm in report.arms)}</style>")
-    names = telling_names([arm.name.strip() for arm in report.arms])
+    names = distinctive_names([arm.name.strip() for arm in report.arms])
     for place, (arm, name) in enumerate(zip(report.arms, names, strict=True)):
         label, help_ = _label(arm, name, place == 0), _help(arm, place == 0)
         if head.button(label, key=_key(arm), help=help_, width="stretch") and place:
@@ -51,7 +51,7 @@ def _color(arm: Arm, colors: Colors) -> str:
     return f".st-key-{_key(arm)}{{--pw-run:{run_css_color(colors[arm.id])}}}"
 
 
-def telling_names(names: Sequence[str]) -> list[str]:
+def distinctive_names(names: Sequence[str]) -> list[str]:
     """The names without the words that all begin with, where these are long: a column shows a name's first letters."""
     words = [name.split() for name in names]
     shared = sum(1 for _ in takewhile(lambda at_one_place: len(set(at_one_place)) == 1, zip(*words, strict=False)))
@@ -67,5 +67,5 @@ def _label(arm: Arm, name: str, is_baseline: bool) -> str:
 
 def _help(arm: Arm, is_baseline: bool) -> str:
     starts = "1 server start" if len(arm.starts) == 1 else f"{len(arm.starts)} server starts"
-    told = "The others are held against it." if is_baseline else "Make it the baseline."
-    return f"{markdown_text(arm.name)}, {starts}. {told}"
+    words = "The others are held against it." if is_baseline else "Make it the baseline."
+    return f"{markdown_text(arm.name)}, {starts}. {words}"

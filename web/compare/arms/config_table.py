@@ -16,8 +16,10 @@ NAMED = ("engine", "engine_version", "image", "model")
 
 def config_table(arms: Sequence[Arm], colors: Colors) -> str:
     """The settings that are not equal in all arms, one row each; below them the arms whose configuration is unknown."""
-    told = [_settings(arm.runs[0].served) for arm in arms]
-    found = compare_settings(told, [n for n, arm in enumerate(arms) if not arm.runs[0].served.is_configuration_known])
+    settings = [_settings(arm.runs[0].served) for arm in arms]
+    found = compare_settings(
+        settings, [n for n, arm in enumerate(arms) if not arm.runs[0].served.is_configuration_known]
+    )
     if found.is_same:
         are_logs = any(run.kind == "imported" for arm in arms for run in arm.runs)
         words = "Nothing that their logs tell." if are_logs else "Nothing: these arms have the same configuration."

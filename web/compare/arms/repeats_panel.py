@@ -50,9 +50,9 @@ def workload_picker(report: ComparisonReport) -> None:
     if report.workload is None or len(report.workloads) < 2:
         return
     titles, options = workload_titles(report.workloads), list(report.workloads)
-    told = "The loads of one workload are compared; others on the same server starts do not count."
+    meaning = "The loads of one workload are compared; others on the same server starts do not count."
     at = options.index(report.workload)
-    chosen = st.selectbox("Workload", options, index=at, format_func=titles.__getitem__, help=told)
+    chosen = st.selectbox("Workload", options, index=at, format_func=titles.__getitem__, help=meaning)
     if chosen != report.workload:
         address.set_workload(chosen)
         st.rerun()
@@ -60,15 +60,15 @@ def workload_picker(report: ComparisonReport) -> None:
 
 def margin_input(report: ComparisonReport) -> None:
     """The smallest difference that matters."""
-    told = "The smallest difference that matters: an arm is better or worse beyond it, and the same within it."
+    meaning = "The smallest difference that matters: an arm is better or worse beyond it, and the same within it."
     low, high, now = (100 * share for share in (LEAST, MOST, report.margin))
-    percent = st.number_input("Smallest difference, %", low, high, now, 0.5, format="%g", help=told, width=180)
+    percent = st.number_input("Smallest difference, %", low, high, now, 0.5, format="%g", help=meaning, width=180)
     if abs(percent - now) > 1e-6:
         address.set_margin(percent / 100)
         st.rerun()
 
 
-def tell_earlier(report: ComparisonReport) -> None:
+def show_earlier(report: ComparisonReport) -> None:
     """Whose spread between starts serves where an arm has a single one; a guest is told no names of other runs."""
     if report.earlier:
         names = ", ".join(dict.fromkeys(run.name for run in report.earlier))

@@ -10,7 +10,7 @@ from reports.runs.evidence import Evidence, Standing
 from storage.ask import queries
 from web import markup
 from web.theme import DASH, duration
-from web.words import told_by_view
+from web.words import reasons_in_words
 
 TITLES = {Source.COUNTER: "counters", Source.SLOTS: "slots", Source.LOG: "log", Source.CLIENT: "our client"}
 BOTH = "log and counters"
@@ -70,10 +70,10 @@ def _titles(rows: Sequence[queries.SourceRow]) -> str:
 def silence_words(silence: queries.Silence) -> str:
     """'5,250 of 10,500 tokens, over 105 s; what was counted in 1 interval'."""
     of = "" if silence.of_tokens is None else f" of {silence.of_tokens:,.0f}"
-    told = [f"{silence.tokens:,.0f}{of} tokens, over {duration(silence.seconds)}"] if silence.tokens else []
+    lost_words = [f"{silence.tokens:,.0f}{of} tokens, over {duration(silence.seconds)}"] if silence.tokens else []
     if lost := silence.lost_intervals:
-        told.append(f"what was counted in {lost} interval{'s' if lost > 1 else ''}")
-    return "; ".join(told)
+        lost_words.append(f"what was counted in {lost} interval{'s' if lost > 1 else ''}")
+    return "; ".join(lost_words)
 
 
 def silence_reason(silence: queries.Silence) -> str:
@@ -113,7 +113,7 @@ def _tone(evidence: Evidence) -> str:
 
 
 def _source(row: queries.SourceRow) -> str:
-    unknown = {metric: f"unknown: {told_by_view(code)}" for metric, code in row.unknown.items()}
+    unknown = {metric: f"unknown: {reasons_in_words(code)}" for metric, code in row.unknown.items()}
     meaning = "\n".join(f"{metric}: {words}" for metric, words in (row.meaning | unknown).items())
     title = f' title="{markup.text(meaning)}"' if meaning else ""
     return f"{TITLES[Source(row.source)]} <abbr{title}>{markup.text(row.definition)}</abbr>"

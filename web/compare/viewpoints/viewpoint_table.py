@@ -49,9 +49,9 @@ def _line(ranking: Ranking, arms: Mapping[str, str]) -> Line:
     of = {one.arm_id: one for one in ranking.candidates}
     best, second = of.get(ranking.best or ""), of.get(ranking.runner_up or "")
     value = _value(best, ranking) if best else DASH
-    told = (ranking.view.title, _best(ranking, arms), value if ranking.outcome is not Outcome.NOT_RANKED else DASH)
+    first = (ranking.view.title, _best(ranking, arms), value if ranking.outcome is not Outcome.NOT_RANKED else DASH)
     runner_up = f"{arms[second.arm_id]}, {_value(second, ranking)}" if second else DASH
-    return Line(*told, runner_up, _margin(ranking), "; ".join(_beside(ranking, arms)), ranking.view.meaning)
+    return Line(*first, runner_up, _margin(ranking), "; ".join(_beside(ranking, arms)), ranking.view.meaning)
 
 
 def _best(ranking: Ranking, arms: Mapping[str, str]) -> str:

@@ -79,13 +79,13 @@ def choose_params(workload: str, proposed: Mapping[str, JsonValue], key: str) ->
     return checked
 
 
-def words_of(told: Forecast) -> str:
+def words_of(expected: Forecast) -> str:
     """'14 requests and 1 to warm up, at most 9,792 output tokens: at least about 3:20 at 50 tok/s a stream.'"""
-    more = " to begin with, more as it finds out" if told.is_adaptive else ""
-    warm = f" and {told.warmup_requests} to warm up" if told.warmup_requests else ""
+    more = " to begin with, more as it finds out" if expected.is_adaptive else ""
+    warm = f" and {expected.warmup_requests} to warm up" if expected.warmup_requests else ""
     return (
-        f"{told.requests:,} requests{warm}{more}, at most {told.output_tokens:,} output tokens: "
-        f"at least about {duration(told.seconds)} at {told.stream_tps:g} tok/s a stream."
+        f"{expected.requests:,} requests{warm}{more}, at most {expected.output_tokens:,} output tokens: "
+        f"at least about {duration(expected.seconds)} at {expected.stream_tps:g} tok/s a stream."
     )
 
 

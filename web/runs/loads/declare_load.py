@@ -23,11 +23,11 @@ def declare_load(run: Run) -> None:
     """For imported runs; what was declared stands there as that."""
     if run.kind != "imported":
         return
-    told = [load.asked for load in load_queries.loads(services().store, [run.id])[run.id] if load.asked]
-    for asked in [one for one in told if one.tool == DECLARED][-1:]:
+    declared = [load.asked for load in load_queries.loads(services().store, [run.id])[run.id] if load.asked]
+    for asked in [one for one in declared if one.tool == DECLARED][-1:]:
         about = ", ".join(f"{name} {value}" for name, value in asked.params.items())
         st.caption(f"Its owner declared the load: {markdown_text(asked.workload)} ({markdown_text(about)}).")
-    if not is_operator() or told:
+    if not is_operator() or declared:
         return
     with st.expander("Declare what load it was under, so that it can be compared"), st.form("declare", border=False):
         st.caption("Two logs are compared only where their declared loads are the same in every word.")

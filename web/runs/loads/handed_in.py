@@ -26,18 +26,18 @@ ON_THE_WAY = "What the tool left is being taken in."
 
 def load_ends(run: Run) -> list[EventRow]:
     """The newest first; followed while there may be more, since a short load ends between two looks at its state."""
-    told = queries.load_events(asked_about([run]), run.id)
+    events = queries.load_events(asked_about([run]), run.id)
     if not run.state.is_final or _awaits_results(run.id):
-        st.fragment(_follow, run_every=LOOK_S)(run, _newest(told))
-    return told
+        st.fragment(_follow, run_every=LOOK_S)(run, _newest(events))
+    return events
 
 
 def _awaits_results(run_id: str) -> bool:
     return awaits_results(inbox_folder(services().settings.data_dir), {run_id})
 
 
-def _newest(told: Sequence[EventRow]) -> datetime | None:
-    return told[0].ts if told else None
+def _newest(events: Sequence[EventRow]) -> datetime | None:
+    return events[0].ts if events else None
 
 
 def _follow(run: Run, drawn: datetime | None) -> None:
@@ -48,7 +48,7 @@ def _follow(run: Run, drawn: datetime | None) -> None:
         st.rerun()
 
 
-def refused_results(told: Sequence[EventRow]) -> None:
+def refused_results(events: Sequence[EventRow]) -> None:
     """Which files were not taken in, and why."""
-    for event in [event for event in told if event.kind == REFUSED][:MOST_SHOWN]:
+    for event in [event for event in events if event.kind == REFUSED][:MOST_SHOWN]:
         st.error(f"{moment(event.ts)}: {markdown_text(event.text)}", icon=":material/block:")

@@ -74,11 +74,11 @@ def latency_against_throughput(rows: Sequence[Result], key: str) -> None:
     for place, metric, title in zip(places, ("ttft_ms", "tpot_ms"), ("TTFT", "TPOT"), strict=True):
         figure = go.Figure()
         for index, statistic in enumerate(("median", "p95")):
-            told = {one.concurrency: one.value for one in rows if (one.metric, one.statistic) == (metric, statistic)}
-            users = [one for one in sorted(filter(None, by_users)) if told.get(one) is not None]
+            by_load = {one.concurrency: one.value for one in rows if (one.metric, one.statistic) == (metric, statistic)}
+            users = [one for one in sorted(filter(None, by_users)) if by_load.get(one) is not None]
             color = run_color(index, DRAWN_ON)
             figure.add_scatter(
-                x=[by_users[one] for one in users], y=[told[one] for one in users], mode="lines+markers+text",
+                x=[by_users[one] for one in users], y=[by_load[one] for one in users], mode="lines+markers+text",
                 text=[f"{one}" for one in users], textposition="top center",
                 name="p50" if statistic == "median" else statistic, line={"color": color}, marker={"color": color},
                 hovertemplate="%{text} at once: %{x:.0f} tok/s, %{y:.0f} ms<extra></extra>",
@@ -91,14 +91,14 @@ def latency_against_throughput(rows: Sequence[Result], key: str) -> None:
 def distributions(load: LoadRecord) -> None:
     """Share of requests that took at most so long, a line for each concurrency."""
     whole = [request for request in load.measured if is_whole(request)]
-    told = {
+    figures = {
         "TTFT, ms": _curves(whole, lambda request: request.ttft_ms),
         "TPOT, ms": _curves(whole, per_token_ms),
         "E2E, ms": _curves(whole, lambda request: request.total_ms),
     }
-    if not any(told.values()):
+    if not any(figures.values()):
         return
-    for place, (title, curves) in zip(st.columns(len(told)), told.items(), strict=True):
+    for place, (title, curves) in zip(st.columns(len(figures)), figures.items(), strict=True):
         if curves:
             figure = go.Figure()
             for index, curve in enumerate(curves):

@@ -56,8 +56,8 @@ def _by_another_tool(run: Run) -> bool:
 
 def _last_load(run: Run) -> SavedLoad:
     """What was put on it last, else what a server of our kind is put under first."""
-    told = [load.asked for load in load_queries.loads(services().store, [run.id])[run.id] if load.asked]
-    for asked in reversed(told):
+    asked_loads = [load.asked for load in load_queries.loads(services().store, [run.id])[run.id] if load.asked]
+    for asked in reversed(asked_loads):
         if asked.workload in REGISTRY:
             return SavedLoad(workload=asked.workload, params=asked.params)
     return SavedLoad(workload=FIVE_PROMPTS.name)

@@ -20,7 +20,7 @@ from web.moments import in_utc, moment
 from web.runs.loads.check_grid import check_grids
 from web.runs.loads.load_charts import distributions, grid_map, latency_against_throughput
 from web.theme import DASH, duration
-from web.words import told_by_view
+from web.words import reasons_in_words
 from workloads import REGISTRY
 
 TOOL = "pitwall"
@@ -68,12 +68,12 @@ def load_results(run: Run) -> None:
     """Every load of the run, the newest first and open."""
     store = asked_about([run])
     loads = [load for load in load_queries.loads(store, [run.id], with_pieces=False)[run.id] if load.asked]
-    told = load_queries.outcomes(store, [run.id])[run.id]
-    if not loads or not told:
+    by_load = load_queries.outcomes(store, [run.id])[run.id]
+    if not loads or not by_load:
         return
     st.subheader("Results of its loads" if len(loads) > 1 else "Results of its load")
     for place, load in enumerate(reversed(loads)):
-        outcome = told.get(str(load.load_id), Outcome())
+        outcome = by_load.get(str(load.load_id), Outcome())
         with st.expander(title_of(load), expanded=place == 0):
             st.caption(about(load), help=in_utc(asked=load.asked.ts if load.asked else None))
             _outcome(load, outcome)
@@ -102,7 +102,7 @@ def about(load: LoadRecord) -> str:
     most = max((phase.client_processes or 1 for phase in phases), default=1)
     words += [f"sent by {most} processes"] if most > 1 else []
     approximate = next((why for one in load.measured if (why := one.extra.get(LENGTH_REASON))), None)
-    words += [markdown_text(told_by_view(approximate) or "")] if approximate else []
+    words += [markdown_text(reasons_in_words(approximate) or "")] if approximate else []
     words += [f"from the file {markdown_text(load.asked.source_name)}"] if load.asked and load.asked.source_name else []
     return ", ".join(words)
 
@@ -117,7 +117,7 @@ def _outcome(load: LoadRecord, outcome: Outcome) -> None:
     for one in outcome.results:
         if one.metric == "users_held":
             users = "no user" if one.value is None else "1 user" if one.value == 1 else f"{one.value:.0f} users"
-            st.markdown(f"**It holds {users}** ({markdown_text(told_by_view(one.reason) or '')}).")
+            st.markdown(f"**It holds {users}** ({markdown_text(reasons_in_words(one.reason) or '')}).")
     rows = [one for one in outcome.results if one.metric != "users_held"]
     if rows:
         head, cells = results_table(rows)
@@ -147,7 +147,7 @@ def results_table(rows: Sequence[Result]) -> tuple[list[str], list[list[str]]]:
 
 def _cell(result: Result | None, column: Column) -> str:
     if result is None or result.value is None:
-        return markup.number(DASH, why=told_by_view(result.reason) if result else None)
+        return markup.number(DASH, why=reasons_in_words(result.reason) if result else None)
     words = format(result.value, column.form)
     if column.with_sd and result.sd is not None:
         words += f" ± {format(result.sd, column.form)}"
@@ -161,14 +161,21 @@ def other_rows(rows: Sequence[Result]) -> None:
         return
     with st.popover("All that the tool told"):
         cells = [
-            [markup.text(one.point), markup.text(f"{one.metric} {one.statistic}"), _told(one), markup.text(one.unit)]
+            [
+                markup.text(one.point),
+                markup.text(f"{one.metric} {one.statistic}"),
+                _value_cell(one),
+                markup.text(one.unit),
+            ]
             for one in foreign
         ]
         st.html(markup.table(["Point", "Metric", "Value", "Unit"], cells))
 
 
-def _told(one: Result) -> str:
-    return markup.number(DASH, why=told_by_view(one.reason)) if one.value is None else markup.text(f"{one.value:.4g}")
+def _value_cell(one: Result) -> str:
+    return (
+        markup.number(DASH, why=reasons_in_words(one.reason)) if one.value is None else markup.text(f"{one.value:.4g}")
+    )
 
 
 def _accuracy(outcome: Outcome) -> None:
@@ -176,7 +183,9 @@ def _accuracy(outcome: Outcome) -> None:
         [
             markup.text(f"{one.task} ({one.filter})" if one.filter != "none" else one.task),
             markup.text(one.metric),
-            markup.number(DASH, why=told_by_view(one.reason)) if one.value is None else markup.text(f"{one.value:.1%}"),
+            markup.number(DASH, why=reasons_in_words(one.reason))
+            if one.value is None
+            else markup.text(f"{one.value:.1%}"),
             DASH if one.low is None or one.high is None else markup.text(f"{one.low:.1%} to {one.high:.1%}"),
             markup.text(one.n if one.n is not None else DASH),
         ]

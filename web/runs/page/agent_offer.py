@@ -25,9 +25,9 @@ def agent_offer(run: Run) -> None:
         host = HostBook(settings.hosts_path).host(run.on_host)
     except HostError:  # it was removed: there is no way in any more
         return
-    told = [row.text for row in queries.events(store, run.id).rows]
+    texts = [row.text for row in queries.events(store, run.id).rows]
     st.caption(
         "No sample of this run's GPUs and CPU comes: its server is on another machine. This line, in a shell on "
         "Pitwall's machine and in its folder, starts an agent there, which ends with the run:"
     )
-    st.code(agent_line(host, run.id, settings.url, server_pid(told)), language="shell", wrap_lines=True)
+    st.code(agent_line(host, run.id, settings.url, server_pid(texts)), language="shell", wrap_lines=True)

@@ -17,13 +17,13 @@ NOT_ASKED = "not stated in the command"
 
 def asked_and_effective(run: Run) -> None:
     """One table; a row whose two values differ is marked."""
-    rows, was_told = effective_config(asked_about([run]), run)
-    if was_told:
+    rows, was_logged = effective_config(asked_about([run]), run)
+    if was_logged:
         head, body = ["field", "as asked", "as the server says it started"], [_cells(row) for row in rows]
     else:
         head, body = ["field", "as asked"], [_cells(row)[:2] for row in rows]
     st.html(markup.table(head, body, wraps=True))
-    if not was_told:
+    if not was_logged:
         st.caption("Its log has said nothing of how it started.")
 
 

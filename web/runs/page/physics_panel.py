@@ -102,8 +102,8 @@ def _tiles(found: Physics) -> Iterator[Tile]:
     yield _tile("A restart", RESTART, found.restart_tokens, lambda v: markup.number(f"{v:,.0f}", "tokens not served"))
 
 
-def _tile(title: str, meaning: str, told: Quantity, show: Callable[[float], str]) -> Tile:
-    return Tile(title, meaning, None if told.value is None else show(told.value), why(told.reason))
+def _tile(title: str, meaning: str, quantity: Quantity, show: Callable[[float], str]) -> Tile:
+    return Tile(title, meaning, None if quantity.value is None else show(quantity.value), why(quantity.reason))
 
 
 def _percent(share: float) -> str:
@@ -125,11 +125,11 @@ def _bands_words(found: Physics) -> str | None:
     """'Two bands of acceptance: 67 % of windows at 4.23, 33 % at 4.95; steps/s are alike, ...'"""
     if len(found.bands.bands) != 2:
         return None
-    told = ", ".join(
+    bands = ", ".join(
         f"{100 * band.share:.0f} % of windows at {band.acceptance_length:.2f}{_tps(band.decode_tps)}"
         for band in found.bands.bands
     )
-    return f"Two bands of acceptance: {told}; {CAUSES[found.bands.cause or 'unknown']}."
+    return f"Two bands of acceptance: {bands}; {CAUSES[found.bands.cause or 'unknown']}."
 
 
 def _tps(value: float | None) -> str:
@@ -144,10 +144,10 @@ def _fits(found: Physics) -> str:
     return markup.table(["tokens of a request", markup.hint("requests that fit", FIT)], rows, is_numeric=True)
 
 
-def _requests(told: Quantity) -> str:
-    if told.value is None:
-        return markup.number(DASH, why=why(told.reason) or "not known")
-    return markup.text(f"{told.value:.2f}" if told.value < 100 else f"{told.value:,.0f}")
+def _requests(quantity: Quantity) -> str:
+    if quantity.value is None:
+        return markup.number(DASH, why=why(quantity.reason) or "not known")
+    return markup.text(f"{quantity.value:.2f}" if quantity.value < 100 else f"{quantity.value:,.0f}")
 
 
 def _phases(found: Physics) -> str:

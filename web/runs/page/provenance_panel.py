@@ -32,15 +32,15 @@ def provenance(run: Run) -> None:
 
 
 def _rows(frozen: Mapping[str, JsonValue]) -> list[Sequence[str]]:
-    told = {name: value for name, value in frozen.items() if name not in UNTOLD}
+    shown = {name: value for name, value in frozen.items() if name not in UNTOLD}
     if not is_operator():  # a shared link tells the machine, not where things are on it
-        told = {name: value for name, value in told.items() if name not in OF_THE_OPERATOR}
-        told["host"] = {name: value for name, value in (told.get("host") or {}).items() if name != "name"}
-    if isinstance(told.get("model"), Mapping):  # what its layers are like is read by Physics, not by people
-        told["model"] = {name: value for name, value in told["model"].items() if name != "shape"}
+        shown = {name: value for name, value in shown.items() if name not in OF_THE_OPERATOR}
+        shown["host"] = {name: value for name, value in (shown.get("host") or {}).items() if name != "name"}
+    if isinstance(shown.get("model"), Mapping):  # what its layers are like is read by Physics, not by people
+        shown["model"] = {name: value for name, value in shown["model"].items() if name != "shape"}
     for number, gpu in enumerate(frozen.get("gpus") or []):
-        told[f"gpu {number}"] = {name: value for name, value in gpu.items() if name != "unknown"}
-    rows: list[Sequence[str]] = [[markup.text(k), markup.setting(k, v)] for k, v in flatten(told).items()]
+        shown[f"gpu {number}"] = {name: value for name, value in gpu.items() if name != "unknown"}
+    rows: list[Sequence[str]] = [[markup.text(k), markup.setting(k, v)] for k, v in flatten(shown).items()]
     for name in ("package", "model", "gpus"):
         if reason := frozen.get(f"{name}_reason"):
             rows.append([markup.text(name), f'<span class="pw-muted">not known: {markup.text(reason)}</span>'])

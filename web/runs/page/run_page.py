@@ -18,7 +18,7 @@ from web.compare.comparison import number_tiles
 from web.compare.kept_reports import evidence_on
 from web.compare.sources.shown_sql import show_the_sql
 from web.compare.sources.source_line import source_line
-from web.fleet import asked_about, away_ids, tell_of_another
+from web.fleet import asked_about, away_ids, link_to_others
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
 from web.moments import SECONDS, moment_column, moment_html
@@ -70,7 +70,7 @@ def header(report: RunReport) -> None:
 def actions(run: Run) -> None:
     """Where to go from here, and what to do with the run; of another machine's only that Pitwall does anything."""
     if away_ids([run]):
-        tell_of_another([run])
+        link_to_others([run])
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(places.LIVE, label="Live view", query_params={"run": run.id})
@@ -114,9 +114,9 @@ def requests(report: RunReport) -> None:
     rows = queries.requests(asked_about([report.run]), report.run.id)
     if rows.num_rows:
         st.subheader("Requests")
-        told = rows.to_pandas()
-        columns = REQUEST | {"sent_at": moment_column("Sent", told["sent_at"].dropna())}
-        st.dataframe(told, hide_index=True, column_order=list(REQUEST), column_config=columns, placeholder=DASH)
+        frame = rows.to_pandas()
+        columns = REQUEST | {"sent_at": moment_column("Sent", frame["sent_at"].dropna())}
+        st.dataframe(frame, hide_index=True, column_order=list(REQUEST), column_config=columns, placeholder=DASH)
 
 
 def configuration(run: Run) -> None:

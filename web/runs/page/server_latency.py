@@ -27,10 +27,14 @@ NOTE = (
 
 def server_latency_table(asked: Asked, run: Run) -> None:
     """Nothing where the server has no histograms, or has served nothing."""
-    told = {row["metric"]: row for row in server_latency(asked, [run.id])[run.id]}
-    if not told:
+    by_metric = {row["metric"]: row for row in server_latency(asked, [run.id])[run.id]}
+    if not by_metric:
         return
-    st.html(markup.table(HEAD, [_row(told[metric], metric) for metric in METRICS if metric in told], is_numeric=True))
+    st.html(
+        markup.table(
+            HEAD, [_row(by_metric[metric], metric) for metric in METRICS if metric in by_metric], is_numeric=True
+        )
+    )
     st.caption(NOTE)
 
 

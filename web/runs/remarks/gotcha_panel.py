@@ -19,7 +19,7 @@ from web.access.roles import current_person
 from web.actions import is_editor, require_editor
 from web.context import services
 from web.markup import markdown_text
-from web.moments import Tell, moment_html
+from web.moments import WriteMoment, moment_html
 from web.safe_markdown import is_web_link, safe_html
 
 ANY = "any"
@@ -39,13 +39,13 @@ def offer(found: Sequence[Gotcha], key: str) -> None:
                 _edit(one, [])
 
 
-def gotcha_html(one: Gotcha, tell: Tell = moment_html) -> str:
+def gotcha_html(one: Gotcha, write: WriteMoment = moment_html) -> str:
     """The failure, what helps, and where it is from. `tell`: how a moment is written."""
     about = " and ".join(
         [*(["this cause"] if one.cause else []), *([f"<code>{markup.text(one.flag)}</code>"] if one.flag else [])]
     )
     link = f' · <a href="{markup.text(one.link)}" target="_blank" rel="noopener noreferrer nofollow">more</a>'
-    when = tell(one.written_at) if one.written_at else ""
+    when = write(one.written_at) if one.written_at else ""
     return (
         f'<div class="pw-gotcha"><p><b>Gotcha: {markup.text(one.failure)}</b></p>'
         f'<div class="pw-note">{safe_html(one.workaround)}</div><p class="pw-muted">Kept with {about}, by the '

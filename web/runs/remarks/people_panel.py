@@ -16,7 +16,7 @@ from web import markup
 from web.actions import is_editor
 from web.context import services
 from web.markup import markdown_text
-from web.moments import Tell, moment_html
+from web.moments import WriteMoment, moment_html
 from web.runs.remarks.annotate import annotate, set_star
 from web.runs.remarks.gotcha_panel import gotcha_button
 from web.runs.table.delete_runs import delete_button
@@ -42,7 +42,7 @@ def people_panel(run: Run) -> None:
         st.html(words)
 
 
-def said(note: RunNote, tell: Tell = moment_html) -> str:
+def said(note: RunNote, write: WriteMoment = moment_html) -> str:
     """What a note says as HTML; '' where it says nothing. `tell`: how a moment is written."""
     marks = ["archived"] if note.is_archived else []
     parts = [markup.chips([*marks, *(f"#{tag}" for tag in note.tags)]), _verdict(note)]
@@ -50,7 +50,7 @@ def said(note: RunNote, tell: Tell = moment_html) -> str:
     if not any(parts):
         return ""
     writer = "the operator" if note.role == "operator" else markup.text(note.role)
-    who = f'<p class="pw-muted">Written by {writer}, {_when(note, tell)}</p>'
+    who = f'<p class="pw-muted">Written by {writer}, {_when(note, write)}</p>'
     return f'<section class="pw-people" aria-label="What people say of it">{"".join(parts)}{who}</section>'
 
 
@@ -61,8 +61,8 @@ def _verdict(note: RunNote) -> str:
     return f"<p>{head}: {' · '.join(words)}</p>" if words else ""
 
 
-def _when(note: RunNote, tell: Tell) -> str:
-    return "at an unknown time" if note.written_at is None else tell(note.written_at)
+def _when(note: RunNote, write: WriteMoment) -> str:
+    return "at an unknown time" if note.written_at is None else write(note.written_at)
 
 
 def _star(run: Run, note: RunNote) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from domain import WATCH
 from reports.runs.run_report import engine_title_of
 from web.launch.loads.load_choice import workload_title
-from web.words import told_by_view
+from web.words import reasons_in_words
 from workloads import REGISTRY
 
 
@@ -19,4 +19,4 @@ def field_words(field: str, value: str, machines: Mapping[str, str]) -> str:
         return machines.get(value, value)
     if field == "workload":
         return workload_title(value) if value in (*REGISTRY, WATCH.name) else value
-    return told_by_view(value) or value if field == "method" else value  # a code where there is none
+    return reasons_in_words(value) or value if field == "method" else value  # a code where there is none

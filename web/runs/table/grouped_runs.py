@@ -93,8 +93,8 @@ def _keys(
         arms = run_arms(store, runs)
         keys = {run.run_id: [arm.key] for arm in arms for run in arm.runs}
         return {run.id: keys[run.id] for run in runs}, {arm.key: arm.name for arm in arms}
-    told = field_values(store, [run.id for run in runs], by)
-    return told, {value: field_words(by, value, machines) for values in told.values() for value in values}
+    by_run = field_values(store, [run.id for run in runs], by)
+    return by_run, {value: field_words(by, value, machines) for values in by_run.values() for value in values}
 
 
 def _scale(groups: Sequence[RunGroup]) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from web.context import services
 LOOK_EVERY_S = 5.0
 
 
-def tell_pending(lines: Mapping[str, RunLine]) -> None:
+def show_pending(lines: Mapping[str, RunLine]) -> None:
     """Nothing where the numbers of all runs are known, or known to be unknown."""
     if waiting := [run_id for run_id, line in lines.items() if line is PENDING]:
         _watch(waiting)

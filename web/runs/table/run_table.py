@@ -112,7 +112,7 @@ def _pinned() -> list[str]:
     return [name for name in st.query_params.get_all(PIN) if name in CHOSEN]
 
 
-def told_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str, RunLine]) -> list[str]:
+def shown_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str, RunLine]) -> list[str]:
     """The columns without the numbers that none of the runs has; what somebody chose stays as it is."""
     pinned = _pinned()
     if [one for one in columns if one not in pinned] != [one for one in proposed_columns(choices) if one not in pinned]:
@@ -125,8 +125,8 @@ def told_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str
 
 def proposed_columns(choices: RunChoices) -> list[str]:
     """What says something of these runs; the moment in UTC too is for who asks for it."""
-    told = {"when_utc": False, "tags": bool(choices.tags), "machine": len(choices.machines) > 1}
-    return [name for name in CHOSEN if told.get(name, True)]
+    is_proposed = {"when_utc": False, "tags": bool(choices.tags), "machine": len(choices.machines) > 1}
+    return [name for name in CHOSEN if is_proposed.get(name, True)]
 
 
 def run_table(
@@ -141,8 +141,8 @@ def run_table(
 
     group: whose table this is, for two groups may have the same runs.
     """
-    told = notes_on(runs)
-    rows = pd.DataFrame([_row(run, lines.get(run.id, ELSEWHERE), told[run.id], machines) for run in runs])
+    notes = notes_on(runs)
+    rows = pd.DataFrame([_row(run, lines.get(run.id, ELSEWHERE), notes[run.id], machines) for run in runs])
     key = _key_of(runs, group)
     # As tall as its rows, and no taller than the window: pitwall.css.
     with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{key}"):
@@ -163,7 +163,7 @@ def run_table(
     others = st.session_state.get(TICKED, frozenset()).difference(run.id for run in runs)
     st.session_state[TICKED] = others.union(run.id for run in selected)
     with st.container(horizontal=True, vertical_alignment="center"):
-        bulk_actions(selected, told, key)
+        bulk_actions(selected, notes, key)
         st.caption(said, help=KEYS)
 
 
@@ -179,8 +179,8 @@ def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
 def _columns(runs: Sequence[Run]) -> dict[str, ColumnConfig]:
     """COLUMNS as whoever looks reads them: their time zone, and names that leave room on a phone."""
     when = moment_column("Started", [_when(run) for run in runs], WHEN_PX)
-    told = COLUMNS | {"when": when} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
-    return told | {name: ColumnConfig(**{**told[name], "pinned": True}) for name in _pinned()}
+    columns = COLUMNS | {"when": when} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
+    return columns | {name: ColumnConfig(**{**columns[name], "pinned": True}) for name in _pinned()}
 
 
 def _when(run: Run) -> datetime:

@@ -17,10 +17,10 @@ def live_routes(hub: LiveHub, live_runs: Callable[[], Sequence[Run]], base_path:
     """GET names the runs that are live; the WebSocket pushes some of them as web.live.protocol says."""
 
     async def runs(request: Request) -> JSONResponse:
-        told = [
+        found = [
             {"id": run.id, "name": run.name, "state": run.state, "kind": run.kind}
             for run in await run_in_threadpool(live_runs)
         ]
-        return JSONResponse({"runs": told}, headers={"cache-control": "no-store"})
+        return JSONResponse({"runs": found}, headers={"cache-control": "no-store"})
 
     return [Route(f"{base_path}/api/live", runs), WebSocketRoute(f"{base_path}/api/live", hub.serve)]

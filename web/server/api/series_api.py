@@ -68,8 +68,8 @@ def _answer(scope: Scope, run_ids: Sequence[str], stretches: Mapping[str, Stretc
     except PitwallError as error:
         return PlainTextResponse(str(error), 503)
     now = time.time()
-    told = ",".join(encode("snapshot", now, run=run_id, seq=0, **part) for run_id, part in parts.items())
-    return Response(f'{{"runs":[{told}]}}', media_type="application/json", headers={"cache-control": "no-store"})
+    frames = ",".join(encode("snapshot", now, run=run_id, seq=0, **part) for run_id, part in parts.items())
+    return Response(f'{{"runs":[{frames}]}}', media_type="application/json", headers={"cache-control": "no-store"})
 
 
 def _asked(scope: Scope, run_ids: Sequence[str]) -> Asked:
