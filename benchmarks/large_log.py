@@ -119,8 +119,8 @@ def pages(run: Run, large: Path) -> None:
     print(f"| place in {size / 10**9:.2f} GB | read for the Run page, median of 5 | worst |")
     print("|---|---|---|")
     for words, share in (("its end", None), ("its beginning", 0.0), ("a third", 1 / 3), ("half", 0.5), ("99 %", 0.99)):
-        told = [read_s(run, None if share is None else int(size * share)) for _ in range(5)]
-        print(f"| {words} | {statistics.median(told) * 1000:.0f} ms | {max(told) * 1000:.0f} ms |")
+        times = [read_s(run, None if share is None else int(size * share)) for _ in range(5)]
+        print(f"| {words} | {statistics.median(times) * 1000:.0f} ms | {max(times) * 1000:.0f} ms |")
 
 
 def read_s(run: Run, since: int | None) -> float:

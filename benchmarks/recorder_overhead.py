@@ -82,10 +82,10 @@ def recorder(upstream: int, port: int, folder: Path) -> None:
     said = folder / "said"
     out = folder / "workload" / "requests.jsonl"
     url = f"http://127.0.0.1:{upstream}"
-    asyncio.run(record(Recording("r", url, out, RecorderAsk(), port), None, lambda words: _tell(said, words)))
+    asyncio.run(record(Recording("r", url, out, RecorderAsk(), port), None, lambda words: _write(said, words)))
 
 
-def _tell(path: Path, words: str) -> None:
+def _write(path: Path, words: str) -> None:
     partial = path.with_suffix(".partial")
     partial.write_text(words)
     partial.replace(path)

@@ -195,7 +195,7 @@ def look_for(hours: float, process: psutil.Process, data: Path, counts: Counter[
         last, used = now, now_used
 
 
-def tell(text: str, out: TextIO) -> None:
+def say(text: str, out: TextIO) -> None:
     print(text, file=out, flush=True)
 
 
@@ -207,19 +207,19 @@ def growth(lines: list[Line], name: str, since_h: float) -> float:
     return statistics.linear_regression([one.hours for one in kept], [getattr(one, name) for one in kept]).slope
 
 
-def tell_memory(lines: list[Line], out: TextIO) -> None:
+def say_memory(lines: list[Line], out: TextIO) -> None:
     warm_up = WARM_UP_H if lines[-1].hours > 2 * WARM_UP_H else 0.0
-    tell("| | after warm-up | at the end | at most | growth an hour | in the second half |", out)
+    say("| | after warm-up | at the end | at most | growth an hour | in the second half |", out)
     for name in ("rss_mib", "private_mib", "threads", "open_files", "published_mib", "store_mib", "data_mib"):
         values = [getattr(line, name) for line in lines if line.hours >= warm_up]
         slopes = " | ".join(f"{growth(lines, name, since_h):+.2f}" for since_h in (warm_up, lines[-1].hours / 2))
-        tell(f"| {name} | {values[0]:.1f} | {values[-1]:.1f} | {max(values):.1f} | {slopes} |", out)
-    tell(f"CPU: {statistics.mean(line.pitwall_cores for line in lines):.3f} cores", out)
+        say(f"| {name} | {values[0]:.1f} | {values[-1]:.1f} | {max(values):.1f} | {slopes} |", out)
+    say(f"CPU: {statistics.mean(line.pitwall_cores for line in lines):.3f} cores", out)
 
 
-def tell_counts(pitwall: Pitwall, runs: list[Run], hours: float, out: TextIO) -> int:
+def say_counts(pitwall: Pitwall, runs: list[Run], hours: float, out: TextIO) -> int:
     """Every look once a second, each once; every line of the log once. How many rows are wrong."""
-    tell("| run | looks | expected | twice | gaps | longest gap, s | log samples | in the log | not the same |", out)
+    say("| run | looks | expected | twice | gaps | longest gap, s | log samples | in the log | not the same |", out)
     wrong = 0
     for run in runs:
         looks, twice, gaps, longest_s = pitwall.sql(LOOKS.format(run_id=run.id, gap_s=GAP_S))[0]
@@ -228,7 +228,7 @@ def tell_counts(pitwall: Pitwall, runs: list[Run], hours: float, out: TextIO) ->
         written = Counter(sample["line"] for sample in parsed_log(Path(str(run.log_path)))["samples"])
         other = (stored - written).total() + (written - stored).total()
         rows = (looks, round(hours * 3600), twice, gaps, f"{longest_s:.1f}", stored.total(), written.total(), other)
-        tell("| " + " | ".join(map(str, (run.name, *rows))) + " |", out)
+        say("| " + " | ".join(map(str, (run.name, *rows))) + " |", out)
         wrong += twice + other
     return wrong
 
@@ -248,17 +248,17 @@ def soak(hours: float, folder: Path, out: TextIO) -> int:
         ]
         for task in tasks:
             threading.Thread(target=guard, args=(task, counts), daemon=True).start()
-        tell("\t".join(["time", *(field.name for field in fields(Line))]), out)
+        say("\t".join(["time", *(field.name for field in fields(Line))]), out)
         lines = []
         for line in look_for(hours, psutil.Process(pitwall.process.pid), data, counts):
             lines.append(line)
-            tell("\t".join([f"{datetime.now(UTC):%H:%M:%S}", *(f"{value:.4g}" for value in astuple(line))]), out)
+            say("\t".join([f"{datetime.now(UTC):%H:%M:%S}", *(f"{value:.4g}" for value in astuple(line))]), out)
         stop.set()
-        tell(f"ended with {pitwall.terminate(300)}", out)
-        tell_memory(lines, out)
-        wrong = tell_counts(pitwall, runs, lines[-1].hours, out)
-        tell("\n".join(f"{name}: {count}" for name, count in sorted(counts.items()) if count), out)
-        tell(pitwall.said, out)
+        say(f"ended with {pitwall.terminate(300)}", out)
+        say_memory(lines, out)
+        wrong = say_counts(pitwall, runs, lines[-1].hours, out)
+        say("\n".join(f"{name}: {count}" for name, count in sorted(counts.items()) if count), out)
+        say(pitwall.said, out)
         return wrong + faults(counts)
     finally:
         pitwall.end_everything()

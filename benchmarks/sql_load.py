@@ -39,22 +39,22 @@ BOMBS = (
 LIMITS = Limits(seconds=5.0)
 
 
-def attack(sandbox: Sandbox, ended: threading.Event, told: Counter[str]) -> None:
+def attack(sandbox: Sandbox, ended: threading.Event, answers: Counter[str]) -> None:
     for sql in cycle(BOMBS):
         if ended.is_set():
             return
         try:
             sandbox.ask(sql)
-            told["answered"] += 1
+            answers["answered"] += 1
         except SqlRefusedError as refusal:
-            told[refusal.fault] += 1
+            answers[refusal.fault] += 1
 
 
 @contextmanager
-def attacked(sandbox: Sandbox, told: Counter[str]) -> Iterator[None]:
+def attacked(sandbox: Sandbox, answers: Counter[str]) -> Iterator[None]:
     """Bombs from all sides until the block is left."""
     ended = threading.Event()
-    attackers = [threading.Thread(target=attack, args=(sandbox, ended, told)) for _ in range(ATTACKERS)]
+    attackers = [threading.Thread(target=attack, args=(sandbox, ended, answers)) for _ in range(ATTACKERS)]
     for one in attackers:
         one.start()
     yield
@@ -67,14 +67,14 @@ def main(seconds: float) -> None:
     given = batches(int(seconds / TURNS * PACED_BATCHES_PER_S))
     quiet: list[float] = []
     loud: list[float] = []
-    told: Counter[str] = Counter()
+    answers: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder) / "data")
         store = Store.open(settings)
         sandbox = Sandbox(settings, run_bounded, LIMITS)
         for _ in range(TURNS):  # in turns, for what else the machine does changes too
             quiet += paced(store, given)
-            with attacked(sandbox, told):
+            with attacked(sandbox, answers):
                 loud += paced(store, given)
         store.close()
     print("| rows/s | commit alone: p50 | p99 | attacked: p50 | p99 | ratio p50 | p99 | attacks |")
@@ -82,7 +82,7 @@ def main(seconds: float) -> None:
     before, after = np.percentile(quiet, [50, 99]), np.percentile(loud, [50, 99])
     times = " | ".join(f"{value:.0f} ms" for value in (*before, *after))
     ratios = " | ".join(f"{value:.2f}" for value in after / before)
-    words = ", ".join(f"{count} {fault}" for fault, count in told.most_common())
+    words = ", ".join(f"{count} {fault}" for fault, count in answers.most_common())
     print(f"| 2,000 | {times} | {ratios} | {words} |")
     print(f"\nload average {os.getloadavg()[0]:.0f}")
 

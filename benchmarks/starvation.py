@@ -169,10 +169,15 @@ def try_until_quiet(
 
 
 def line(asked: Arrangement, seen: Seen) -> str:
-    told = seen.conditions
-    ratios = (told.starvation_ratio, told.throttled_ratio, told.steal_ratio, told.host_busy_ratio)
+    its = seen.conditions
+    ratios = (
+        its.starvation_ratio,
+        its.throttled_ratio,
+        its.steal_ratio,
+        its.host_busy_ratio,
+    )
     shares = " | ".join("unknown" if ratio is None else f"{ratio:.1%}" for ratio in ratios)
-    cores = f"{told.own_cores or 0:.2f} | {told.other_cores or 0:.2f}"
+    cores = f"{its.own_cores or 0:.2f} | {its.other_cores or 0:.2f}"
     return (
         f"| {asked} | {seen.load_average:.2f} | {seen.busy_around:.0%} | {shares} | {cores} | {seen.decode_tps:.0f} |"
     )

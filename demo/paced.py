@@ -85,10 +85,10 @@ class Paced:
         name = "vllm:spec_decode_num"
         counts = {"drafts": self.drafts, "draft_tokens": self.drafts * self.drafted}
         counts["accepted_tokens"] = sum(self.reached)
-        told = [f"{name}_{kind}_total{labels} {count}" for kind, count in counts.items()]
+        counters = [f"{name}_{kind}_total{labels} {count}" for kind, count in counts.items()]
         places = enumerate(self.reached or [0] * self.drafted)
         position = f'{name}_accepted_tokens_per_pos_total{labels[:-1]},position="%d"}} %d'
-        return [*told, *(position % one for one in places)]
+        return [*counters, *(position % one for one in places)]
 
     async def _stream(self, writer: asyncio.StreamWriter, body: dict[str, object], is_chat: bool) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")

@@ -71,8 +71,8 @@ def compare(data: Path, runs: Sequence[str], objective: str) -> dict[str, Any]:
     argv = [sys.executable, str(ROOT / "pitwall"), "compare", *runs, "--json"]
     env = os.environ | {"PITWALL_DATA": str(data)}
     done = subprocess.run([*argv, "--objective", objective], env=env, capture_output=True, text=True, check=True)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def runs_by_arm(data: Path, left_out: Collection[str] = ()) -> dict[str, list[str]]:

@@ -144,7 +144,7 @@ def questions(store: Store, run_ids: list[str]) -> Mapping[str, Callable[[], obj
     } | {name: stretch(length) for name, length in STRETCHES.items()}
 
 
-def tell_server(data: Path, run_ids: list[str], turns: int) -> None:
+def measure_server(data: Path, run_ids: list[str], turns: int) -> None:
     store = Store.open(Settings(data_dir=data))
     print(f"| asked of {len(run_ids)} runs | p50 | worst |\n|---|---|---|")
     for name, ask in questions(store, run_ids).items():
@@ -159,7 +159,7 @@ def _seconds(ask: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def tell_browser(data: Path, run_ids: Sequence[str]) -> None:
+def measure_browser(data: Path, run_ids: Sequence[str]) -> None:
     """Pan Live over these runs, and say what a frame takes of the main thread."""
     pitwall = Pitwall(data, free_ports(1)[0])
     pitwall.start()
@@ -230,12 +230,12 @@ def _panned(page: Page, what: str, move: str) -> str:
     cdp.send("Performance.enable")
     page.evaluate(PAN % move, 10)  # what is compiled at the first is not panning
     before = _metrics(cdp)
-    told = page.evaluate(PAN % move, FRAMES)
+    measured = page.evaluate(PAN % move, FRAMES)
     after = _metrics(cdp)
     cdp.detach()
-    took = sorted(told["took"])
+    took = sorted(measured["took"])
     return (
-        f"| {what} | {told['points']:,} | {_ms(before, after, 'TaskDuration') / FRAMES:.1f} ms "
+        f"| {what} | {measured['points']:,} | {_ms(before, after, 'TaskDuration') / FRAMES:.1f} ms "
         f"| {_ms(before, after, 'ThreadTime') / FRAMES:.1f} ms "
         f"| {statistics.median(took):.1f} ms | {took[int(len(took) * 0.95)]:.1f} ms |"
     )
@@ -253,8 +253,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run_ids = filled(folder / "data", folder, said.runs)
-        tell_server(folder / "data", run_ids, said.turns)
-        tell_browser(folder / "data", run_ids)
+        measure_server(folder / "data", run_ids, said.turns)
+        measure_browser(folder / "data", run_ids)
         print(f"\nload average {os.getloadavg()[0]:.1f}")
     return 0
 

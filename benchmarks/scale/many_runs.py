@@ -89,10 +89,10 @@ def _templates(folder: Path) -> tuple[Store, list[Run]]:
     for k in range(ARMS):
         (facts,) = repeats(IdealEngine(0.02, drafts=k, start_sd=0.005), "ladder", 1, rng, **SMALL)
         made.append(stored(store, facts, k, k))
-        told = Result(
+        result = Result(
             made[-1].id, "l", made[-1].created_at, "Single", "decode_tps", "mean", "tok/s", "pitwall", 80.0 + k
         )
-        store.write(Batch((replace(told, concurrency=1),))).result()
+        store.write(Batch((replace(result, concurrency=1),))).result()
     return store, made
 
 

@@ -22,7 +22,7 @@ import duckdb
 
 from analysis.evidence.measure import quantile
 from benchmarks.scale.many_runs import ARMS, TABLES, fill, settle, spread
-from benchmarks.scale.served import PUSHED, VIEWED, tell_served
+from benchmarks.scale.served import PUSHED, VIEWED, measure_served
 from domain import Run
 from reports.arms.comparison import comparison_of
 from reports.runs.ended import EndedEvidence, EndedReports
@@ -113,7 +113,7 @@ def questions(store: Store, data: Path, runs: Sequence[Run]) -> Mapping[str, Cal
     }
 
 
-def tell_questions(data: Path, turns: int) -> list[Run]:
+def measure_questions(data: Path, turns: int) -> list[Run]:
     """Print what the questions take in this process; all runs, the newest first."""
     settle(data)
     begun = time.perf_counter()
@@ -150,8 +150,8 @@ def main() -> int:
             begun = time.perf_counter()
             fill(folder, said.runs)
             print(f"{said.runs:,} runs were made in {time.perf_counter() - begun:.0f} s")
-        runs = tell_questions(folder / "data", said.turns)
-        tell_served(folder / "data", runs, said.turns, said.viewers)
+        runs = measure_questions(folder / "data", said.turns)
+        measure_served(folder / "data", runs, said.turns, said.viewers)
     print(f"\nload average {os.getloadavg()[0]:.1f}")
     return 0
 

@@ -49,7 +49,7 @@ class Peak:
             self.bytes = max(self.bytes, self._process.memory_info().rss)
 
 
-def tell_served(data: Path, runs: Sequence[Run], turns: int, viewers: int) -> None:
+def measure_served(data: Path, runs: Sequence[Run], turns: int, viewers: int) -> None:
     """Print what a Pitwall on this store takes."""
     pitwall = Pitwall(data, free_ports(1)[0])
     begun = time.perf_counter()
@@ -60,10 +60,10 @@ def tell_served(data: Path, runs: Sequence[Run], turns: int, viewers: int) -> No
         cookie = _cookie(pitwall)
         peak = Peak(pitwall.process.pid)
         with peak.watched():
-            _tell_pages(pitwall, cookie, runs, turns)
+            _measure_pages(pitwall, cookie, runs, turns)
             resident = psutil.Process(pitwall.process.pid).memory_info().rss
             print(f"\nresident after that {resident / 1e6:.0f} MB, at its most {peak.bytes / 1e6:.0f} MB\n")
-            _tell_viewers(pitwall, cookie, runs, viewers)
+            _measure_viewers(pitwall, cookie, runs, viewers)
         print(f"\nresident at its most {peak.bytes / 1e6:.0f} MB")
     finally:
         pitwall.end_everything()
@@ -74,7 +74,7 @@ def _cookie(pitwall: Pitwall) -> str:
     return answer.headers["set-cookie"].split(";")[0]
 
 
-def _tell_pages(pitwall: Pitwall, cookie: str, runs: Sequence[Run], turns: int) -> None:
+def _measure_pages(pitwall: Pitwall, cookie: str, runs: Sequence[Run], turns: int) -> None:
     """Whole pages as Streamlit answers them, and Live's push: of other runs each time."""
     with by_hand(pitwall.url, cookie) as session:
         known = pages(session.rerun())
@@ -98,7 +98,7 @@ def _tell_pages(pitwall: Pitwall, cookie: str, runs: Sequence[Run], turns: int) 
     _row("the same, shown before", [_ms(lambda: _watch(pitwall, cookie, shown[0])) for _ in range(turns)])
 
 
-def _tell_viewers(pitwall: Pitwall, cookie: str, runs: Sequence[Run], viewers: int) -> None:
+def _measure_viewers(pitwall: Pitwall, cookie: str, runs: Sequence[Run], viewers: int) -> None:
     """All at once: each opens the Runs page, or Live of 8 ghosts."""
     ghosts = spread(runs, turn=VIEWED)
 

@@ -33,7 +33,7 @@ SELECT max(epoch(ts - before)) FROM (
 """
 
 
-def tell(pitwall: Pitwall, run_id: str, viewers: int, turns: int) -> None:
+def measure(pitwall: Pitwall, run_id: str, viewers: int, turns: int) -> None:
     """A line a turn."""
     answer = httpx.get(f"{pitwall.url}/?token={pitwall.token}")
     cookie = answer.headers["set-cookie"].split(";")[0]
@@ -50,9 +50,9 @@ def tell(pitwall: Pitwall, run_id: str, viewers: int, turns: int) -> None:
         cpu_s = after.user + after.system - before.user - before.system
         time.sleep(REST_S)
         ((pause_s,),) = pitwall.sql(PAUSES.format(run_id=run_id, begin=begin, end=begin + taken[-1] + REST_S))
-        told = f"p50 {taken[viewers // 2]:.1f} s, worst {taken[-1]:.1f} s, CPU of the server {cpu_s:.1f} s"
-        told += f", longest pause between its samples {pause_s:.1f} s"
-        print(f"{told}, {server.memory_info().rss / 1e6:.0f} MB, load average {os.getloadavg()[0]:.1f}", flush=True)
+        words = f"p50 {taken[viewers // 2]:.1f} s, worst {taken[-1]:.1f} s, CPU of the server {cpu_s:.1f} s"
+        words += f", longest pause between its samples {pause_s:.1f} s"
+        print(f"{words}, {server.memory_info().rss / 1e6:.0f} MB, load average {os.getloadavg()[0]:.1f}", flush=True)
 
 
 def opened_s(url: str, cookie: str) -> float:
@@ -72,7 +72,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as logs:
         watched = StandIns(Settings(data_dir=said.folder / "data"), Path(logs) / "logs", count=1, lines_per_s=2)
         with watched as servers, running_pitwall(said.folder / "data") as pitwall:
-            tell(pitwall, servers.run_ids[0], said.viewers, said.turns)
+            measure(pitwall, servers.run_ids[0], said.viewers, said.turns)
 
 
 if __name__ == "__main__":

@@ -73,16 +73,16 @@ def one_race(truth: Sequence[float], sds: Sequence[float], drawn: random.Random)
     spread = [sds[place % len(sds)] for place in range(len(truth))]
     values: dict[str, list[float]] = {str(place): [] for place in range(len(truth))}
     going = list(values)
-    told = None
+    race_now = None
     for _ in range(ROUNDS):
         for name in going:
             values[name].append(drawn.gauss(means[int(name)], spread[int(name)]))
-        told = race(values, MARGIN)
-        if told.end is not None:
+        race_now = race(values, MARGIN)
+        if race_now.end is not None:
             break
-        going = list(told.next_arms)
-    assert told is not None
-    return told.end, int(told.leader or 0), sum(map(len, values.values()))
+        going = list(race_now.next_arms)
+    assert race_now is not None
+    return race_now.end, int(race_now.leader or 0), sum(map(len, values.values()))
 
 
 def fixed_design(truth: Sequence[float], sd: float, power: float, trials: int, drawn: random.Random) -> int:
@@ -110,13 +110,15 @@ def main() -> None:
     print("| arms | wrong winner | winner | same | starts, mean | most | fixed design | share of it |")
     print("|---|---|---|---|---|---|---|---|")
     for name, (truth, sds) in CELLS.items():
-        told = simulate(truth, sds, trials, random.Random(SEED))
-        is_decided = len(truth) >= 4 and told.winner >= 0.5 and len(sds) == 1
-        fixed = fixed_design(truth, sds[0], told.winner, min(trials, 2000), random.Random(SEED)) if is_decided else None
-        share = f"{fixed} | {told.starts / fixed:.2f}" if fixed else "- | -"
+        outcome = simulate(truth, sds, trials, random.Random(SEED))
+        is_decided = len(truth) >= 4 and outcome.winner >= 0.5 and len(sds) == 1
+        fixed = (
+            fixed_design(truth, sds[0], outcome.winner, min(trials, 2000), random.Random(SEED)) if is_decided else None
+        )
+        share = f"{fixed} | {outcome.starts / fixed:.2f}" if fixed else "- | -"
         print(
-            f"| {name} | {told.wrong:.1%} | {told.winner:.1%} | {told.same:.1%} | {told.starts:.1f} "
-            f"| {told.most_starts} | {share} |",
+            f"| {name} | {outcome.wrong:.1%} | {outcome.winner:.1%} | {outcome.same:.1%} | {outcome.starts:.1f} "
+            f"| {outcome.most_starts} | {share} |",
             flush=True,
         )
 

@@ -124,9 +124,9 @@ def true_log_speed(cell: Cell, k: int) -> float:
 
 def start(cell: Cell, k: int, drawn: random.Random) -> MeasuredK:
     """One server start."""
-    told = drawn.choice(counted(cell.text, k))
-    speed = math.log(told.tokens_per_step / cell.cost(k)) + drawn.gauss(0.0, cell.sd)
-    return MeasuredK(str(k), k, speed, (told.shares,))
+    kept = drawn.choice(counted(cell.text, k))
+    speed = math.log(kept.tokens_per_step / cell.cost(k)) + drawn.gauss(0.0, cell.sd)
+    return MeasuredK(str(k), k, speed, (kept.shares,))
 
 
 def study(
@@ -140,9 +140,9 @@ def study(
         measured = {name: _mean(its) for name, its in begun.items() if its}
         choice = choose_k({str(k): k for k in cell.ks}, measured, (), sd_of_starts(values)) if predicts else None
         away = choice.away if choice else ()
-        told = race(values, MARGIN, away=away)
-        end, leader = told.end, told.leader
-        for name in [choice.probe] if choice and choice.probe else told.next_arms:
+        race_now = race(values, MARGIN, away=away)
+        end, leader = race_now.end, race_now.leader
+        for name in [choice.probe] if choice and choice.probe else race_now.next_arms:
             begun[name].append(start(cell, int(name), drawn))
     return end, leader, sum(map(len, begun.values())), away
 
@@ -185,10 +185,11 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|")
     for cell in cells():
-        told = simulate(cell, trials)
-        shares = " | ".join(f"{one:.1%}" for one in (told.pruned_best, told.wrong, told.decided))
+        outcome = simulate(cell, trials)
+        shares = " | ".join(f"{one:.1%}" for one in (outcome.pruned_best, outcome.wrong, outcome.decided))
         print(
-            f"| {cell.words} | {shares} | {told.starts:.1f} | {told.starts_of_race:.1f} | {told.away:.1f} |", flush=True
+            f"| {cell.words} | {shares} | {outcome.starts:.1f} | {outcome.starts_of_race:.1f} | {outcome.away:.1f} |",
+            flush=True,
         )
 
 

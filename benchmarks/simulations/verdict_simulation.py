@@ -201,7 +201,7 @@ def print_coverage(trials: int) -> None:
         rows.setdefault((repeats, sd_ratio), []).append(judged)
     for (repeats, sd_ratio), cells in sorted(rows.items(), key=lambda row: (row[0][0][0] != row[0][0][1], row[0])):
         covered = [one.covered().mean() for one in cells]
-        worst = [max(told) for told in zip(*(_false_claims(one) for one in cells), strict=True)]
+        worst = [max(of_one) for of_one in zip(*(_false_claims(one) for one in cells), strict=True)]
         figures = (min(covered), float(np.mean(covered)), max(covered), *worst)
         name = f"{repeats[0]} and {repeats[1]}"
         print(f"| {name} | {sd_ratio:.0f} | " + " | ".join(f"{100 * one:.1f} %" for one in figures) + " |")
@@ -250,12 +250,12 @@ def print_power(trials: int) -> None:
     print("\nHow often a true difference is told, total sd of a replicate 2 %, the worst of 6 kinds of noise\n")
     print("| claim | repeats | told |\n|---|---|---|")
     worst: dict[tuple[str, int], float] = {}
-    for claim, repeats, _, told in power_cells(trials):
-        worst[claim, repeats] = min(told, worst.get((claim, repeats), 1.0))
+    for claim, repeats, _, power in power_cells(trials):
+        worst[claim, repeats] = min(power, worst.get((claim, repeats), 1.0))
     for repeats in (5, 10, repeats_for_same(0.02) or 0):
         worst["same at 1.00", repeats] = same_power(repeats, trials)
-    for (claim, repeats), told in worst.items():
-        print(f"| {claim} | {repeats} | {100 * told:.1f} % |")
+    for (claim, repeats), power in worst.items():
+        print(f"| {claim} | {repeats} | {100 * power:.1f} % |")
     print("\n| repeats | half-width said before | median in simulation |\n|---|---|---|")
     for repeats in (2, 3, 5, 10, 20):
         widths = half_width(0.02, repeats), typical_half_width(repeats, trials)

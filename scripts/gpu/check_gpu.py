@@ -115,20 +115,20 @@ def row_words(answer: Mapping[str, Any]) -> str:
 def of_answer(
     data: Path, name: str, objective: str, answer: Mapping[str, Any], arms: Mapping[str, list[str]]
 ) -> Iterator[Demand]:
-    about, told = f"{name} against {PLAIN}", str(answer["answer"])
+    about, verdict = f"{name} against {PLAIN}", str(answer["answer"])
     rows = {row["code"]: row["standing"] for row in answer["guard"]}
     if name.startswith(WORKED):
-        is_told = rows["gpu_shared"] in ("matters", "unknown")
-        yield Demand(about, objective, told, rows["gpu_shared"], "no claim", told not in CLAIMS)
-        yield Demand(about, f"{objective}: work of others", rows["gpu_shared"], "it worked", "seen", is_told)
+        is_shown = rows["gpu_shared"] in ("matters", "unknown")
+        yield Demand(about, objective, verdict, rows["gpu_shared"], "no claim", verdict not in CLAIMS)
+        yield Demand(about, f"{objective}: work of others", rows["gpu_shared"], "it worked", "seen", is_shown)
         return
-    yield Demand(about, objective, told, "", "not refused", told not in REFUSED)
+    yield Demand(about, objective, verdict, "", "not refused", verdict not in REFUSED)
     if name == HELD:
         yield Demand(
             about, f"{objective}: memory of others", rows["gpu_shared"], "", "told", rows["gpu_shared"] == "told"
         )
     if name in (AGAIN, HELD):
-        yield Demand(about, f"{objective}: A/A", told, "", "no claim", told not in CLAIMS)
+        yield Demand(about, f"{objective}: A/A", verdict, "", "no claim", verdict not in CLAIMS)
     elif objective == "decode_tps":
         yield from of_quantized(data, about, answer, arms)
 

@@ -34,7 +34,7 @@ class Demand(NamedTuple):
 
     about: str
     what: str
-    told: str
+    ours: str
     other: str
     limit: str
     is_met: bool
@@ -54,21 +54,21 @@ def of_all(stretches: Sequence[Stretch], read: Reading) -> Iterator[Demand]:
     """Means, and joules: a look a second at power that changes ten times a second says little of a single run."""
     lines = [row for one in stretches for row in one.within(read.gpu)]
     for column, most in MOST_APART.items():
-        told = mean(sample[column] for one in stretches for sample in one.samples)
-        yield near("all runs", column, told, mean(row.numbers[column] for row in lines), most)[1]
-    told_j = sum(one.energy_j or 0.0 for one in stretches)
+        ours = mean(sample[column] for one in stretches for sample in one.samples)
+        yield near("all runs", column, ours, mean(row.numbers[column] for row in lines), most)[1]
+    ours_j = sum(one.energy_j or 0.0 for one in stretches)
     drawn = sum(drawn_j(one, read) for one in stretches)
     tokens = sum(one.tokens for one in stretches)
-    yield near("all runs", "energy, J, by nvidia-smi's power", told_j, drawn, ENERGY)[1]
-    yield near("all runs", "tokens per joule, by nvidia-smi's power", tokens / told_j, tokens / drawn, ENERGY)[1]
+    yield near("all runs", "energy, J, by nvidia-smi's power", ours_j, drawn, ENERGY)[1]
+    yield near("all runs", "tokens per joule, by nvidia-smi's power", tokens / ours_j, tokens / drawn, ENERGY)[1]
 
 
 def of_stretch(stretch: Stretch, read: Reading) -> Iterator[tuple[float, Demand]]:
     """How far apart, and the demand."""
     gpu = stretch.within(read.gpu)
     for column in ("memory_used_bytes", "memory_total_bytes"):
-        told = max(sample[column] for sample in stretch.samples)
-        yield near(stretch.name, column, told, max(row.numbers[column] for row in gpu), MEMORY)
+        ours = max(sample[column] for sample in stretch.samples)
+        yield near(stretch.name, column, ours, max(row.numbers[column] for row in gpu), MEMORY)
     yield from of_words(stretch, gpu)
     yield from of_processes(stretch, read)
     yield from of_energy(stretch, read)
@@ -77,16 +77,16 @@ def of_stretch(stretch: Stretch, read: Reading) -> Iterator[tuple[float, Demand]
 def of_words(stretch: Stretch, gpu: Sequence[GpuRow]) -> Iterator[tuple[float, Demand]]:
     """Names, and the reasons for lower clocks."""
     for column in ("gpu_uuid", "gpu_name"):
-        told = {str(sample[column]) for sample in stretch.samples}
-        yield equal(stretch.name, column, told, {row.words[column] for row in gpu})
+        ours = {str(sample[column]) for sample in stretch.samples}
+        yield equal(stretch.name, column, ours, {row.words[column] for row in gpu})
     yield equal(stretch.name, "driver", {str(stretch.driver_version)}, {row.words["driver_version"] for row in gpu})
     masks = [int(row.words["throttle_reasons"], 16) for row in gpu]
-    told_bits = bits_of(sample["throttle_reasons"] for sample in stretch.samples)
+    our_bits = bits_of(sample["throttle_reasons"] for sample in stretch.samples)
     seen, often = bits_of(masks), {bit for bit in bits_of(masks) if often_in(bit, masks)}
-    is_met = often <= told_bits <= seen
+    is_met = often <= our_bits <= seen
     yield (
         0.0,
-        Demand(stretch.name, "throttle bits", hexed(told_bits), hexed(seen), "those often seen, no other", is_met),
+        Demand(stretch.name, "throttle bits", hexed(our_bits), hexed(seen), "those often seen, no other", is_met),
     )
 
 
@@ -109,13 +109,13 @@ def of_processes(stretch: Stretch, read: Reading) -> Iterator[tuple[float, Deman
         by_moment[row.at_s] += 0.0 if row.pid == stretch.pid else row.held_bytes
     own = max((row.held_bytes for row in held if row.pid == stretch.pid), default=None)
     for column, other in (("process_memory_bytes", own), ("other_memory_bytes", max(by_moment.values(), default=None))):
-        told = max((s[column] for s in stretch.samples if s[column] is not None), default=None)
-        yield near(stretch.name, column, told, other, MEMORY)
+        ours = max((s[column] for s in stretch.samples if s[column] is not None), default=None)
+        yield near(stretch.name, column, ours, other, MEMORY)
     ran = stretch.within(read.ran)
     seconds = len({row.at_s for row in ran})
     others = sum(row.ratio for row in ran if row.pid != stretch.pid) / seconds if seconds else None
-    told = mean(sample["other_utilization_ratio"] for sample in stretch.samples)
-    yield near(stretch.name, "other_utilization_ratio", told, others, SHARE_OF_OTHERS)
+    ours = mean(sample["other_utilization_ratio"] for sample in stretch.samples)
+    yield near(stretch.name, "other_utilization_ratio", ours, others, SHARE_OF_OTHERS)
 
 
 def of_energy(stretch: Stretch, read: Reading) -> Iterator[tuple[float, Demand]]:
@@ -145,19 +145,19 @@ def at(read: Reading, second: float) -> float:
 
 
 def near(
-    about: str, what: str, told: float | None, other: float | None, most: tuple[float, bool]
+    about: str, what: str, ours: float | None, other: float | None, most: tuple[float, bool]
 ) -> tuple[float, Demand]:
     """Two numbers that may be so far apart; where the other reader has none, neither may we."""
     limit, is_share = most
     words = f"{limit:.1%}" if is_share else shown(limit)
-    if told is None or other is None:
-        return 0.0, Demand(about, what, shown(told), shown(other), words, told is None and other is None)
-    apart = abs(told - other) / (abs(other) or 1.0) if is_share else abs(told - other)
-    return apart / limit, Demand(about, what, shown(told), shown(other), words, apart <= limit)
+    if ours is None or other is None:
+        return 0.0, Demand(about, what, shown(ours), shown(other), words, ours is None and other is None)
+    apart = abs(ours - other) / (abs(other) or 1.0) if is_share else abs(ours - other)
+    return apart / limit, Demand(about, what, shown(ours), shown(other), words, apart <= limit)
 
 
-def equal(about: str, what: str, told: set[str], other: set[str]) -> tuple[float, Demand]:
-    return 0.0, Demand(about, what, ", ".join(sorted(told)), ", ".join(sorted(other)), "equal", told == other)
+def equal(about: str, what: str, ours: set[str], other: set[str]) -> tuple[float, Demand]:
+    return 0.0, Demand(about, what, ", ".join(sorted(ours)), ", ".join(sorted(other)), "equal", ours == other)
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -177,4 +177,4 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def demand_table(found: Sequence[Demand]) -> str:
     head = ["thing", "of", "Pitwall", "the other", "at most", "met"]
-    return table(head, [[d.what, d.about, d.told, d.other, d.limit, "yes" if d.is_met else "NO"] for d in found])
+    return table(head, [[d.what, d.about, d.ours, d.other, d.limit, "yes" if d.is_met else "NO"] for d in found])

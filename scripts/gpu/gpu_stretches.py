@@ -78,7 +78,7 @@ def refusals(data: Path) -> list[list[str]]:
     with published_query(data / PUBLISHED) as query:
         rows = query("SELECT unknown FROM gpu_samples")["unknown"].to_pylist()
     counts: dict[tuple[str, str], int] = {}
-    for told in rows:
-        for pair in json.loads(told or "{}").items():
+    for text in rows:
+        for pair in json.loads(text or "{}").items():
             counts[pair] = counts.get(pair, 0) + 1
     return [[name, f"{why} ({count} of {len(rows)} samples)"] for (name, why), count in sorted(counts.items())]

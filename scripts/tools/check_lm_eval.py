@@ -44,8 +44,8 @@ metadata: {{version: 1.0}}
 def write_task(folder: Path, answers: list[str]) -> None:
     """Right is what the server said, of every second item."""
     folder.mkdir()
-    told = [answer if place % 2 else f"no-{place}" for place, answer in enumerate(answers)]
-    lines = [json.dumps({"question": one, "answer": two}) for one, two in zip(QUESTIONS, told, strict=True)]
+    given = [answer if place % 2 else f"no-{place}" for place, answer in enumerate(answers)]
+    lines = [json.dumps({"question": one, "answer": two}) for one, two in zip(QUESTIONS, given, strict=True)]
     (folder / "words.jsonl").write_text("\n".join(lines) + "\n")
     (folder / "pit_words.yaml").write_text(TASK.format(file=folder / "words.jsonl", tokens=MOST_TOKENS))
 
@@ -72,17 +72,19 @@ def check(on: Driving, url: str, endpoint: str, executable: Path, tasks: Path) -
     more: list[JsonValue] = ["--include_path", str(tasks)]
     params: dict[str, JsonValue] = {"executable": str(executable), "tasks": "pit_words", "endpoint": endpoint}
     load = on.put(drive_name("lm-eval"), params | {"more": more})
-    (told,) = on.rows("SELECT correct, n FROM accuracy WHERE load_id = ?", load.load_id)
+    (stored,) = on.rows("SELECT correct, n FROM accuracy WHERE load_id = ?", load.load_id)
     items = on.rows("SELECT item_id, answer FROM accuracy_items WHERE load_id = ?", load.load_id)
     got = {int(item["item_id"]): item["answer"] for item in items}
     unmet = [] if right > 1 else [f"{endpoint}: the server gave too few words to check anything by"]
-    unmet += [] if (told["correct"], told["n"]) == (right, ITEMS) else [f"{endpoint}: {told}, not {right} of {ITEMS}"]
+    unmet += (
+        [] if (stored["correct"], stored["n"]) == (right, ITEMS) else [f"{endpoint}: {stored}, not {right} of {ITEMS}"]
+    )
     unmet += [
         f"{endpoint}: item {place} got {got.get(place)!r}, and the server answers {answer!r}"
         for place, answer in enumerate(truth)
         if got.get(place) != answer
     ]
-    cells = [endpoint, load.version or "", str(told["n"]), str(told["correct"]), str(right), str(load.steps)]
+    cells = [endpoint, load.version or "", str(stored["n"]), str(stored["correct"]), str(right), str(load.steps)]
     return [*cells, f"{load.seconds:.0f}"], unmet
 
 

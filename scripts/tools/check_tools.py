@@ -23,7 +23,7 @@ from demo.presets import demo_config, free_ports
 from domain import Config, JsonValue
 from scripts.tools import paced_server
 from scripts.tools.driving import Driving, LoadSeen, drive_name, driving, wait_until
-from scripts.tools.tool_demands import Counted, Told, answers_of, counted, missed, share, shown, table, truth_of
+from scripts.tools.tool_demands import Counted, Reported, answers_of, counted, missed, share, shown, table, truth_of
 from workloads.process.driven import TOOLS
 
 OURS = "pitwall"
@@ -113,8 +113,8 @@ def put(on: Driving, client: str, params: dict[str, JsonValue]) -> LoadSeen:
     return on.put("traffic" if client == OURS else drive_name(client), params)
 
 
-def told(on: Driving, load: LoadSeen) -> Told:
-    return Told(on.told(load.load_id, "output_tps"), on.told(load.load_id, "ttft_ms"))
+def reported(on: Driving, load: LoadSeen) -> Reported:
+    return Reported(on.mean_of(load.load_id, "output_tps"), on.mean_of(load.load_id, "ttft_ms"))
 
 
 class OnReal(NamedTuple):
@@ -140,7 +140,7 @@ def against_paced(flags: argparse.Namespace, there: dict[str, Path], folder: Pat
             failed = [f"{client}: {one['error_kind']}" for one in load.requests if one["error_kind"]]
             late = [] if load.steps > 2 or client == OURS else [f"{client}: no progress was read"]
             unmet += missed(client, found, truth) + failed + late
-            rows.append(row_of(client, load, found, truth, told(on, load)))
+            rows.append(row_of(client, load, found, truth, reported(on, load)))
             print(rows[-1], flush=True)
         if (flags.tools / BFCL).exists():
             unmet += functions(on, flags.tools / BFCL)
@@ -149,7 +149,7 @@ def against_paced(flags: argparse.Namespace, there: dict[str, Path], folder: Pat
     return table(head, rows), unmet
 
 
-def row_of(client: str, load: LoadSeen, found: Counted, truth: Counted, own: Told) -> list[str]:
+def row_of(client: str, load: LoadSeen, found: Counted, truth: Counted, own: Reported) -> list[str]:
     name, version = (OURS, "this one") if client == OURS else (TOOLS[client].title, TOOLS[client].version)
     return [
         name, load.version or version, str(found.requests), shown(found.tps), shown(truth.tps),
@@ -216,16 +216,16 @@ def pair_row(tool: str, pairs: list[tuple[OnReal, OnReal]]) -> list[str]:
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
 
-    def told_ratios(values: list[float]) -> str:
+    def ratio_words(values: list[float]) -> str:
         return f"{mean(values):.3f} ({min(values):.3f} to {max(values):.3f})"
 
     tps, ttft = [t.tps / o.tps for o, t in pairs], [t.ttft_ms / o.ttft_ms for o, t in pairs]
     return [
         TOOLS[tool].title, str(len(pairs)), shown(mean([t.tps for _, t in pairs])),
-        shown(mean([o.tps for o, _ in pairs])), told_ratios(tps),
+        shown(mean([o.tps for o, _ in pairs])), ratio_words(tps),
         shown(mean([t.prompt_tokens for _, t in pairs]), 0), shown(mean([o.prompt_tokens for o, _ in pairs]), 0),
         shown(mean([t.ttft_ms for _, t in pairs])),
-        shown(mean([o.ttft_ms for o, _ in pairs])), told_ratios(ttft),
+        shown(mean([o.ttft_ms for o, _ in pairs])), ratio_words(ttft),
     ]  # fmt: skip
 
 

@@ -65,24 +65,24 @@ class Driving:
         return self.rows("SELECT load_id, tool_version FROM loads WHERE run_id = ?", self._run.id)
 
     def _until_it_ended(self) -> int:
-        told: set[str] = set()
+        seen: set[str] = set()
 
         def has_ended() -> bool:
             for progress in self._data.glob("runs/*/workload*/progress.json"):
-                told.add(progress.read_text())
+                seen.add(progress.read_text())
             run = self.store.run(self._run.id)
             return run is not None and run.state is RunState.READY
 
         wait_until(has_ended, "the load did not end")
         self._check_how_it_ended()
-        return len(told)
+        return len(seen)
 
     def _check_how_it_ended(self) -> None:
         said = "SELECT text, data FROM events WHERE run_id = ? AND kind = 'workload' ORDER BY ts DESC LIMIT 1"
         newest = max(self._data.glob("runs/*/workload*"), key=lambda folder: folder.stat().st_mtime)
-        told = [row["text"] for row in self.rows(said, self._run.id)]
-        if any("exited with code 0" not in text and "imported" not in text for text in told):
-            sys.exit(f"{told}\n{(newest / 'workload.log').read_text(errors='replace')[-2000:]}")
+        texts = [row["text"] for row in self.rows(said, self._run.id)]
+        if any("exited with code 0" not in text and "imported" not in text for text in texts):
+            sys.exit(f"{texts}\n{(newest / 'workload.log').read_text(errors='replace')[-2000:]}")
 
     def _refusal(self) -> str | None:
         for status in self._data.glob("inbox/*.status.json"):
@@ -101,7 +101,7 @@ class Driving:
             wait_until(lambda: len(found()) >= int(str(wanted)), "requests are missing in the store")
         return found()
 
-    def told(self, load_id: str, metric: str) -> float | None:
+    def mean_of(self, load_id: str, metric: str) -> float | None:
         """The mean that the load's own results say."""
         sql = "SELECT value FROM results WHERE run_id = ? AND load_id = ? AND metric = ? AND statistic = 'mean'"
         values = [row["value"] for row in self.rows(sql, self._run.id, load_id, metric)]

@@ -35,12 +35,12 @@ def prompt_tokens(body: Mapping[str, Any]) -> int:
 
 def piece(number: int, is_chat: bool) -> dict[str, Any]:
     said = {"delta": {"role": "assistant", "content": WORD}} if is_chat else {"text": WORD}
-    return _told(is_chat, choices=[{"index": 0, "finish_reason": None, **said}], id=f"paced-{number}")
+    return _object(is_chat, choices=[{"index": 0, "finish_reason": None, **said}], id=f"paced-{number}")
 
 
 def last_piece(is_chat: bool) -> dict[str, Any]:
     said = {"delta": {}} if is_chat else {"text": ""}
-    return _told(is_chat, choices=[{"index": 0, "finish_reason": "length", **said}])
+    return _object(is_chat, choices=[{"index": 0, "finish_reason": "length", **said}])
 
 
 def usage(body: Mapping[str, Any], tokens: int) -> dict[str, int]:
@@ -48,7 +48,7 @@ def usage(body: Mapping[str, Any], tokens: int) -> dict[str, int]:
     return {"prompt_tokens": asked, "completion_tokens": tokens, "total_tokens": asked + tokens}
 
 
-def _told(is_chat: bool, **fields: Any) -> dict[str, Any]:
+def _object(is_chat: bool, **fields: Any) -> dict[str, Any]:
     kind = "chat.completion.chunk" if is_chat else "text_completion"
     return {"id": "paced", "object": kind, "created": int(time.time()), "model": MODEL, **fields}
 
@@ -89,7 +89,7 @@ class PacedServer:
             said = {"message": {"role": "assistant", "content": text}} if is_chat else {"text": text}
             choice = {"index": 0, "finish_reason": "length", **said}
             kind = "chat.completion" if is_chat else "text_completion"
-            whole = {**_told(is_chat, choices=[choice], usage=usage(body, tokens)), "object": kind}
+            whole = {**_object(is_chat, choices=[choice], usage=usage(body, tokens)), "object": kind}
             await _whole(writer, "application/json", json.dumps(whole))
 
     async def _stream(
@@ -102,15 +102,15 @@ class PacedServer:
             writer.write(_event(piece(len(sent), is_chat)))
         ending = [last_piece(is_chat)]
         if (body.get("stream_options") or {}).get("include_usage"):
-            ending.append(_told(is_chat, choices=[], usage=usage(body, tokens)))
+            ending.append(_object(is_chat, choices=[], usage=usage(body, tokens)))
         done = b"data: [DONE]\n\n"
         writer.write(b"".join(map(_event, ending)) + f"{len(done):x}\r\n".encode() + done + b"\r\n0\r\n\r\n")
         await writer.drain()
         self._note(began_s, sent, "chat" if is_chat else "completions", is_streamed=True)
 
     def _note(self, began_s: float, sent: list[float], path: str, is_streamed: bool) -> None:
-        told = {"asked_at": began_s, "first_at": sent[0], "last_at": sent[-1], "tokens": len(sent), "path": path}
-        self._record.write(json.dumps({**told, "streamed": is_streamed}) + "\n")
+        times = {"asked_at": began_s, "first_at": sent[0], "last_at": sent[-1], "tokens": len(sent), "path": path}
+        self._record.write(json.dumps({**times, "streamed": is_streamed}) + "\n")
         self._record.flush()
 
 
@@ -122,8 +122,8 @@ async def _paced(began_s: float, tokens: int) -> AsyncIterator[float]:
         yield time.time()
 
 
-def _event(told: Mapping[str, Any]) -> bytes:
-    data = b"data: " + json.dumps(told).encode() + b"\n\n"
+def _event(event: Mapping[str, Any]) -> bytes:
+    data = b"data: " + json.dumps(event).encode() + b"\n\n"
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 

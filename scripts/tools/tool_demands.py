@@ -24,7 +24,7 @@ class Counted(NamedTuple):
     wall_tps: float | None = None
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """The aggregates that a tool says itself, as they were imported; None where it says none."""
 
     tps: float | None

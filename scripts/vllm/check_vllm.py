@@ -180,9 +180,9 @@ def by_counters(store: Store, run: Run, begin: datetime, end: datetime) -> Readi
 def by_client(records: Sequence[RequestRecord], begin: datetime, end: datetime) -> Reading:
     """Tokens between first and last token of a request, spread evenly; drafts as the server told them at its end."""
     tokens = sum(tokens_within(record, begin, end) for record in records)
-    told = [r for r in records if r.draft_tokens and begin <= r.sent_at and ended_at(r) <= end]
-    drafted = sum(record.draft_tokens or 0 for record in told)
-    rate = sum(record.accepted_tokens or 0 for record in told) / drafted if drafted else None
+    counted = [r for r in records if r.draft_tokens and begin <= r.sent_at and ended_at(r) <= end]
+    drafted = sum(record.draft_tokens or 0 for record in counted)
+    rate = sum(record.accepted_tokens or 0 for record in counted) / drafted if drafted else None
     return Reading("client", "client.requests", tokens / (end - begin).total_seconds(), acceptance_rate=rate)
 
 

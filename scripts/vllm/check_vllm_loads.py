@@ -117,8 +117,10 @@ def tools(on: Driving) -> Iterator[Demand]:
     none = [row["prompt_class"] for row, names in zip(first, called, strict=True) if not names]
     yield Demand("tool matrix", "a call in every first answer", f"{len(first) - len(none)} of {len(first)}", not none)
     checks = on.rows("SELECT is_pass, why FROM checks WHERE load_id = ?", load.load_id)
-    told = [one for one in checks if one["is_pass"] or one["why"]]
-    yield Demand("tool matrix", "a verdict with a reason for each", f"{len(told)} of {len(checks)}", len(told) == 14)
+    explained = [one for one in checks if one["is_pass"] or one["why"]]
+    yield Demand(
+        "tool matrix", "a verdict with a reason for each", f"{len(explained)} of {len(checks)}", len(explained) == 14
+    )
 
 
 def session(on: Driving, url: str) -> Iterator[Demand]:
@@ -155,9 +157,9 @@ def latencies(on: Driving, url: str) -> Iterator[Demand]:
 def histograms(on: Driving) -> Iterator[Demand]:
     """What Pitwall's own reading of them says of the whole run: no request is lost, none counted twice."""
     (sent,) = on.rows("SELECT count(*) AS n, avg(total_ms) AS mean_ms FROM requests")
-    told = "SELECT n, mean_ms FROM server_latency WHERE metric = 'e2e_ms'"
-    wait_until(lambda: any(row["n"] >= sent["n"] for row in on.rows(told)), 60.0, "its histograms lack requests")
-    (seen,) = on.rows(told)
+    sql = "SELECT n, mean_ms FROM server_latency WHERE metric = 'e2e_ms'"
+    wait_until(lambda: any(row["n"] >= sent["n"] for row in on.rows(sql)), 60.0, "its histograms lack requests")
+    (seen,) = on.rows(sql)
     yield Demand("all loads", "view server_latency: requests", f"{seen['n']} of {sent['n']}", seen["n"] == sent["n"])
     yield Demand("all loads", "view server_latency: mean", *_near(seen["mean_ms"], sent["mean_ms"]))
 
@@ -180,13 +182,13 @@ def asked(on: Driving, load: LoadSeen) -> list[dict[str, Any]]:
 def check(vllm: Path, model: Path, folder: Path) -> list[Demand]:
     config = Config(engine="vllm", launcher="attach", model="tiny", served_model_name="tiny")
     with serving(vllm, model, folder) as url, driving(folder / "data", url, config) as on:
-        told: list[Demand] = []
+        found: list[Demand] = []
         parts = (grid(on, "completions"), grid(on, "chat"), tools(on), session(on, url), latencies(on, url))
         for part in (*parts, histograms(on)):
             for demand in part:
-                told.append(demand)
+                found.append(demand)
                 print(f"{demand.load}: {demand.demand}: {demand.seen}", file=sys.stderr, flush=True)
-        return told
+        return found
 
 
 def main() -> int:
@@ -195,9 +197,9 @@ def main() -> int:
     parser.add_argument("model", type=Path, help="the folder that scripts/vllm/make_tiny_llama.py wrote")
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        told = check(flags.vllm.absolute(), flags.model.absolute(), Path(scratch))
-    print(table(["load", "demand", "seen", "met"], [[*one[:3], "yes" if one.is_met else "NO"] for one in told]))
-    return int(not all(one.is_met for one in told))
+        found = check(flags.vllm.absolute(), flags.model.absolute(), Path(scratch))
+    print(table(["load", "demand", "seen", "met"], [[*one[:3], "yes" if one.is_met else "NO"] for one in found]))
+    return int(not all(one.is_met for one in found))
 
 
 if __name__ == "__main__":

@@ -73,8 +73,8 @@ def carry(flags: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     )  # fmt: skip
     if not done.stdout:
         sys.exit(done.stderr)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def first_arms(scratch: Path) -> list[str]:
@@ -82,12 +82,12 @@ def first_arms(scratch: Path) -> list[str]:
         return [row[0] for row in store.sql("SELECT arm FROM runs ORDER BY run_id").fetchall()]
 
 
-def demands(told: Mapping[str, Any], order: Sequence[str]) -> Iterator[tuple[str, bool]]:
+def demands(answer: Mapping[str, Any], order: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """What must be so, in words."""
-    yield "it has an answer", told["answer"] in ("winner", "same", "unknown")
+    yield "it has an answer", answer["answer"] in ("winner", "same", "unknown")
     yield f"k {VALUES[-1]} starts first, then k {VALUES[0]}", [name[-1] for name in order[:2]] == ["6", "2"]
-    is_ranked = not any("may not be ranked" in str(reason) for reason in told["reasons"])
-    for arm in told["arms"]:
+    is_ranked = not any("may not be ranked" in str(reason) for reason in answer["reasons"])
+    for arm in answer["arms"]:
         if is_ranked and arm["predicted"] and arm["values"]:
             yield f"{arm['name']} is where it was predicted", is_within(arm)
 
@@ -120,12 +120,14 @@ def main() -> int:
     parser.add_argument("--cpu", type=int, default=0, help="that the servers have to themselves")
     flags, began_s = parser.parse_args(), time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
-        told, order = carry(flags, Path(scratch)), first_arms(Path(scratch))
-    print(f"{told['answer']} {told['winner'] or ''}: {told['runs']} starts in {time.monotonic() - began_s:.0f} s\n")
+        answer, order = carry(flags, Path(scratch)), first_arms(Path(scratch))
+    print(
+        f"{answer['answer']} {answer['winner'] or ''}: {answer['runs']} starts in {time.monotonic() - began_s:.0f} s\n"
+    )
     print("| arm | state | predicted tok/s | measured | to the first |\n|---|---|---|---|---|")
-    print("\n".join(map(row_of, told["arms"])))
-    print("\n".join(map(str, told["reasons"])))
-    found = list(demands(told, order))
+    print("\n".join(map(row_of, answer["arms"])))
+    print("\n".join(map(str, answer["reasons"])))
+    found = list(demands(answer, order))
     print("\n".join(f"{'ok' if is_met else 'NOT MET'}: {words}" for words, is_met in found))
     return int(not all(is_met for _, is_met in found))
 

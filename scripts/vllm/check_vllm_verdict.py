@@ -77,25 +77,25 @@ def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchReque
     return LaunchRequest(config, name, spec_for("five-prompts", load), ready_timeout_s=READY_WITHIN_S)
 
 
-def recounts(data: Path, told: Mapping[str, Any]) -> dict[str, list[Recount]]:
+def recounts(data: Path, report: Mapping[str, Any]) -> dict[str, list[Recount]]:
     """The starts of each arm, counted anew."""
     path = "workload/requests.jsonl"
-    return {arm["name"]: [recount(data / "runs" / run_id / path) for run_id in arm["runs"]] for arm in told["arms"]}
+    return {arm["name"]: [recount(data / "runs" / run_id / path) for run_id in arm["runs"]] for arm in report["arms"]}
 
 
 def check_arms(data: Path, runs: Sequence[str]) -> list[Demand]:
     """Each arm against the first by both objectives."""
     demands: list[Demand] = []
     for objective, of in OBJECTIVES.items():
-        told = compare(data, runs, objective)
-        counted = recounts(data, told)
-        for answer in told["answers"]:
-            print(told_words(objective, answer), flush=True)
+        report = compare(data, runs, objective)
+        counted = recounts(data, report)
+        for answer in report["answers"]:
+            print(answer_words(objective, answer), flush=True)
             demands += of(answer, counted[answer["baseline"]], counted[answer["other"]])
     return demands
 
 
-def told_words(objective: str, answer: Mapping[str, Any]) -> str:
+def answer_words(objective: str, answer: Mapping[str, Any]) -> str:
     """The sentence, and how long the servers of both arms and our client waited for a CPU."""
     rows = {row["code"]: row for row in answer["guard"]}
     waited = rows["starvation"]["values"]["found"].get("starvation_ratio", [[], []])
@@ -109,7 +109,7 @@ def claims_about_burdened(data: Path, runs: Sequence[str]) -> list[str]:
     """The answers that rank the server beside a burner: there must be none."""
     answers = [(name, answer) for name in OBJECTIVES for answer in compare(data, runs, name)["answers"]]
     for name, answer in answers:
-        print(told_words(name, answer), flush=True)
+        print(answer_words(name, answer), flush=True)
     return [answer["sentence"] for _, answer in answers if answer["answer"] in CLAIMS]
 
 

@@ -20,13 +20,13 @@ class Demand(NamedTuple):
 
     about: str
     what: str
-    told: float | None
+    ours: float | None
     counted: float
     most: float = TOLERANCE
 
     @property
     def apart(self) -> float:
-        return math.inf if self.told is None else abs(self.told / self.counted - 1)
+        return math.inf if self.ours is None else abs(self.ours / self.counted - 1)
 
     @property
     def is_met(self) -> bool:
@@ -60,9 +60,9 @@ def of_together(answer: Answer, first: Arm, second: Arm) -> Iterator[Demand]:
 def of_values(about: str, answer: Answer, counted: Sequence[Sequence[float]]) -> Iterator[Demand]:
     """The value of each start, and the ratio of the arms."""
     for side, name in enumerate(SIDES):
-        told = answer["values"][name]
+        values = answer["values"][name]
         for number, value in enumerate(counted[side]):
-            yield Demand(about, f"{name} #{number + 1}, tok/s", dict(enumerate(told)).get(number), value)
+            yield Demand(about, f"{name} #{number + 1}, tok/s", dict(enumerate(values)).get(number), value)
     yield Demand(about, "ratio", answer["ratio"], middle(counted[1]) / middle(counted[0]))
 
 
@@ -72,9 +72,9 @@ def of_ratio(about: str, part: Answer, speeds: Sequence[float]) -> Iterator[Dema
     yield Demand(about, "ratio", part.get("ratio"), speeds[1] / speeds[0])
 
 
-def of_factors(about: str, told: Answer, speeds: Sequence[float]) -> Iterator[Demand]:
+def of_factors(about: str, answer: Answer, speeds: Sequence[float]) -> Iterator[Demand]:
     """Their product is the speed of each arm, and their ratios' product the ratio."""
-    factors = told.get("factors") or []
+    factors = answer.get("factors") or []
     is_split = len(factors) > 1
     for side, name in enumerate(SIDES):
         product = math.prod(one["values"][side] for one in factors) if is_split else None
@@ -83,10 +83,10 @@ def of_factors(about: str, told: Answer, speeds: Sequence[float]) -> Iterator[De
     yield Demand(about, "product of the factors' ratios", product, speeds[1] / speeds[0])
 
 
-def of_steps(about: str, told: Answer, counted: Sequence[Sequence[Counted]]) -> Iterator[Demand]:
+def of_steps(about: str, answer: Answer, counted: Sequence[Sequence[Counted]]) -> Iterator[Demand]:
     """Tokens per step of both arms: of the streams' own tokens, and of the server's accepted ones."""
     for side, name in enumerate(SIDES):
-        per_step, its = tokens_per_step(told, side), counted[side]
+        per_step, its = tokens_per_step(answer, side), counted[side]
         streamed, accepted = (middle(getattr(one, of) for one in its) for of in PER_STEP)
         yield Demand(about, f"{name}, tokens per step", per_step, streamed)
         most = TOLERANCE + max(one.most_cut_share for one in its)
@@ -100,9 +100,9 @@ def of_pieces(about: str, side: str, counted: Sequence[Counted]) -> Iterator[Dem
     yield Demand(about, f"{side}, pieces to steps", pieces, steps)
 
 
-def tokens_per_step(told: Answer, side: int) -> float | None:
+def tokens_per_step(answer: Answer, side: int) -> float | None:
     """The tokens per step of the arm on this side, as the answer states them."""
-    values = [one["values"][side] for one in told.get("factors") or [] if one["name"] == "tokens_per_step"]
+    values = [one["values"][side] for one in answer.get("factors") or [] if one["name"] == "tokens_per_step"]
     return values[0] if values else None
 
 
@@ -112,7 +112,7 @@ def table(demands: Sequence[Demand]) -> str:
         [
             d.about,
             d.what,
-            shown(d.told),
+            shown(d.ours),
             shown(d.counted),
             f"{d.apart:.2%}",
             f"{d.most:.1%}",
