@@ -18,7 +18,7 @@ WriteMoment = Callable[[datetime], str]  # a moment as markup
 DAYS, MINUTES, SECONDS = "%d %b %Y", "%d %b %Y %H:%M", "%d %b %Y %H:%M:%S"
 OFFSET = "+01:00"
 IN_TABLES = "DD MMM YYYY HH:mm:ss"  # of the same form for everybody: 'localized' turns day and month round
-NOT_TOLD = "In UTC: the browser tells no time zone that is known here"
+NO_ZONE = "In UTC: the browser tells no time zone that is known here"
 
 
 def moment(at: datetime, form: str = MINUTES) -> str:
@@ -58,7 +58,7 @@ def moment_column(title: str, moments: Iterable[datetime], width_px: int | None 
     offsets = sorted({f"UTC{at.astimezone(zone).isoformat()[-len(OFFSET) :]}" for at in moments})
     known = f"In your time zone, {zone} ({' or '.join(offsets)})"
     return st.column_config.DatetimeColumn(
-        title, format=IN_TABLES, timezone=zone_name(), width=width_px, help=known if zone else NOT_TOLD
+        title, format=IN_TABLES, timezone=zone_name(), width=width_px, help=known if zone else NO_ZONE
     )
 
 

@@ -19,7 +19,7 @@ from analysis.guard.rows import loads_of
 from analysis.verdict import MARGIN, Answer, Earlier, Judgement, judge
 from reasons import Code, Reason
 
-TOLD_APART = (Answer.BETTER, Answer.WORSE, Answer.DIFFERENT)
+CLAIMED = (Answer.BETTER, Answer.WORSE, Answer.DIFFERENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def pair_of(
     if not all(values) or min(min(side) for side in values) <= 0:
         return pair
     judged = judge(*values, higher_is_better=objective.terms.higher_is_better, margin=margin)
-    return replace(pair, ratio=judged.ratio, is_claimed=judged.answer in TOLD_APART)
+    return replace(pair, ratio=judged.ratio, is_claimed=judged.answer in CLAIMED)
 
 
 def propose(arms: Sequence[Arm]) -> Objective:
@@ -117,7 +117,7 @@ def _compare(
     judgement = judge(
         *values, higher_is_better=terms.higher_is_better, margin=margin, comparisons=comparisons, earlier=earlier
     )
-    pair = Pair(baseline, other, objective, keys, judgement.ratio, declared, judgement.answer in TOLD_APART)
+    pair = Pair(baseline, other, objective, keys, judgement.ratio, declared, judgement.answer in CLAIMED)
     return Comparison(
         pair,
         (sides[0], sides[1]),

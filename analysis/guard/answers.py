@@ -9,7 +9,7 @@ from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests
 from load_records import RequestRecord
 
 MOST_LENGTH_RATIO = 1.5  # of the medians within a class
-TOLD_LENGTH_RATIO = 1.02
+NOTED_LENGTH_RATIO = 1.02
 MORE_LOOPED = 0.10  # share of the text
 
 
@@ -23,7 +23,7 @@ def lengths(pair: Pair) -> Row:
     values = {"prompt_class": worst, "tokens": (first[worst], second[worst]), "ratio": ratios[worst]}
     if ratios[worst] > MOST_LENGTH_RATIO:
         return Row(RowCode.LENGTHS, Standing.MATTERS, values)
-    return Row(RowCode.LENGTHS, Standing.TOLD if ratios[worst] > TOLD_LENGTH_RATIO else Standing.SAME, values)
+    return Row(RowCode.LENGTHS, Standing.TOLD if ratios[worst] > NOTED_LENGTH_RATIO else Standing.SAME, values)
 
 
 def _by_class(requests: Sequence[RequestRecord]) -> dict[str, float]:

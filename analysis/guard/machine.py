@@ -22,7 +22,7 @@ STANDINGS = {
     "unknown": Standing.UNKNOWN,
 }
 MOST_LATE = 0.10  # of an answer's time, see docs/starvation.md
-TOLD_LATE = 0.02
+NOTED_LATE = 0.02
 WORSE = ("same", "warns", "unknown", "matters")
 Judge = Callable[[Sequence[Conditions], Sequence[Conditions]], conditions.Standing]
 
@@ -74,7 +74,7 @@ def client(pair: Pair) -> Row:
         return Row(RowCode.CLIENT, Standing.MATTERS, values)
     if len(known) < len(shares):
         return Row(RowCode.CLIENT, Standing.UNKNOWN, values)
-    return Row(RowCode.CLIENT, Standing.TOLD if max(known) > TOLD_LATE else Standing.SAME, values)
+    return Row(RowCode.CLIENT, Standing.TOLD if max(known) > NOTED_LATE else Standing.SAME, values)
 
 
 def _late_share(requests: Sequence[RequestRecord]) -> float | None:

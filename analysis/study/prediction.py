@@ -77,12 +77,12 @@ def predict(k: int, measured: Sequence[MeasuredK], most_step_gain: float | None 
     drafted = [one for one in measured if one.shares and one.k > k]
     if not drafted:
         return Prediction()
-    teller = max(drafted, key=lambda one: one.k)
-    most = fmean(math.log(most_tokens(one, k)) for one in teller.shares)
-    fewest = fmean(math.log(fewest_tokens(one, k)) for one in teller.shares)
+    largest = max(drafted, key=lambda one: one.k)
+    most = fmean(math.log(most_tokens(one, k)) for one in largest.shares)
+    fewest = fmean(math.log(fewest_tokens(one, k)) for one in largest.shares)
     lows = [Bound(one.log_speed - one.log_tokens + fewest, one.name) for one in drafted]
     highs = [
-        Bound(one.log_speed - one.log_tokens + most + _gain(one, k, teller, most_step_gain), one.name)
+        Bound(one.log_speed - one.log_tokens + most + _gain(one, k, largest, most_step_gain), one.name)
         for one in measured
         if one.shares
     ]
@@ -94,12 +94,12 @@ def _speed(bound: Bound) -> float:
     return bound.log_speed
 
 
-def _gain(one: MeasuredK, k: int, teller: MeasuredK, most_step_gain: float | None) -> float:
+def _gain(one: MeasuredK, k: int, largest: MeasuredK, most_step_gain: float | None) -> float:
     """Logarithm of how many times its steps/s those of k are at most."""
     if one.k <= k:
         return 0.0
     by_tokens = math.log((one.k + 1) / (k + 1))
-    assumed = math.log(most_step_gain) if most_step_gain and one is teller else math.inf
+    assumed = math.log(most_step_gain) if most_step_gain and one is largest else math.inf
     return min(by_tokens, assumed)
 
 

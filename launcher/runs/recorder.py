@@ -43,7 +43,7 @@ class RunStore(Protocol):
         ...
 
 
-TOLD = ("phase", "cause", "cause_line", "note")  # of a run, in words that may be the server's
+MASKED = ("phase", "cause", "cause_line", "note")  # of a run, in words that may be the server's
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class RunRecorder:
 
     def keep(self, run: Run) -> Run:
         """Save a run of which there is nothing to tell; a full disk does not hold up who stops a server."""
-        masked = {name: mask_text(said) for name in TOLD if (said := getattr(run, name))}
+        masked = {name: mask_text(said) for name in MASKED if (said := getattr(run, name))}
         run = run.model_copy(update=masked)
         try:
             self.store.save_run(run, STUCK_PATIENCE_S if time.monotonic() < self._stuck_until_s else PATIENCE_S)

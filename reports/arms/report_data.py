@@ -114,7 +114,7 @@ def report_data(
         load_curve(known) if comparison.answers else (),
         asked,
         study and study.model_copy(update={n: mask_json(getattr(study, n)) for n in ("title", "plan", "answer")}),
-        {one.machine_id: one.title(tells_host=False) for one in machines(masked)},
+        {one.machine_id: one.title(shows_host=False) for one in machines(masked)},
     )
 
 

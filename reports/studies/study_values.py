@@ -119,16 +119,16 @@ def _by_capacity(store: Asked, plan: StudyPlan, measured: Measured) -> Values:
     alive = sorted((name for name in sizes if name not in measured.failed), key=sizes.__getitem__)
     if len(alive) <= FEWEST_ARMS:
         return Values()
-    teller = alive[0] if setting == CONTEXT else alive[-1]
-    if teller not in measured.arms:
-        return Values(teller)
-    run, facts = measured.runs[teller][-1], measured.arms[teller].runs[-1]
+    roomiest = alive[0] if setting == CONTEXT else alive[-1]
+    if roomiest not in measured.arms:
+        return Values(roomiest)
+    run, facts = measured.runs[roomiest][-1], measured.arms[roomiest].runs[-1]
     memory = memory_of(store, run, facts)
-    fits = {name: _requests(memory, run, setting, sizes[teller], sizes[name]) for name in alive if name != teller}
+    fits = {name: _requests(memory, run, setting, sizes[roomiest], sizes[name]) for name in alive if name != roomiest}
     short = {name: fit for name, fit in fits.items() if fit is not None and fit < SURELY_LESS}
     open_ones = [name for name in short if name != plan.arms[0].name and not measured.logs.get(name)]
     away = sorted(open_ones, key=short.__getitem__)[: len(alive) - FEWEST_ARMS]
-    words = {name: Predicted(requests=fit, requests_by=teller) for name, fit in short.items()}
+    words = {name: Predicted(requests=fit, requests_by=roomiest) for name, fit in short.items()}
     return Values(None, words, tuple(away))
 
 

@@ -43,10 +43,10 @@ def test_each_way_to_stand_is_documented() -> None:
         (RowCode.CONTEXT, [f"{100 * (load.OTHER_CONTEXT - 1):.0f} %"]),
         (RowCode.PREFIX_CACHE, [f"{100 * load.OTHER_CACHE:.0f} points"]),
         (RowCode.FAILED, [f"{100 * load.MOST_FAILED:.0f} %"]),
-        (RowCode.LENGTHS, [f"{100 * (answers.TOLD_LENGTH_RATIO - 1):.0f} %", f"{answers.MOST_LENGTH_RATIO}x"]),
+        (RowCode.LENGTHS, [f"{100 * (answers.NOTED_LENGTH_RATIO - 1):.0f} %", f"{answers.MOST_LENGTH_RATIO}x"]),
         (RowCode.LOOPS, [f"{100 * answers.MORE_LOOPED:.0f} %", f"{100 * answers.MORE_LOOPED:.0f} points"]),
         (RowCode.THROTTLING, [f"{100 * conditions.UNLIKE_CLOCK:.0f} %"]),
-        (RowCode.CLIENT, [f"{100 * machine.MOST_LATE:.0f} %", f"{100 * machine.TOLD_LATE:.0f} %"]),
+        (RowCode.CLIENT, [f"{100 * machine.MOST_LATE:.0f} %", f"{100 * machine.NOTED_LATE:.0f} %"]),
         (
             RowCode.GPU_SHARED,
             [f"{conditions.FOREIGN_MEMORY_BYTES >> 30} GiB", f"{100 * conditions.FOREIGN_UTILIZATION:.1f} %"],
@@ -77,4 +77,4 @@ def test_the_measured_thresholds_of_starvation_are_those_of_the_code() -> None:
         assert f"| `{name}` | more than {most:.2f} apart | above {conditions.HIGH[name]:.2f} |" in said
     assert f"more than {conditions.UNLIKE_RAN} times apart" in said.replace("is more than", "more than")
     assert f"more than {conditions.OTHERS_CORES} cores" in said
-    assert f"above {100 * machine.TOLD_LATE:.0f} % it is told, above {100 * machine.MOST_LATE:.0f} %" in said
+    assert f"above {100 * machine.NOTED_LATE:.0f} % it is told, above {100 * machine.MOST_LATE:.0f} %" in said

@@ -47,7 +47,7 @@ def test_a_machine_is_told_by_its_pitwall_and_keeps_its_label(store: Store) -> N
     assert row.title() == "the spark"
     store.label_machine("m1", None)
     assert machines(store)[0].title() == "box1"
-    assert machines(store)[0].title(tells_host=False) == "m1"
+    assert machines(store)[0].title(shows_host=False) == "m1"
 
 
 def test_another_machine_is_what_its_newest_run_noted(store: Store) -> None:
@@ -61,7 +61,7 @@ def test_another_machine_is_what_its_newest_run_noted(store: Store) -> None:
     assert rows.keys() == {"m2", "remote-elsewhere"}
     assert (rows["m2"].host_name, rows["m2"].cores, rows["m2"].runs) == ("box2", 8, 2)
     assert rows["remote-elsewhere"].gpus_reason == "machine_not_told"
-    assert rows["remote-elsewhere"].title(tells_host=False) == "a remote machine"
+    assert rows["remote-elsewhere"].title(shows_host=False) == "a remote machine"
 
 
 def test_runs_are_found_by_their_machine(store: Store) -> None:

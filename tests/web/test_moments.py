@@ -59,7 +59,7 @@ def test_a_help_tells_what_is_known_in_utc(monkeypatch: pytest.MonkeyPatch) -> N
     [
         ("Europe/Berlin", "Europe/Berlin", "In your time zone, Europe/Berlin (UTC+01:00 or UTC+02:00)"),
         ("America/Sao_Paulo", "America/Sao_Paulo", "In your time zone, America/Sao_Paulo (UTC-03:00)"),
-        ("Nowhere/Land", "UTC", moments.NOT_TOLD),
+        ("Nowhere/Land", "UTC", moments.NO_ZONE),
     ],
 )
 def test_a_column_says_which_zone_it_is_in(

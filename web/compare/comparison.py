@@ -21,7 +21,7 @@ NO_REQUESTS = "no request of ours ended"
 NO_STREAM = why(Reason(Code.NO_WHOLE_WINDOW))
 NO_RATE = "how many tokens were drafted was not told"
 ACTIVE = "Windows that hold decoding and nothing else, of all; only these are ranked"
-TOLD_BY_NOTE = ("Steps per second", "Time to first token")  # what no imported log can know
+IN_NOTE = ("Steps per second", "Time to first token")  # what no imported log can know
 
 
 class Cell(NamedTuple):
@@ -123,7 +123,7 @@ def number_tiles(report: RunReport, facts: RunFacts) -> str:
         tiles.append(("Requests", requests_words(report)))
     if report.summary.definition:
         tiles.append((markup.hint("Active windows", ACTIVE), _windows(report)))
-    in_note = TOLD_BY_NOTE if report.run.kind == "imported" else ()
+    in_note = IN_NOTE if report.run.kind == "imported" else ()
     missing = [(m.title, c.why) for m, c in cells if c.value is None and m.title not in in_note]
     return (markup.tiles(tiles) if tiles else "") + _printed_words(printed) + markup.unknown(missing)
 

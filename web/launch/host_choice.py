@@ -14,7 +14,7 @@ from web.context import services
 from web.markup import markdown_text
 
 KEY = "launch-host"
-TOLD_KEY = "told-by-host"
+ANSWER_KEY = "told-by-host"
 HERE = "this machine"
 
 
@@ -44,8 +44,8 @@ def lacks_there(label: str, config: Config, needs: Needs) -> None:
     if st.button(f"Ask {markdown_text(label)} what it lacks"):
         require_operator()
         with st.spinner(f"{label} is asked by ssh"):
-            st.session_state[TOLD_KEY] = (asked, _asked_there(label, config, needs))
-    before, answer = st.session_state.get(TOLD_KEY, (None, None))
+            st.session_state[ANSWER_KEY] = (asked, _asked_there(label, config, needs))
+    before, answer = st.session_state.get(ANSWER_KEY, (None, None))
     if before != asked:
         st.caption(f"{markdown_text(label)} says what it lacks when it is asked, or at the launch.")
     elif isinstance(answer, str):

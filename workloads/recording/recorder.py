@@ -30,7 +30,17 @@ from workloads.requests.records import append_record
 from workloads.texts.prompt_file import ChatMessage
 
 TOOL, WORKLOAD, TITLE = "recorder", "recorded", "As it came"
-TOLD = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "seed", "n", "stream")
+KEPT_FIELDS = (
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "seed",
+    "n",
+    "stream",
+)
 
 
 class Ended(NamedTuple):
@@ -175,4 +185,4 @@ def asked_of(body: bytes) -> tuple[Asked, dict[str, JsonValue]]:
         asked = Asked.model_validate(given)
     except (ValidationError, ValueError, TypeError):
         return Asked(), {}
-    return asked, {name: given[name] for name in TOLD if isinstance(given.get(name), int | float)}
+    return asked, {name: given[name] for name in KEPT_FIELDS if isinstance(given.get(name), int | float)}

@@ -16,7 +16,7 @@ from web.markup import markdown_text
 from web.theme import DASH, byte_size
 
 HEAD = ["GPU", "power, W", "SM clock, MHz", "utilization", "memory, highest", "temperature, highest"]
-NOT_TOLD = "its driver does not tell it"
+NOT_GIVEN = "its driver does not tell it"
 
 
 def node_panel(run: Run) -> None:
@@ -50,14 +50,14 @@ def _gpu(gpu: Mapping[str, Any]) -> list[str]:
         _number(gpu["power_w"], "{:.0f}"),
         _number(gpu["sm_clock_mhz"], "{:,.0f}"),
         _number(None if share is None else share * 100, "{:.0f} %"),
-        markup.number(DASH if memory is None else byte_size(memory), why=NOT_TOLD),
+        markup.number(DASH if memory is None else byte_size(memory), why=NOT_GIVEN),
         _number(gpu["temperature_c"], "{:.0f} °C"),
     ]
     return [markup.text(f"{gpu['gpu_index']} {gpu['gpu_name'] or ''}".strip()), *cells]
 
 
 def _number(value: float | None, form: str) -> str:
-    return markup.number(DASH if value is None else form.format(value), why=NOT_TOLD)
+    return markup.number(DASH if value is None else form.format(value), why=NOT_GIVEN)
 
 
 def _clock(row: NodeRow) -> str:
