@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?=\s*%)")  # a share that a quote
 
 
 class Failure(NamedTuple):
-    """One failure that a document tells; `workaround` is what it did about it, '' where it tells nothing."""
+    """One failure that a document describes; `workaround` is what it did about it, '' where it says nothing."""
 
     id: str
     source: str
@@ -60,7 +60,7 @@ def load_failures() -> tuple[Failure, ...]:
 
 
 def failures_like(cause: str, command: str) -> list[Failure]:
-    """Published failures with a workaround whose cause these words tell, by pattern; a flag must be in the command."""
+    """Published failures with a workaround whose cause these words name, by pattern; a flag must be in the command."""
     found = [one for one in load_failures() if one.workaround and one.cause_pattern]
     return [
         one for one in found if one.flag in command and re.search(one.cause_pattern, cause, re.IGNORECASE | re.DOTALL)
@@ -93,7 +93,7 @@ def load_checks() -> tuple[Row, ...]:
 
 @cache
 def load_models() -> Mapping[str, Mapping[str, Any]]:
-    """The fields of models' config.json that tell their attention, by the model's name."""
+    """The fields of models' config.json that describe their attention, by the model's name."""
     models: dict[str, dict[str, Any]] = json.loads((FOLDER / "models.json").read_text(encoding="utf-8"))
     return models
 

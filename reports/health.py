@@ -8,7 +8,7 @@ from typing import Any
 from collectors.loop import Freshness
 from storage.health import StoreHealth
 
-BEHIND_S = 30.0  # what was given so long ago and is not durable, or not published, is told
+BEHIND_S = 30.0  # what was given so long ago and is not durable, or not published, is reported
 BEHIND_BYTES = 64 << 20  # of a log
 
 

@@ -135,7 +135,7 @@ def _unknown(standing: StudyStanding) -> str:
 
 
 def _predicted(standing: StudyStanding, name: str) -> JsonValue:
-    """What other arms' runs tell of an arm, as values and ratios to the first one; None where they tell nothing."""
+    """What other arms' runs say of an arm, as values and ratios to the first one; None where they say nothing."""
     predicted = standing.predicted.get(name)
     if predicted is None:
         return None

@@ -68,7 +68,7 @@ def awaits_results(folder: Path, run_ids: Collection[str]) -> bool:
 
 
 def handed(folder: Path, suffix: str, kind: type[Kind]) -> list[tuple[Path, Kind]]:
-    """What lies there, the oldest first; what cannot be read is told and taken away."""
+    """What lies there, the oldest first; what cannot be read is reported and taken away."""
     found = []
     for path in sorted(folder.glob(f"*{suffix}")):
         try:

@@ -1,4 +1,4 @@
-"""What a study's own file does not tell: whether this Pitwall has its workloads, and knows its machines."""
+"""What a study's own file does not say: whether this Pitwall has its workloads, and knows its machines."""
 
 from __future__ import annotations
 

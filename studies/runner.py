@@ -136,7 +136,7 @@ class StudyRunner:
                     self._try_step(study)
 
     def _try_step(self, study: Study) -> None:
-        """One study that breaks off keeps no other from its round; it is tried again, and one fault is told once."""
+        """One study that breaks off keeps no other from its round; it is tried again, and a fault is reported once."""
         try:
             self._step(study)
         except Exception as fault:
@@ -151,7 +151,7 @@ class StudyRunner:
             self._take_up(given.id, given.plan)
 
     def _add(self, given: HandedAddition) -> None:
-        """Where it cannot be any more, it is told: whoever handed it in sees that the study has not got it."""
+        """Where it cannot be any more, it is said: whoever handed it in sees that the study has not got it."""
         try:
             self.change(given.study_id, lambda plan: with_addition(plan, given.more))
         except (KeyError, StudyFileError) as refusal:

@@ -12,7 +12,7 @@ HERE = "this machine"
 
 
 def of_several_machines(runs: Mapping[str, Sequence[Run]]) -> list[str]:
-    """A sentence where the arms' servers were on more than one machine; it tells unlike hardware from like."""
+    """A sentence where the arms' servers were on more than one machine; it distinguishes unlike hardware from like."""
     newest = {name: its[-1] for name, its in runs.items() if its and its[-1].provenance}
     if len({run.machine_id for run in newest.values()}) < 2:
         return []

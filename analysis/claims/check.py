@@ -42,7 +42,7 @@ class Given(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came out; `agrees` None: the numbers fit several readings, and none is told."""
+    """What came out; `agrees` None: the numbers fit several readings, and none is named."""
 
     recomputed: tuple[float, ...]
     agrees: bool | None
@@ -53,7 +53,7 @@ Formula = Callable[[Given], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check as a reference row tells it.
+    """A check as a reference row states it.
 
     meaning: what it means where it does not agree; a template in which i0, r0 and s0 stand for the first input, the
     first number that came out, the first that was stated. No number is typed into it.

@@ -137,7 +137,7 @@ def unknown_of(served: Served) -> tuple[str, ...]:
     """What is not known of a server and would have to be for its repeats on another machine to count."""
     missing = [name for name in NEEDED if getattr(served, name) is None]
     if served.image:
-        missing = [name for name in missing if name != "engine_version"]  # an image by its digest tells it
+        missing = [name for name in missing if name != "engine_version"]  # an image by its digest names it
     return (*missing, *(() if served.is_configuration_known else ("configuration",)))
 
 

@@ -71,7 +71,7 @@ def pair_of(
     margin: float = MARGIN,
     declared: Collection[RowCode] = (),
 ) -> Pair:
-    """Two arms as the guard looks at them, with what these values of their starts would tell."""
+    """Two arms as the guard looks at them, with what these values of their starts would say."""
     pair = Pair(
         *arms, objective, common_keys([load for arm in arms for load in loads_of(arm)]), None, frozenset(declared)
     )

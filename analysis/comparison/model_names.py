@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# The endings by which hubs and files tell a quantization; 'instruct', sizes and versions belong to the model.
+# The endings by which hubs and files name a quantization; 'instruct', sizes and versions belong to the model.
 QUANTIZATION = re.compile(
     r"(?<![a-z0-9])(?:(?:nv|mx)?fp(?:4|8|16)(?:[-_](?:dynamic|block|e4m3(?:fn)?|e5m2|kv|turbo|marlin))*|"
     r"bf16|f16|f32|awq|gptq|exl[23]|bnb|hqq|dwq|qat|int[2-8]|[2-8]-?bit|w\d+a\d+|ud|i1|"
@@ -29,7 +29,7 @@ def quantization_in(name: str) -> tuple[str, ...]:
 
 
 def _speaking(name: str) -> str:
-    """The last part of a name that tells the model."""
+    """The last part of a name that names the model."""
     stems = _stems(name)
     return next((stem for stem in stems if not NAMELESS.fullmatch(_without_quantization(stem))), stems[0])
 

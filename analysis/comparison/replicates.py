@@ -75,7 +75,7 @@ def _of_the_run(run: RunFacts, objective: Objective) -> Replicate:
 
 
 def why_no_joules(run: RunFacts) -> Code:
-    """Why there are no tokens per joule: the answers' tokens are not told, or their energy is not."""
+    """Why there are no tokens per joule: the answers' tokens are not known, or their energy is not."""
     is_measured = any(load.measured for load in run.loads)
     return Code.NO_OUTPUT_TOKENS if is_measured and output_tokens(run.loads) is None else Code.NO_ENERGY
 

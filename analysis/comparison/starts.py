@@ -24,7 +24,7 @@ def by_start(runs: Sequence[Kind], processes_of: Callable[[Kind], frozenset[str]
         same = [group for group in groups if any(not mine.isdisjoint(processes_of(other)) for other in group)]
         if same:
             same[0].append(run)
-            for group in same[1:]:  # this run tells that they are one
+            for group in same[1:]:  # this run shows that they are one
                 same[0].extend(group)
                 groups.remove(group)
         else:
@@ -33,7 +33,7 @@ def by_start(runs: Sequence[Kind], processes_of: Callable[[Kind], frozenset[str]
 
 
 def _together(runs: Sequence[RunFacts]) -> RunFacts:
-    """The first run with the loads of all; of several logs of one server the one that tells most counts."""
+    """The first run with the loads of all; of several logs of one server the one that says most counts."""
     first, *more = runs
     if not more:
         return first

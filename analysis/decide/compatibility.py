@@ -51,7 +51,7 @@ class Stated:
 def column_of(stated: str, gpus: Iterable[str | None]) -> str:
     """The one GPU of our runs that is the stated one, or the stated name: 'RTX 5090' is 'NVIDIA GeForce RTX 5090'.
 
-    Words behind the name make it another GPU ('RTX 5090 D'), unless they tell its memory or its edition.
+    Words behind the name make it another GPU ('RTX 5090 D'), unless they name its memory or its edition.
     """
     name = re.compile(
         rf"(NVIDIA )?(GeForce )?{re.escape(stated)}( Blackwell)?( \d+ ?GB)?( \w+ Edition)*", re.IGNORECASE

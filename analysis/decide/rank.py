@@ -1,7 +1,7 @@
-"""The best arm of one viewpoint, its runner-up, the margin between them, and whether the evidence tells them apart.
+"""The best arm of one viewpoint, its runner-up, the margin between them, and whether the evidence distinguishes them.
 
-An arm is best where it is told from every other ranked arm. The intervals hold for all pairs together, because the best
-is chosen by looking. Arms that it is not told from tie with it.
+An arm is best where it differs from every other ranked arm. The intervals hold for all pairs together, because the best
+is chosen by looking. Arms that it is not distinguished from tie with it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
     """What can be said from a viewpoint."""
 
     BEST = "best"
-    TIE = "tie"  # the evidence does not tell the best from others
+    TIE = "tie"  # the evidence does not distinguish the best from others
     SEEN_ONCE = "seen_once"  # a start each: seen, not shown
     ALONE = "alone"  # one arm has a value that could be ranked
     NOT_RANKED = "not_ranked"  # the guard lets no two of them be ranked
@@ -60,7 +60,7 @@ class Ranking:
     runner_up: str | None = None
     ratio: float | None = None
     interval: tuple[float, float] | None = None
-    tied: tuple[str, ...] = ()  # arms that are not told from the best
+    tied: tuple[str, ...] = ()  # arms that are not distinguished from the best
     refused: tuple[tuple[str, tuple[Row, ...]], ...] = ()  # arms that the guard does not let be ranked, with its rows
 
 
@@ -118,7 +118,7 @@ def _ordered(view: View, candidates: Sequence[Candidate]) -> list[Candidate]:
 
 @dataclass(frozen=True, slots=True)
 class _Apart:
-    """Whether the best is told from another arm; None: one start each cannot tell."""
+    """Whether the best is distinguished from another arm; None: one start each cannot show it."""
 
     is_apart: bool | None
     ratio: float | None

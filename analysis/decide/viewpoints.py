@@ -10,7 +10,7 @@ from analysis.guard import RowCode
 
 
 class Evidence(StrEnum):
-    """What a viewpoint's values are, and so by what they are told apart."""
+    """What a viewpoint's values are, and so by what they are distinguished."""
 
     STARTS = "starts"  # one a server start: Welch's t
     STATED = "stated"  # a fact of the configuration, without scatter

@@ -16,7 +16,7 @@ Shares = tuple[float, ...]  # of the steps in which the first 1, 2, ... draft to
 def accepted_shares(load: LoadRecord, requests: Sequence[RequestRecord], speculates: bool | None) -> Shares | None:
     """The shares of the decode steps after the first token of these requests; a step without a draft accepted none.
 
-    Empty for a server known not to speculate; None where the counters do not tell.
+    Empty for a server known not to speculate; None where the counters do not say.
     """
     if speculates is False:
         return ()

@@ -116,7 +116,7 @@ def is_positive(value: float | None) -> TypeGuard[float]:
 
 
 def has_decoding(request: RequestRecord) -> bool:
-    """Whether a speed of decoding can be told of it: tokens after its first piece, and time for them."""
+    """Whether a speed of decoding can be given of it: tokens after its first piece, and time for them."""
     return is_whole(request) and decode_tokens(request) > 0 and is_positive(request.decode_ms)
 
 

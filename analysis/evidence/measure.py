@@ -29,7 +29,7 @@ OF_DECODING = (Kind.DECODE_TPS, Kind.TPOT_MS, Kind.TPOT_P95_MS)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A value with the parts it is made of; None with the reason where the load does not tell it."""
+    """A value with the parts it is made of; None with the reason where the load does not give it."""
 
     value: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)  # class of prompts -> its own value
@@ -42,12 +42,12 @@ class Measured:
 
 
 def evidence_keys(loads: Sequence[LoadRecord], objective: Objective) -> Keys:
-    """The requests by which these loads are compared: all of them tell what the objective takes of a request."""
+    """The requests by which these loads are compared: all of them have what the objective takes of a request."""
     return common_keys(loads, has_decoding if objective.kind in OF_DECODING else is_whole)
 
 
 def measure(load: LoadRecord, objective: Objective, keys: Keys, speculates: bool | None) -> Measured:
-    """The load's value of an objective that requests tell; the others are facts of the run."""
+    """The load's value of an objective that requests give; the others are facts of the run."""
     concurrency = objective.concurrency or 1
     if objective.kind is Kind.DECODE_TPS:
         return _decode(load, keys, speculates)

@@ -36,7 +36,7 @@ def _by_class(requests: Sequence[RequestRecord]) -> dict[str, float]:
 def loops(pair: Pair) -> Row:
     """Drafts are easily right about text that repeats itself: an arm that is faster because it loops is not better.
 
-    With ignore_eos the text goes on after the answer's natural end, and what it does there is told only.
+    With ignore_eos the text goes on after the answer's natural end, and what it does there is noted only.
     """
     asked = [compared_requests(pair, arm) for arm in pair.arms]
     shares = [_looped_share(requests) for requests in asked]

@@ -44,7 +44,7 @@ def engine(pair: Pair) -> Row:
 
 
 def quantization(pair: Pair) -> Row:
-    """Quantization and dtype as they are set; where they are not, what the model's name tells."""
+    """Quantization and dtype as they are set; where they are not, what the model's name says."""
     return _settings(RowCode.QUANTIZATION, pair, lambda served: _named(served, WEIGHTS) | _words(served))
 
 
@@ -59,7 +59,7 @@ def settings(pair: Pair) -> Row:
 
 
 def sampling(pair: Pair) -> Row:
-    """What the server was told of sampling; what each request asks for is part of the workload."""
+    """What the server's command says of sampling; what each request asks for is part of the workload."""
     row = _settings(RowCode.SAMPLING, pair, lambda served: _under(served, SAMPLING))
     return differing(RowCode.SAMPLING, pair, row.values) if row.standing is Standing.COMPARED else row
 
@@ -106,7 +106,7 @@ def _named(served: Served, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _words(served: Served) -> dict[str, Any]:
-    """The quantization that the model's name tells, where no setting does."""
+    """The quantization that the model's name states, where no setting does."""
     words = quantization_in(served.model or "")
     return {"weights": "-".join(words)} if words and "quantization" not in served.settings else {}
 

@@ -26,7 +26,7 @@ def limits(pair: Pair) -> Row:
     if unlike:
         return Row(RowCode.GPU_LIMITS, Standing.TOLD, {"fields": unlike})
     unknown = [name for name, (first, second) in by_name.items() if None in (*first, *second)]
-    is_sliced = any(True in (one or ()) for one in (*by_name[MIG][0], *by_name[MIG][1]))  # into how much is not told
+    is_sliced = any(True in (one or ()) for one in (*by_name[MIG][0], *by_name[MIG][1]))  # into how much is not known
     standing = Standing.UNKNOWN if unknown or is_sliced else Standing.SAME
     return Row(RowCode.GPU_LIMITS, standing, {"fields": by_name, "unknown": unknown, "sliced": is_sliced})
 

@@ -14,9 +14,9 @@ from analysis.guard.rows import Pair, Row, RowCode, Standing, compared_requests,
 from load_records import RequestRecord
 
 OTHER_CONTEXT = 1.2  # ratio of prompt tokens from which the same text is another depth
-FEWEST_SHARED = 0.5  # of a load's requests: fewer that all runs ended are told
+FEWEST_SHARED = 0.5  # of a load's requests: fewer that all runs ended are noted
 OTHER_CACHE = 0.10  # share of the prompt that came from the cache
-MOST_FAILED = 0.02  # of an arm's requests; a few in a thousand are told
+MOST_FAILED = 0.02  # of an arm's requests; a few in a thousand are noted
 DECLARED = "declared"
 OF_PROMPTS = (
     Kind.TTFT_MS,
@@ -83,7 +83,7 @@ def _hash(load: Any) -> str | None:
 
 
 def concurrency(pair: Pair) -> Row:
-    """The objective's concurrency is a target of every load; which one a load had only its requests tell."""
+    """The objective's concurrency is a target of every load; which one a load had only its requests show."""
     wanted = pair.objective.at_once
     targets = [sorted({c for load in loads_of(arm) for c in load.concurrencies}) for arm in pair.arms]
     values = {"wanted": wanted, "targets": targets}

@@ -78,7 +78,7 @@ def client(pair: Pair) -> Row:
 
 
 def _late_share(requests: Sequence[RequestRecord]) -> float | None:
-    """None where one does not tell it, or there is none."""
+    """None where one does not report it, or there is none."""
     waits = [r.extra["client_wait_ms"] / r.total_ms for r in requests if r.extra.get("client_wait_ms") is not None]
     return sum(waits) / len(waits) if waits and len(waits) == len(requests) else None
 
@@ -89,7 +89,7 @@ def gpu_shared(pair: Pair) -> Row:
 
 
 def neighbours(pair: Pair) -> Row:
-    """Other runs whose servers worked meanwhile: on the same GPUs they take their share; elsewhere they are told."""
+    """Other runs whose servers worked meanwhile: on the same GPUs they take their share; elsewhere they are noted."""
     near = {run.run_id: _near(run, True) for run in pair.runs}
     far = {run.run_id: _near(run, False) for run in pair.runs}
     shared = {run_id: others for run_id, others in near.items() if others}

@@ -19,7 +19,7 @@ class Standing(StrEnum):
 
     SAME = "same"
     COMPARED = "compared"  # it differs and is what is compared
-    TOLD = "told"  # it differs, or is bad for both alike, and is told beside the answer
+    TOLD = "told"  # it differs, or is bad for both alike, and is noted beside the answer
     MATTERS = "matters"  # it differs and matters: they are not ranked
     UNKNOWN = "unknown"
 
@@ -76,7 +76,7 @@ class Pair:
     keys: frozenset[RequestKey] = frozenset()  # requests that all their loads share
     ratio: float | None = None
     declared: frozenset[RowCode] = frozenset()
-    is_claimed: bool = False  # by their values alone they are told apart
+    is_claimed: bool = False  # by their values alone they are distinguished
 
     @property
     def arms(self) -> tuple[Arm, Arm]:

@@ -18,7 +18,7 @@ TAILS: Mapping[str, tuple[float, int]] = {"p95": (0.95, 20), "p99": (0.99, 100)}
 
 
 class Metric(NamedTuple):
-    """What is told of each request, in its unit."""
+    """What is shown of each request, in its unit."""
 
     name: str
     unit: str
@@ -60,7 +60,7 @@ METRICS = (
 
 
 def thinking_ratio(record: RequestRecord) -> float | None:
-    """Share of the answer's tokens that were thinking; None where neither the engine nor the stream tells it."""
+    """Share of the answer's tokens that were thinking; None where neither the engine nor the stream reports it."""
     thinking = record.extra.get("thinking_tokens")
     return int(thinking) / record.completion_tokens if thinking is not None and record.completion_tokens else None
 

@@ -31,7 +31,7 @@ def decode_tps(record: RequestRecord) -> float | None:
 def tokens_per_step(record: RequestRecord) -> float | None:
     """Tokens per decode step by the identity that each step makes one token beside the accepted drafts.
 
-    The first token is prefill's. None where the server does not tell the accepted tokens of a request.
+    The first token is prefill's. None where the server does not report the accepted tokens of a request.
     """
     if record.accepted_tokens is None or not record.completion_tokens:
         return None
@@ -41,7 +41,7 @@ def tokens_per_step(record: RequestRecord) -> float | None:
 
 
 def acceptance_rate(record: RequestRecord) -> float | None:
-    """Accepted over drafted tokens, strict; None where the server does not tell them or drafted nothing."""
+    """Accepted over drafted tokens, strict; None where the server does not report them or drafted nothing."""
     return (
         record.accepted_tokens / record.draft_tokens
         if record.accepted_tokens is not None and record.draft_tokens
@@ -82,7 +82,7 @@ def class_summaries(records: Iterable[RequestRecord]) -> list[ClassSummary]:
 
 
 def summarise(prompt_class: str, concurrency: int, records: Sequence[RequestRecord]) -> ClassSummary:
-    """Medians of requests without an error, None where none of them tells; those that failed or loop are counted."""
+    """Medians of requests without an error, None where none of them has it; those that failed or loop are counted."""
 
     def middle(value: Callable[[RequestRecord], float | None]) -> float | None:
         known = [found for record in records if not record.error_kind and (found := value(record)) is not None]

@@ -1,7 +1,7 @@
 """Which layers of a model keep keys and values, and how many numbers each keeps of a token; read from its config.json.
 
-Sources: the field names are those of Hugging Face transformers' model configurations. What is not told there is not
-guessed: a model whose layers are told in a way that is not read here is unknown, with the name of its type.
+Sources: the field names are those of Hugging Face transformers' model configurations. What is not given there is not
+guessed: a model whose layers are given in a way that is not read here is unknown, with the name of its type.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Attention:
 
 
 def shape_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that tell layers, heads and experts, and nothing else: enough for every formula here."""
+    """The fields that give layers, heads and experts, and nothing else: enough for every formula here."""
     fields = text_config(config)
-    unread = {name: True for name in fields if name.startswith(_UNREAD)}  # that its layers are told in another way
+    unread = {name: True for name in fields if name.startswith(_UNREAD)}  # that its layers are given in another way
     return unread | {name: fields[name] for name in SHAPE if fields.get(name) is not None}
 
 
@@ -71,7 +71,7 @@ def text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_attention(config: Mapping[str, Any]) -> Attention | Reason:
-    """The layers of a model; a Reason where its config.json does not tell them in a way that is read here."""
+    """The layers of a model; a Reason where its config.json does not give them in a way that is read here."""
     fields = text_config(config)
     try:
         kinds = _kinds(fields)
@@ -132,7 +132,7 @@ def _count(value: Any) -> int:
 
 
 def _kinds(fields: Mapping[str, Any]) -> list[str] | None:
-    """The kind of each layer that keeps keys and values of its own; None where it is told in another way."""
+    """The kind of each layer that keeps keys and values of its own; None where it is given in another way."""
     count = _count(fields.get("num_hidden_layers") or fields["n_layer"])
     if count > MOST_LAYERS:
         return None

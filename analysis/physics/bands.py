@@ -41,7 +41,7 @@ class Mixture(NamedTuple):
 
 
 class Band(NamedTuple):
-    """Windows of one band; medians, None where no window tells."""
+    """Windows of one band; medians, None where no window has one."""
 
     windows: int
     share: float

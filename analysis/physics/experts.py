@@ -38,7 +38,7 @@ class Experts(NamedTuple):
 
 
 def read_experts(config: Mapping[str, Any]) -> Experts | None:
-    """The mixture of a model; None of a dense one, or where its shape is told in another way."""
+    """The mixture of a model; None of a dense one, or where its shape is given in another way."""
     fields = text_config(config)
     experts, used = (next((fields[n] for n in names if fields.get(n)), None) for names in (_EXPERTS, _USED))
     if not isinstance(experts, int) or not isinstance(used, int) or not 0 < used <= experts:

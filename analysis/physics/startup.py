@@ -1,9 +1,9 @@
 """Where the time from a start to readiness goes, as numbers that sum to it, and what a restart costs.
 
-Formula: the phases that the log tells, those inside another one taken out of it; what nothing tells is 'other'.
+Formula: the phases that the log states, those inside another one taken out of it; what nothing states is 'other'.
 Source: vLLM's 'Model loading took', 'init engine ... (compilation: ...)' and 'Graph capturing finished': loading holds
 the weights' reading, the engine's start holds compilation and graph capture and begins after loading.
-Caveats: phases of several ranks run side by side, the slowest is told; where the phases sum to more than the total they
+Caveats: phases of several ranks run side by side, the slowest counts; where the phases sum to more than the total they
 overlap in a way that is not known, and no split is given.
 """
 
@@ -33,7 +33,7 @@ def startup_phases(
     graphs_s: float | None = None,
     engine_s: float | None = None,
 ) -> Phases:
-    """The split; a part that the log does not tell is in the part around it, or in 'other'."""
+    """The split; a part that the log does not state is in the part around it, or in 'other'."""
     if total_s is None:
         return Phases({}, Reason(Code.INPUTS_UNKNOWN, values={"inputs": ("total_s",)}))
     seconds_by_name = {
@@ -58,5 +58,5 @@ def restart_tokens(total_s: float, output_tps: float) -> float:
 
 
 def _rest(whole_s: float | None, *parts_s: float | None) -> float | None:
-    """What is left of a phase beside the parts that are told by themselves; parts that are larger leave nothing."""
+    """What is left of a phase beside the parts that are shown by themselves; parts that are larger leave nothing."""
     return None if whole_s is None else max(whole_s - sum(part or 0.0 for part in parts_s), 0.0)

@@ -1,4 +1,4 @@
-"""Finds text that repeats itself: throughput and acceptance stay high while a model loops, so only the text tells.
+"""Finds text that repeats itself: throughput and acceptance stay high while a model loops, so only the text shows it.
 
 Works on words (a tokenizer is not needed). The thresholds are engineering choices: a tail of at least 3 copies and
 48 words that repeats exactly, or too few distinct 4-grams in the last 256 words, twice in a row.

@@ -147,7 +147,7 @@ def _of_gpus(span: Span, gpus: Sequence[GpuSums]) -> dict[str, Any]:
 
 
 def _slowed(gpus: Sequence[GpuSums]) -> dict[str, Any]:
-    """The reasons for which clocks were lowered: one GPU that was is enough to say so, all must tell to deny it."""
+    """The reasons for which clocks were lowered: one GPU that was is enough to say so, all must be known to deny it."""
     bits: int | None = _of_all(lambda each: reduce(or_, each), [gpu.throttle_bits for gpu in gpus])
     known = reduce(or_, (gpu.throttle_bits or 0 for gpu in gpus))
     by_hardware = True if known & HARDWARE else None if bits is None else False

@@ -64,7 +64,7 @@ class Conditions:
     power_capped: bool | None = None  # held at the power limit by software, and nothing worse
     sm_clock_mhz_median: float | None = None  # while a kernel ran; of its slowest GPU
     sm_clock_ratio: float | None = None  # of the highest clock; of its slowest GPU
-    memory_clock_mhz_median: float | None = None  # likewise; None also where the GPU does not tell it
+    memory_clock_mhz_median: float | None = None  # likewise; None also where the GPU does not report it
     power_limits_w: tuple[float, ...] | None = None  # in force on its GPUs, each once
     other_gpu_memory_bytes: int | None = None  # most that other processes held on its GPUs, summed over them
     other_gpu_utilization: float | None = None  # mean share of time others' kernels ran, then or just before
@@ -79,7 +79,7 @@ class Conditions:
 class Standing:
     """How the runs of two arms stand in one respect.
 
-    same: low or alike in all; warns: alike, and to be told beside the result; matters: two of the runs are unlike, so
+    same: low or alike in all; warns: alike, and to be shown beside the result; matters: two of the runs are unlike, so
     the arms are not to be ranked; unknown: it was not measured in each. `fields` decided, `values` are those of runs.
     """
 
@@ -92,7 +92,7 @@ class Standing:
 def starvation(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
     """Whether the servers were kept from the CPU: by other work, by a CPU limit, by other machines on the same host.
 
-    It matters when two of the runs are unlike, and is told when all are held back alike. Waits are others' doing only
+    It matters when two of the runs are unlike, and is noted when all are held back alike. Waits are others' doing only
     where others used the CPU: threads of one server that has more of them than cores wait for each other.
     """
     unlike = {name: None for name, most in UNLIKE.items() if _spread(a, b, name) > most}
@@ -119,7 +119,7 @@ def waits_may_explain(slower: Sequence[Conditions], faster: Sequence[Conditions]
 def clocks(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
     """Whether the GPUs ran as fast as they can, and alike; on machines without a GPU it is unknown.
 
-    A slowdown by the hardware or by heat matters in any run, as do unlike clocks; the power limit alone is told.
+    A slowdown by the hardware or by heat matters in any run, as do unlike clocks; the power limit alone is noted.
     """
     if any(_known(a, b, "hardware_throttled")):
         return _standing("matters", ("hardware_throttled", "throttle_bits"), a, b)
@@ -147,7 +147,7 @@ def _is_unlike(clock: str, a: Sequence[Conditions], b: Sequence[Conditions]) -> 
 
 
 def foreign_gpu_load(a: Sequence[Conditions], b: Sequence[Conditions]) -> Standing:
-    """Whether other processes used the runs' GPUs: time that they took matters, memory that they held is told."""
+    """Whether other processes used the runs' GPUs: time that they took matters, memory that they held is noted."""
     time, memory = "other_gpu_utilization", "other_gpu_memory_bytes"
     if max(_known(a, b, time), default=0.0) > FOREIGN_UTILIZATION:
         return _standing("matters", (time,), a, b)
@@ -195,6 +195,6 @@ def _ran_unlike(a: Sequence[Conditions], b: Sequence[Conditions]) -> bool:
 
 
 def _spread(a: Sequence[Conditions], b: Sequence[Conditions], name: str) -> float:
-    """How far two runs are apart in it at most; 0 where fewer than two tell."""
+    """How far two runs are apart in it at most; 0 where fewer than two have it."""
     known = _known(a, b, name)
     return max(known) - min(known) if known else 0.0

@@ -1,4 +1,4 @@
-"""The speed that a log's own lines print, told where nothing was measured: no window of pure decoding, so no rank.
+"""The speed that a log's own lines print, shown where nothing was measured: no window of pure decoding, so no rank.
 
 Each engine means something else by it (`engines.definitions.MEASURES`): two definitions are never one number.
 """
@@ -26,5 +26,5 @@ def most_printed(speeds: Sequence[PrintedSpeed]) -> PrintedSpeed | None:
 
 
 def in_place_of(summary: SpeedSummary, printed: PrintedSpeed | None) -> PrintedSpeed | None:
-    """What a log prints, where its windows tell no speed; what was measured stands alone."""
+    """What a log prints, where its windows give no speed; what was measured stands alone."""
     return printed if summary.typical_tps is None else None

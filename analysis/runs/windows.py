@@ -3,7 +3,7 @@
 Definitions: peak is the 99th percentile of active windows of one request alone, typical their 25th to 75th percentile,
 the headline their time-weighted median, the floor their 10th percentile. A window is active when it holds decoding and
 nothing else; the store labels them. One that is known for a part of its length, or longer than the others, is in no
-peak: a rate over 0.4 s is no peak of 2 s. Peaks are also told for each number of streams that held throughout a window,
+peak: a rate over 0.4 s is no peak of 2 s. There are also peaks of each number of streams that held throughout a window,
 for four streams together are faster than one.
 """
 
@@ -28,7 +28,7 @@ class Window:
     """One window of one run: counts and the seconds they cover, from which every rate follows."""
 
     since_ready_s: float
-    window_s: float | None  # of the cut, or as the log's lines tell it
+    window_s: float | None  # of the cut, or as the log's lines state it
     dt_s: float
     tokens: float | None  # decode tokens
     steps: float | None  # decode steps, one per running request; None where the engine counts none
@@ -137,7 +137,7 @@ def speed_factors(windows: Sequence[Window]) -> Factors | None:
 
 
 def _given_per_step(counted: Sequence[Window]) -> float | None:
-    """Tokens over steps where each window tells that ratio and no rate of steps (SGLang's accept length)."""
+    """Tokens over steps where each window gives that ratio and no rate of steps (SGLang's accept length)."""
     pairs = [(w.tokens or 0.0, w.tokens_per_step) for w in counted]
     steps = [tokens / ratio for tokens, ratio in pairs if ratio]
     return sum(tokens for tokens, _ in pairs) / sum(steps) if len(steps) == len(pairs) and sum(steps) > 0 else None
@@ -212,7 +212,7 @@ def _usual_window_s(windows: Sequence[Window]) -> float | None:
 
 
 def _common_window_s(windows: Sequence[Window]) -> float | None:
-    """The usual length as it is told: looks are never exactly 5 s apart."""
+    """The usual length as it is shown: looks are never exactly 5 s apart."""
     usual_s = _usual_window_s(windows)
     return None if usual_s is None else float(f"{usual_s:.2g}")
 

@@ -28,8 +28,8 @@ def choose_k(
 ) -> Choice:
     """Choose among arms that differ in their number of draft tokens: the largest starts first, then the smallest.
 
-    ks: arm -> k, in the order of the study, whose first arm always starts: ratios are told against it. measured: those
-    with a value. failed: those that cannot run. sd: between starts, of logarithms, as far as repeats tell it.
+    ks: arm -> k, in the order of the study, whose first arm always starts: ratios are given against it. measured: those
+    with a value. failed: those that cannot run. sd: between starts, of logarithms, as far as repeats show it.
     """
     alive = sorted((name for name in ks if name not in failed), key=ks.__getitem__)
     known = {name: one for name, one in measured.items() if name in alive}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-FINALISTS = 3  # beside the first arm, against which ratios are told
+FINALISTS = 3  # beside the first arm, against which ratios are given
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What runs of some numbers of draft tokens k tell of the others: between which speeds they lie, and which cannot win.
+"""What runs of some numbers of draft tokens k say of the others: between which speeds they lie, and which cannot win.
 
 Speed = steps/s x tokens per step. Of a k that was measured, with its shares q_i of all steps in which the first i draft
 tokens were accepted (a step without a draft accepted none):
@@ -21,7 +21,7 @@ from statistics import fmean
 
 from analysis.evidence.drafting import Shares
 
-SD_OF_A_START = 0.03  # taken where repeats do not tell more: sd of the logarithm of one start's value
+SD_OF_A_START = 0.03  # taken where repeats do not show more: sd of the logarithm of one start's value
 ONE_SIDED_Z = 1.645  # 5 %
 
 
@@ -32,7 +32,7 @@ class MeasuredK:
     name: str
     k: int
     log_speed: float  # mean over its starts; higher is better
-    shares: tuple[Shares, ...] = ()  # empty: not told
+    shares: tuple[Shares, ...] = ()  # empty: not known
 
     @property
     def log_tokens(self) -> float:

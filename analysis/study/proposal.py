@@ -26,7 +26,7 @@ class OptunaMissingError(PitwallError):
 
 
 class Setting(NamedTuple):
-    """How many values it has; whether they are numbers in their order, so that neighbours tell of each other."""
+    """How many values it has; whether they are numbers in their order, so that neighbours are alike."""
 
     values: int
     is_ordered: bool

@@ -28,7 +28,7 @@ class ArmState(StrEnum):
     RACING = "racing"
     RESTING = "resting"  # it cannot beat the leader by the margin any more, and is not proven slower
     OUT = "out"  # slower than the leader
-    PREDICTED = "predicted"  # it does not start: other arms' runs tell that it cannot be best, or does not fit
+    PREDICTED = "predicted"  # it does not start: other arms' runs show that it cannot be best, or does not fit
     TRIED = "tried"  # of many combinations, it started once and was not among the best
     FAILED = "failed"  # its server does not start, or gives no value
 

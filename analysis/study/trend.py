@@ -1,6 +1,6 @@
 """The same configuration over the versions of its engine: what its server starts gave under each.
 
-It is told and not judged: whether the last upgrade changed anything is said by the study's own starts, in turn.
+It is shown and not judged: whether the last upgrade changed anything is said by the study's own starts, in turn.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def _logs(values: Sequence[float]) -> list[float]:
 
 
 def _own_spread(logs: Sequence[float], mean: float) -> Spread | None:
-    """None for values all alike: that tells how coarsely they were taken, not that the next one will be the same."""
+    """None for values all alike: that shows how coarsely they were taken, not that the next one will be the same."""
     df = len(logs) - 1
     variance = math.fsum((one - mean) ** 2 for one in logs) / df if df else 0.0
     return Spread(variance, df) if variance > ALIKE**2 else None

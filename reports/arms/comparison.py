@@ -59,7 +59,7 @@ class ComparisonReport:
 def comparison_of(
     store: Asked, runs: Sequence[Run], asking: Asking | None = None, windows_of: WindowsOf = stored_windows
 ) -> ComparisonReport:
-    """The comparison of these runs; with a single arm there is nothing to answer, and its repeats are told.
+    """The comparison of these runs; with a single arm there is nothing to answer, and its repeats are shown.
 
     Raises WorkloadNotSharedError where the workload that is asked for is not shared.
     """

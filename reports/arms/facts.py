@@ -75,13 +75,13 @@ def facts_of(
 
 
 def evidence_of(loads: Sequence[LoadRecord]) -> list[LoadRecord]:
-    """The loads that speeds may be told of: our own; without any, those of a tool whose prompts are known."""
+    """The loads that speeds may be given of: our own; without any, those of a tool whose prompts are known."""
     own = [load for load in loads if load.asked is None or load.asked.tool in OURS]
     return own or [load for load in loads if load.asked and load.asked.prompt_set_hash]
 
 
 def _value_of(effective: Sequence[Row], name: str) -> Any:
-    """A number of the start-up log; None where it tells none."""
+    """A number of the start-up log; None where it has none."""
     value = next((row.effective for row in effective if row.field == name), None)
     return value if isinstance(value, int | float) else None
 

@@ -29,7 +29,7 @@ def _spans(loads: Iterable[LoadRecord]) -> Iterable[Span]:
 
 
 def apart_from(report: RunReport, others: Sequence[Span]) -> RunReport:
-    """The report without the windows in which these loads ran; what only the whole run tells is unknown then."""
+    """The report without the windows in which these loads ran; what only the whole run shows is unknown then."""
     if not others:
         return report
     windows = [one for one in report.windows if not _touches(one, report.run, others)]

@@ -1,4 +1,4 @@
-"""What a report tells of some runs, put together once: the comparison as Compare has it, and what each run is."""
+"""What a report shows of some runs, put together once: the comparison as Compare has it, and what each run is."""
 
 from __future__ import annotations
 

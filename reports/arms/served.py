@@ -52,7 +52,7 @@ def served_by(run: Run, effective: Sequence[Row], conditions: Sequence[Condition
 
 
 def speculates(run: Run, effective: Sequence[Row]) -> bool | None:
-    """Whether its server drafts; None where neither a command nor a log can tell."""
+    """Whether its server drafts; None where neither a command nor a log says."""
     drafting = [
         row.effective for row in effective if row.field.startswith("speculative.") and row.effective is not None
     ]
@@ -105,7 +105,7 @@ def _object_in(text: str) -> dict[str, JsonValue] | None:
 
 
 def is_read(config: Config) -> bool:
-    """Whether the command was understood; the words of one that was not are all that tells it from the next."""
+    """Whether the command was understood; the words of one that was not are all that distinguishes it from the next."""
     return config.engine != "other" and config.model is not None
 
 
@@ -153,7 +153,7 @@ def gpus_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions]) -> 
 
 
 def _limit(name: str, value: JsonValue) -> float | bool | None:
-    """A bundle's run may say anything of its GPUs: what is no limit is not told."""
+    """A bundle's run may say anything of its GPUs: what is no limit is not shown."""
     is_number = isinstance(value, int | float) and math.isfinite(value)
     return value if is_number and isinstance(value, bool) != (name in NUMBERS) else None
 
@@ -161,7 +161,7 @@ def _limit(name: str, value: JsonValue) -> float | bool | None:
 def gpu_limits_of(provenance: Mapping[str, Any], conditions: Sequence[Conditions]) -> dict[str, tuple[JsonValue, ...]]:
     """What bounds its GPUs, each value once: the power limit as sampled under its loads, the rest as frozen.
 
-    A name that is missing was not looked at; a value of None is what the driver did not tell.
+    A name that is missing was not looked at; a value of None is what the driver did not report.
     """
     own = {uuid for one in conditions for uuid in one.gpu_uuids}
     frozen = [gpu for gpu in provenance.get("gpus") or () if not own or gpu.get("uuid") in own]

@@ -124,7 +124,7 @@ def _windows_of(known: Known, start: RunFacts) -> tuple[str, float]:
 
 
 def _are_alike(windows: Sequence[tuple[str, float]]) -> bool:
-    """Counters of two engines are; a log's speed is only what the same log tells over as long a time."""
+    """Counters of two engines are; a log's speed is only what the same log says over as long a time."""
     kinds = {definition if definition.endswith(".log") else "counted" for definition, _ in windows}
     lengths = [length for _, length in windows]
     return len(kinds) <= 1 and max(lengths, default=0.0) <= (1 + SAME_LENGTH) * min(lengths, default=0.0)
@@ -185,7 +185,7 @@ def _value(known: Known, viewpoint: Viewpoint, start: RunFacts, objective: Objec
 
 
 def _measured(known: Known, start: RunFacts, objective: Objective) -> Value:
-    """Over the requests that all launched arms share; what shares none is told by its own, and the guard refuses it."""
+    """Over the requests that all launched arms share; what shares none has its own, and the guard refuses it."""
     launched = [load for arm in known.arms for load in loads_of(arm) if load.measured and _is_launched(arm)]
     shared = evidence_keys(launched, objective) if start.kind not in LABELS else frozenset()
     one = replicate(start, objective, shared or evidence_keys([x for x in start.loads if x.measured], objective))
@@ -253,7 +253,7 @@ OF_START: Mapping[Viewpoint, Callable[[Known, RunFacts], Value]] = {
 
 
 def _context(known: Known) -> int | None:
-    """The longest request of which all arms that tell anything know how many fit."""
+    """The longest request of which all arms that know anything know how many fit."""
     lengths = [
         {fit.context_tokens for fit in known.physics[arm.id].fits if fit.requests.value is not None}
         for arm in known.arms

@@ -32,7 +32,7 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What tells the capacity of a run; None is not known."""
+    """What determines the capacity of a run; None is not known."""
 
     facts: RunFacts
     startup: Mapping[str, Any]  # a row of the view `startup`
@@ -69,7 +69,7 @@ class Memory:
 
 
 def memory_of(store: queries.Asked, run: Run, facts: RunFacts) -> Memory:
-    """What its log and its model tell of its capacity."""
+    """What its log and its model say of its capacity."""
     return Memory(facts, queries.startups(store, [run.id])[run.id], model_config(run))
 
 
@@ -98,7 +98,7 @@ def of_attention(given: Memory, formula: Any, **more: Any) -> Quantity:
 
 
 def requests_at_once(given: Memory, context: int) -> Quantity:
-    """How many of this length fit, by the engine's way of keeping them where its log tells it, else by bytes alone."""
+    """How many of this length fit, by the engine's way of keeping them where its log states it, else by bytes alone."""
     definition, tokens, swa = (
         given.startup.get(n) for n in ("kv_cache_tokens_definition", "kv_cache_tokens", "swa_tokens")
     )

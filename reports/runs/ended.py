@@ -25,7 +25,7 @@ MOST_EVIDENCE = 1_000  # runs
 
 
 class OfEnded(Generic[Known]):
-    """Keeps what `make` says of the last runs that were asked for; safe from any thread. Tell it what is `committed`.
+    """Keeps what `make` says of the last runs that were asked for; safe from any thread. Give it what is `committed`.
 
     Of a run that several ask for at once it is computed once, and the others wait: `make` must not ask for more of it.
     most: how much is kept in memory, by what `weigh` says of each; what has gone from there is still on the shelf.

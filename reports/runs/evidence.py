@@ -19,7 +19,7 @@ class Standing(StrEnum):
     AGREE = "agree"
     DISAGREE = "disagree"
     NOT_COMPARED = "not_compared"  # no line of the log has counters of the same tokens and seconds
-    ENGINE_ALONE = "engine_alone"  # counters or slots, and no log that told a speed
+    ENGINE_ALONE = "engine_alone"  # counters or slots, and no log that gave a speed
     LOG_ALONE = "log_alone"
     UNKNOWN = "unknown"
 

@@ -1,4 +1,4 @@
-"""A run's model as its config.json tells it: noted at the start, or read from its folder on this machine."""
+"""A run's model as its config.json describes it: noted at the start, or read from its folder on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_BYTES = 4 << 20
 
 
 def model_config(run: Run, here: str | None = None) -> Mapping[str, Any] | Reason:
-    """Its fields as they were noted at the start, else as the file tells now; or why they are unknown.
+    """Its fields as they were noted at the start, else as the file says now; or why they are unknown.
 
     here: the id of this machine, which alone has the file.
     """

@@ -49,7 +49,7 @@ _SAID: TypeAdapter[Any] = TypeAdapter(_Said)
 
 
 def _formulas_of_evidence() -> str:
-    """With what every definition means, which is told with a run's sources."""
+    """With what every definition means, which is shown with a run's sources."""
     return hashlib.sha256(f"{formulas(*OF_EVIDENCE)} {all_definitions()}".encode()).hexdigest()
 
 

@@ -20,7 +20,7 @@ class Replayable:
 
     loads: Mapping[str, LoadRecord]  # by run, in the order asked for
     scenes: tuple[Scene, ...]
-    unlike: tuple[Run, ...]  # share no request with the first, or tell of none
+    unlike: tuple[Run, ...]  # share no request with the first, or have none
 
 
 def replayable(store: Asked, runs: Sequence[Run]) -> Replayable:

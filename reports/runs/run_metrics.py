@@ -130,7 +130,7 @@ def _latency(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
 def _quantiles(
     title: str, meaning: str, objective: Objective, values: Sequence[float]
 ) -> Iterator[tuple[Named, float | None]]:
-    """A high percentile of few requests is their maximum: p95 is told from 20 requests on, p99 from 100."""
+    """A high percentile of few requests is their maximum: p95 is given from 20 requests on, p99 from 100."""
     for share in QUANTILES:
         if share > 50 and len(values) * (100 - share) < 100:
             continue

@@ -23,7 +23,7 @@ class RunReport:
     summary: SpeedSummary
     acceptance: queries.Acceptance
     requests: queries.RequestTotals
-    printed: PrintedSpeed | None = None  # by its log, where that alone tells of it
+    printed: PrintedSpeed | None = None  # by its log, where that alone knows of it
 
     @property
     def time_to_ready_s(self) -> float | None:
@@ -61,5 +61,5 @@ def report_on(store: queries.Asked, runs: Sequence[Run]) -> list[RunReport]:
 
 
 def _may_print(windows: Sequence[Window]) -> bool:
-    """Whether a log may be all that tells of a run: its windows are a log's, or there is none."""
+    """Whether a log may be all that is known of a run: its windows are a log's, or there is none."""
     return not windows or windows[0].definition.endswith(".log")

@@ -20,7 +20,7 @@ OF_THE_MACHINE = "executable"  # where a tool lies, which is not recorded as wha
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A study's plan for one of its workloads; `params` are those that tell it from others of its name, in full."""
+    """A study's plan for one of its workloads; `params` are those that differ from others of its name, in full."""
 
     plan: StudyPlan
     params: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def parts_of(parts: Sequence[StudyPlan]) -> list[Part]:
 
 
 def alike(parts: Sequence[StudyPlan]) -> str | None:
-    """Why two workloads cannot be told apart, as a sentence; None where all can."""
+    """Why two workloads cannot be distinguished, as a sentence; None where all can."""
     full = [_in_full(part) for part in parts]
     for at, part in enumerate(parts):
         for before in range(at):
@@ -59,7 +59,7 @@ def _own(at: int, parts: Sequence[StudyPlan], full: Sequence[Mapping[str, JsonVa
 
 
 def _in_full(part: StudyPlan) -> dict[str, JsonValue]:
-    """With the defaults; as the file says them of a workload that cannot be, which the runner tells of."""
+    """With the defaults; as the file says them of a workload that cannot be, which the runner reports."""
     try:
         params = full_params(part.workload, part.params)
     except (KeyError, ValidationError):

@@ -46,7 +46,7 @@ class StudyStanding:
     causes: Mapping[str, str] = field(default_factory=dict)  # arm -> why it is out for good
     refused: Mapping[tuple[str, str], tuple[Row, ...]] = field(default_factory=dict)  # pairs that may not be ranked
     left: Left | None = None  # server starts that it probably takes yet
-    predicted: Mapping[str, Predicted] = field(default_factory=dict)  # arm -> what the other arms' runs tell of it
+    predicted: Mapping[str, Predicted] = field(default_factory=dict)  # arm -> what the other arms' runs say of it
     trials: tuple[Trial, ...] | None = None  # what was tried, where the next combination has to be proposed
 
     @property
@@ -66,7 +66,7 @@ def next_arms(standings: Sequence[StudyStanding]) -> tuple[str, ...]:
 
 
 def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[StudyStanding]:
-    """How a study stands under each of its workloads; a server start tells of each that it was put under."""
+    """How a study stands under each of its workloads; a server start counts for each that it was put under."""
     parts, ended = plan.under_each(), [run for run in runs if run.state.is_final]
     if len(parts) == 1:
         finished = [run for run in ended if run.state is RunState.FINISHED]
@@ -139,7 +139,7 @@ def _went_through(loads: Sequence[LoadRecord]) -> bool:
 
 
 def _standing(store: Asked, part: Part, runs: Sequence[Run], facts_by_run: Mapping[str, RunFacts]) -> StudyStanding:
-    """What the runs of a study tell so far under one workload; those that have not ended tell nothing yet."""
+    """What the runs of a study show so far under one workload; those that have not ended show nothing yet."""
     plan = part.plan
     by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
     found = {name: [facts_by_run[run.id] for run in its if run.id in facts_by_run] for name, its in by_arm.items()}

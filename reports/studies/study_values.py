@@ -57,7 +57,7 @@ class Measured:
 
 
 def predict_values(store: Asked, plan: StudyPlan, measured: Measured) -> Values:
-    """Nothing where two settings are varied, or one that tells nothing of its other values."""
+    """Nothing where two settings are varied, or one that says nothing of its other values."""
     if len(plan.vary) != 1:
         return Values()
     if plan.vary[0].field == DRAFT_TOKENS:
@@ -66,7 +66,7 @@ def predict_values(store: Asked, plan: StudyPlan, measured: Measured) -> Values:
 
 
 def _by_acceptance(plan: StudyPlan, measured: Measured) -> Values:
-    """Before any run tells the objective, the largest is the telling one for whatever it will be."""
+    """Before any run gives the objective, the largest says most for whatever it will be."""
     objective = measured.objective
     if (isinstance(objective, Objective) and objective.kind not in OF_STEPS) or plan.objective == USERS_HELD:
         return Values()
@@ -113,7 +113,7 @@ def _in_its_unit(one: Prediction, objective: Objective | str) -> Predicted:
 
 
 def _by_capacity(store: Asked, plan: StudyPlan, measured: Measured) -> Values:
-    """The value that leaves most room starts first, and tells what of the others holds not even one request."""
+    """The value that leaves most room starts first, and shows which of the others holds not even one request."""
     setting = plan.vary[0].field
     sizes = {arm.name: value for arm in plan.arms if (value := value_at(arm.config, setting)) is not None}
     alive = sorted((name for name in sizes if name not in measured.failed), key=sizes.__getitem__)
@@ -133,7 +133,7 @@ def _by_capacity(store: Asked, plan: StudyPlan, measured: Measured) -> Values:
 
 
 def _requests(memory: Memory, run: Run, setting: str, measured: float, asked: float) -> float | None:
-    """Requests of the full length that fit with another value, by the run of the value that is told."""
+    """Requests of the full length that fit with another value, by the run of the value that is measured."""
     if setting == CONTEXT:
         return requests_at_once(memory, int(asked)).value
     full = memory.startup.get("full_context_tokens") or memory.setting(CONTEXT)

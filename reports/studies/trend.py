@@ -1,4 +1,4 @@
-"""What a study of an upgrade tells beside its answer: the same configuration over all versions that ran here."""
+"""What a study of an upgrade shows beside its answer: the same configuration over all versions that ran here."""
 
 from __future__ import annotations
 
