@@ -196,7 +196,7 @@ class Run(BaseModel):
         return (self.provenance or {}).get("on_host")
 
     def with_fact(self, key: str, value: JsonValue) -> Run:
-        """The run with one more fact that its log tells; itself where this is known, or none that a run keeps."""
+        """The run with one more fact that its log states; itself where this is known, or none that a run keeps."""
         name, known = TOLD_FACTS.get(key), self.told or {}
         if name is None or known.get(name) == value:
             return self
@@ -251,7 +251,7 @@ class Study(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine as the Pitwall on it tells it; `gpus` as their driver tells them: index, uuid, name, memory, ..."""
+    """A machine as the Pitwall on it reports it; `gpus` as their driver reports them: index, uuid, name, memory, ..."""
 
     id: str
     host_name: str
@@ -266,7 +266,7 @@ class Machine:
     cuda_version: str | None
     seen_at: datetime
     url: str | None = None  # under which others reach the Pitwall there, where that is set
-    told_by: str | None = None  # the machine whose Pitwall tells it; None: an older one did
+    told_by: str | None = None  # the machine whose Pitwall reports it; None: an older one did
 
 
 class AdoptedPoint(BaseModel):

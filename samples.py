@@ -91,7 +91,7 @@ class LogSample:
     engine_index: int = 0
     rank: str | None = None
     kind: str | None = None  # SGLang: decode | prefill
-    window_s: float | None = None  # where the line tells it
+    window_s: float | None = None  # where the line states it
     generation_tps: float | None = None
     prompt_tps: float | None = None
     requests_running: float | None = None
@@ -144,7 +144,7 @@ class GpuSample:
 class HostSample:
     """CPU and memory of a run's process tree and of the machine it is on.
 
-    What is not told is None; where that is the kernel's doing, `unknown` names it with its reason.
+    What is not known is None; where that is the kernel's doing, `unknown` names it with its reason.
     """
 
     run_id: str

@@ -19,7 +19,7 @@ Positions = Callable[[str, str], TailPosition | None]  # (run id, path) -> how f
 
 
 class CollectorError(PitwallError):
-    """A tick that could not be made, in one sentence; the loop tells it when it begins and when it is over."""
+    """A tick that could not be made, in one sentence; the loop reports it when it begins and when it is over."""
 
     event_kind: ClassVar[str] = "collector"
 
@@ -39,7 +39,7 @@ class UnreadableError(CollectorError):
 
 
 class IncompleteError(CollectorError):
-    """What there is was collected, and a part of it is not told here."""
+    """What there is was collected, and a part of it is not known here."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Sleeper(Protocol):
 
 
 class _Watch:
-    """A folder that is wanted; without an observer while that begins, or where the system does not tell changes."""
+    """A folder that is wanted; without an observer while that begins, or where the system does not report changes."""
 
     def __init__(self) -> None:
         self.observer: BaseObserver | None = None

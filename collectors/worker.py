@@ -23,7 +23,7 @@ LOOK_S = 0.5
 
 
 class Worker:
-    """Runs `collect` every period until it is ended, then `finish`; tells health and troubles as they change."""
+    """Runs `collect` every period until it is ended, then `finish`; reports health and troubles as they change."""
 
     def __init__(
         self, collector: Collector, run: Run, sink: Sink, clock: Clock, waker: FileWaker | None = None
@@ -133,7 +133,7 @@ class Worker:
             raise CollectorError(f"the store did not take a batch: {refusal}") from refusal
 
     def _sifted(self, batch: Batch) -> Batch:
-        """Without numbers that cannot be; each kind of them is told once and counted in the health."""
+        """Without numbers that cannot be; each kind of them is reported once and counted in the health."""
         kept, refused = without_impossible(batch)
         new = sorted(refused - self._left_out.keys())
         self._left_out.update(refused)
@@ -180,7 +180,7 @@ class Worker:
     def _report(self, batch: Batch) -> None:
         try:
             self._sink(batch)
-        except Exception:  # a store that takes nothing cannot be told so; the log can
+        except Exception:  # a store that takes nothing cannot record it; the log can
             LOG.exception("%s of %s could not tell its health", self.collector.name, self.run.id)
 
     def _health(self, trouble: Exception | None, duration_s: float) -> CollectorHealth:

@@ -1,4 +1,4 @@
-"""Reads a command whose engine a person tells, because nothing in it does: a script, a wrapper, any program."""
+"""Reads a command whose engine a person names, because nothing in it does: a script, a wrapper, any program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PORT = re.compile(r"(?:^|\s)(?:--port|-p)[=\s]+(\d{1,5})(?:\s|$)")
 
 
 def as_it_is(command: str, engine: str) -> Config | None:
-    """Its words split as a shell would and never given to one; None where they cannot be told apart."""
+    """Its words split as a shell would and never given to one; None where they cannot be distinguished."""
     try:
         words = shlex.split(command.replace("\\\n", " "))
     except ValueError:

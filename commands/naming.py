@@ -25,7 +25,7 @@ class RunBook(Protocol):
 
 
 class KnownRuns:
-    """The runs that new ones are told from: all by the name; by the colour those not over, and the latest seven."""
+    """The runs that new ones must differ from: all by the name; by the colour those not over, and the latest seven."""
 
     def __init__(self, store: RunBook) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class KnownRuns:
         self._runs = {run.id: run for run in latest}
 
     def add(self, run: Run) -> None:
-        """Tell further ones from this too, which is not stored yet."""
+        """Distinguish further ones from this too, which is not stored yet."""
         self._runs[run.id] = run
 
     @property

@@ -50,7 +50,7 @@ class ArmText(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: Name
     command: str = Field(min_length=1, max_length=65_536)
-    engine: str | None = None  # where the command does not tell
+    engine: str | None = None  # where the command does not say
     base_url: str | None = None
     env: dict[str, str] = Field(default_factory=dict)
     host: str | None = Field(default=None, pattern=r"^[\w.-]{1,40}$")  # as `./pitwall host list` calls it; None: here

@@ -1,4 +1,4 @@
-"""The workloads of a study's file, and what tells them apart: a label, or the name and the params that differ."""
+"""The workloads of a study's file, and what distinguishes them: a label, or the name and the params that differ."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _started_by_image(config: Config) -> Sequence[str]:
 
 
 def _runtime_words(config: Config) -> list[str]:
-    """`podman run ...` up to the image; what the config's own words tell the runtime and no field holds is kept."""
+    """`podman run ...` up to the image; what the config's own words say to the runtime and no field holds is kept."""
     container = _container_of(config)
     flags = [word for text in (container.flags if container else []) for word in words_of_flag(text)]
     words = [RUNTIMES[config.launcher], "run", *flags]

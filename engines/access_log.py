@@ -17,5 +17,5 @@ _LOOK = re.compile(
 
 
 def is_look(line: str) -> bool:
-    """Whether the line tells of a GET of /metrics, /health, /slots or /v1/models and of nothing else."""
+    """Whether the line reports a GET of /metrics, /health, /slots or /v1/models and of nothing else."""
     return "GET /" in line and _LOOK.search(line) is not None

@@ -216,7 +216,7 @@ class CounterMap(Protocol):
         ...
 
     def slot_samples(self, scrape: Scrape) -> list[SlotSample]:
-        """One sample per slot of the server; empty for an engine that does not tell of slots."""
+        """One sample per slot of the server; empty for an engine that does not report slots."""
         ...
 
     HISTOGRAM_NAMES: frozenset[str]  # of its latency histograms; looked at more seldom
@@ -253,14 +253,14 @@ class Engine:
     switches: Mapping[str, str] = field(default_factory=dict)  # a path above -> the flag without which it is off
     counters_off_flag: str | None = None  # with it, metrics_path answers and exports no counters
     owned_by: str | None = None  # the owner of the models that its /v1/models lists
-    version_paths: tuple[tuple[str, str], ...] = ()  # where it tells its version, and under which key
+    version_paths: tuple[tuple[str, str], ...] = ()  # where it states its version, and under which key
     is_known_by_version: bool = False  # nobody else answers there
     packages: tuple[str, ...] = ()  # the Python packages that it may have come in
     sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
     rare_sampling_flags: tuple[str, ...] = ()  # likewise; no form has a field for them
     tokenizer: TokenizerApi | None = None  # None: its server cuts no text for us
     takes_ignore_eos: bool = False  # in a request, beyond the standard
-    request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # what makes a stream tell its token counts
+    request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # what makes a stream report its token counts
     stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # the same, said among these
     effective_names: Mapping[str, str] = field(default_factory=dict)  # start-up fact -> the Config field it is here
     claims_memory_share: bool = False  # it refuses to start where gpu_memory_fraction of all memory is not free

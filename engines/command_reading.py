@@ -155,7 +155,7 @@ def write_flag(flag: str, key: Key, value: JsonValue) -> list[str]:
 
 
 def read_model_words(items: Sequence[Item], draft: Draft, is_subcommand: bool = True) -> None:
-    """The model named without a flag ('vllm serve MODEL'); a second model or a stray word is told."""
+    """The model named without a flag ('vllm serve MODEL'); a second model or a stray word is named."""
     words = [item.values[0] for item in items]
     if is_subcommand and words[:1] == ["serve"]:
         words = words[1:]

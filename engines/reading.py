@@ -93,7 +93,7 @@ class Causes:
     _by_rank: dict[int, dict[str, None]] = field(default_factory=dict)
 
     def add(self, rank: int, text: str) -> bool:
-        """False if it was known already, or its rank has told as many as are kept."""
+        """False if it was known already, or its rank has reported as many as are kept."""
         known = self._by_rank.setdefault(rank, {})
         if text in known or len(known) >= _MOST_CAUSES:
             return False

@@ -11,7 +11,7 @@ SCHEDSTAT = "/proc/thread-self/schedstat"  # ns on a CPU, ns ready to run and wa
 
 @contextmanager
 def cpu_wait(path: str = SCHEDSTAT) -> Iterator[Callable[[], float | None]]:
-    """What tells the seconds that this thread has waited for a CPU so far; it tells None where the kernel does not."""
+    """What gives the seconds that this thread has waited for a CPU so far; None where the kernel does not."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:

@@ -1,7 +1,7 @@
 """Entries by name in one private file of JSON, read at each use: a shell may change it meanwhile.
 
-A shell cannot write to the store's audit, which one process owns: what it tells stays in the file, written with the
-change that it tells of, until that process has taken it.
+A shell cannot write to the store's audit, which one process owns: what it reports stays in the file, written with the
+change that it reports, until that process has taken it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Content(NamedTuple, Generic[Entry]):
 
 @dataclass(frozen=True)
 class Kind(Generic[Entry]):
-    """What such a file holds, and how a person is told of it."""
+    """What such a file holds, and the words in which a person reads of it."""
 
     entry: type[Entry]
     key: str  # of the one object in the file
@@ -65,7 +65,7 @@ class NamedList(Generic[Entry]):
             return []
 
     def keep(self, entry: Entry, audit: AuditEntry | None = None) -> None:
-        """Keep an entry, in place of one of its name; `told`: for the audit. Raises the kind's refusal, OSError."""
+        """Keep an entry, in place of one of its name; `audit`: its entry there. Raises the kind's refusal, OSError."""
         with locked(self._path):
             known = self._read()
             others = [one for one in known.entries if self._name(one) != self._name(entry)]

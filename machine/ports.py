@@ -48,7 +48,7 @@ def is_port_free(port: int, host: str | None = None) -> bool:
 
 
 def describe_listener(port: int) -> str | None:
-    """'llama-server (pid 4711)', or None if the system does not tell us who listens there."""
+    """'llama-server (pid 4711)', or None if the system does not say who listens there."""
     with suppress(psutil.Error, OSError):
         for connection in psutil.net_connections(kind="tcp"):
             if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:

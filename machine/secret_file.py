@@ -1,4 +1,4 @@
-"""A TOML file that holds secrets: its owner's alone, checked, and told without a value of it."""
+"""A TOML file that holds secrets: its owner's alone, checked, and described without a value of it."""
 
 from __future__ import annotations
 

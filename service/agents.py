@@ -101,7 +101,7 @@ class AgentIntake:
         self._await(key)
 
     def _await(self, key: tuple[str, str]) -> None:
-        """Until what was given to the store is decided; only then does its position tell the truth."""
+        """Until what was given to the store is decided; only then is its position true."""
         future = self._under_way.get(key)
         if future is None:
             return
@@ -127,7 +127,7 @@ class AgentIntake:
             raise RefusedError(TOO_MANY)
 
     def _batch(self, run: Run, message: NodeMessage, fresh: list[NodeBatch], before: AgentPosition | None) -> Batch:
-        """What is stored together: the samples within the run's time, the position, and what is to be told."""
+        """What is stored together: the samples within the run's time, the position, and what is to be reported."""
         now, host_name = self._clock(), mask_text(message.host_name)
         # Left out, not refused: an agent whose clock was set would send the same for ever.
         begin, end = run.created_at - BEFORE, min(run.ended_at or now + AHEAD, now + AHEAD)

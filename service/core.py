@@ -136,7 +136,7 @@ def pass_on(store: Store, loop: CollectorLoop, batch: Batch) -> None:
 
 
 def take(store: Store, supervisor: Supervisor, batch: Batch) -> Future[None]:
-    """What the collectors bring goes to the store; the phase and the facts that a log tells, to the run that starts."""
+    """What the collectors bring goes to the store; the phase and the facts of a log, to the run that starts."""
     for event in batch.samples:
         if isinstance(event, Event) and event.kind == "phase":
             supervisor.set_phase(event.run_id, event.text)

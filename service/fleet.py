@@ -72,7 +72,7 @@ class Fleet:
     def asked_about(self, run_ids: Sequence[str], with_earlier: bool = False) -> Asked:
         """What answers about these runs: the store where it has them all, else a copy of them; raises LakeError.
 
-        with_earlier: with the runs of the same setting, by whose repeats a comparison tells how much a start varies.
+        with_earlier: with the runs of the same setting, by whose repeats a comparison knows how much a start varies.
         """
         here = {run.id for run in self._store.runs_of(run_ids)}
         away = [run_id for run_id in run_ids if run_id not in here]

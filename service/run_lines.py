@@ -60,7 +60,7 @@ class RunLineKeeper:
         return len(runs)
 
     def _prepare_all(self, runs: Sequence[Run]) -> None:
-        """What fails here is computed when it is asked for, and fails there, told."""
+        """What fails here is computed when it is asked for, and fails there, with its reason."""
         for prepare in self._prepare:
             try:
                 prepare(self._store, runs)

@@ -31,7 +31,7 @@ def record_this_machine(store: Store, url: str | None = None) -> threading.Threa
 def _record(store: Store, url: str | None) -> None:
     try:
         store.save_machine(replace(this_machine(), url=url)).result()
-    except PitwallError as error:  # the store was closed meanwhile, or takes nothing; the next start tells it
+    except PitwallError as error:  # the store was closed meanwhile, or takes nothing; the next start reports it
         LOG.warning("what this machine is was not stored: %s", error)
 
 

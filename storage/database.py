@@ -52,7 +52,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Of all rows but samples of runs that go on: another one after each transaction, before anybody is told of it.
+        # Of all rows but samples of runs that go on: another one after each transaction, before anybody hears of it.
         self.version = 0
         self._connection = connect(path)
         self._refusal: str | None = None  # why nothing can be written now

@@ -27,7 +27,7 @@ class StoreHealth:
 
 
 def health_of(writer: Writer, publisher: Publisher, sealer: Sealer) -> StoreHealth:
-    """How the store is, as its three threads tell it."""
+    """How the store is, as its three threads report it."""
     unwritten = writer.failure
     failure = unwritten or publisher.failure or sealer.failure
     return StoreHealth(

@@ -51,7 +51,7 @@ class NoteBook(Book):
     ) -> RunNote:
         """What a command of the operator's said at a moment, once however often it is given; the note as it is then.
 
-        What `told(before, after)` says for the audit is stored in the same transaction. Raises as `change` does.
+        What `audited(before, after)` says for the audit is stored in the same transaction. Raises as `change` does.
         """
         with self._lock:
             for known in note_versions(self._asked, [run_id]):

@@ -1,1 +1,1 @@
-"""What serves at an address, and what its endpoints tell: counters, slots, latencies."""
+"""What serves at an address, and what its endpoints report: counters, slots, latencies."""

@@ -53,7 +53,7 @@ class EndpointCollector(Collector):
         period_s: float = 1.0,
         api_key_of: Callable[[str], str | None] = lambda run_id: None,
     ) -> None:
-        """`api_key_of` gives the key of a run's server by the run's id, where Pitwall was told it."""
+        """`api_key_of` gives the key of a run's server by the run's id, where Pitwall has it."""
         self.period_s = period_s
         self._api_key_of = api_key_of
         self._clock = clock or Clock()

@@ -123,7 +123,7 @@ def _by_owner(models: list[dict[str, Any]]) -> Engine | None:
 
 
 def _by_version(client: BoundedHttp) -> Engine | None:
-    """The engine that tells its version where nobody else does."""
+    """The engine that states its version where nobody else does."""
     return next((engine for engine in ENGINES if engine.is_known_by_version and _version(client, engine)), None)
 
 

@@ -144,7 +144,7 @@ class Inbox:
     def _run(self) -> None:
         while not self._closing.wait(LOOK_EVERY_S):
             for path in self._waiting():
-                # In a thread of its own: an error of ours is told with its trace and ends that job alone.
+                # In a thread of its own: an error of ours is reported with its trace and ends that job alone.
                 one = threading.Thread(target=self._work, args=(path,), name="import", daemon=True)
                 one.start()
                 one.join()

@@ -147,7 +147,7 @@ class LogImporter:
         return run
 
     def _read(self, run: Run, is_whole: bool, report: Report) -> None:
-        """Everything the store does not have yet of the run's log, then the run as the log tells it."""
+        """Everything the store does not have yet of the run's log, then the run as the log describes it."""
         log = _log_of(run)
         plan = TimePlan.model_validate_json((log.parent / PLAN_NAME).read_bytes())
         grammar = next(engine.log for engine in ENGINES if engine.name == run.config.engine)
@@ -199,7 +199,7 @@ class Witness(LogReader):
         return placed
 
     def complete(self, run: Run, last: Line | None) -> Run:
-        """The run as the log has told it so far; it ends with the last line that says a time."""
+        """The run as the log has described it so far; it ends with the last line that says a time."""
         reading = self.reading()
         if last:
             self._times(last.stamp, last.elapsed_s, run, self._began_at)

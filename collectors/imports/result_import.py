@@ -160,7 +160,7 @@ def _given(path: Path, wish: Wish) -> Given:
 
 
 def _is_log(source: Source) -> bool:
-    """Whether an engine wrote a line of it: with a time, or a sample. A text that quotes one tells no time."""
+    """Whether an engine wrote a line of it: with a time, or a sample. A text that quotes one has no time."""
     with source.opened() as file:
         engine = recognise(file, ENGINES)
     if engine is None or engine.log is None:
@@ -172,7 +172,7 @@ def _is_log(source: Source) -> bool:
 
 
 def _span(loads: Sequence[LoadBuilder]) -> tuple[datetime, datetime]:
-    """From the first beginning to the last end that the loads tell."""
+    """From the first beginning to the last end that the loads state."""
     began = min(load.ts for load in loads)
     ends = [load.ts for load in loads]
     for row in (row for load in loads for row in load.rows):

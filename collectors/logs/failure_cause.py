@@ -30,7 +30,7 @@ def failure_of(run: Run) -> tuple[str, str | None] | None:
 def first_cause(errors: Sequence[str], evidence: Mapping[str, str | None]) -> tuple[str, str | None] | None:
     """The true cause, which a reading puts before its echoes, in one sentence, and the line that shows it.
 
-    `evidence` is the failure marks' sentences with their lines; a cause without one is told in the engine's words.
+    `evidence` is the failure marks' sentences with their lines; a cause without one is given in the engine's words.
     """
     if not errors:
         return None

@@ -71,7 +71,7 @@ class ByteCounter:
 
 
 class LogReader:
-    """An engine's parser with its events in the store's terms; a warning that repeats is told once."""
+    """An engine's parser with its events in the store's terms; a warning that repeats is reported once."""
 
     def __init__(self, grammar: LogGrammar, time_of: TimeOf = line_time) -> None:
         self._grammar = grammar

@@ -123,7 +123,7 @@ class LogTailView:
 
 def _whole_lines(fd: int, size: int, since: int | None) -> tuple[int, bytes]:
     """Where the lines of a window begin, and the window without the lines that it cuts."""
-    # With the byte before, which tells whether a line begins there.
+    # With the byte before, which shows whether a line begins there.
     start = max(size - WINDOW_BYTES, 0) if since is None else max(min(since, size) - 1, 0)
     window = os.pread(fd, WINDOW_BYTES, start)
     cut = window.find(b"\n") + 1 if start or since == 1 else 0

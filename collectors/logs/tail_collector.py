@@ -20,8 +20,8 @@ from samples import Batch, Event, Sample, TailPosition
 # A position that no sample came with is worth a commit only now and then; it saves work after a restart, no more.
 POSITION_EVERY_BYTES = 1 << 16
 SILENT_AFTER_S = 1.0
-# Growth is found by looking, microseconds a time: being told of every write costs a tenth of a core at 1,000 a second.
-# That a file appeared, was moved or deleted is told (collectors.file_watch).
+# Growth is found by looking, microseconds a time: hearing of every write costs a tenth of a core at 1,000 a second.
+# That a file appeared, was moved or deleted is reported (collectors.file_watch).
 PERIOD_S = 0.2
 
 

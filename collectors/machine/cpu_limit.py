@@ -37,7 +37,7 @@ class GroupTimes:
     _of_process: dict[int, tuple[Path, ...]] = field(default_factory=dict)
 
     def look(self, pids: Iterable[int]) -> Throttled:
-        """The sums now; raises NotMeasurableError where no group tells."""
+        """The sums now; raises NotMeasurableError where no group says."""
         living = set(pids)
         self._of_process = {pid: self._of_process.get(pid) or self._files(pid) for pid in living}
         files = {file for found in self._of_process.values() for file in found}
@@ -81,7 +81,7 @@ def _chain(line: str, mount: Mount) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Throttled | None:
-    """What one group tells; None where it has no limit's accounting."""
+    """What one group says; None where it has no limit's accounting."""
     try:
         stat = dict(line.split() for line in path.read_text().splitlines())
     except (OSError, ValueError):

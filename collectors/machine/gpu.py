@@ -21,7 +21,7 @@ class GpuReading:
     index: int
     values: dict[str, Any] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
-    processes: dict[int, int | None] | None = None  # pid -> bytes, None where the driver does not tell
+    processes: dict[int, int | None] | None = None  # pid -> bytes, None where the driver does not say
     processes_unknown: str | None = None
     shares: dict[int, float] | None = None  # pid -> share of the last moments that its kernels ran; none: it ran none
     shares_unknown: str | None = None
@@ -36,7 +36,7 @@ class GpuReading:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The driver and its GPUs, each with its identity and what it does not tell."""
+    """The driver and its GPUs, each with its identity and what it does not report."""
 
     driver_version: str | None
     cuda_version: str | None
@@ -150,7 +150,7 @@ def _memory_by_owner(reading: GpuReading, pids: set[int]) -> tuple[dict[str, Any
 
 
 def _owners_unknown(reading: GpuReading, pids: set[int]) -> str | None:
-    """Why the run's processes are not told from others; a driver may list the process numbers of another namespace."""
+    """Why the run's processes are not known from others; a driver may list the process numbers of another namespace."""
     if reading.processes is None:
         return reading.processes_unknown or "the driver does not list processes"
     if not pids:

@@ -13,12 +13,12 @@ from domain import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class GpusNow:
-    """What the driver told; without one `reason` says why there is nothing."""
+    """What the driver reported; without one `reason` says why there is nothing."""
 
     driver_version: str | None = None
     cuda_version: str | None = None
     gpus: list[Mapping[str, JsonValue]] = field(default_factory=list)  # identity, limits and clocks, one a GPU
-    memory_by_pid: Mapping[int, int | None] = field(default_factory=dict)  # bytes; None where they are not told
+    memory_by_pid: Mapping[int, int | None] = field(default_factory=dict)  # bytes; None where they are not known
     reason: str | None = None
 
 

@@ -83,7 +83,7 @@ class HostCollector(Collector):
         """One sample; none before the server has a process and after it has ended.
 
         Raises UnavailableError for a server elsewhere, one without a known process, or one that may not be looked at;
-        IncompleteError, behind the sample, where the kernel does not tell how long its threads wait.
+        IncompleteError, behind the sample, where the kernel does not say how long its threads wait.
         """
         if run.machine_id != self._machine_id:
             raise UnavailableError("the server runs on another machine: its CPU and memory are not seen from here")

@@ -64,7 +64,7 @@ class NvmlProvider:
     def _read_shares(self, reading: GpuReading, handle: Any) -> None:
         """Each process's share of the GPU's time since the last reading: the mean of the driver's own samples.
 
-        At first since a second ago: asked for all, a driver tells of each process's whole life.
+        At first since a second ago: asked for all, a driver reports each process's whole life.
         """
         since_us = self._seen_us.get(reading.index) or round((time.time() - FIRST_LOOK_S) * 1e6)
         samples, why = _asked(_process_samples, handle, since_us)

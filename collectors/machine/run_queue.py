@@ -21,7 +21,7 @@ Thread = tuple[int, int]  # process, thread
 
 
 class NotMeasurableError(PitwallError):
-    """What the kernel does not tell, and why."""
+    """What the kernel does not report, and why."""
 
 
 class Scheduled(NamedTuple):

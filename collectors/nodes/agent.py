@@ -116,7 +116,7 @@ class Agent:
                 self._spool.add(_kept(self._look(), self._node.boot_id))
                 due = max(due + EVERY_S, time.monotonic())
                 self._stopping.wait(due - time.monotonic())
-        except Exception as failure:  # told by the thread that was asked to work
+        except Exception as failure:  # reported by the thread that was asked to work
             self._failure = failure
             self.stop()
 

@@ -25,7 +25,7 @@ class RoundTrip(NamedTuple):
 
 
 class Related(NamedTuple):
-    """A moment by Pitwall's clock, and by how much that may be wrong; None: it cannot be told."""
+    """A moment by Pitwall's clock, and by how much that may be wrong; None: it is not known."""
 
     t: float
     uncertainty_s: float | None
@@ -41,7 +41,7 @@ class Relation:
 
     @classmethod
     def of(cls, trip: RoundTrip) -> Relation:
-        """Half of what the way there and back took is what it cannot tell."""
+        """Half of what the way there and back took is what it cannot know."""
         way_s = (trip.answered_mono_s - trip.sent_mono_s) - (trip.returned_s - trip.received_s)
         middle = (trip.sent_mono_s + trip.answered_mono_s) / 2
         return cls(middle, (trip.received_s + trip.returned_s) / 2, max(way_s, 0.0) / 2)

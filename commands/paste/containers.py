@@ -32,7 +32,7 @@ class Container:
     args: list[Arg] = field(default_factory=list)  # after the image, the entrypoint before them
     has_entrypoint: bool = False
     is_on_host_network: bool = False
-    flags: list[str] = field(default_factory=list)  # told to the runtime, of no field of ours
+    flags: list[str] = field(default_factory=list)  # for the runtime, of no field of ours
     devices: list[str] = field(default_factory=list)
 
 

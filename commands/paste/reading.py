@@ -89,7 +89,7 @@ def _read_inner(
 
 
 class ScriptReader:
-    """Walks a script's commands for the first server; what else it meets is told as left out."""
+    """Walks a script's commands for the first server; what else it meets is named as left out."""
 
     def __init__(self, variables: Variables, notes: Notes, depth: int = 0) -> None:
         self.variables, self.notes, self.depth = variables, notes, depth

@@ -104,7 +104,7 @@ def only_servers(text: str) -> str:
 
 
 def leave_out(notes: Notes, text: str) -> None:
-    """Tell what was not taken in, a line each, and only so many of them."""
+    """Name what was not taken in, a line each, and only so many of them."""
     short = " ".join(text.split())
     if not short or short.startswith("#"):
         return

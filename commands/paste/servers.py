@@ -116,7 +116,7 @@ def engine_of_image(image: str | None) -> str | None:
 
 
 def engine_of_flags(args: Sequence[str]) -> str | None:
-    """The one engine that knows all flags of a command, where they are enough to tell it from the others."""
+    """The one engine that knows all flags of a command, where they are enough to distinguish it from the others."""
     names = {word.partition("=")[0] for word in args if is_flag(word)}
     knowing = [name for name, table in flag_tables().items() if names and all(n in table.by_name for n in names)]
     return knowing[0] if len(knowing) == 1 and len(names) > 1 else None

@@ -72,7 +72,7 @@ def _entry(node: yaml.Node, loader: yaml.SafeLoader, name: str) -> Entry:
 
 
 def _pairs(node: yaml.MappingNode, loader: yaml.SafeLoader, name: str) -> Iterator[tuple[str, Entry]]:
-    """A key stands where its value is told: on the key's line."""
+    """A key stands where its value is given: on the key's line."""
     met: set[str] = set()
     for key_node, value_node in node.value:
         key, line = str(getattr(key_node, "value", "")), key_node.start_mark.line + 1

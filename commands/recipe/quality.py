@@ -16,7 +16,7 @@ THREADS, TEMPERATURE, STEPS = 8, 0.001, 10  # perf-eval's own defaults
 
 
 class Tools(NamedTuple):
-    """Which programs measure quality here; None: not told."""
+    """Which programs measure quality here; None: not known."""
 
     lm_eval: str = "lm_eval"
     bfcl: str | None = None  # a Python that has bfcl-eval

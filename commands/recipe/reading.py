@@ -24,7 +24,7 @@ OF_THEIR_CI = {
     "nightly": "it is a schedule of perf-eval's CI.",
 }
 HERE = Tools()
-FEWEST_STARTS = 2  # one start tells nothing of how much starts differ
+FEWEST_STARTS = 2  # one start shows nothing of how much starts differ
 
 
 def is_recipe(text: str) -> bool:

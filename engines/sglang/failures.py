@@ -77,7 +77,7 @@ _WARNINGS = (
 
 
 class FailureReader:
-    """Follows tracebacks and tells a server's end from a request's; before `is_ready` an uncaught one is fatal."""
+    """Follows tracebacks and separates a server's end from a request's; before `is_ready` an uncaught one is fatal."""
 
     def __init__(self) -> None:
         self.is_ready = False

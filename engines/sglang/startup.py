@@ -62,7 +62,7 @@ class _Rank:
 
 
 class StartupFacts:
-    """Reads the facts of one start; remembers of each rank what tells its target from its drafter."""
+    """Reads the facts of one start; remembers of each rank what distinguishes its target from its drafter."""
 
     def __init__(self) -> None:
         self._ranks: dict[str | None, _Rank] = {}

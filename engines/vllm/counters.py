@@ -35,7 +35,7 @@ PER_POSITION = (
 )
 PROMPT_BY_SOURCE = ("vllm:prompt_tokens_by_source_total", "vllm:prompt_tokens_by_source")
 PROMPT = ("vllm:prompt_tokens_total", "vllm:prompt_tokens")
-# V1 labels every point with its engine from 0.8.3 on; before, its prefix cache counters tell it from V0.
+# V1 labels every point with its engine from 0.8.3 on; before, its prefix cache counters distinguish it from V0.
 V1_ONLY = (
     "vllm:prefix_cache_queries_total",
     "vllm:prefix_cache_queries",

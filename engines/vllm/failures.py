@@ -1,4 +1,4 @@
-"""Why a vLLM server failed: true causes told from their echoes, from requests that were refused, and from shutdowns."""
+"""Why a vLLM server failed: true causes, not their echoes, requests that were refused, or shutdowns."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _rank(text: str, is_exception: bool) -> int | None:
 
 
 class FailureReader:
-    """Reads lines in order and says of each whether it names a failure; remembers, per process, what is being told."""
+    """Reads lines in order and says of each whether it names a failure; remembers, per process, what is being read."""
 
     def __init__(self) -> None:
         self._request_talk: dict[str | None, int] = {}  # process -> the line it began in

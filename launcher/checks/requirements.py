@@ -1,4 +1,4 @@
-"""What a machine lacks for a configuration, told before the launch: tools, images, paths, GPUs and their memory."""
+"""What a machine lacks for a configuration, said before the launch: tools, images, paths, GPUs and their memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FILE = re.compile(r"(?:/|\./|\.\./)[^\s:,{}*?\[]*\.(?:json|jinja2?|ya?ml|txt|to
 
 
 class Gpu(NamedTuple):
-    """One GPU as its driver tells it; None where it does not."""
+    """One GPU as its driver reports it; None where it does not."""
 
     name: str | None = None
     compute_capability: str | None = None
@@ -51,7 +51,7 @@ class GpuFacts(NamedTuple):
 
 
 def gpu_facts(now: GpusNow) -> GpuFacts:
-    """The GPUs as their driver tells them now."""
+    """The GPUs as their driver reports them now."""
     return GpuFacts([Gpu(**{name: gpu.get(name) for name in Gpu._fields}) for gpu in now.gpus], now.reason)
 
 
@@ -70,7 +70,7 @@ def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, live: S
 def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> list[str]:
     """What may make the launch fail or wait, one sentence each."""
     named = config
-    with suppress(LaunchRefusedError):  # that it matches too many files is told as a lack
+    with suppress(LaunchRefusedError):  # that it matches too many files is shown as a lack
         named = name_files(config, os.environ, cwd)
     filled = expand_config(named, os.environ).config
     doubts = [*_memory(needs, facts), *_free_memory(config, facts)]
@@ -80,7 +80,7 @@ def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> lis
 
 
 def find_unknowns(config: Config, needs: Needs, facts: GpuFacts) -> list[str]:
-    """What cannot be told before the start, one sentence each."""
+    """What cannot be known before the start, one sentence each."""
     unknown = []
     if needs.gpu_count and needs.gpu_memory_gib is None:
         unknown.append("How much GPU memory it needs is not stated.")

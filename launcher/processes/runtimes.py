@@ -54,7 +54,7 @@ class ContainerFacts:
     has_started: bool  # False: only made, and both tools give 0 for the exit code that it never had
     exit_code: int | None
     is_oom_killed: bool | None
-    pid: int | None  # of its first process on this machine; None where that cannot be told
+    pid: int | None  # of its first process on this machine; None where that is not known
     pid_birth_s: float | None
     pid_started_at: float | None
 
@@ -80,7 +80,7 @@ class Backend(Protocol):
         ...
 
     def phase(self, log: Path) -> str | None:
-        """What the client does before there is a container, as its log tells it."""
+        """What the client does before there is a container, as its log reports it."""
         ...
 
     def look(self) -> ContainerFacts | None:
@@ -206,7 +206,7 @@ class ContainerBackend:
         return read_facts(self.tool, json.loads(answer)[0], self._image_digest) if answer else None
 
     def _image_digest(self, image_id: str) -> str | None:
-        """Docker tells the digest of an image that came from a registry, and only there."""
+        """Docker knows the digest of an image that came from a registry, and only there."""
         answer = self._ask("image", "inspect", image_id)
         digests = json.loads(answer)[0].get("RepoDigests") if answer else None
         return digests[0].partition("@")[2] if digests else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # asking over HTTP is imported by those who ask: not by the f
 
 PULLING = "pulling the image"
 PULL_LIMIT_S = 3600.0  # a layer of tens of GB takes its time, and podman says nothing meanwhile
-HEAD_BYTES = 65536  # a pull is told at the very start of the log
+HEAD_BYTES = 65536  # a pull stands at the very start of the log
 BAR_BYTES = 4096
 CLOCK_SLACK = timedelta(seconds=5)  # between two words for one moment; more is a clock that was set
 _PULL_LINE = re.compile(
@@ -59,12 +59,12 @@ def read_bar(log: Path, engine: str) -> str | None:
 
 
 def is_pulling(phase: str | None) -> bool:
-    """Whether this phase of a start is one that `read_pull` tells: the image has not come whole yet."""
+    """Whether this phase of a start is one that `read_pull` reads: the image has not come whole yet."""
     return phase is not None and phase.startswith(PULLING)
 
 
 def by_the_clock_of(later: datetime, earlier: datetime, passed_s: float) -> datetime:
-    """The earlier moment as the clock of the later one would have told it: it may have been set in between."""
+    """The earlier moment as the clock of the later one would have shown it: it may have been set in between."""
     step = later - earlier - timedelta(seconds=passed_s)
     return earlier if abs(step) < CLOCK_SLACK else earlier + step
 

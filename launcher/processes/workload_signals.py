@@ -1,4 +1,4 @@
-"""Signals to a running load generator; whatever it is told, it records every request that it has begun."""
+"""Signals to a running load generator; whatever it is sent, it records every request that it has begun."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNALS = {Order.PAUSE: signal.SIGUSR1, Order.GO_ON: signal.SIGUSR2, Order.CANCE
 
 
 def steer(directory: Path, order: Order) -> bool:
-    """Tell the load generator of this directory; False when it is gone."""
+    """Signal the load generator of this directory; False when it is gone."""
     process = server_process(directory)
     with suppress(psutil.NoSuchProcess):
         if process:

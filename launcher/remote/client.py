@@ -1,7 +1,7 @@
 """The process here that stands for a server on another machine: `python -m launcher.remote.client RUN_DIR`.
 
 It runs under a shim of this machine like any server. It starts the server on the other machine, copies the server's
-log to its own output byte for byte, keeps the forwarded port open, records what it is told (`records.Known`), and
+log to its own output byte for byte, keeps the forwarded port open, records what it hears (`records.Known`), and
 reconnects for as long as the server may live. Nothing else waits for it.
 """
 

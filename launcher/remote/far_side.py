@@ -54,7 +54,7 @@ WAS_STOPPED = "It was stopped before its server was started."
 
 
 class FarSide:
-    """Does one order; `folder` holds the runs, `gpus()` and `machine()` tell what this machine is."""
+    """Does one order; `folder` holds the runs, `gpus()` and `machine()` say what this machine is."""
 
     def __init__(
         self, folder: Path, gpus: Callable[[], GpusNow], machine: Callable[[], Machine], stdin: int = 0, stdout: int = 1

@@ -41,7 +41,7 @@ class Host(BaseModel):
     folder: str = "pitwall"
     address: str | None = None
     ssh_config: str | None = None  # a file for ssh -F in place of the user's own
-    machine_id: str | None = None  # as it told when it was added; None: it was not asked
+    machine_id: str | None = None  # as it said when it was added; None: it was not asked
     added_by: str = ""
     added_at: datetime | None = None
 

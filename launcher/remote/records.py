@@ -29,7 +29,7 @@ class Asked(BaseModel):
 
 
 class Known(BaseModel):
-    """What the far side has told so far."""
+    """What the far side has reported so far."""
 
     model_config = ConfigDict(extra="forbid")
     is_asked: bool = False  # the order may have arrived

@@ -30,7 +30,7 @@ class WireError(PitwallError):
 
 
 class Frame(NamedTuple):
-    """One frame: what it tells by name, and of a log the bytes."""
+    """One frame: its fields by name, and of a log the bytes."""
 
     fields: dict[str, Any]
     log: bytes = b""

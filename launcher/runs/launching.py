@@ -26,7 +26,7 @@ from launcher.runs.lives.remote_run import RemoteRun
 from launcher.runs.new_run import lay_down, new_run
 from launcher.runs.resource_claims import claim_of
 
-ID_STEP = timedelta(milliseconds=1)  # what an id tells apart: those of a batch sort as it was given
+ID_STEP = timedelta(milliseconds=1)  # what an id distinguishes: those of a batch sort as it was given
 
 
 def check_launch(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:

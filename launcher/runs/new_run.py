@@ -101,7 +101,7 @@ def leftovers_of(config: Config) -> Leftovers:
 
 
 def identity(pid: int | None) -> dict[str, Any]:
-    """The fields of a Run that tell a process from a later one with its pid; raises LaunchRefusedError if gone."""
+    """The fields of a Run that identify a process, not a later one of its pid; raises LaunchRefusedError if gone."""
     if pid is None:
         return {}
     try:

@@ -41,7 +41,7 @@ HEAD_BYTES = 1 << 20  # of a single weight file, where its metadata stands
 
 
 class GpusNow(Protocol):
-    """The machine's GPUs as their driver tells them now."""
+    """The machine's GPUs as their driver reports them now."""
 
     @property
     def driver_version(self) -> str | None: ...
@@ -54,7 +54,7 @@ class GpusNow(Protocol):
 
     @property
     def memory_by_pid(self) -> Mapping[int, int | None]:
-        """Bytes of GPU memory by process; None of a process where the driver does not tell."""
+        """Bytes of GPU memory by process; None of a process where the driver does not say."""
         ...
 
     @property
@@ -65,7 +65,7 @@ class GpusNow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NotAsked:
-    """GPUs of which nobody can tell."""
+    """GPUs of which nobody knows."""
 
     driver_version: str | None = None
     cuda_version: str | None = None
@@ -113,7 +113,7 @@ def _cpu_model(path: Path = Path("/proc/cpuinfo")) -> str | None:
 
 
 def _package(run: Run) -> dict[str, JsonValue]:
-    """Name and version of the engine's Python package beside the executable; an image is told by its digest."""
+    """Name and version of the engine's Python package beside the executable; an image is named by its digest."""
     if run.config.image:
         return {"package": None, "package_reason": "it runs in an image: see its digest"}
     names = PACKAGES.get(run.config.engine, ())
@@ -176,7 +176,7 @@ def _files(place: Path) -> dict[str, JsonValue]:
 
 
 def _shape(place: Path) -> dict[str, JsonValue]:
-    """Layers and heads as config.json tells them, so that they are known when the folder has gone."""
+    """Layers and heads as config.json states them, so that they are known when the folder has gone."""
     try:
         return {"shape": shape_of(read_object(place / CONFIG, LARGEST_CONFIG_BYTES))}
     except (OSError, RuntimeError, NotRegularError, ValueError):

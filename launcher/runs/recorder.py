@@ -66,7 +66,7 @@ class RunRecorder:
         return run
 
     def keep(self, run: Run) -> Run:
-        """Save a run of which there is nothing to tell; a full disk does not hold up who stops a server."""
+        """Save a run of which there is nothing to report; a full disk does not hold up who stops a server."""
         masked = {name: mask_text(said) for name in MASKED if (said := getattr(run, name))}
         run = run.model_copy(update=masked)
         try:

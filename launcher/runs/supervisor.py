@@ -43,10 +43,10 @@ LOAD_CANCELLED = "Its load was cancelled: what it had measured until then is kep
 class Supervisor:
     """Launches, watches, queues and stops runs; every method may be called from any thread.
 
-    Each change of state is saved (`store.save_run`, durable) and told (`events`). Do not call it from within
+    Each change of state is saved (`store.save_run`, durable) and reported (`events`). Do not call it from within
     `save_run` or `events`. `prepare_workload(run, directory)` returns the argv of the run's load generator;
     `explain_failure(run)` a better cause than the exit code, with the log line that shows it; `gpus()` what the driver
-    tells now: frozen with each run, and asked at its end whether the memory was let go. `hosts` are the machines on
+    says now: frozen with each run, and asked at its end whether the memory was let go. `hosts` are the machines on
     which it may launch by ssh; `tell_machine(machine)` takes what one of them says that it is.
     """
 
@@ -245,14 +245,14 @@ class Supervisor:
             return self._deps.recorder.keep(renamed)
 
     def set_phase(self, run_id: str, phase: str) -> None:
-        """Say what a starting server is doing, as its log tells it; ignored once it is ready."""
+        """Say what a starting server is doing, as its log reports it; ignored once it is ready."""
         with self._lock:
             life = self._live.get(run_id)
             if life and life.run.state is RunState.STARTING and life.run.phase != phase:
                 life.run = self._deps.recorder.save(life.run.model_copy(update={"phase": phase}), phase)
 
     def note_fact(self, run_id: str, key: str, value: JsonValue) -> None:
-        """Keep with a live run what its log tells of its start; ignored where a run keeps no such thing."""
+        """Keep with a live run what its log says of its start; ignored where a run keeps no such thing."""
         if key not in TOLD_FACTS:
             return
         with self._lock:
@@ -261,7 +261,7 @@ class Supervisor:
                 life.run = self._deps.recorder.keep(changed)
 
     def api_key(self, run_id: str) -> str | None:
-        """The key that the run's server asks for, as far as Pitwall was told; for requests only, never to be shown."""
+        """The key that the run's server asks for, as far as Pitwall knows it; for requests only, never to be shown."""
         life = self._live.get(run_id)
         return life.secrets.get(SERVER_API_KEY) if isinstance(life, LaunchedRun) else None
 

@@ -49,7 +49,7 @@ class Beside(NamedTuple):
 def loads(store: Asked, run_ids: Sequence[str], with_pieces: bool = True) -> dict[str, list[LoadRecord]]:
     """The loads of each run, oldest first, with their requests, phases and counters.
 
-    with_pieces: also the time of each piece of an answer; without it no output tok/s of several requests can be told.
+    with_pieces: also the time of each piece of an answer; without it no output tok/s of several requests is known.
     """
     asked, phases = asked_loads(store, run_ids), _by_run(store, "load_phases", LoadPhase, run_ids)
     requests = _by_run(store, "load_requests", RequestRecord, run_ids, with_pieces=with_pieces)

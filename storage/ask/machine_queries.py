@@ -31,7 +31,7 @@ class MachineRow:
     url: str | None = None  # of the Pitwall there
 
     def title(self, shows_host: bool = True) -> str:
-        """Its label, else its host name where hosts may be told, else its id."""
+        """Its label, else its host name where hosts may be shown, else its id."""
         if self.label or shows_host:
             return self.label or self.host_name or self.machine_id
         return without_host(self.machine_id)

@@ -16,7 +16,7 @@ class NodeRow:
     """Another machine of a run as its agent sampled it; medians, of memory and temperature the highest.
 
     `gpus` have gpu_index, gpu_name, power_w, sm_clock_mhz, utilization_ratio, memory_used_bytes, memory_total_bytes and
-    temperature_c. What begins with `tree` is of the process that the agent was told.
+    temperature_c. What begins with `tree` is of the process that the agent was given.
     """
 
     run_id: str

@@ -95,7 +95,7 @@ NO_LENGTH = {"counter": Code.DRAFTS_NOT_COUNTED, "log": Code.DRAFTS_NOT_LOGGED}
 
 
 def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, list[Window]]:
-    """The windows of each run, in order, by the one definition that tells decoding from other work.
+    """The windows of each run, in order, by the one definition that distinguishes decoding from other work.
 
     Counters and slots are cut into windows of `window_s`. A run known only by its log has the windows of its lines.
     """
@@ -106,7 +106,7 @@ def windows(store: Asked, run_ids: Sequence[str], window_s: float) -> dict[str, 
 
 
 def printed_speeds(store: Asked, run_ids: Sequence[str]) -> dict[str, list[PrintedSpeed]]:
-    """What the logs of runs print as their speed, by definition; nothing of runs that counters or slots tell of."""
+    """What the logs of runs print as their speed, by definition; nothing of runs that have counters or slots."""
     found: dict[str, list[PrintedSpeed]] = {run_id: [] for run_id in run_ids}
     for row in _rows(store, "printed_speeds", run_ids=run_ids):
         found[row.pop("run_id")].append(PrintedSpeed(**row))
@@ -152,7 +152,7 @@ def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTot
 
 
 def process_starts(store: Asked, run_ids: Sequence[str]) -> dict[str, float]:
-    """When each run's server says that it began, seconds since the epoch; only of those that tell one moment."""
+    """When each run's server says that it began, seconds since the epoch; only of those that state one moment."""
     return {row["run_id"]: row["began_s"] for row in _rows(store, "process_starts", run_ids=run_ids)}
 
 

@@ -141,7 +141,7 @@ def likely_repeats(store: Asked, runs: Sequence[Run], most: int) -> list[Run]:
 
 
 def same_setting(store: Asked, runs: Sequence[Run], most: int) -> list[Run]:
-    """Finished runs of the engine, workload and machine of these: their repeats tell how much a start varies."""
+    """Finished runs of the engine, workload and machine of these: their repeats show how much a start varies."""
     return _ask(
         store,
         "same_setting",

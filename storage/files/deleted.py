@@ -48,7 +48,7 @@ class DeletedRun(NamedTuple):
 
 
 class RunBin:
-    """The deleted runs of a store; safe from any thread. `changed` is told after each change."""
+    """The deleted runs of a store; safe from any thread. `changed` is called after each change."""
 
     def __init__(
         self,

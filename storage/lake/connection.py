@@ -32,7 +32,7 @@ LIMITS = "SET memory_limit = '1GB'; SET threads = 2; SET TimeZone = 'UTC'"
 RETRIES = "SET ducklake_max_retry_count = 20; SET ducklake_retry_wait_ms = 50; SET ducklake_retry_backoff = 1.2"
 PATIENCE = "SET http_timeout = 20; SET http_retries = 2"
 CONNECT_TIMEOUT_S = 10
-ENDS = (200, 300)  # characters of a long error that are told: between them stands the SQL of the catalogue
+ENDS = (200, 300)  # characters of a long error that are shown: between them stands the SQL of the catalogue
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def opened_lake(config: LakeConfig, read_only: bool = False) -> Iterator[duckdb.
 def attach_to_read(connection: duckdb.DuckDBPyConnection, config: LakeConfig, password: str) -> None:
     """The catalogue as `lake`, to be read, and nothing else; raises LakeError, duckdb.Error.
 
-    The password is not the configuration's: DuckDB tells the address of what is attached, and of a secret no secret.
+    The password is not the configuration's: DuckDB shows the address of what is attached, and of a secret no secret.
     """
     _load_extensions(connection)
     connection.execute(PATIENCE)

@@ -1,4 +1,4 @@
-"""What a machine is, where several data folders tell of it: its own word first, and a null hides no value."""
+"""What a machine is, where several data folders report it: its own word first, and a null hides no value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import duckdb
 
 TOLD = "told_machines"
 MORE_COLUMNS = ("owner VARCHAR", "shipped_version BIGINT", "is_deleted BOOLEAN")
-# A row that does not say who told it is of an older Pitwall; its own word or another's is not known.
+# A row that does not say who reported it is of an older Pitwall; its own word or another's is not known.
 ITS_OWN = "CASE WHEN there.told_by = there.id THEN 2 WHEN there.told_by IS NULL THEN 1 ELSE 0 END"
 NEWEST = "row_number() OVER (PARTITION BY there.id, there.owner ORDER BY there.shipped_version DESC) = 1"
 # Why no GPU is listed belongs to the list: it is taken from where that is taken.
@@ -39,13 +39,13 @@ def columns_of_machines(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def keep_versions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make raw.told_machines, which takes all that was told of machines, by whom and in which order."""
+    """Make raw.told_machines, which takes all that was reported of machines, by whom and in which order."""
     connection.execute(f"CREATE TABLE raw.{TOLD} AS FROM raw.machines LIMIT 0")
     for column in MORE_COLUMNS:
         connection.execute(f"ALTER TABLE raw.{TOLD} ADD COLUMN {column}")
 
 
 def merge_machines(connection: duckdb.DuckDBPyConnection) -> None:
-    """Bring raw.machines up to what was told: once when it changes, for each list of runs asks for them."""
+    """Bring raw.machines up to what was reported: once when it changes, for each list of runs asks for them."""
     merged = merged_machines(f"FROM raw.{TOLD}", columns_of_machines(connection))
     connection.execute(f"DELETE FROM raw.machines; INSERT INTO raw.machines BY NAME {merged}")

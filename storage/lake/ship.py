@@ -98,7 +98,7 @@ class Shipper:
                     pass
                 return done
             except BaseException:
-                self._known = None  # whether the commit was taken is not known: the ledger tells
+                self._known = None  # whether the commit was taken is not known: the ledger says
                 with suppress(duckdb.Error):
                     roll_back(connection)
                 raise

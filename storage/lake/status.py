@@ -34,7 +34,7 @@ class LakeStatus:
 
 
 def lake_status(connection: duckdb.DuckDBPyConnection, owner: str, waiting: Sequence[Part]) -> LakeStatus:
-    """As the ledger and the backlog tell it."""
+    """As the ledger and the backlog have it."""
     own = f"owner = {quoted(owner)}"
     part = f"table_name NOT IN ({', '.join(map(quoted, RECORDS))})"
     of_run = f"table_name NOT IN ({', '.join(map(quoted, OF_MACHINES))})"

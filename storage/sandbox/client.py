@@ -65,7 +65,7 @@ class Sandbox:
 
     def _answer(self, sql: str) -> Answer:
         job = self.job(sql)
-        # No environment: what is not there cannot be told.
+        # No environment: what is not there cannot be read.
         ended = self._run([sys.executable, "-m", self.module], ROOT, {}, job.encode(), self.limits.seconds + START_S)
         if ended.returncode == 0:
             return decode_answer(ended.stdout)

@@ -25,7 +25,7 @@ DENIED = {
     "currval", "getenv", "getvariable", "glob", "json_execute_serialized_sql", "json_serialize_plan", "nextval",
     "pg_sleep", "query", "query_table", "sleep_ms", "sniff_csv", "write_log",
 }  # fmt: skip
-# Views of DuckDB's own that tell what it is attached to and how it is set.
+# Views of DuckDB's own that show what it is attached to and how it is set.
 DENIED_TABLES = {"duckdb_databases", "duckdb_logs", "pg_settings", "pragma_database_list"}
 EXPLAIN = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 DENIED_PREFIXES = ("read_", "parquet_")

@@ -29,7 +29,7 @@ class DrivenTool:
     argv: Callable[[DriveJob], list[str]]
     fields: tuple[str, ...]  # of DriveParams that it takes
     executable: str  # what is looked for on this machine
-    progress: str = BAR  # how what it says tells its progress: the newest place counts
+    progress: str = BAR  # how its output states its progress: the newest place counts
     is_begun_counted: bool = False  # its progress names what has begun, not what has ended
     takes_key: bool = False  # of the server, from its environment
     needs: str = ""  # that a person would not think of
@@ -40,7 +40,7 @@ class DrivenTool:
         return PREFIX + self.name
 
     def progress_in(self, said: str) -> tuple[int, int | None] | None:
-        """What has ended, of how much, by the newest words of its output; None where they do not tell."""
+        """What has ended, of how much, by the newest words of its output; None where they do not say."""
         found = list(re.finditer(self.progress, said))
         if not found:
             return None

@@ -64,7 +64,7 @@ class Watched:
 
 
 class LoopWatch:
-    """`tell(onsets)` gets the word since which each looping stream loops, whenever that has changed."""
+    """`report(onsets)` gets the word since which each looping stream loops, whenever that has changed."""
 
     def __init__(self, report: Callable[[Sequence[int]], None]) -> None:
         self._report = report
@@ -97,7 +97,7 @@ class LoopWatch:
             await self.look()
 
     async def look(self) -> None:
-        """Look at those that are due, the longest unseen first, and tell."""
+        """Look at those that are due, the longest unseen first, and report."""
         now_s = time.monotonic()
         due = sorted((one for one in self._watched.values() if one.is_due(now_s)), key=lambda one: one.looked_s)
         if due:

@@ -20,7 +20,7 @@ MOST_THINK_S = 3600.0  # that a replay takes
 
 @dataclass(slots=True)
 class Session:
-    """A chat as its newest request tells it, and that request's answer."""
+    """A chat as its newest request has it, and that request's answer."""
 
     messages: list[ChatMessage]
     tools: list[ChatMessage]

@@ -37,7 +37,7 @@ class RecorderJob(BaseModel):
 
 
 class RecorderStatus(BaseModel):
-    """As the recorder tells it."""
+    """As the recorder reports it."""
 
     model_config = ConfigDict(frozen=True)
     base_url: str  # for clients

@@ -46,7 +46,7 @@ class Recording:
     ask: RecorderAsk
     port: int = 0  # any free one
     token: str | None = None  # that the operator has seen; without it one is made, and printed
-    status: Path | None = None  # where it tells how far it is
+    status: Path | None = None  # where it reports how far it is
 
 
 async def record(recording: Recording, api_key: str | None, say: Callable[[str], None]) -> None:

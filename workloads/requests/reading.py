@@ -14,7 +14,7 @@ from workloads.requests.tool_calls import ToolCalls
 
 
 class BadStreamError(PitwallError):
-    """The stream told of an error, or is not what the API says; `kind` is a RequestRecord.error_kind."""
+    """The stream reported an error, or is not what the API says; `kind` is a RequestRecord.error_kind."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)

@@ -108,7 +108,7 @@ class ToolCase:
         )
 
     def judge(self, went: Steps, reasoning_parser: str | None) -> Verdict:
-        """Failed with every fault of any of its exchanges, each told once; else passed."""
+        """Failed with every fault of any of its exchanges, each named once; else passed."""
         faults = list(dict.fromkeys(self._faults(went)))
         return Verdict(not faults, "; ".join(faults) or None)
 

@@ -17,7 +17,7 @@ from workloads.suites.tool_faults import text_of
 
 SUITE = "vision"
 QUESTION = "What is this a picture of? List everything that you see in it, in English."
-FEWEST = 6  # elements that must be told
+FEWEST = 6  # elements that must be named
 WORDS: Mapping[str, str] = {
     "house": r"houses?|homes?|cottages?|cabins?|huts?|buildings?|barns?|dwelling",
     "door": r"doors?|doorways?|entrances?",
@@ -59,7 +59,7 @@ class SceneCase:
 
 
 def forgotten(text: str) -> list[str]:
-    """The elements that no word of the text tells."""
+    """The elements that no word of the text names."""
     return [name for name, words in WORDS.items() if not re.search(rf"\b(?:{words})\b", text, re.IGNORECASE)]
 
 

@@ -20,7 +20,7 @@ MOST_SAMPLES = 2_000_000  # of one load
 
 
 class Ticket(NamedTuple):
-    """What an importer is told of the file it reads: whose it becomes, and when it was last written."""
+    """What an importer knows of the file it reads: whose it becomes, and when it was last written."""
 
     run_id: str
     token: str  # unlike that of any other load of the run
@@ -42,7 +42,7 @@ class Point(NamedTuple):
 
 @dataclass
 class LoadBuilder:
-    """A load in the making; `ts` is when it began, as far as the file tells."""
+    """A load in the making; `ts` is when it began, as far as the file says."""
 
     ticket: Ticket
     tool: str

@@ -89,7 +89,7 @@ class Source:
         except json.JSONDecodeError as error:
             return is_at_end(error)
         except (ImportRefusedError, RecursionError, ValueError):
-            return False  # wrong in another way, which its reader tells
+            return False  # wrong in another way, which its reader says
         return False
 
     def lines(self) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,7 @@ from launcher.runs.recorder import RunRecorder
 
 @dataclass
 class Faults:
-    """The runs whose last step raised something that nobody expected; it is told when it begins."""
+    """The runs whose last step raised something that nobody expected; it is reported when it begins."""
 
     recorder: RunRecorder
     _by_run: dict[str, str] = field(default_factory=dict)

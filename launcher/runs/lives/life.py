@@ -51,7 +51,7 @@ class Life:
         return self.deps.pool.submit(lambda: self._attempt(call))
 
     def _attempt(self, call: Callable[[], T | None]) -> T | None:
-        """What it returns; None where it raised, which is told."""
+        """What it returns; None where it raised, which is reported."""
         try:
             return call()
         except Exception as error:

@@ -59,11 +59,11 @@ class RemoteRun(LaunchedRun):
         self.deps.recorder.note(self.run.id, "warning", f"The connection to {self.run.on_host} is taken up again.")
 
     def _note_known(self, known: Known) -> None:
-        """What was told of the machine and its server, once; and whether the machine answers."""
+        """What was reported of the machine and its server, once; and whether the machine answers."""
         provenance = self.run.provenance or {}
         if known.about and "host" not in provenance:
             machine = known.about.machine
-            if machine.id != (here := machine_id()):  # this machine tells of itself
+            if machine.id != (here := machine_id()):  # this machine reports of itself
                 self.deps.save_machine(replace(machine, told_by=here))
             frozen = {**known.about.provenance, **provenance}
             self._change(f"what it runs on {self.run.on_host} is noted", machine_id=machine.id, provenance=frozen)
@@ -78,7 +78,7 @@ class RemoteRun(LaunchedRun):
             self._change(words, note=words)
 
     def _status(self) -> ProcessStatus:
-        """How the server over there is, as far as it was told."""
+        """How the server over there is, as far as it was reported."""
         known, here = read_known(self.directory), look_at(self.directory, self._shim)
         if known.exit:
             return ProcessStatus("ended", started_at=known.exit.started_at, exit=_exit_of(known.exit))
@@ -98,7 +98,7 @@ class RemoteRun(LaunchedRun):
         return {"argv": list(config.argv), "env": config.env}
 
     def _freeze(self) -> None:
-        """It is told by the machine that it runs on."""
+        """It is reported by the machine that it runs on."""
 
     def _port_obstacle(self) -> str | None:
         """Over there it is looked at before the start; here it is the port that leads there."""

@@ -97,7 +97,7 @@ class RunLoads:
         self._shims[directory] = start_shim(directory, secrets)
 
     def note_end(self, run: Run, status: ProcessStatus) -> tuple[str, bool | None]:
-        """Tell how the newest load ended: in words, and whether it ended well; None where nobody can know."""
+        """Report how the newest load ended: in words, and whether it ended well; None where nobody can know."""
         assert status.exit
         words, is_well = _words_of_end(self.newest, status.exit, status.started_at is not None)
         self.deps.recorder.note(run.id, "workload", words, exit_code=status.exit.exit_code)

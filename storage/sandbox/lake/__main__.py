@@ -1,7 +1,7 @@
 """`python -m storage.sandbox.lake`: answers one statement over the lake, in two processes that end together.
 
 The one that answers has no network but loopback ports; the other, which runs nothing of the statement, leads these to
-the catalogue and the store of files, whose addresses it is told before the statement is read.
+the catalogue and the store of files, whose addresses it gets before the statement is read.
 """
 
 from __future__ import annotations

@@ -40,13 +40,13 @@ class Sender:
         self.writer.write(packed(frame))
 
     def begin(self, ask: Ask) -> None:
-        """Send a request in a task of its own; its record is told at its end."""
+        """Send a request in a task of its own; its record is sent at its end."""
         task = asyncio.create_task(self._send(ask))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     async def _send(self, ask: Ask) -> None:
-        """Cancelling it cancels the request, which is told like any other."""
+        """Cancelling it cancels the request, which is recorded like any other."""
         reading = StreamReading()
         with self.loops.watching(reading):
             went = await exchange(self.session, self.target, ask.request, ask.preface, reading)
@@ -58,14 +58,14 @@ class Sender:
         self.say(Used(time.process_time(), self.onsets))
 
     async def report(self) -> None:
-        """Tell twice a second what CPU time is used and which streams loop, until it is cancelled."""
+        """Report twice a second what CPU time is used and which streams loop, until it is cancelled."""
         while True:
             await asyncio.sleep(REPORT_EVERY_S)
             self._report_used()
 
 
 async def main(given: int, replies: int) -> None:
-    """Send what comes from the pipe `given` and tell of it on the pipe `told`, until `given` ends."""
+    """Send what comes from the pipe `given` and report on the pipe `replies`, until `given` ends."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(given, "rb"))

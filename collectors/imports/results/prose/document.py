@@ -31,7 +31,7 @@ def recognise(head: str) -> bool:
 
 
 def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
-    """The loads that a text tells of; raises ImportRefusedError where it tells none."""
+    """The loads that a text states; raises ImportRefusedError where it states none."""
     text = source.text()
     if len(text) > MOST_CHARACTERS:
         raise ImportRefusedError(f"{source.name} is longer than {MOST_CHARACTERS:,} characters: no published text is.")
@@ -90,7 +90,7 @@ def _name(heads: Sequence[str], row: Sequence[str], place: int, line: int) -> st
 
 
 def _is_name(heads: Sequence[str], row: Sequence[str], place: int) -> bool:
-    """Whether a cell tells what was measured: it is no number with a unit, and no difference of others."""
+    """Whether a cell says what was measured: it is no number with a unit, and no difference of others."""
     value = read_cell(row[place])
     head = heads[place] if place < len(heads) else ""
     return not DERIVED.search(head) and (value is None or not (value.unit or unit_in(head) or unit_in(row[0])))

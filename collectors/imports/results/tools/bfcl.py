@@ -1,6 +1,6 @@
 """The Berkeley Function Calling Leaderboard: BFCL_v4_<category>_result.json and _score.json, an object a line.
 
-A score file counts an item that got no answer as a wrong one; the result file tells, and such items are errors here.
+A score file counts an item that got no answer as a wrong one; the result file says so, and such items are errors here.
 """
 
 from __future__ import annotations

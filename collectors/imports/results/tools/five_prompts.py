@@ -38,7 +38,7 @@ def recognise(text: str) -> bool:
 
 
 def read(text: str, ticket: Ticket, number: int) -> LoadBuilder:
-    """The load that the lines of a text tell of."""
+    """The load that the lines of a text state."""
     head = HEAD.search(text)
     load = LoadBuilder(
         ticket, TOOL, None, TOOL, _when(head, ticket), number=number, model=head["name"] if head else None
