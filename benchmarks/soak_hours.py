@@ -145,7 +145,7 @@ def keep_reading(pitwall: Pitwall, stop: threading.Event, counts: Counter[str]) 
 
 
 def guard(task: Callable[[], None], counts: Counter[str]) -> None:
-    """A thread that dies would look like one with nothing to tell."""
+    """A thread that dies would look like one with nothing to report."""
     try:
         task()
     except BaseException as error:

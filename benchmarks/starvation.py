@@ -4,7 +4,7 @@
 demo's plain and n-gram servers (llama.cpp) are put under the demo's load by Pitwall's own client, launched by the
 supervisor and looked at by the standard collectors, all on this machine. A burner is a process that only computes. Each
 try takes every arrangement once, so that what drifts falls on all alike. Other work on the machine is waited out as far
-as `--patience` allows, and is told with each run; a run without burners that it fell upon is left out of the table.
+as `--patience` allows, and is shown with each run; a run without burners that it fell upon is left out of the table.
 Where it does not end, `--favoured undisturbed` (as root, control groups v1) gives all processes of runs without burners
 256 times the usual weight: others have what they leave, and they compete among themselves alone; `--favoured all` does
 so for runs with burners too, burners and all. `--quota` also runs the servers in a control group that may use so many

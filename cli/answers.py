@@ -25,7 +25,7 @@ def add_command(
     answer: Callable[[argparse.Namespace], Answer],
     words: str,
 ) -> argparse.ArgumentParser:
-    """A command that prints what `answer` tells; what that raises is the caller's."""
+    """A command that prints what `answer` gives; what that raises is the caller's."""
     command = commands.add_parser(name, help=words, description=words)
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(run=_print, answer=answer)

@@ -74,7 +74,7 @@ def provide_files(flags: argparse.Namespace) -> None:
 
 
 def make_demo_model(folder: Path, shape: Shape) -> ModelFiles:
-    """`make_model`, with what the user can mend told in a sentence."""
+    """`make_model`, with what the user can mend explained in a sentence."""
     try:
         return make_model(folder, shape)
     except ModuleNotFoundError as missing:

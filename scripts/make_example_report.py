@@ -1,4 +1,4 @@
-"""Make docs/example-report.html: the demo's nine server starts, as `./pitwall report` tells of them.
+"""Make docs/example-report.html: the demo's nine server starts, as `./pitwall report` shows them.
 
 `.venv/bin/python -m scripts.make_example_report [DATA]` (two minutes on two quiet cores; a busy machine is not ranked).
 DATA: the folder of a demo that has run already. Folders of this machine are written as those of a user.

@@ -44,7 +44,7 @@ def is_phone() -> bool:
 
 
 def styled(figure: go.Figure, x: Mapping[str, object], legend: bool) -> go.Figure:
-    """The look of all still charts; `x` is what Plotly is told of the horizontal axis."""
+    """The look of all still charts; `x` is what Plotly gets for the horizontal axis."""
     axis = {"gridcolor": GRID[DRAWN_ON], "zeroline": False, "color": MUTED[DRAWN_ON], "automargin": True}
     figure.update_layout(
         template="none",
@@ -84,7 +84,7 @@ def still_chart(figure: go.Figure, title: str, key: str, about: str = "", opens:
             "opens": opens,
             "palette": PALETTE,
         },
-        on_pressed_change=lambda: None,  # without it nothing is told
+        on_pressed_change=lambda: None,  # without it nothing is reported
     )
     return [str(one) for one in getattr(answered, "pressed", None) or ()]
 

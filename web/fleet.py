@@ -56,7 +56,7 @@ def away_runs(run_ids: Sequence[str]) -> list[Run]:
 
 
 def link_to_others(runs: Sequence[Run]) -> None:
-    """That these runs are other machines', with a link to each on its own Pitwall where that has told its address."""
+    """That these runs are other machines', with a link to each on its own Pitwall where that has given its address."""
     st.caption(OF_ANOTHER)
     with st.container(horizontal=True):
         for run in runs:
@@ -76,7 +76,7 @@ def home_of(run: Run, urls: Mapping[str, str]) -> str | None:
 
 
 def _urls() -> dict[str, str]:
-    """Machine id -> the address that the Pitwall there told; none where the lake does not answer."""
+    """Machine id -> the address that the Pitwall there reported; none where the lake does not answer."""
     fleet = services().fleet
     try:
         return {row.machine_id: row.url for row in machines(fleet) if row.url} if fleet else {}

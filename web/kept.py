@@ -100,7 +100,7 @@ class Kept(Generic[Value]):
         return shown
 
     def keep(self, chosen: Value | None) -> Value:
-        """After it: have the address say what is chosen. A widget tells None while the browser makes it anew."""
+        """After it: have the address say what is chosen. A widget reports None while the browser makes it anew."""
         named = st.query_params.get_all(self.name)
         value = self.read(named) if chosen is None else chosen
         words = list(self.write(value))

@@ -1,6 +1,6 @@
-"""Moments as whoever looks reads them: in the time zone that the browser tells, with the year, and in UTC on hover.
+"""Moments as whoever looks reads them: in the time zone that the browser reports, with the year, and in UTC on hover.
 
-What others read too (reports, files, the audit, the command line) is told by `utc_moment`.
+What others read too (reports, files, the audit, the command line) is written by `utc_moment`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _words(at: datetime, form: str, zone: tzinfo) -> str:
 
 
 def _zone() -> ZoneInfo | None:
-    """None where the browser tells none, or one that is not known here."""
+    """None where the browser reports none, or one that is not known here."""
     try:
         return ZoneInfo(st.context.timezone or "")
     except (ZoneInfoNotFoundError, ValueError, OSError):  # no such zone, no name of one, the name of a folder

@@ -40,7 +40,7 @@ class Picked:
 def labels(runs: Sequence[Run], machines: Mapping[str, str] | None = None) -> dict[str, str]:
     """Each run as one line of a list, by its id: its name, when and where; the end of its id where these are alike.
 
-    `machines` are those to tell, by id. Nothing that changes: a browser names what it has picked by these words, and
+    `machines` are those to name, by id. Nothing that changes: a browser names what it has picked by these words, and
     would lose it.
     """
     named = machines or {}

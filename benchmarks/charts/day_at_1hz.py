@@ -75,7 +75,7 @@ STANDS_AT = f"{WIDE}._fullLayout.xaxis.range.join()"
 ALL_STAND = f"""() => [...document.querySelectorAll('.lv-plot')]
   .filter((plot) => plot.clientHeight && plot.data?.[0]?.type === "scatter")
   .every((plot) => plot._fullLayout.xaxis.range.join() === {STANDS_AT})"""
-# One chart as the page moves it, or as Plotly tells of it: the others follow at each frame.
+# One chart as the page moves it, or as Plotly reports it: the others follow at each frame.
 PAN = """async (frames) => {
   const plot = [...document.querySelectorAll('.lv-plot')].find((one) => one.data && one.clientHeight);
   const took = [];
@@ -225,7 +225,7 @@ def _ms(before: dict[str, float], after: dict[str, float], name: str) -> float:
 
 
 def _panned(page: Page, what: str, move: str) -> str:
-    """A row: Chromium's own task time over the frames, of which the relayouts are told beside it."""
+    """A row: Chromium's own task time over the frames, of which the relayouts are shown beside it."""
     cdp = page.context.new_cdp_session(page)
     cdp.send("Performance.enable")
     page.evaluate(PAN % move, 10)  # what is compiled at the first is not panning

@@ -103,7 +103,7 @@ class Judged:
         return np.abs(self.log_ratio - truth) <= self.half
 
     def beyond(self, truth: float, margin: float = 0.02) -> Array:
-        """Where 'better' or 'worse' is told, if the true ratio were `truth`."""
+        """Where 'better' or 'worse' is claimed, if the true ratio were `truth`."""
         return np.abs(self.log_ratio + math.log(truth)) - self.half > math.log1p(margin)
 
     def better(self, truth: float, margin: float = 0.02) -> Array:
@@ -173,7 +173,7 @@ def pooled_coverage(logs: Array, earlier_df: int = 0, seed: int = 0) -> float:
 
 
 def power_cells(trials: int, total_sd: float = 0.02) -> Iterator[tuple[str, int, Noise, float]]:
-    """Claim, repeats, noise, and how often the claim is told, where `total_sd` is all the noise of a replicate."""
+    """Claim, repeats, noise, and how often the claim is made, where `total_sd` is all the noise of a replicate."""
     for seed, (lag1, windows) in enumerate(product((0.3, 0.8), (6, 40, 200))):
         noise = noise_of(total_sd, lag1, windows)
         for ratio, repeats in ((1.10, 3), (1.3, 3), (1.5, 2), (1.10, 5)):
@@ -182,7 +182,7 @@ def power_cells(trials: int, total_sd: float = 0.02) -> Iterator[tuple[str, int,
 
 
 def same_power(repeats: int, trials: int, total_sd: float = 0.02) -> float:
-    """How often 'same' is told of two like arms."""
+    """How often 'same' is claimed of two like arms."""
     a, b = total_sd * np.random.default_rng(5).standard_normal((2, trials, repeats))
     return float(Judged.of(a, b).same(1.0).mean())
 

@@ -45,7 +45,7 @@ class Owner:
         self._owns = True
 
     def outcome_of(self, job_id: str, look: Callable[[Status], None] = lambda status: None) -> Status:
-        """How a job ended, once it has; `look` is told how far it is. Raises StoreError as `try_to_own` does."""
+        """How a job ended, once it has; `look` is called with how far it is. Raises StoreError as `try_to_own` does."""
         from collectors.imports.inbox import forget, inbox_folder, status_of
 
         folder = inbox_folder(self._settings.data_dir)

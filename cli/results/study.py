@@ -54,7 +54,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """DONE with a winner or a tie, NOT_KNOWN where the starts do not tell; raises PitwallError."""
+    """DONE with a winner or a tie, NOT_KNOWN where the starts do not say; raises PitwallError."""
     from launcher.remote.hosts import HostBook
     from settings import load_settings
     from studies.plan_check import check_plan

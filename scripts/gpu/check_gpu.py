@@ -1,4 +1,4 @@
-"""`make test-gpu`: does what Pitwall tells of an NVIDIA GPU hold, against other readers and with neighbours on it?
+"""`make test-gpu`: does what Pitwall says of an NVIDIA GPU hold, against other readers and with neighbours on it?
 
 `python -m scripts.gpu.check_gpu LLAMA_SERVER MODELS` launches a llama.cpp server on CUDA through a whole Pitwall, under
 the five prompts: two arms of one configuration with 16-bit weights, one with 8-bit weights, one beside a process that

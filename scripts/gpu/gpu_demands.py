@@ -30,7 +30,7 @@ OFTEN = 0.1  # of its lines: a reason that nvidia-smi shows as often, a look a s
 
 
 class Demand(NamedTuple):
-    """One thing told by Pitwall and by another; `limit` says in words what may lie between them."""
+    """One thing reported by Pitwall and by another; `limit` says in words what may lie between them."""
 
     about: str
     what: str

@@ -14,7 +14,7 @@ NEAR, NEAR_MS = 0.03, 5.0
 class Counted(NamedTuple):
     """`tps`: tokens over the streams' time in requests, times the streams. `wall_tps`: over all their span.
 
-    `ttft_ms` is the median: a moment without a CPU holds up a few requests of a client and does not tell how it counts.
+    `ttft_ms` is the median: a moment without a CPU holds up a few requests of a client and does not show how it counts.
     """
 
     requests: int
@@ -34,7 +34,7 @@ class Reported(NamedTuple):
 def counted(rows: Sequence[Mapping[str, Any]], tokens: int, streams: int) -> Counted:
     """By the client's times of its own requests; `tokens` are the server's of all of them."""
     busy_s = sum(row["total_ms"] for row in rows) / 1e3 / streams
-    has_times = not any("sent_at" in (row["extra"] or "") for row in rows)  # the importer says where they are not told
+    has_times = not any("sent_at" in (row["extra"] or "") for row in rows)  # the importer says where they are not known
     began = min(row["sent_at"].timestamp() for row in rows)
     ended = max(row["sent_at"].timestamp() + row["total_ms"] / 1e3 for row in rows)
     wall = tokens / (ended - began) if has_times else None

@@ -178,7 +178,7 @@ def by_counters(store: Store, run: Run, begin: datetime, end: datetime) -> Readi
 
 
 def by_client(records: Sequence[RequestRecord], begin: datetime, end: datetime) -> Reading:
-    """Tokens between first and last token of a request, spread evenly; drafts as the server told them at its end."""
+    """Tokens between first and last token of a request, spread evenly; drafts as the server gave them at its end."""
     tokens = sum(tokens_within(record, begin, end) for record in records)
     counted = [r for r in records if r.draft_tokens and begin <= r.sent_at and ended_at(r) <= end]
     drafted = sum(record.draft_tokens or 0 for record in counted)

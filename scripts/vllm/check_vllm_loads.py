@@ -29,7 +29,7 @@ from scripts.tools.tool_demands import table
 from scripts.vllm.check_vllm import ENVIRONMENT, READY_WITHIN_S, end_group, is_ready, wait_until
 from workloads.suites.tool_set import BY_NAME
 
-# The random model has no template of its own; what it is told does not matter, only that it is the same each time.
+# The random model has no template of its own; what it is asked does not matter, only that it is the same each time.
 TEMPLATE = (
     "<s>{% for m in messages %}{{ m.role }}: {{ m.content or '' }}"
     "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}\n{% endfor %}"
@@ -64,7 +64,7 @@ class Demand(NamedTuple):
 
 @contextmanager
 def serving(vllm: Path, model: Path, folder: Path) -> Iterator[str]:
-    """A vLLM that calls tools and tells what it had cached; its URL."""
+    """A vLLM that calls tools and reports what it had cached; its URL."""
     port, log = free_ports(1)[0], folder / "server.log"
     (folder / "template.jinja").write_text(TEMPLATE)
     command = [str(vllm / "bin/vllm"), "serve", str(model), "--served-model-name", "tiny", "--port", str(port)]

@@ -3,8 +3,8 @@
 A whole Pitwall launches each configuration several times in rounds, under the five prompts, and then the first of them
 again beside processes that only compute. The servers have one CPU, and so have these processes: a server that takes all
 of a small machine leaves its client too little to be timed by. What `./pitwall compare --json` says is held against a
-count of the requests' raw times by other code, and the server that was kept from the CPU must be told neither as better
-nor as worse. Prints tables, exits 1 where a demand is not met.
+count of the requests' raw times by other code, and the server that was kept from the CPU must be called neither better
+nor worse. Prints tables, exits 1 where a demand is not met.
 """
 
 from __future__ import annotations

@@ -52,5 +52,5 @@ def access_for(settings: Settings, secret: bytes) -> Access:
 
 
 def folder_id(secret: bytes) -> str:
-    """What tells this data folder from others, so that two Pitwalls of one host name keep their cookies apart."""
+    """What is of this data folder alone, so that two Pitwalls of one host name keep their cookies apart."""
     return hashlib.sha256(b"cookie " + secret).hexdigest()[:12]

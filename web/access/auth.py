@@ -56,7 +56,7 @@ SIGN_IN_ROUTES = {BEGIN, BACK}  # before anybody is known
 
 
 class AuthMiddleware:
-    """ASGI middleware that answers whoever may not pass, and tells the others' role to what is behind it."""
+    """ASGI middleware that answers whoever may not pass, and passes the others' role to what is behind it."""
 
     def __init__(
         self,

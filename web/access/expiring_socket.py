@@ -13,7 +13,7 @@ _SOMEWHERE = b"." * len(INSTALLED_AT)  # of the same length: Streamlit's message
 
 
 def without_install_path(send: Send) -> Send:
-    """The sending end of a socket that does not tell where Pitwall is installed, as Streamlit's first message does."""
+    """The sending end of a socket that does not show where Pitwall is installed, as Streamlit's first message does."""
 
     async def sending(message: Message) -> None:
         if data := message.get("bytes"):
@@ -26,7 +26,7 @@ def without_install_path(send: Send) -> Send:
 class SocketUntil:
     """A WebSocket's two ends, which close when `end` is done: for the browser and for the app behind.
 
-    `end` may be late; `is_over` is asked at each message, so that nothing passes in between. The browser is told
+    `end` may be late; `is_over` is asked at each message, so that nothing passes in between. The browser learns
     `reason`.
     """
 

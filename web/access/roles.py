@@ -54,7 +54,7 @@ def current_person() -> str:
 
 
 def current_name() -> str:
-    """The name of the person behind the running page script; '' where the sign-in told none."""
+    """The name of the person behind the running page script; '' where the sign-in gave none."""
     return unquote(st.context.headers.get(NAME_HEADER) or "")
 
 

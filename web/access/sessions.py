@@ -52,7 +52,7 @@ class Session(BaseModel):
     last_used_at: datetime
     browser: str  # 'Firefox on Linux', as it names itself
     role: MemberRole = "operator"
-    name: str = ""  # of the person, where the sign-in told it
+    name: str = ""  # of the person, where the sign-in gave it
     until: datetime | None = None  # it ends then, used or not
     token_id: str | None = None  # of the token that signed in; it ends with it
 

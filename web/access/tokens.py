@@ -113,7 +113,7 @@ class TokenBook:
             return sorted(map(self._with_use, self._now().tokens), key=lambda one: one.created_at, reverse=True)
 
     def find(self, text: str) -> ApiToken | None:
-        """The token of this text, ended or not; each kept hash is compared, in a time that tells nothing of them."""
+        """The token of this text, ended or not; each kept hash is compared, in a time that reveals nothing of them."""
         digest = _digest_of(text)
         with self._lock:
             found = [one for one in self._now().tokens if hmac.compare_digest(one.digest, digest)]

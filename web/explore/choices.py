@@ -54,7 +54,7 @@ def choose(results: Mapping[str, Metric]) -> Chosen:
 
 
 def _fields(has_points: bool) -> dict[str, str]:
-    """What runs are told apart by; the fields of a load's points where there are such."""
+    """What distinguishes runs; the fields of a load's points where there are such."""
     of_points = {name: title for name, (title, _) in POINT_FIELDS.items()} if has_points else {}
     return {**{name: field.title for name, field in FIELDS.items()}, ARM: "Arm", STARTED: "Start", **of_points}
 

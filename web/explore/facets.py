@@ -52,7 +52,7 @@ def by_size(value: Any) -> tuple[int, float, str]:
 
 
 def on_chart(number: int, facet: str, color: str, is_first: bool) -> dict[str, Any]:
-    """What Plotly is told of a trace on the chart of this number, counted from 0; a colour is named once for all."""
+    """What Plotly gets for a trace on the chart of this number, counted from 0; a colour is named once for all."""
     axes = {"xaxis": f"x{number + 1}", "yaxis": f"y{number + 1}"} if number else {}
     return {**axes, "legendgroup": color, "showlegend": is_first, "meta": facet}
 

@@ -20,7 +20,7 @@ from web.theme import EXCLUDED, RUN_COLORS, TEXT, run_color, three_digits
 HEIGHT_PX = 520
 MOST_COLORS = len(RUN_COLORS["light"])
 OTHERS = "others"
-Where = Mapping[str, Any]  # the chart of a facet, as Plotly is told of it
+Where = Mapping[str, Any]  # the chart of a facet, as Plotly gets it
 
 
 def figure_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:

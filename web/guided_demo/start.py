@@ -60,7 +60,7 @@ def _buttons() -> None:
 
 
 def start_demo(one_after_the_other: bool) -> list[Run]:
-    """Launch the demo's configurations, in rounds where they run alone; a refusal is told on the page."""
+    """Launch the demo's configurations, in rounds where they run alone; a refusal is shown on the page."""
     require_operator()
     full = PARAMS["tokens"]
     assert isinstance(full, int)

@@ -62,7 +62,7 @@ def _asked_there(label: str, config: Config, needs: Needs) -> Lacks | str:
 
 
 def show_lacks(lacks: Lacks, machine: str) -> None:
-    """What is missing, what is doubtful and what nobody can tell, of one machine."""
+    """What is missing, what is doubtful and what nobody can know, of one machine."""
     name = markdown_text(machine[:1].upper() + machine[1:] if machine == HERE else machine)
     if lacks.doubts:
         st.info("**It may fail, or wait**\n" + "\n".join(f"- {markdown_text(one)}" for one in lacks.doubts))

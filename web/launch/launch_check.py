@@ -43,7 +43,7 @@ def exact_command() -> None:
 
 
 def lacks() -> None:
-    """What the preset still asks for, what this machine lacks, and what nobody can tell before the start."""
+    """What the preset still asks for, what this machine lacks, and what nobody can know before the start."""
     edited = draft.current()
     if edited.config is None:
         return

@@ -70,7 +70,7 @@ def course_plot(runs: Sequence[Run], colors: Mapping[str, int], charts: Sequence
 
 
 def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:
-    """What every board of charts is told."""
+    """What every board of charts gets."""
     base = st.get_option("server.baseUrlPath").strip("/")
     base_path = f"/{base}" if base else ""
     return {

@@ -18,7 +18,7 @@ Indices = npt.NDArray[np.intp]
 class Course:
     """Values and their times, oldest first; one that is not known is NaN. `excluded` marks what is not judged.
 
-    `brief` marks what of that is shorter than the points that were kept can tell: a line need not break there.
+    `brief` marks what of that is shorter than the points that were kept can show: a line need not break there.
     """
 
     t: Floats

@@ -1,4 +1,4 @@
-"""What is drawn and told of all of a run that has ended: computed once, and again when more of it has come."""
+"""What is drawn and shown of all of a run that has ended: computed once, and again when more of it has come."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SOURCES = (
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn and told of a run: all of it, or what came after a moment."""
+    """What is drawn and shown of a run: all of it, or what came after a moment."""
 
     courses: dict[str, Course]
     tiles: dict[str, Tile]

@@ -71,7 +71,7 @@ class LiveHub:
         is_storing: Callable[[], bool] = lambda: True,
         elsewhere: Elsewhere | None = None,
     ) -> None:
-        """`is_storing` tells whether the store takes what it is given: without commits there is nothing to push.
+        """`is_storing` says whether the store takes what it is given: without commits there is nothing to push.
 
         `elsewhere` has the live runs of other Pitwalls; they are for the operator alone.
         """

@@ -1,6 +1,6 @@
 """The machines of watched runs: which one is another than this, and of further ones what agents saw.
 
-A host name is not told: guests watch too.
+A host name is not shown: guests watch too.
 """
 
 from __future__ import annotations

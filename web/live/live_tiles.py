@@ -46,7 +46,7 @@ def absent_tiles(absent: Mapping[str, str]) -> dict[str, Tile]:
 
 
 def load_tile(run: Run) -> dict[str, Tile]:
-    """How much of its load is done; unknown again once that is over: a browser keeps what it was told last."""
+    """How much of its load is done; unknown again once that is over: a browser keeps what it was sent last."""
     progress = load_under_way(run)
     done = progress.done / progress.total if progress and progress.total else None
     return {"load_done_ratio": Tile(v=done, why=None if progress else NO_LOAD)}

@@ -29,14 +29,14 @@ A LivePart in JSON:
                  whole, when anything in it changed
     series      {"decode_tps": {"t": [...], "v": [1.5, null, ...], "excluded": [0, 1, ...]}, ...}
                  a null in v is a gap (an outage); excluded (optional) marks idle, mixed or warm-up samples
-                 with 1, with 2 those of a stretch too short to be told at this detail: a line need not break there
+                 with 1, with 2 those of a stretch too short to be shown at this detail: a line need not break there
     now         {tile name: {"v": 107.2, "why": null, "t": 1795210000.0}, "kv_usage_ratio": {"v": null, "why": "..."}}
     per_position {"v": [0.81, 0.55, ...] or null, "why": null}   acceptance per draft position, index 0 = first
     nodes       [{"title", "t", "gpu_count", "gpu_power_w", "gpu_sm_clock_mhz", "cpu_cores", "cores",
                   "memory_used_bytes"}]   the run's other machines, all of them; absent: none
     marks       [{"t": 1795210000.0, "kind": "load", "text": "five-prompts"}, ...]   all of the run's, oldest first,
                  when one was added; kinds: load and load_end (text: the workload), phase (its title), outage;
-                 restart, preemption, throttle and collapse have no text and tell when such a trouble began
+                 restart, preemption, throttle and collapse have no text and say when such a trouble began
     log         [{"at": 7012, "t": 1795210000.0 or null, "text": "...", "mark": null or a Mark kind,
                   "why": null or one sentence}]   the newest lines last;
                  `at` is the byte where a line begins: a later line has the higher one
@@ -70,7 +70,7 @@ SERIES: dict[str, str] = {
 
 
 class Series(TypedDict):
-    """One series: `t` in seconds since the epoch, `v` in the unit that SERIES has; `excluded` as told above."""
+    """One series: `t` in seconds since the epoch, `v` in the unit that SERIES has; `excluded` as above."""
 
     t: list[float]
     v: list[float | None]
@@ -78,7 +78,7 @@ class Series(TypedDict):
 
 
 class Tile(TypedDict):
-    """One number of a run: `v`, or `why` there is none; `t` is when it was, in seconds since the epoch, where told."""
+    """One number of a run: `v`, or `why` there is none; `t` is when it was, in seconds since the epoch, where known."""
 
     v: float | None
     why: str | None
@@ -93,7 +93,7 @@ class PerPosition(TypedDict):
 
 
 class LogLine(TypedDict):
-    """A line of a run's log: `at` is the byte where it begins, `t` in seconds since the epoch if it tells a time."""
+    """A line of a run's log: `at` is the byte where it begins, `t` in seconds since the epoch if it has a time."""
 
     at: int
     t: float | None
@@ -116,7 +116,7 @@ class LiveNode(TypedDict):
 
 
 class LiveMark(TypedDict):
-    """Something that a chart marks at `t`, in seconds since the epoch; the kinds are told above."""
+    """Something that a chart marks at `t`, in seconds since the epoch; the kinds are listed above."""
 
     t: float
     kind: str

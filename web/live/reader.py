@@ -66,7 +66,7 @@ class StoreReader:
     def __init__(
         self, store: Callable[[], Asked], logs: LogReads | None = None, ended: EndedRuns | None = None
     ) -> None:
-        """`ended`: where others look too, and somebody tells it of commits."""
+        """`ended`: where others look too, and somebody reports commits to it."""
         self._store = store
         self._logs = logs or LogReads()
         self._ended = ended
@@ -168,7 +168,7 @@ def _new(points: Points, run: Run, cursor: Cursor) -> Drawn:
 
 
 def _shown(whole: Drawn) -> Drawn:
-    """Its numbers are told whatever came last, see `_read`."""
+    """Its numbers are sent whatever came last, see `_read`."""
     return replace(whole, courses=thinned(whole.courses, SNAPSHOT_POINTS), tiles={}, positions=None)
 
 
@@ -180,7 +180,7 @@ def _add_positions(part: LivePart, whole: Drawn) -> None:
 
 @dataclass(frozen=True)
 class _Known:
-    """What there is of a run, read after its cursor where that tells a place."""
+    """What there is of a run, read after its cursor where that names a place."""
 
     run: Run
     away: str | None  # the machine that it is on, where that is not this one
@@ -210,7 +210,7 @@ def _part(known: _Known, cursor: Cursor) -> LivePart:
 
 
 def _digest(value: object) -> str:
-    """Says whether what a browser was told has changed."""
+    """Says whether what a browser was sent has changed."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -17,6 +17,6 @@ def known_machines(asked: Asked) -> Sequence[MachineRow]:
 
 
 def machine_titles(store: Asked) -> dict[str, str]:
-    """Machine id -> its label, else its host name, which a shared link does not tell, else the id."""
+    """Machine id -> its label, else its host name, which a shared link does not show, else the id."""
     shows_host = is_member()
     return {row.machine_id: row.title(shows_host) for row in machines(store)}

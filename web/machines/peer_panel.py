@@ -84,7 +84,7 @@ def _proposals(asked: Asked) -> None:
 
 
 def proposed(known: Sequence[MachineRow], peers: Sequence[Peer], own_id: str | None = None) -> list[MachineRow]:
-    """Other machines that tell of themselves, as those with a Pitwall do, and that no peer's address names."""
+    """Other machines that report themselves, as those with a Pitwall do, and that no peer's address names."""
     here, hosts = own_id or machine_id(), {urlsplit(peer.url).hostname for peer in peers}
     return [
         row

@@ -22,7 +22,7 @@ QUESTIONS: Mapping[str, Callable[[Window], float | None]] = {
 
 
 def courses(data: ReportData, colors: Colors) -> list[dict[str, Any]]:
-    """A chart a quantity that any window tells, with one line a run; none where no window holds decoding alone."""
+    """A chart a quantity that any window has, with one line a run; none where no window holds decoding alone."""
     if not any(w.activity == "active" for one in data.reports for w in one.windows):
         return []
     return [

@@ -88,7 +88,7 @@ def _finite(value: Any) -> Any:
 
 
 def _inside(rows: pa.Table) -> dict[str, Any]:
-    """Columns and rows; of a very long table every n-th row, which `every` tells: its files have all."""
+    """Columns and rows; of a very long table every n-th row, which `every` gives: its files have all."""
     every = 1 + rows.num_rows // MOST_ROWS
     kept = rows.take(list(range(0, rows.num_rows, every))) if every > 1 else rows
     columns = [column.to_pylist() for column in kept.columns]

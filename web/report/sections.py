@@ -1,4 +1,4 @@
-"""The sections of a report's page; each is markup, or '' where there is nothing to tell."""
+"""The sections of a report's page; each is markup, or '' where there is nothing to show."""
 
 from __future__ import annotations
 

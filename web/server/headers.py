@@ -1,4 +1,4 @@
-"""What every answer tells the browser to forbid, whatever page it is."""
+"""What every answer has the browser forbid, whatever page it is."""
 
 from __future__ import annotations
 

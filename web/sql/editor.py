@@ -27,7 +27,7 @@ def put_text(sql: str) -> None:
 
 
 def text_now() -> str:
-    """What stands in the editor, as far as it has told: it does when it is left, and when it is asked."""
+    """What stands in the editor, as far as it has reported it: it does when it is left, and when it is asked."""
     held = st.session_state.get(KEY) or {}
     return next(
         (text for name in ("run", "said") if (text := _current_text(held.get(name)))), st.session_state.get(_TEXT, "")
@@ -49,7 +49,7 @@ def sql_editor(schema: Mapping[str, Sequence[str]], on_run: Callable[[], None]) 
             "version": st.session_state[_VERSION],
         },
         on_run_change=on_run,
-        on_said_change=lambda: None,  # without it nothing is told
+        on_said_change=lambda: None,  # without it nothing is reported
     )
 
 

@@ -52,7 +52,7 @@ def _section(section: Section, names: Sequence[Named], shown: Shown, metrics: Ma
 
 
 def value_of_arm(arm: Arm, metrics: Mapping[str, Values], named: Named) -> float | None:
-    """The median of its runs that tell it."""
+    """The median of its runs that have it."""
     values = [value for run in arm.runs if (value := metrics[run.run_id].get(named)) is not None]
     return median(values) if values else None
 

@@ -69,7 +69,7 @@ def margin_input(report: ComparisonReport) -> None:
 
 
 def show_earlier(report: ComparisonReport) -> None:
-    """Whose spread between starts serves where an arm has a single one; a guest is told no names of other runs."""
+    """Whose spread between starts serves where an arm has a single one; a guest sees no names of other runs."""
     if report.earlier:
         names = ", ".join(dict.fromkeys(run.name for run in report.earlier))
         which = names if is_member() else f"{len(report.earlier)} runs"

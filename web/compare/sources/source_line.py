@@ -82,7 +82,7 @@ def silence_reason(silence: queries.Silence) -> str:
 
 
 def silence_cell(evidence: Evidence) -> str:
-    """For a row that is called 'In no interval'; what has no counters tells nothing of it."""
+    """For a row that is called 'In no interval'; what has no counters says nothing of it."""
     if not evidence.of_engine:
         return markup.number(DASH, why="no counters were read of it")
     if evidence.silence is None:

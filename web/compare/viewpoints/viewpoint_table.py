@@ -34,7 +34,7 @@ def viewpoint_lines(rankings: Sequence[Ranking], arms: Mapping[str, str]) -> lis
 
 
 def viewpoint_table(lines: Sequence[Line]) -> str:
-    """As markup; what nobody knows is told in one line below."""
+    """As markup; what nobody knows is named in one line below."""
     rows = [
         [markup.hint(line.title, line.meaning), f"<b>{markup.text(line.best)}</b>", *map(markup.text, line[2:6])]
         for line in lines
@@ -83,7 +83,7 @@ def _margin(ranking: Ranking) -> str:
 
 
 def _beside(ranking: Ranking, arms: Mapping[str, str]) -> list[str]:
-    """The arms that are not ranked, with their values or the reasons; equal reasons are told once."""
+    """The arms that are not ranked, with their values or the reasons; equal reasons are shown once."""
     refused = dict(ranking.refused)
     said = [f"{arms[one.arm_id]} ({one.label}): {_value(one, ranking)}" for one in ranking.candidates if _shown(one)]
     reasons: dict[str, list[str]] = {}

@@ -63,7 +63,7 @@ def cost(load: Load, configurations: int = 1) -> str:
 
 
 def what_repeats_show(repeats: int) -> str:
-    """What so many repeats can tell of two configurations."""
+    """What so many repeats can show of two configurations."""
     if repeats == 1:
         return "One run each cannot tell configurations from chance: a second run of the same one differs too."
     width = HALF_WIDTHS[max(known for known in HALF_WIDTHS if known <= repeats)]

@@ -49,7 +49,7 @@ HELP = {
 def choose_params(workload: str, proposed: Mapping[str, JsonValue], key: str) -> dict[str, JsonValue]:
     """What the person set, in a popover; `proposed` are those of the run that this one repeats or changes.
 
-    Values that the workload refuses are told, and the proposed ones hold.
+    Values that the workload refuses are named, and the proposed ones hold.
     """
     if workload == WATCH.name:
         return {}

@@ -1,7 +1,7 @@
 """Live runs of other Pitwalls: each is subscribed once, its frames are checked and passed on to all who watch it.
 
 What a peer does costs its own runs alone: each peer is asked by a task of its own, each run carried by one, and every
-wait is bounded. Where nothing comes, the run's watchers are told so: {"type": "away", "run": ID, "reason": "..."}.
+wait is bounded. Where nothing comes, that is sent to the run's watchers: {"type": "away", "run": ID, "reason": "..."}.
 """
 
 from __future__ import annotations

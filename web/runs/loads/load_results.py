@@ -155,7 +155,7 @@ def _cell(result: Result | None, column: Column) -> str:
 
 
 def other_rows(rows: Sequence[Result]) -> None:
-    """Statistics that only other tools tell, or that are told beside the table's."""
+    """Statistics that only other tools give, or that are shown beside the table's."""
     foreign = [one for one in rows if one.definition != DEFINITION]
     if not foreign:
         return

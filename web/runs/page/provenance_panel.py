@@ -33,7 +33,7 @@ def provenance(run: Run) -> None:
 
 def _rows(frozen: Mapping[str, JsonValue]) -> list[Sequence[str]]:
     shown = {name: value for name, value in frozen.items() if name not in UNTOLD}
-    if not is_operator():  # a shared link tells the machine, not where things are on it
+    if not is_operator():  # a shared link shows the machine, not where things are on it
         shown = {name: value for name, value in shown.items() if name not in OF_THE_OPERATOR}
         shown["host"] = {name: value for name, value in (shown.get("host") or {}).items() if name != "name"}
     if isinstance(shown.get("model"), Mapping):  # what its layers are like is read by Physics, not by people

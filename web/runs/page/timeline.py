@@ -16,7 +16,7 @@ LEAST_S = 0.05  # less would be written as "-0.0 s"
 
 
 def timeline_table(run: Run, events: queries.Events, write: WriteMoment = moment_html) -> str:
-    """The events as markup, a row each, and how many are not among them. `tell`: how a moment is written."""
+    """The events as markup, a row each, and how many are not among them. `write`: how a moment is written."""
     rows = [[_moment(run, row.ts, write), _event(row)] for row in without_repeats(events.rows)]
     left_out = f'<p class="pw-muted">{events.left_out:,} older or less important events are not shown.</p>'
     return markup.table(["since start", ""], rows, wraps=True) + (left_out if events.left_out else "")

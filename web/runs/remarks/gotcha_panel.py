@@ -40,7 +40,7 @@ def offer(found: Sequence[Gotcha], key: str) -> None:
 
 
 def gotcha_html(one: Gotcha, write: WriteMoment = moment_html) -> str:
-    """The failure, what helps, and where it is from. `tell`: how a moment is written."""
+    """The failure, what helps, and where it is from. `write`: how a moment is written."""
     about = " and ".join(
         [*(["this cause"] if one.cause else []), *([f"<code>{markup.text(one.flag)}</code>"] if one.flag else [])]
     )

@@ -43,7 +43,7 @@ def people_panel(run: Run) -> None:
 
 
 def said(note: RunNote, write: WriteMoment = moment_html) -> str:
-    """What a note says as HTML; '' where it says nothing. `tell`: how a moment is written."""
+    """What a note says as HTML; '' where it says nothing. `write`: how a moment is written."""
     marks = ["archived"] if note.is_archived else []
     parts = [markup.chips([*marks, *(f"#{tag}" for tag in note.tags)]), _verdict(note)]
     parts.append(f'<div class="pw-note">{safe_html(note.text)}</div>' if note.text else "")

@@ -1,4 +1,4 @@
-"""The values of the fields by which runs are told apart, in the words of filters, groups and Explore."""
+"""The values of the fields that distinguish runs, in the words of filters, groups and Explore."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ OF_SEVERAL = "A group may hold several configurations: its interval then says ho
 
 
 def choose_grouping() -> tuple[str, str]:
-    """What runs are put together by, and the speed that a group is told by; the address keeps both."""
+    """What runs are put together by, and the speed that a group is shown by; the address keeps both."""
     by = choose_one("Group by", "group", "runs", GROUPS, NOT_GROUPED, WIDTH_PX)
     speed = choose_one("Speed of a group", "speed", "runs", SPEEDS, "stream", WIDTH_PX) if by else "stream"
     return by, speed

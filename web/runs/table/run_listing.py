@@ -69,6 +69,6 @@ def _listing(scope: Asked, wanted: RunFilter, most: int) -> Listing:
 
 
 def _shared(scope: Asked, question: object, compute: Callable[[], Answer]) -> Answer:
-    """Share answers about this store only: nothing tells when the lake changes."""
+    """Share answers about this store only: nothing reports when the lake changes."""
     store = services().store
     return store.answers.of(question, compute) if scope is store else compute()

@@ -168,7 +168,7 @@ def run_table(
 
 
 def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
-    """The rows that were ticked when the table of this key came; Streamlit tells them until it is touched."""
+    """The rows that were ticked when the table of this key came; Streamlit reports them until it is touched."""
     if key not in st.session_state:
         ticked = st.session_state.get(TICKED, frozenset())
         st.session_state[f"{key}-before"] = [row for row, run in enumerate(runs) if run.id in ticked]

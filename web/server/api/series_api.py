@@ -62,7 +62,7 @@ def _stretches(run_ids: Sequence[str], began: Sequence[str], ended: Sequence[str
 def _answer(scope: Scope, run_ids: Sequence[str], stretches: Mapping[str, Stretch], ended: EndedRuns) -> Response:
     try:
         asked = _asked(scope, run_ids)
-        # What is committed is told of this store alone.
+        # What is committed is reported by this store alone.
         reader = StoreReader(lambda: asked, ended=ended if asked is services().store else None)
         parts = _stretched(reader, stretches) if stretches else reader.courses(run_ids)
     except PitwallError as error:
