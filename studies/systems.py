@@ -44,4 +44,4 @@ def _gpus(run: Run) -> str | None:
 
 
 def _words(run: Run) -> str:
-    return f"{_gpus(run) or _cpu(run) or 'hardware not told'} on {run.on_host or HERE}"
+    return f"{_gpus(run) or _cpu(run) or 'hardware not known'} on {run.on_host or HERE}"

@@ -98,7 +98,7 @@ def unknown(missing: Iterable[tuple[str, str | None]]) -> str:
     """
     by_reason: dict[str, list[str]] = {}
     for title, reason in missing:
-        by_reason.setdefault(reason or "not told", []).append(title.replace(", ", " "))
+        by_reason.setdefault(reason or "no reason given", []).append(title.replace(", ", " "))
     words = text("; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items()))
     count = sum(map(len, by_reason.values()))
     if count > MOST_UNKNOWN:

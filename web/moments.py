@@ -18,7 +18,7 @@ WriteMoment = Callable[[datetime], str]  # a moment as markup
 DAYS, MINUTES, SECONDS = "%d %b %Y", "%d %b %Y %H:%M", "%d %b %Y %H:%M:%S"
 OFFSET = "+01:00"
 IN_TABLES = "DD MMM YYYY HH:mm:ss"  # of the same form for everybody: 'localized' turns day and month round
-NO_ZONE = "In UTC: the browser tells no time zone that is known here"
+NO_ZONE = "In UTC: the browser names no time zone that is known here"
 
 
 def moment(at: datetime, form: str = MINUTES) -> str:

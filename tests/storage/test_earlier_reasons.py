@@ -17,7 +17,7 @@ from web.words import reasons_in_words
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 CHUNKS = "before 0.4.0 it counts chunks, not tokens: with speculation too low by about the acceptance length"
 SENTENCES = {  # with values -> as they are read
-    "no sd: ± 5.2, of how many values is not told": "spread_count_not_told spread=5.2",
+    "no sd: ± 5.2, of how many values is not stated": "spread_count_not_told spread=5.2",
     "2 of 3 values are there": "values_missing present=2 wanted=3",
     "limits at p95: TTFT 2000 ms, TPOT 1e+06 ms": "limits_at_p95 ttft_ms=2000 tpot_ms=1e+06",
     "even 1 at once broke a limit": "lowest_rung_broke users=1",

@@ -86,4 +86,4 @@ def test_hardware_that_is_not_known_is_no_kind(
 ) -> None:
     (said,) = of_several_machines({"a": [noted("m1", *one)], "b": [noted("m2", *other)]})
     assert said.startswith(f"The arms ran on {kind} (")
-    assert ("hardware not told" in said) is ((None, []) in (one, other))
+    assert ("hardware not known" in said) is ((None, []) in (one, other))

@@ -19,7 +19,7 @@ from web.words import why, window_words
 BY_LOG = "By its log, not ranked"
 NO_REQUESTS = "no request of ours ended"
 NO_STREAM = why(Reason(Code.NO_WHOLE_WINDOW))
-NO_RATE = "how many tokens were drafted was not told"
+NO_RATE = "how many tokens were drafted was not reported"
 ACTIVE = "Windows that hold decoding and nothing else, of all; only these are ranked"
 IN_NOTE = ("Steps per second", "Time to first token")  # what no imported log can know
 
@@ -103,7 +103,7 @@ def evidence_table(reports: Sequence[RunReport], evidence: Sequence[Evidence], m
 
 
 def _machine(title: str | None) -> str:
-    return markup.text(title) if title else markup.number(DASH, why="an imported file does not tell its machine")
+    return markup.text(title) if title else markup.number(DASH, why="an imported file does not name its machine")
 
 
 def number_tiles(report: RunReport, facts: RunFacts) -> str:

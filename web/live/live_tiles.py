@@ -17,7 +17,7 @@ from web.live.protocol import PerPosition, Tile
 from web.runs.loads.load_progress import load_under_way
 from web.words import reasons_in_words, why
 
-NOT_ALL_POSITIONS = "not told for all of the run"
+NOT_ALL_POSITIONS = "not reported for all of the run"
 NOT_MEASURED = "not measured"
 NOTHING_YET = "nothing measured yet"
 NO_LOAD = "no load is under way"

@@ -254,7 +254,7 @@ def _absent(run: Run, errors: Mapping[str, str], log: LogEnd | None) -> dict[str
     """Series that this run cannot have, with the reason, and why its log is not shown."""
     reasons: dict[str, str] = {"log": log.why} if log and log.why else {}
     if run.kind == "imported":
-        return reasons | dict.fromkeys((*GPU_SERIES, *HOST_SERIES), "its log does not tell it")
+        return reasons | dict.fromkeys((*GPU_SERIES, *HOST_SERIES), "its log does not state it")
     if "gpu" in errors:
         reasons |= dict.fromkeys(GPU_SERIES, errors["gpu"])
     if "host" in errors:

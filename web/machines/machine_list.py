@@ -56,7 +56,7 @@ def set_label(machine_id: str, label: str | None) -> None:
 def _row(row: MachineRow) -> list[str]:
     cpu = " · ".join(filter(None, [row.cpu, f"{row.cores} cores" if row.cores else None]))
     cells = [row.host_name, gpu_words(row), row.driver_version, cpu or None, _gib(row.memory_bytes), f"{row.runs:,}"]
-    why = reasons_in_words(row.gpus_reason) or "not told"
+    why = reasons_in_words(row.gpus_reason) or "not reported"
     return [
         f"{markup.text(row.title())} <code>{markup.text(row.machine_id)}</code>",
         *(markup.text(cell) if cell else markup.number(DASH, why=why) for cell in cells),
@@ -72,9 +72,9 @@ def gpu_words(row: MachineRow) -> str | None:
 
 
 def _gpu(gpu: Mapping[str, Any]) -> str:
-    memory = _gib(gpu["memory_total_bytes"]) or "memory not told"
+    memory = _gib(gpu["memory_total_bytes"]) or "memory not reported"
     kind = f", {UNIFIED}" if gpu["memory_kind"] == "unified" else ""
-    return f"{gpu['name'] or 'GPU that tells no name'}, {memory}{kind}"
+    return f"{gpu['name'] or 'GPU without a name'}, {memory}{kind}"
 
 
 def _gib(size_bytes: int | None) -> str | None:

@@ -47,7 +47,7 @@ def _values(study: Study, plan: StudyPlan) -> Change | None:
 def _command(study: Study) -> Change | None:
     name = st.text_input("Its name", key=f"name-{study.id}", max_chars=80)
     command = st.text_area("Its command", key=f"command-{study.id}")
-    engine = st.text_input("Its engine, where the command does not tell", key=f"engine-{study.id}")
+    engine = st.text_input("Its engine, where the command does not say", key=f"engine-{study.id}")
     labels = [one.label for one in HostBook(services().settings.hosts_path).all()]
     host = st.selectbox("On machine", [None, *labels], format_func=lambda one: one or HERE, key=f"host-{study.id}")
     if not (name.strip() and command.strip()):

@@ -89,7 +89,7 @@ def _over_versions(answer: Mapping[str, Any]) -> None:
     for one in answer.get("workloads") or [answer]:
         if versions := version_rows(one, lambda at: moment(at, DAYS)):
             under = f" under {one['workload']}" if "workload" in one else ""
-            words = f"The same configuration over engine versions{under}, by {with_unit(one)}; told, not ranked:"
+            words = f"The same configuration over engine versions{under}, by {with_unit(one)}; shown, not ranked:"
             st.caption(markdown_text(words))
             st.html(markup.stacked_table(VERSIONS, [[markup.text(cell) for cell in row] for row in versions]))
 

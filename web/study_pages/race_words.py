@@ -34,7 +34,7 @@ STATES = {
     ArmState.RACING: ("racing", "it starts in the next round"),
     ArmState.RESTING: ("rests", "it cannot beat the leader by the margin any more, and is not proven slower"),
     ArmState.OUT: ("out", "it is slower than the leader"),
-    ArmState.PREDICTED: ("predicted", "it does not start: other arms' runs tell that it cannot be best"),
+    ArmState.PREDICTED: ("predicted", "it does not start: other arms' runs show that it cannot be best"),
     ArmState.TRIED: (
         "tried",
         "it started once, and was not among the best combinations; that it is slower is not proven",
@@ -129,7 +129,7 @@ def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
     if any(arm["state"] == ArmState.TRIED for arm in arms):
         return "Why: each combination that Optuna proposes starts once; then the best race."
     if not any(one.get("leader") for one in answers):
-        first = ", those first whose runs tell most of the other values" if plan.vary and not plan.is_proposed else ""
+        first = ", those first whose runs say most of the other values" if plan.vary and not plan.is_proposed else ""
         return f"Why: nothing is said before each arm that is in has started twice{first}."
     if unranked := [pair for one in answers if one.get("answer") is None for pair in one.get("unranked") or []]:
         pairs = ", ".join(" and ".join(pair["arms"]) for pair in unranked)

@@ -92,12 +92,12 @@ def test_what_nobody_looked_at_is_not_known() -> None:
     unsupported = limited(mig=(None,), ecc=(None,))
     assert row(unsupported, unsupported).standing is SAME, "a GPU that has no such thing"
     assert row(limited(), unsupported).standing is SAME, "and what it does not tell is no difference"
-    assert row_words(row(limited(), unsupported), {}).count("not told") == 2
+    assert row_words(row(limited(), unsupported), {}).count("not known") == 2
 
 
 def test_slices_of_a_gpu_are_not_known_to_be_alike() -> None:
     found = row(limited(mig=(True,)), limited(mig=(True,)))
-    assert found.standing is UNKNOWN and row_words(found, {}).endswith("the slices are not told")
+    assert found.standing is UNKNOWN and row_words(found, {}).endswith("the slices are not known")
     h200 = {"gpus": ("H200",)}
     for a, b in ((limited(mig=(True,)), limited(served=h200)), (limited(served=h200), limited(mig=(True,)))):
         assert row(a, b).standing is UNKNOWN, "of either arm"

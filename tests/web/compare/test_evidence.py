@@ -92,7 +92,7 @@ def test_what_no_counters_cover_is_not_held_against_them(store: Store) -> None:
     ("log_path", "why"),
     [
         (None, "it has no log that Pitwall can read"),
-        ("/var/log/x", "its log has told no speed"),
+        ("/var/log/x", "its log states no speed"),
     ],
 )
 def test_counters_alone(store: Store, log_path: str | None, why: str) -> None:
@@ -112,7 +112,7 @@ def test_a_log_alone_says_why(store: Store) -> None:
 
 
 def test_nothing_at_all(store: Store) -> None:
-    assert said(evidence(store)) == ("neither counters nor a log have told its speed", None)
+    assert said(evidence(store)) == ("neither counters nor a log give its speed", None)
 
 
 def test_definitions_come_with_their_formulas(store: Store) -> None:

@@ -103,7 +103,7 @@ def test_a_context_that_does_not_fit_is_said(store: Store, model: Path) -> None:
 def test_the_page_says_formulas_and_why_it_does_not_know(store: Store, model: Path) -> None:
     page = panel_html(found_of(store, make_run(store, model)))
     assert "KV of a token" in page and "layers × KV heads" in page and "11.57" in page
-    assert "price of an hour" in page and "not told" in page and "the energy of its GPUs was not measured" in page
+    assert "price of an hour" in page and "not given" in page and "the energy of its GPUs was not measured" in page
 
 
 def test_without_the_model_s_folder_nothing_is_guessed(store: Store, tmp_path: Path) -> None:

@@ -114,13 +114,13 @@ def _gpu_limits(values: Values, names: Names) -> str:
     ]
     if unknown := values.get("unknown"):
         words.append(f"not looked at: {', '.join(LIMIT_WORDS[name][0] for name in unknown)}")
-    return "; ".join(words) + (": the slices are not told" if values.get("sliced") else "")
+    return "; ".join(words) + (": the slices are not known" if values.get("sliced") else "")
 
 
 def _limit(runs: Sequence[Any], form: Callable[[Any], str]) -> str:
     """Each value that the GPUs of an arm's runs have, once."""
     each = dict.fromkeys(value for run in runs for value in run or (None,))
-    return " or ".join("not told" if value is None else form(value) for value in each)
+    return " or ".join("not known" if value is None else form(value) for value in each)
 
 
 def _workload(values: Values, names: Names) -> str:
@@ -142,7 +142,7 @@ def _concurrency(values: Values, names: Names) -> str:
     if values["wanted"] is None:
         return "not needed for this"
     if not any(values["targets"]):
-        return f"{values['wanted']} at once; what the loads had only their requests would tell"
+        return f"{values['wanted']} at once; what the loads had only their requests would show"
     targets = [" and ".join(map(str, one)) or "none" for one in values["targets"]]
     return f"{values['wanted']} at once; the loads aimed at {pair_words(targets)}"
 

@@ -45,7 +45,7 @@ def remarks(answer: Comparison, names: Names) -> list[str]:
     ]
     loops = next((row for row in answer.rows if row.code is RowCode.LOOPS), None)
     if loops and loops.standing is Standing.TOLD:
-        said.append(f"Both are told with what repeats itself: {row_words(loops, names)}{_useful(answer, loops)}.")
+        said.append(f"Both are given with what repeats itself: {row_words(loops, names)}{_useful(answer, loops)}.")
     return said
 
 
@@ -146,7 +146,7 @@ def left_out_words(answer: Comparison) -> str | None:
     """'Requests that do not count: 12 of the warm-up, 1 that failed.'; None where requests are no evidence."""
     if answer.pair.objective.kind in OF_THE_RUN:
         return None
-    words = {"warmup": "of the warm-up", "failed": "that failed", "unmatched": "that not all runs can tell"}
+    words = {"warmup": "of the warm-up", "failed": "that failed", "unmatched": "that not all runs report"}
     counts = [f"{answer.left_out[name]} {words[name]}" for name in words if name in answer.left_out]
     said = [f"Requests that do not count: {', '.join(counts)}."] if counts else []
     if silent := answer.left_out.get("starts"):
@@ -187,7 +187,7 @@ def is_small(ratio: float, margin: float) -> bool:
 
 def _between(judged: Judgement) -> str:
     if judged.interval is None:
-        return "no interval can be told"
+        return "no interval can be given"
     return f"{judged.interval[0]:.2f}× to {judged.interval[1]:.2f}×"
 
 

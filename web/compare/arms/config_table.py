@@ -22,7 +22,7 @@ def config_table(arms: Sequence[Arm], colors: Colors) -> str:
     )
     if found.is_same:
         are_logs = any(run.kind == "imported" for arm in arms for run in arm.runs)
-        words = "Nothing that their logs tell." if are_logs else "Nothing: these arms have the same configuration."
+        words = "Nothing that their logs show." if are_logs else "Nothing: these arms have the same configuration."
         return f'<p class="pw-muted">{words}</p>'
     names = " and ".join(arms[place].name for place in found.unknown)
     note = f'<p class="pw-muted">Not known: the configuration of {markup.text(names)}.</p>' if names else ""

@@ -36,7 +36,7 @@ def standing_words(evidence: Evidence) -> str:
         case Standing.LOG_ALONE:
             return "known only by its log"
         case Standing.UNKNOWN:
-            return "neither counters nor a log have told its speed"
+            return "neither counters nor a log give its speed"
 
 
 def standing_reason(evidence: Evidence) -> str | None:
@@ -47,7 +47,7 @@ def standing_reason(evidence: Evidence) -> str | None:
         case Standing.ENGINE_ALONE:
             return _no_log(evidence.run)
         case Standing.LOG_ALONE if evidence.run.kind != "imported":  # an import has no endpoints to ask
-            return evidence.no_counters or "its endpoints told no counters"
+            return evidence.no_counters or "its endpoints exported no counters"
     return None
 
 
@@ -60,7 +60,7 @@ def _ceil_percent(difference: float) -> float:
 
 
 def _no_log(run: Run) -> str:
-    return "its log has told no speed" if run.log_path else "it has no log that Pitwall can read"
+    return "its log states no speed" if run.log_path else "it has no log that Pitwall can read"
 
 
 def _titles(rows: Sequence[queries.SourceRow]) -> str:

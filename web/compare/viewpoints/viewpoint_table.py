@@ -89,7 +89,7 @@ def _beside(ranking: Ranking, arms: Mapping[str, str]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in ranking.candidates:
         if one.value is None:
-            reasons.setdefault(why(one.reason) or "it is not told", []).append(arms[one.arm_id])
+            reasons.setdefault(why(one.reason) or "it is not known", []).append(arms[one.arm_id])
         elif rows := refused.get(one.arm_id):
             words = f"not ranked, {', '.join(TITLES[row.code] for row in rows)}"
             reasons.setdefault(words, []).append(f"{arms[one.arm_id]} ({_value(one, ranking)})")

@@ -68,6 +68,6 @@ def what_repeats_show(repeats: int) -> str:
         return "One run each cannot tell configurations from chance: a second run of the same one differs too."
     width = HALF_WIDTHS[max(known for known in HALF_WIDTHS if known <= repeats)]
     return (
-        f"Where runs of one configuration differ by 2 %, {repeats} repeats tell the ratio of two configurations to "
+        f"Where runs of one configuration differ by 2 %, {repeats} repeats give the ratio of two configurations to "
         f"± {width:g} % (2 repeats: 13 %, 3: 5 %, 5: 3 %). To show that two are the same within 2 % takes about 20."
     )

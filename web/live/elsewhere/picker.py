@@ -28,7 +28,7 @@ def runs_elsewhere() -> list[RemoteRun]:
     chosen = _picker(list(known.values()), named)
     st.query_params[PARAMETER] = chosen
     for peer, why in troubles.items():
-        st.caption(f"{markdown_text(peer)} does not tell its runs: {markdown_text(why)}.")
+        st.caption(f"{markdown_text(peer)} does not list its runs: {markdown_text(why)}.")
     return [known[run_id] for run_id in chosen]
 
 

@@ -159,7 +159,7 @@ def other_rows(rows: Sequence[Result]) -> None:
     foreign = [one for one in rows if one.definition != DEFINITION]
     if not foreign:
         return
-    with st.popover("All that the tool told"):
+    with st.popover("All that the tool reported"):
         cells = [
             [
                 markup.text(one.point),

@@ -16,7 +16,7 @@ from web.markup import markdown_text
 from web.theme import DASH, byte_size
 
 HEAD = ["GPU", "power, W", "SM clock, MHz", "utilization", "memory, highest", "temperature, highest"]
-NOT_GIVEN = "its driver does not tell it"
+NOT_GIVEN = "its driver does not report it"
 
 
 def node_panel(run: Run) -> None:

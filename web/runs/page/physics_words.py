@@ -8,7 +8,7 @@ KV = (
 )
 FIT = (
     "the KV pool over what a request of this length keeps: by the engine's own blocks or pools where its log "
-    "tells them, else by bytes alone, which is an upper bound. Layers with a sliding window keep their window."
+    "states them, else by bytes alone, which is an upper bound. Layers with a sliding window keep their window."
 )
 SHARE = (
     "decode tok/s over requests × tokens per step × bandwidth / bytes read in a step (weights once, keys and "
@@ -37,4 +37,4 @@ COST = (
     "that waits costs its hour all the same. Power is that of the GPUs alone."
 )
 RESTART = "time to ready × typical decode speed: output tokens that are not served meanwhile"
-PHASES = "as the log tells them, one inside another taken out of it; they sum to the time to ready"
+PHASES = "as the log states them, one inside another taken out of it; they sum to the time to ready"
