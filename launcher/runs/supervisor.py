@@ -47,7 +47,7 @@ class Supervisor:
     `save_run` or `events`. `prepare_workload(run, directory)` returns the argv of the run's load generator;
     `explain_failure(run)` a better cause than the exit code, with the log line that shows it; `gpus()` what the driver
     says now: frozen with each run, and asked at its end whether the memory was let go. `hosts` are the machines on
-    which it may launch by ssh; `tell_machine(machine)` takes what one of them says that it is.
+    which it may launch by ssh; `save_machine(machine)` takes what one of them says that it is.
     """
 
     def __init__(
