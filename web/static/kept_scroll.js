@@ -1,4 +1,5 @@
-// Where a page and its table were scrolled to: there again by Back, Forward and a reload. Streamlit begins at the top.
+// Where a page and its table were scrolled to: there again by Back, Forward and a reload. By a link a page begins at its
+// top; in Streamlit it does so only where the page before it was cleared away first.
 
 import { PAGE_SCROLLS, SCRIPT_HAS_RUN, TABLE_SCROLLS } from "./streamlit_dom.js";
 
@@ -10,7 +11,8 @@ const GIVE_UP_MS = 10_000;
 const TAKES_OVER = ["wheel", "touchstart", "pointerdown", "keydown"]; // what somebody does is not undone
 
 let looking = 0;
-let pressedAt = ""; // the address where something was pressed: Streamlit scrolls up before it leads to another page
+let pressedAt = ""; // the address where something was pressed: the page may be cleared before that address changes
+let page = location.pathname;
 
 /** @param {string} selector */
 const place = (selector) => `pitwall-scroll-${selector}-${location.pathname}${location.search}`;
@@ -62,9 +64,22 @@ function restore(hasBegun) {
   looking = setInterval(look, LOOK_EVERY_MS);
 }
 
+function beginAtTop() {
+  if (page !== location.pathname) document.querySelector(PAGE_SCROLLS)?.scrollTo({ top: 0 });
+  page = location.pathname;
+}
+
 for (const event of TAKES_OVER) document.addEventListener(event, takeOver, { capture: true, passive: true });
 document.addEventListener("click", () => (pressedAt = location.href), { capture: true });
 document.addEventListener("scroll", keep, { capture: true, passive: true });
-addEventListener("popstate", ({ isTrusted }) => isTrusted && restore(false)); // not where a link leads by our hand
+const push = history.pushState.bind(history);
+history.pushState = (...address) => {
+  push(...address);
+  beginAtTop();
+};
+addEventListener("popstate", ({ isTrusted }) => {
+  beginAtTop();
+  if (isTrusted) restore(false); // not where a link leads by our hand
+});
 const [opened] = performance.getEntriesByType("navigation");
 if (opened instanceof PerformanceNavigationTiming && opened.type !== "navigate") restore(true);
