@@ -8,11 +8,13 @@ import shutil
 import subprocess
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import hypothesis
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+from streamlit.components.v2 import manifest_scanner
 
 import storage.store
 from demo.model import TINY, ModelFiles, make_model
@@ -64,6 +66,14 @@ def stores_begin_as_copies(empty_store: Path) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storage.store, "open_database", opened_copy)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def installed_components_are_looked_for_once() -> Iterator[None]:
+    """Each AppTest reads the metadata of all that is installed: longer than most pages take, and never another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
 
 
