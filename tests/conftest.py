@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import ssl
 import subprocess
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import certifi
 import hypothesis
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -74,6 +77,21 @@ def installed_components_are_looked_for_once() -> Iterator[None]:
     """Each AppTest reads the metadata of all that is installed: longer than most pages take, and never another."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def certificates_are_read_once() -> Iterator[None]:
+    """A client of httpx reads all that are known to it, which takes longer than what is asked of this machine."""
+    made = ssl.create_default_context
+
+    def made_once(*purpose: ssl.Purpose, cafile: str | None = None, **others: Any) -> ssl.SSLContext:
+        is_httpx = cafile == certifi.where() and not purpose and not others
+        return known() if is_httpx else made(*purpose, cafile=cafile, **others)
+
+    known = cache(lambda: made(cafile=certifi.where()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", made_once)
         yield
 
 
