@@ -17,7 +17,7 @@ COMMENT ON COLUMN runs.max_model_len IS 'context length in tokens';
 COMMENT ON COLUMN runs.tensor_parallel IS 'GPUs that share each layer';
 COMMENT ON COLUMN runs.data_parallel IS 'engine ranks';
 COMMENT ON COLUMN runs.max_num_seqs IS 'most requests that run at once';
-COMMENT ON COLUMN runs.speculates IS 'whether speculation is configured, or its log tells of it; null where how it was started is not known';
+COMMENT ON COLUMN runs.speculates IS 'whether speculation is configured, or its log shows it; null where how it was started is not known';
 COMMENT ON COLUMN runs.speculative_method IS 'as its log says it, else as configured';
 COMMENT ON COLUMN runs.speculative_method_reason IS 'why speculative_method is null: a code (docs/reasons.md)';
 COMMENT ON COLUMN runs.speculative_num_tokens IS 'the engine''s own meaning of its draft length';

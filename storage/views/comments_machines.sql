@@ -1,7 +1,7 @@
 COMMENT ON VIEW machines IS 'The machines that runs were on or that run Pitwall, with what is known of them.';
 COMMENT ON COLUMN machines.machine_id IS 'as runs have it; remote-<host>: known by a URL alone; unknown-<run>: of an imported file';
 COMMENT ON COLUMN machines.label IS 'given by a person; null: none';
-COMMENT ON COLUMN machines.host_name IS 'its own name; null: not told';
+COMMENT ON COLUMN machines.host_name IS 'its own name; null: not reported';
 COMMENT ON COLUMN machines.gpus IS 'index, uuid, name, memory in bytes and its kind: dedicated, or unified where GPU and CPU share the machine''s memory';
 COMMENT ON COLUMN machines.gpus_reason IS 'why no GPU is listed: a code (docs/reasons.md), or what the driver said';
 COMMENT ON COLUMN machines.driver_version IS 'of the GPU driver';
@@ -10,9 +10,9 @@ COMMENT ON COLUMN machines.system IS 'kernel and platform';
 COMMENT ON COLUMN machines.cpu IS 'model of the CPU';
 COMMENT ON COLUMN machines.cores IS 'logical CPUs';
 COMMENT ON COLUMN machines.memory_bytes IS 'of the host';
-COMMENT ON COLUMN machines.addresses IS 'its network addresses, loopback left out; null: no Pitwall there has told them';
+COMMENT ON COLUMN machines.addresses IS 'its network addresses, loopback left out; null: no Pitwall there has reported them';
 COMMENT ON COLUMN machines.seen_at IS 'when a Pitwall there last started; null: never seen';
-COMMENT ON COLUMN machines.url IS 'under which others reach the Pitwall there; null: none is set, or no Pitwall there has told it';
+COMMENT ON COLUMN machines.url IS 'under which others reach the Pitwall there; null: none is set, or no Pitwall there has reported it';
 COMMENT ON COLUMN machines.runs IS 'how many runs were on it';
 COMMENT ON COLUMN machines.last_run_at IS 'when the newest of them started, else was made';
 

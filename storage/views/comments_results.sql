@@ -10,7 +10,7 @@ COMMENT ON COLUMN results.statistic IS 'mean, median, min, max, p50 to p99, or t
 COMMENT ON COLUMN results.unit IS 'of the value: tok/s, requests/s, ms, s, tokens, requests, GiB, ratio';
 COMMENT ON COLUMN results.definition IS 'whose definition of the metric it is: pitwall, or a tool and its version';
 COMMENT ON COLUMN results.value IS 'null only with a reason';
-COMMENT ON COLUMN results.n IS 'values that it was made of; null: not told';
+COMMENT ON COLUMN results.n IS 'values that it was made of; null: not reported';
 COMMENT ON COLUMN results.sd IS 'standard deviation of these, ddof 1';
 COMMENT ON COLUMN results.concurrency IS 'requests at once';
 COMMENT ON COLUMN results.prompt_tokens IS 'tokens of a prompt, as asked for';

@@ -73,7 +73,7 @@ COMMENT ON COLUMN log_samples.ts_source IS 'stamp: the line says its time; elaps
 COMMENT ON COLUMN log_samples.engine_index IS 'data-parallel rank';
 COMMENT ON COLUMN log_samples.rank IS 'rank as printed';
 COMMENT ON COLUMN log_samples.kind IS 'SGLang: decode or prefill; llama.cpp: request; TensorRT-LLM: iteration';
-COMMENT ON COLUMN log_samples.window_s IS 'seconds the numbers stand for, where the line tells; vLLM''s and SGLang''s do not, see run_samples';
+COMMENT ON COLUMN log_samples.window_s IS 'seconds the numbers stand for, where the line says; vLLM''s and SGLang''s do not, see run_samples';
 COMMENT ON COLUMN log_samples.generation_tps IS 'tokens per second as printed';
 COMMENT ON COLUMN log_samples.prompt_tps IS 'prompt tokens per second as printed';
 COMMENT ON COLUMN log_samples.requests_running IS 'as printed';

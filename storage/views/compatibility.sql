@@ -32,7 +32,7 @@ COMMENT ON MACRO TABLE compatibility_of IS 'compatibility_of(run_ids): what runs
 COMMENT ON VIEW compatibility IS 'What runs where: a row a configuration and its GPUs, by the servers that Pitwall launched and that came up or failed.';
 COMMENT ON COLUMN compatibility.model IS 'as the command names it';
 COMMENT ON COLUMN compatibility.engine IS 'of the configuration';
-COMMENT ON COLUMN compatibility.engine_version IS 'as the server told it, else as configured or installed; null: not known';
+COMMENT ON COLUMN compatibility.engine_version IS 'as the server reports it, else as configured or installed; null: not known';
 COMMENT ON COLUMN compatibility.quantization IS 'as configured; null: not stated';
 COMMENT ON COLUMN compatibility.kv_cache_dtype IS 'as configured; null: not stated';
 COMMENT ON COLUMN compatibility.max_model_len IS 'tokens, as configured; null: not stated';
@@ -45,7 +45,7 @@ COMMENT ON COLUMN compatibility.gpus_reason IS 'why gpus is null (docs/reasons.m
 COMMENT ON COLUMN compatibility.outcome IS 'works: every server came up; fails: none did; mixed: some did';
 COMMENT ON COLUMN compatibility.starts IS 'server starts';
 COMMENT ON COLUMN compatibility.came_up IS 'of these, how many became ready; one that failed later did come up';
-COMMENT ON COLUMN compatibility.cause IS 'why the last one failed that told a cause, before it was ready or later; null: none told one';
+COMMENT ON COLUMN compatibility.cause IS 'why the last one failed that gave a cause, before it was ready or later; null: none gave one';
 COMMENT ON COLUMN compatibility.cause_at IS 'when that one started; null without a cause';
 COMMENT ON COLUMN compatibility.first_started_at IS 'of the first start';
 COMMENT ON COLUMN compatibility.last_started_at IS 'of the last start';

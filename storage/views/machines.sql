@@ -13,30 +13,30 @@ WITH seen AS (
     SELECT machine_id AS id, arg_max(host_name, seen_at) AS agents_name FROM raw.agents GROUP BY machine_id
 )
 SELECT
-    coalesce(told.id, seen.machine_id, agents.id) AS machine_id,
+    coalesce(own.id, seen.machine_id, agents.id) AS machine_id,
     labels.label,
-    coalesce(told.host_name, noted->>'$.host.name', agents_name) AS host_name,
+    coalesce(own.host_name, noted->>'$.host.name', agents_name) AS host_name,
     from_json(
-        coalesce(told.gpus, noted->'$.gpus', '[]'),
+        coalesce(own.gpus, noted->'$.gpus', '[]'),
         '[{"index": "BIGINT", "uuid": "VARCHAR", "name": "VARCHAR", "memory_total_bytes": "BIGINT", "memory_kind": "VARCHAR"}]'
     ) AS gpus,
-    coalesce(told.gpus_reason, noted->>'$.gpus_reason', CASE WHEN told.id IS NULL AND noted IS NULL THEN
+    coalesce(own.gpus_reason, noted->>'$.gpus_reason', CASE WHEN own.id IS NULL AND noted IS NULL THEN
         'machine_not_told' END) AS gpus_reason,
-    coalesce(told.driver_version, noted->>'$.driver_version') AS driver_version,
-    coalesce(told.cuda_version, noted->>'$.cuda_version') AS cuda_version,
-    coalesce(told.system, noted->>'$.host.system') AS system,
-    coalesce(told.cpu, noted->>'$.host.cpu') AS cpu,
-    coalesce(told.cores, (noted->>'$.host.cores')::BIGINT) AS cores,
-    coalesce(told.memory_bytes, (noted->>'$.host.memory_bytes')::BIGINT) AS memory_bytes,
-    told.addresses,
-    told.seen_at,
-    told.url,
+    coalesce(own.driver_version, noted->>'$.driver_version') AS driver_version,
+    coalesce(own.cuda_version, noted->>'$.cuda_version') AS cuda_version,
+    coalesce(own.system, noted->>'$.host.system') AS system,
+    coalesce(own.cpu, noted->>'$.host.cpu') AS cpu,
+    coalesce(own.cores, (noted->>'$.host.cores')::BIGINT) AS cores,
+    coalesce(own.memory_bytes, (noted->>'$.host.memory_bytes')::BIGINT) AS memory_bytes,
+    own.addresses,
+    own.seen_at,
+    own.url,
     coalesce(seen.runs, 0) AS runs,
     seen.last_run_at
-FROM raw.machines told
-FULL JOIN seen ON seen.machine_id = told.id
-FULL JOIN agents ON agents.id = coalesce(told.id, seen.machine_id)
-LEFT JOIN raw.machine_labels labels ON labels.machine_id = coalesce(told.id, seen.machine_id, agents.id);
+FROM raw.machines own
+FULL JOIN seen ON seen.machine_id = own.id
+FULL JOIN agents ON agents.id = coalesce(own.id, seen.machine_id)
+LEFT JOIN raw.machine_labels labels ON labels.machine_id = coalesce(own.id, seen.machine_id, agents.id);
 
 -- The server's machine first; others are those that sent samples of the run.
 CREATE OR REPLACE MACRO run_nodes_of(run_ids) AS TABLE

@@ -77,4 +77,4 @@ def test_the_measured_thresholds_of_starvation_are_those_of_the_code() -> None:
         assert f"| `{name}` | more than {most:.2f} apart | above {conditions.HIGH[name]:.2f} |" in said
     assert f"more than {conditions.UNLIKE_RAN} times apart" in said.replace("is more than", "more than")
     assert f"more than {conditions.OTHERS_CORES} cores" in said
-    assert f"above {100 * machine.NOTED_LATE:.0f} % it is told, above {100 * machine.MOST_LATE:.0f} %" in said
+    assert f"above {100 * machine.NOTED_LATE:.0f} % it is noted, above {100 * machine.MOST_LATE:.0f} %" in said
