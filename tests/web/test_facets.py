@@ -96,3 +96,9 @@ def test_means_are_of_the_runs_of_one_chart() -> None:
     points = [Point(f"r{n}", "n", 1, y, "", facet) for n, (y, facet) in enumerate([(1.0, "a"), (4.0, "a"), (9.0, "b")])]
     marks = together(points, lambda one: one.x, lambda one: one.name, {}, False)
     assert [(one.facet, one.y, one.run_ids) for one in marks] == [("a", 2.0, ("r0", "r1")), ("b", 9.0, ("r2",))]
+
+
+@pytest.mark.parametrize(("values", "step"), [((0, 2, 4), 1), ((1, 512), None), ((0.5, 2.0), None), (("a", "b"), None)])
+def test_an_axis_of_few_counts_has_no_halves(values: tuple[object, ...], step: int | None) -> None:
+    layout = drawn([mark(facet, x=x) for facet in ("one", "two") for x in values])["layout"]
+    assert [layout[axis].get("dtick") for axis in ("xaxis", "xaxis2")] == [step, step]

@@ -19,6 +19,7 @@ from web.theme import EXCLUDED, RUN_COLORS, TEXT, run_color, three_digits
 
 HEIGHT_PX = 520
 MOST_COLORS = len(RUN_COLORS["light"])
+MOST_COUNTS = 12  # on an axis; of more Plotly sets whole numbers by itself
 OTHERS = "others"
 Where = Mapping[str, Any]  # the chart of a facet, as Plotly gets it
 
@@ -39,7 +40,15 @@ def figure_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
         if chosen.kind == DISTRIBUTION:
             figure.update_xaxes(categoryorder="array", categoryarray=_texts([*_by_place(marks).values()]))
         lay_beside(figure, [facet for facet, _ in charts])
+    if chosen.kind != DISTRIBUTION and _are_few_counts([mark.x for mark in marks]):
+        figure.update_xaxes(dtick=1)
     return figure
+
+
+def _are_few_counts(values: Sequence[Any]) -> bool:
+    """Whole numbers that lie close together, between which Plotly would set halves: nothing drafts 1.5 tokens."""
+    are_whole = bool(values) and all(isinstance(one, int) and not isinstance(one, bool) for one in values)
+    return are_whole and max(values) - min(values) <= MOST_COUNTS
 
 
 def _of(marks: Sequence[Mark], facet: str) -> list[Mark]:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from analysis.loads.load_results import results_of
 from domain import Config, Run, RunState
-from load_records import RequestRecord
+from load_records import RequestRecord, Result
 from samples import Batch
 from settings import Settings
 from storage.store import Store
@@ -97,3 +97,21 @@ def test_where_no_text_was_judged_nothing_is_said_of_loops(store: Store) -> None
     """As it is recorded of what others send."""
     bare = [request(n, float(n), extra={"first_chunk_tokens": 1}) for n in range(2)]
     assert "Looping" not in table_of(store, bare)["Code"]
+
+
+def test_a_tool_s_results_without_a_latency_have_no_empty_chart_of_it(store: Store) -> None:
+    """As a document prints them: a speed and a TTFT of each concurrency."""
+    run = Run(id="r", name="r", color=0, config=Config(), machine_id="m", created_at=T0, state=RunState.FINISHED)
+    store.save_run(run)
+    whole = load([])
+    assert whole.asked
+    rows = [
+        Result("r", "l", T0, f"{users} at once", metric, "median", unit, "tool", 100.0 * users, concurrency=users)
+        for users in (1, 4)
+        for metric, unit in (("output_tps", "tok/s"), ("ttft_ms", "ms"))
+    ]
+    store.write(Batch((whole.asked, *rows))).result()
+    at = AppTest.from_string(PAGE, default_timeout=60).run()
+    assert not at.exception and [one.value for one in at.caption][:1] == ["its requests are not known"]
+    charts = [str(one.proto) for one in at.get("bidi_component")]
+    assert [sum(f"{title} against output tok/s" in one for one in charts) for title in ("TTFT", "TPOT")] == [1, 0]

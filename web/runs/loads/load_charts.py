@@ -70,22 +70,23 @@ def latency_against_throughput(rows: Sequence[Result], key: str) -> None:
     by_users = {one.concurrency: one.value for one in rows if one.metric == "output_tps" and one.value is not None}
     if len(by_users) < 2:
         return
-    places = st.columns(2)
-    for place, metric, title in zip(places, ("ttft_ms", "tpot_ms"), ("TTFT", "TPOT"), strict=True):
+    for place, metric, title in zip(st.columns(2), ("ttft_ms", "tpot_ms"), ("TTFT", "TPOT"), strict=True):
         figure = go.Figure()
         for index, statistic in enumerate(("median", "p95")):
             by_load = {one.concurrency: one.value for one in rows if (one.metric, one.statistic) == (metric, statistic)}
             users = [one for one in sorted(filter(None, by_users)) if by_load.get(one) is not None]
             color = run_color(index, DRAWN_ON)
-            figure.add_scatter(
-                x=[by_users[one] for one in users], y=[by_load[one] for one in users], mode="lines+markers+text",
-                text=[f"{one}" for one in users], textposition="top center",
-                name="p50" if statistic == "median" else statistic, line={"color": color}, marker={"color": color},
-                hovertemplate="%{text} at once: %{x:.0f} tok/s, %{y:.0f} ms<extra></extra>",
-            )  # fmt: skip
+            if users:
+                figure.add_scatter(
+                    x=[by_users[one] for one in users], y=[by_load[one] for one in users], mode="lines+markers+text",
+                    text=[f"{one}" for one in users], textposition="top center",
+                    name="p50" if statistic == "median" else statistic, line={"color": color}, marker={"color": color},
+                    hovertemplate="%{text} at once: %{x:.0f} tok/s, %{y:.0f} ms<extra></extra>",
+                )  # fmt: skip
         styled(figure, {"title": {"text": "output tok/s"}}, legend=True)
-        with place:
-            still_chart(figure, f"{title} against output tok/s, ms", f"knee-{key}-{metric}")
+        if figure.data:
+            with place:
+                still_chart(figure, f"{title} against output tok/s, ms", f"knee-{key}-{metric}")
 
 
 def distributions(load: LoadRecord) -> None:

@@ -104,7 +104,7 @@ def about(load: LoadRecord) -> str:
     approximate = next((why for one in load.measured if (why := one.extra.get(LENGTH_REASON))), None)
     words += [markdown_text(reasons_in_words(approximate) or "")] if approximate else []
     words += [f"from the file {markdown_text(load.asked.source_name)}"] if load.asked and load.asked.source_name else []
-    return ", ".join(words)
+    return ", ".join(words) or "its requests are not known"
 
 
 def client_share(phase: LoadPhase) -> float | None:
