@@ -34,7 +34,7 @@ ABOUT_MEANS = (
     "interval. Nothing is ranked here: Compare asks whether two arms may be held against each other."
 )
 ABOUT_CELLS = " A click on a cell opens its run, or lists the runs where it has several."
-WAITS = "its numbers are not computed yet, look again in a minute"
+WAITS = "its numbers are not computed yet"
 OF_ARMS = " SQL knows no arms: the question has the name of each run in their place."
 
 
@@ -160,7 +160,7 @@ def _names(run_ids: Sequence[str], names: Mapping[str, str], chosen: Chosen) -> 
     ]
     more = f" and {len(run_ids) - MOST_NAMED:,} more" if len(run_ids) > MOST_NAMED else ""
     waiting = sum(words == WAITS for words in reasons.values())
-    later = f" {waiting:,} of these: {WAITS}." if waiting else ""
+    later = f" The numbers of {waiting:,} of these are not computed yet; look again in a minute." if waiting else ""
     return f'<p class="pw-unknown pw-links">Not drawn: {", ".join(links)}{more}.{later}</p>'
 
 
