@@ -10,7 +10,7 @@ import streamlit as st
 from analysis.evidence.loads import LoadRecord
 from analysis.loads.load_results import DEFINITION
 from domain import Run
-from load_records import CUT_SHORT, LENGTH_REASON, LoadPhase, Result
+from load_records import CUT_SHORT, LENGTH_REASON, Accuracy, LoadPhase, Result
 from storage.ask import load_queries
 from storage.ask.load_queries import Outcome
 from web import markup
@@ -172,10 +172,10 @@ def other_rows(rows: Sequence[Result]) -> None:
         st.html(markup.table(["Point", "Metric", "Value", "Unit"], cells))
 
 
-def _value_cell(one: Result) -> str:
-    return (
-        markup.number(DASH, why=reasons_in_words(one.reason)) if one.value is None else markup.text(f"{one.value:.4g}")
-    )
+def _value_cell(one: Result | Accuracy, form: str = ".4g") -> str:
+    if one.value is None:
+        return markup.number(DASH, why=reasons_in_words(one.reason))
+    return markup.text(format(one.value, form))
 
 
 def _accuracy(outcome: Outcome) -> None:
@@ -183,9 +183,7 @@ def _accuracy(outcome: Outcome) -> None:
         [
             markup.text(f"{one.task} ({one.filter})" if one.filter != "none" else one.task),
             markup.text(one.metric),
-            markup.number(DASH, why=reasons_in_words(one.reason))
-            if one.value is None
-            else markup.text(f"{one.value:.1%}"),
+            _value_cell(one, ".1%"),
             DASH if one.low is None or one.high is None else markup.text(f"{one.low:.1%} to {one.high:.1%}"),
             markup.text(one.n if one.n is not None else DASH),
         ]
