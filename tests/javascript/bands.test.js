@@ -42,6 +42,16 @@ test("the interval is Student's over the runs: more samples of each do not narro
   assert.ok(stations.length > 30);
 });
 
+test("of a thinned run a band has the mean of all samples, not that of the extremes that were kept", () => {
+  const page = pageOf({ a: 90, b: 110 }, [["a", "b"]]);
+  for (const model of page.models()) {
+    const { v, mean, count } = model.series.gpu_power_w;
+    v.forEach((value, index) => ([v[index], mean[index], count[index]] = [value + 400, index % 2 ? value + 6 : value - 2, index % 2 ? 1 : 3]));
+  }
+  const means = new Set(bandsOf(POWER, page)[0].stations.map(({ mean }) => mean));
+  assert.deepEqual([...means].sort((a, b) => a - b), [98, 100, 106]); // one point of three samples, both, one of a single
+});
+
 test("one run has no band, on the wall clock none has, and a hidden repeat is not in it", () => {
   assert.deepEqual(bandsOf(POWER, pageOf({ a: 90 }, [["a"]])), []);
   const page = pageOf({ a: 90, b: 100, c: 200 }, [["a", "b", "c"]]);

@@ -62,13 +62,24 @@ test("an address that says nonsense chooses nothing", () => {
 test("a mean is of the seconds before each point, as if each were alone, and a gap stays a gap", () => {
   const times = [0, 1, 2, 3, 4, 20];
   const values = [4, 2, null, 6, 0, 8];
-  const whole = trailingMeans(times, values, 3, 0);
+  const counts = values.map(() => 1);
+  const whole = trailingMeans(times, values, counts, 3, 0);
   assert.deepEqual(whole, [4, 3, null, 4, 3, 8]);
-  for (let start = 1; start < times.length; start += 1) assert.deepEqual(trailingMeans(times, values, 3, start), whole.slice(start));
+  for (let start = 1; start < times.length; start += 1) assert.deepEqual(trailingMeans(times, values, counts, 3, start), whole.slice(start));
 });
 
 test("a mean of less time than a number tells apart is the value itself", () => {
-  for (const start of [0, 1]) assert.deepEqual(trailingMeans([1.79e9, 1.79e9 + 1], [4, 2], 1e-9, start), [4, 2].slice(start));
+  for (const start of [0, 1]) assert.deepEqual(trailingMeans([1.79e9, 1.79e9 + 1], [4, 2], [1, 1], 1e-9, start), [4, 2].slice(start));
+});
+
+test("the mean of a thinned series is that of its samples, not of the extremes that are drawn", () => {
+  const thinned = { t: [1001, 1002], v: [300, 100], mean: [210, 110], count: [10, 30] };
+  const page = pageOf(modelOf("a", { series: { gpu_power_w: thinned } }));
+  page.view.smoothSeconds = 60;
+  const lines = drawn(page, POWER).frame.plot.data.filter((trace) => trace.y?.length);
+  assert.deepEqual(lines.map(({ y }) => y), [[300, 100], [210, 135]]);
+  const cells = csvOf(POWER, page).trimEnd().split("\r\n").slice(1).map((row) => row.split(",").slice(5));
+  assert.deepEqual(cells, [["300", "0", "10", "210"], ["100", "0", "30", "110"]]);
 });
 
 test("a smoothed chart keeps what was measured, faint beneath, and grows as it would have been drawn", () => {
@@ -173,14 +184,14 @@ test("a mark that comes redraws the chart", () => {
   assert.equal(model.marks.length, 1);
 });
 
-test("the CSV has the samples of the stretch shown as they were measured, and no cell that a spreadsheet would run", () => {
+test("the CSV has the points of the stretch shown as they were measured, and no cell that a spreadsheet would run", () => {
   const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1003], [300, null, -5]) }, { name: '=1+"1"' }));
   Object.assign(page.view, { zoom: [1.5, 5], smoothSeconds: 30 });
   const rows = csvOf(POWER, page).trimEnd().split("\r\n");
   assert.deepEqual(rows, [
-    "run_id,name,time,since_ready_s,series,value,excluded",
-    `a,"'=1+""1""",1970-01-01T00:16:42.000Z,2.000,gpu_power_w,,0`,
-    `a,"'=1+""1""",1970-01-01T00:16:43.000Z,3.000,gpu_power_w,-5,0`,
+    "run_id,name,time,since_ready_s,series,value,excluded,samples,mean_of_samples",
+    `a,"'=1+""1""",1970-01-01T00:16:42.000Z,2.000,gpu_power_w,,0,0,`,
+    `a,"'=1+""1""",1970-01-01T00:16:43.000Z,3.000,gpu_power_w,-5,0,1,-5`,
   ]);
 });
 

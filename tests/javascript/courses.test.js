@@ -59,7 +59,9 @@ test("what is drawn of a stretch is joined once, and again when a point or anoth
 test("within the stretch that is looked at closely its detail is drawn, elsewhere the whole", () => {
   const model = modelOf("a");
   model.detail = { series: series("gpu_power_w", [1009, 1010, 1011], [1, 2, 3]) };
-  assert.deepEqual(model.drawn("gpu_power_w"), { t: [1000, 1009, 1010, 1011, 1020, 1030], v: [300, 1, 2, 3, 320, 330], excluded: [0, 0, 0, 0, 0, 0] });
+  const { t, v, excluded, mean, count } = model.drawn("gpu_power_w");
+  assert.deepEqual([t, v, excluded], [[1000, 1009, 1010, 1011, 1020, 1030], [300, 1, 2, 3, 320, 330], [0, 0, 0, 0, 0, 0]]);
+  assert.deepEqual([mean, count], [v, [1, 1, 1, 1, 1, 1]]);
   assert.equal(model.valueAt("gpu_power_w", 1011), 3);
   assert.equal(model.drawn("decode_tps"), undefined);
   model.detail = { series: series("gpu_power_w", [], []) };

@@ -16,7 +16,7 @@ test("a snapshot replaces what was there; the messages after it add", () => {
     snapshot({ series: series("steps_per_s", [5], [7]), log: [line(3)] }),
     part("delta", 5, { series: series("steps_per_s", [6], [8]), log: [line(9)], now: { steps_per_s: { v: 8, why: null } } }),
   );
-  assert.deepEqual(model.series, { steps_per_s: { t: [5, 6], v: [7, 8], excluded: [0, 0] } });
+  assert.deepEqual(model.series, { steps_per_s: { t: [5, 6], v: [7, 8], excluded: [0, 0], mean: [7, 8], count: [1, 1] } });
   assert.deepEqual(model.log.map((one) => one.at), [3, 9]);
   assert.deepEqual(Object.keys(model.now), ["steps_per_s"]);
   assert.deepEqual([model.seq, model.cursor, model.lastPointTime], [5, "after 5", 6]);
@@ -25,14 +25,14 @@ test("a snapshot replaces what was there; the messages after it add", () => {
 test("points and lines that a backfill repeats are taken once", () => {
   const model = modelOf(snapshot({ series: series("decode_tps", [1, 2, 3], [10, 20, 30]), log: [line(0), line(9)] }));
   const changes = model.apply(part("backfill", 12, { series: series("decode_tps", [2, 3, 4], [20, 30, 40]), log: [line(9), line(20)] }));
-  assert.deepEqual(model.series.decode_tps, { t: [1, 2, 3, 4], v: [10, 20, 30, 40], excluded: [0, 0, 0, 0] });
+  assert.deepEqual(model.series.decode_tps, { t: [1, 2, 3, 4], v: [10, 20, 30, 40], excluded: [0, 0, 0, 0], mean: [10, 20, 30, 40], count: [1, 1, 1, 1] });
   assert.deepEqual(changes.log.map((one) => one.at), [20]);
   assert.equal(changes.whole, false);
 });
 
 test("a gap stays null and what is excluded is marked", () => {
   const model = modelOf(snapshot({ series: series("decode_tps", [1, 2, 3], [10, null, 0], [0, 1, 1]) }));
-  assert.deepEqual(model.series.decode_tps, { t: [1, 2, 3], v: [10, null, 0], excluded: [0, 1, 1] });
+  assert.deepEqual(model.series.decode_tps, { t: [1, 2, 3], v: [10, null, 0], excluded: [0, 1, 1], mean: [10, null, 0], count: [1, 0, 1] });
 });
 
 test("only the delta after the last message follows it; a backfill starts the count anew", () => {

@@ -16,7 +16,7 @@ from reports.runs.ended import EndedReports, OfEnded
 from reports.runs.run_report import report_on
 from reports.runs.shelf import Files, Form, Shelf
 from storage.ask.queries import Asked, server_latency
-from web.live.course import Course
+from web.live.course import Course, StandsFor
 from web.live.live_series import courses_of, thinned
 from web.live.live_tiles import latency_tiles, measured_tiles, per_position, positions_of_whole, verdict_tiles
 from web.live.point_reader import Moments, PointReader
@@ -57,7 +57,8 @@ class EndedRuns(OfEnded[Drawn]):
 def _pack(drawn: Drawn) -> bytes:
     """As JSON, in which an unknown value of a course is NaN and none is rounded."""
     courses = {
-        name: [course.t.tolist(), course.v.tolist(), course.excluded_codes()] for name, course in drawn.courses.items()
+        name: [course.t.tolist(), course.v.tolist(), course.excluded_codes(), _gathered(course)]
+        for name, course in drawn.courses.items()
     }
     newest = {kind: at.isoformat() if at else None for kind, at in drawn.newest.items()}
     return json.dumps([courses, drawn.tiles, drawn.positions, newest]).encode()
@@ -73,12 +74,18 @@ def _unpack(run: Run, content: bytes) -> Drawn:
     )
 
 
-def _course(t: list[float], v: list[float], excluded: list[int] | None) -> Course:
+def _gathered(course: Course) -> list[list[float]] | None:
+    held = course.stands_for
+    return [held.mean.tolist(), held.count.tolist()] if held else None
+
+
+def _course(t: list[float], v: list[float], excluded: list[int] | None, gathered: list[list[float]] | None) -> Course:
     times, values = np.array(t, float), np.array(v, float)
+    stands_for = StandsFor(*(np.array(one, float) for one in gathered)) if gathered else None
     if excluded is None:
-        return Course(times, values)
+        return Course(times, values, stands_for=stands_for)
     codes = np.array(excluded, int)
-    return Course(times, values, codes > 0, codes > 1)
+    return Course(times, values, codes > 0, codes > 1, stands_for)
 
 
 DRAWN = Form("drawn", lambda: formulas(*SOURCES), _pack, _unpack)

@@ -29,7 +29,9 @@ A LivePart in JSON:
                  whole, when anything in it changed
     series      {"decode_tps": {"t": [...], "v": [1.5, null, ...], "excluded": [0, 1, ...]}, ...}
                  a null in v is a gap (an outage); excluded (optional) marks idle, mixed or warm-up samples
-                 with 1, with 2 those of a stretch too short to be shown at this detail: a line need not break there
+                 with 1, with 2 those of a stretch too short to be shown at this detail: a line need not break there;
+                 `mean` and `count` (optional, of a series that was thinned): how many known samples, excluded as the
+                 point is, it stands for, and their mean (null of none)
     now         {tile name: {"v": 107.2, "why": null, "t": 1795210000.0}, "kv_usage_ratio": {"v": null, "why": "..."}}
     per_position {"v": [0.81, 0.55, ...] or null, "why": null}   acceptance per draft position, index 0 = first
     nodes       [{"title", "t", "gpu_count", "gpu_power_w", "gpu_sm_clock_mhz", "cpu_cores", "cores",
@@ -70,11 +72,13 @@ SERIES: dict[str, str] = {
 
 
 class Series(TypedDict):
-    """One series: `t` in seconds since the epoch, `v` in the unit that SERIES has; `excluded` as above."""
+    """One series: `t` in seconds since the epoch, `v` and `mean` in the unit that SERIES has; the rest as above."""
 
     t: list[float]
     v: list[float | None]
     excluded: NotRequired[list[int]]
+    mean: NotRequired[list[float | None]]
+    count: NotRequired[list[int]]
 
 
 class Tile(TypedDict):

@@ -4,6 +4,8 @@ export interface Series {
   t: number[];
   v: (number | null)[];
   excluded?: number[];
+  mean?: (number | null)[];
+  count?: number[];
 }
 
 export interface Tile {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,7 +128,9 @@ def test_a_chart_of_a_run_is_saved_with_its_samples(
     open_run(page, pitwall, ids[0])
     saved = saved_chart(page, "Decode speed", tmp_path)
     assert saved["PNG"].startswith(b"\x89PNG") and b"Decode speed" in saved["SVG"]
-    assert saved["CSV"].decode().splitlines()[1].startswith(f"{ids[0]},{SLOW},2026-11-20T12:")
+    rows = list(csv.DictReader(saved["CSV"].decode().splitlines()))
+    assert (rows[0]["run_id"], rows[0]["name"]) == (ids[0], SLOW) and rows[0]["time"].startswith("2026-11-20T12:")
+    assert len(rows) < SECONDS / 3 and sum(int(row["samples"]) for row in rows) == SECONDS - 1, "each says how many"
 
 
 def test_the_legend_of_compare_hides_an_arm_and_shows_one_alone(page: Page, pitwall: Pitwall, ids: list[str]) -> None:

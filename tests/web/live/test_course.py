@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from web.live.course import Course
 
@@ -50,3 +51,26 @@ def test_what_is_brief_stays_so_when_it_is_thinned_again() -> None:
     excluded[3000:3010] = True
     course = Course(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
     assert 2 in course.thinned(1000).thinned(600).series()["excluded"]
+
+
+def test_the_means_of_what_was_thinned_are_those_of_all_samples() -> None:
+    """Two of skewed values in a bucket, its minimum and maximum, have another mean."""
+    skewed = np.random.default_rng(1).exponential(5.0, 86_400) + 100.0
+    skewed[40_000:40_100] = np.nan
+    excluded = np.zeros(len(skewed), dtype=np.bool_)
+    excluded[10_000:11_003] = True
+    course = Course(np.arange(float(len(skewed))), skewed, excluded)
+    for short in (course.thinned(1000), course.thinned(1000).thinned(600)):
+        held = short.stands_for
+        assert held is not None and short.excluded is not None
+        known = ~np.isnan(short.v)
+        assert abs(float(short.v[known].mean()) - 105.0) > 5.0, "its points are no mean"
+        for kept, mine in ((short.excluded, excluded), (~short.excluded, ~excluded)):
+            mine = mine & ~np.isnan(skewed)
+            assert held.count[kept & known].sum() == mine.sum()
+            mean = float(np.average(held.mean[kept & known], weights=held.count[kept & known]))
+            assert mean == pytest.approx(float(skewed[mine].mean()))
+        assert np.isnan(held.mean[~known]).all() and not held.count[~known].any()
+        series = short.series()
+        assert len(series["mean"]) == len(series["count"]) == len(series["t"])
+        assert series["mean"][int(np.flatnonzero(~known)[0])] is None

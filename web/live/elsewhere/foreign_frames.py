@@ -30,10 +30,13 @@ class _Series(_Told):
     t: Annotated[list[Seconds], Field(max_length=MOST_POINTS)]
     v: Annotated[list[float | None], Field(max_length=MOST_POINTS)]
     excluded: Annotated[list[int], Field(max_length=MOST_POINTS)] | None = None
+    mean: Annotated[list[float | None], Field(max_length=MOST_POINTS)] | None = None
+    count: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MOST_POINTS)] | None = None
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        if len(self.t) != len(self.v) or (self.excluded is not None and len(self.excluded) != len(self.t)):
+        beside = (self.v, self.excluded, self.mean, self.count)
+        if any(values is not None and len(values) != len(self.t) for values in beside):
             raise ValueError("a point lacks its time or its value")
         return self
 

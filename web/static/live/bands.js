@@ -5,7 +5,7 @@
 /** @typedef {{ x: number, mean: number, low: number, high: number }} Station */
 /** @typedef {{ color: string, name: string, runs: Set<string>, stations: Station[] }} Band */
 
-import { pointsOf } from "./lines.js";
+import { meansOf } from "./lines.js";
 import { isKnown } from "./model.js";
 
 const BINS = 240; // of the stretch shown
@@ -39,12 +39,12 @@ function stationsOf(models, spec, page) {
   const [series] = spec.lines;
   const lines = models.map((model) => {
     const line = { model, series, rank: 0, kind: /** @type {const} */ ("own"), points: 0 };
-    return pointsOf(line, spec, page, 0);
+    return meansOf(line, spec, page);
   });
   const [from, to] = page.view.range(page.models());
   const widest = Math.max(...lines.map(({ x }) => (x.length > 1 ? (x[x.length - 1] - x[0]) / (x.length - 1) : 0)));
   const width = Math.max((to - from) / BINS, 1.5 * widest);
-  const means = lines.map(({ x, y }) => binned(x, y, [from, to], width));
+  const means = lines.map((line) => binned(line, [from, to], width));
   const places = [...new Set(means.flatMap((one) => [...one.keys()]))].sort((a, b) => a - b);
   return places.flatMap((place) => {
     const known = means.flatMap((one) => one.get(place) ?? []);
@@ -53,22 +53,22 @@ function stationsOf(models, spec, page) {
 }
 
 /**
- * The mean of the values in each bin that has any.
- * @param {number[]} x
- * @param {(number | null)[]} y
+ * The mean of the samples in each bin that has any.
+ * @param {ReturnType<typeof meansOf>} line
  * @param {Range} shown
  * @param {number} width
  */
-function binned(x, y, [from, to], width) {
-  /** @type {Map<number, number[]>} */
+function binned({ x, y, counts }, [from, to], width) {
+  /** @type {Map<number, { sum: number, count: number }>} */
   const bins = new Map();
   x.forEach((at, index) => {
     const value = y[index];
     if (value === null || at < from || at > to) return;
     const place = Math.floor((at - from) / width);
-    bins.set(place, [...(bins.get(place) ?? []), value]);
+    const { sum, count } = bins.get(place) ?? { sum: 0, count: 0 };
+    bins.set(place, { sum: sum + counts[index] * value, count: count + counts[index] });
   });
-  return new Map([...bins].map(([place, values]) => [place, mean(values)]));
+  return new Map([...bins].map(([place, { sum, count }]) => [place, sum / count]));
 }
 
 /**

@@ -68,26 +68,32 @@ function saveImage(format, { title, name, frame }) {
 }
 
 /**
- * One row a sample, as it was measured: no mean, nothing left out but what lies outside the stretch.
+ * One row a point that is drawn: a sample as it was measured, with how many it stands for and their mean.
  * @param {ChartSpec} spec
  * @param {Page} page
  */
 export function csvOf(spec, page) {
   const { view } = page;
   const [from, to] = view.range(page.models());
-  const rows = [["run_id", "name", "time", "since_ready_s", "series", "value", "excluded"]];
+  const rows = [["run_id", "name", "time", "since_ready_s", "series", "value", "excluded", "samples", "mean_of_samples"]];
   for (const model of view.shown(page.models()).filter(isKnown)) {
     for (const series of spec.lines) {
-      const { t, v, excluded } = model.drawn(series) ?? { t: [], v: [], excluded: [] };
-      t.forEach((time, index) => {
+      const one = model.drawn(series);
+      one?.t.forEach((time, index) => {
         const x = view.toX(model, time);
         if (x < from || x > to) return;
-        const value = v[index] === null ? "" : String(v[index]);
-        rows.push([model.id, model.meta.name, new Date(time * 1000).toISOString(), (time - model.anchor).toFixed(3), series, value, excluded[index] ? "1" : "0"]);
+        const place = [model.id, model.meta.name, new Date(time * 1000).toISOString(), (time - model.anchor).toFixed(3), series];
+        const marked = one.excluded[index] ? "1" : "0";
+        rows.push([...place, textOf(one.v[index]), marked, String(one.count[index]), textOf(one.mean[index])]);
       });
     }
   }
   return csvText(rows);
+}
+
+/** @param {number | null} value */
+function textOf(value) {
+  return value === null ? "" : String(value);
 }
 
 /** @param {string[][]} rows */

@@ -1,6 +1,7 @@
 // The lines of a chart: which there are, their points, and how each is drawn.
 
 /** @import { ChartSpec, KnownModel, Page } from "../../types/live_page.js" */
+/** @import { Series } from "../../types/live_protocol.js" */
 /** @import { RunModel } from "./model.js" */
 /** @typedef {"excluded" | "raw" | "own"} LineKind grey beneath the run's line; faint beneath its mean; the line itself */
 /** @typedef {{ model: KnownModel, series: string, rank: number, kind: LineKind, points: number }} Line `points` of the series are drawn */
@@ -9,6 +10,8 @@
 import { isKnown } from "./model.js";
 import { trailingMeans } from "./smoothing.js";
 
+/** @type {Required<Series>} */
+const EMPTY = { t: [], v: [], excluded: [], mean: [], count: [] };
 const BRIEF = 2; // of `excluded`: as web/live/course.py tells a stretch shorter than what it kept can show
 
 /** @param {Pick<Line, "model" | "series">} line */
@@ -51,7 +54,7 @@ function isMean({ kind }, spec, page) {
  */
 export function pointsOf(line, spec, page, start) {
   const { model, series } = line;
-  const one = model.drawn(series) ?? { t: [], v: [], excluded: [] };
+  const one = model.drawn(series) ?? EMPTY;
   const y = yOf(line, spec, page, start);
   const isDrawn = (/** @type {unknown} */ _, /** @type {number} */ index) => y[index] !== null || one.excluded[start + index] !== BRIEF;
   const times = one.t.slice(start).filter(isDrawn);
@@ -65,14 +68,36 @@ export function pointsOf(line, spec, page, start) {
  * @param {Page} page
  * @param {number} start the first of its points
  */
-function yOf({ model, series, kind }, spec, page, start) {
-  const one = model.drawn(series) ?? { t: [], v: [], excluded: [] };
-  const { smoothSeconds } = page.view;
+function yOf(line, spec, page, start) {
+  const one = line.model.drawn(line.series) ?? EMPTY;
+  if (isMean(line, spec, page)) return trailingMeans(one.t, shownOf(one.mean, one, line, spec), one.count, page.view.smoothSeconds, start);
+  return shownOf(one.v, one, line, spec).slice(start);
+}
+
+/**
+ * Values in the chart's unit, null where the line leaves them out.
+ * @param {(number | null)[]} values
+ * @param {Required<Series>} one whose values they are
+ * @param {Pick<Line, "kind">} line
+ * @param {ChartSpec} spec
+ */
+function shownOf(values, { excluded }, { kind }, spec) {
   const hides = spec.showsExcluded && kind !== "excluded";
   const scale = spec.scale ?? 1;
-  const value = (/** @type {number | null} */ known, /** @type {number} */ index) => (known === null || (hides && one.excluded[index]) ? null : known * scale);
-  if (isMean({ kind }, spec, page)) return trailingMeans(one.t, one.v.map(value), smoothSeconds, start);
-  return one.v.slice(start).map((known, index) => value(known, start + index));
+  return values.map((known, index) => (known === null || (hides && excluded[index]) ? null : known * scale));
+}
+
+/**
+ * The mean of the samples that each point stands for, and how many: a point of a thinned series is an extreme.
+ * @param {Line} line
+ * @param {ChartSpec} spec
+ * @param {Page} page
+ * @returns {Places & { counts: number[] }}
+ */
+export function meansOf(line, spec, page) {
+  const one = line.model.drawn(line.series) ?? EMPTY;
+  const y = isMean(line, spec, page) ? yOf(line, spec, page, 0) : shownOf(one.mean, one, line, spec);
+  return { x: one.t.map((time) => page.view.toX(line.model, time)), y, counts: one.count };
 }
 
 /**

@@ -154,15 +154,18 @@ export class RunModel {
 
   /** @param {Record<string, Series>} given */
   #addSeries(given) {
-    for (const [name, { t, v, excluded }] of Object.entries(given)) {
-      const held = (this.series[name] ??= { t: [], v: [], excluded: [] });
+    for (const [name, came] of Object.entries(given)) {
+      const { t, v, excluded, mean, count } = whole(came);
+      const held = (this.series[name] ??= { t: [], v: [], excluded: [], mean: [], count: [] });
       const last = held.t.at(-1) ?? -Infinity;
       const start = t.findIndex((time) => time > last);
       if (start < 0) continue;
       for (let index = start; index < t.length; index += 1) {
         held.t.push(t[index]);
         held.v.push(v[index]);
-        held.excluded.push(excluded ? excluded[index] : 0);
+        held.excluded.push(excluded[index]);
+        held.mean.push(mean[index]);
+        held.count.push(count[index]);
       }
       this.lastPointTime = Math.max(this.lastPointTime ?? -Infinity, t[t.length - 1]);
     }
@@ -178,6 +181,15 @@ export class RunModel {
 }
 
 /**
+ * A series in which nothing is left out: where it was not thinned, each sample stands for itself.
+ * @param {Series} series
+ * @returns {Required<Series>}
+ */
+function whole({ t, v, excluded, mean, count }) {
+  return { t, v, excluded: excluded ?? t.map(() => 0), mean: mean ?? v, count: count ?? v.map((value) => (value === null ? 0 : 1)) };
+}
+
+/**
  * A series with the stretch that came in more detail in its place.
  * @param {Required<Series>} held
  * @param {Series} close of which something came
@@ -187,6 +199,12 @@ function joinedOf(held, close) {
   const before = held.t.filter((time) => time < close.t[0]).length;
   const after = held.t.findIndex((time) => time > /** @type {number} */ (close.t.at(-1)));
   const joined = (/** @type {any[]} */ mine, /** @type {any[]} */ closer) => [...mine.slice(0, before), ...closer, ...(after < 0 ? [] : mine.slice(after))];
-  const excluded = close.excluded ?? close.t.map(() => 0);
-  return { t: joined(held.t, close.t), v: joined(held.v, close.v), excluded: joined(held.excluded, excluded) };
+  const closer = whole(close);
+  return {
+    t: joined(held.t, closer.t),
+    v: joined(held.v, closer.v),
+    excluded: joined(held.excluded, closer.excluded),
+    mean: joined(held.mean, closer.mean),
+    count: joined(held.count, closer.count),
+  };
 }
