@@ -49,4 +49,5 @@ def _list_runs(cell: Mark, chosen: Chosen) -> None:
     lines = lines_of(store, runs, partial(reports_on, store))
     choices = choices_of(store)
     columns = shown_columns(proposed_columns(choices), choices, lines)
-    run_table(runs, lines, columns, machine_titles(store), markup.markdown_text(f"{len(runs):,} of the cell {words}"))
+    said = markup.markdown_text(f"{len(runs):,} of the cell {words}")
+    run_table(runs, lines, columns, machine_titles(store), said, has_order=False)

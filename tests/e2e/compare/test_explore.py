@@ -18,6 +18,7 @@ GRID = "[data-testid=stDataFrame]"
 PAGE_SCROLLS, TABLE_SCROLLS = "[data-testid=stMain]", "[data-testid=stDataFrame] .dvn-scroller"
 NAME_PX, NAME_END_PX = 80, 340  # of its column, where a name begins and where the column ends
 TICK_PX = 16  # from the left edge of a table: where a row is ticked
+STREAM_PX = 645  # likewise: in the head of "Stream, tok/s"
 OUTPUT = "results.output_tps.mean"
 LAST_POINT = ".js-plotly-plot .scatterlayer .trace:last-child .points path.point"
 
@@ -158,6 +159,26 @@ def test_a_row_of_the_list_opens_its_run_in_this_tab_and_is_ticked_by_keys(page:
     expect(page).to_have_url(re.compile(r"/run\?run=20261120-000015-000-seed$"))
     page.go_back()
     expect(open_it, "what was ticked is ticked").to_have_attribute("href", "run?run=20261120-000016-000-seed")
+
+
+def test_a_press_on_a_head_puts_all_runs_in_order_the_unknown_last(page: Page, pitwall: Pitwall) -> None:
+    """Streamlit's own sorting has the unknown first, and knows no runs but those shown."""
+    rows, table = page.locator(f"{GRID} tbody tr"), page.locator(GRID).first
+    open_it = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Open", exact=True)
+    page.goto(pitwall.url)
+    expect(rows.first).to_contain_text("#did not start")
+    wait_for_rest(page)
+    table.click(position={"x": TICK_PX, "y": HEAD_PX + ROW_PX / 2})
+    expect(open_it).to_be_visible()
+    for address, fastest_or_slowest in (("?order=stream", "#fp8 k=4 #3"), ("?order=stream&reversed=1", "#<b>bold")):
+        wait_for_rest(page)
+        table.click(position={"x": STREAM_PX, "y": HEAD_PX / 2})
+        expect(page).to_have_url(f"{pitwall.url}/{address}")
+        expect(rows.first).to_contain_text(fastest_or_slowest)
+        expect(rows.last, "not known, either way").to_contain_text("#did not start")
+        expect(open_it, "what was ticked is ticked").to_be_visible()
+    page.go_back()
+    expect(rows.first).to_contain_text("#fp8 k=4 #3")
 
 
 def go_down(page: Page, row: int) -> None:

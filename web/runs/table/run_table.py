@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -23,6 +24,7 @@ from web.charts import ground, is_phone
 from web.kept import choose_some
 from web.moments import IN_TABLES, moment_column
 from web.runs.table.bulk_actions import bulk_actions
+from web.runs.table.head_order import follow_heads
 from web.runs.table.run_listing import WAITS, notes_on
 from web.theme import DASH, MUTED, run_color, three_digits
 from web.words import why
@@ -31,7 +33,10 @@ ELSEWHERE = RunLine(None, None, None, None, None, None, None)
 READ_LATER = "of another machine: its numbers are read when it is opened or compared"
 ROW_PX, HEAD_PX, LEAST_ROWS = 31, 36, 3
 WHEN_PX = 172
-KEYS = "A press on a name opens its run. In the table arrows move, Enter opens the run of a row, and Space ticks it."
+KEYS = (
+    "A press on a name opens its run, one on the title of a column puts all runs in its order, the unknown "
+    "last; another reverses it. In the table arrows move, Enter opens the run of a row, and Space ticks it."
+)
 PIN = "pin"  # of the address: columns that stand still
 TICKED = "ticked-runs"  # their ids: what is ticked stays over other pages and other rows, where it is shown
 NAME_PX, NAME_ON_PHONE_PX = 290, 150  # it stands still: on a phone the rest must find room beside it
@@ -136,10 +141,13 @@ def run_table(
     machines: Mapping[str, str],
     said: str,
     group: str = "",
+    *,
+    has_order: bool = True,
 ) -> None:
     """Show the runs, and what can be done with those that are chosen; `said` is how many they are.
 
-    group: whose table this is, for two groups may have the same runs.
+    group: whose table this is, for two groups may have the same runs; has_order: whether a press on a head puts them in
+    order, all runs and not those alone that are shown, the unknown last, where Streamlit's own sorting has it first.
     """
     notes = notes_on(runs)
     rows = pd.DataFrame([_row(run, lines.get(run.id, ELSEWHERE), notes[run.id], machines) for run in runs])
@@ -151,8 +159,8 @@ def run_table(
             hide_index=True,
             column_config=_columns(runs),
             column_order=[*ALWAYS, *columns],
-            on_select="rerun",
-            selection_mode="multi-row",
+            on_select=partial(follow_heads, f"ended-runs-{key}"),
+            selection_mode=["multi-row", "single-column"] if has_order else "multi-row",
             selection_default={"selection": {"rows": _ticked_before(runs, f"ended-runs-{key}")}},
             key=f"ended-runs-{key}",
             placeholder=DASH,
