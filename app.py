@@ -38,6 +38,7 @@ from web.access.sign_in_config import SignInError, read_sign_in
 from web.access.signing_key import load_secret
 from web.access.tokens import TokenBook, TokenError
 from web.context import Services, provide, services
+from web.guided_demo.welcome import welcome
 from web.live.elsewhere.peers import PeerBook
 from web.live.elsewhere.relay import Elsewhere
 from web.live.ended import EndedRuns
@@ -218,7 +219,10 @@ app = st.App(
         ),
         Middleware(PageStart, base_path=base_path),
         Middleware(
-            FirstLook, look=lambda run_ids: first_cards(services().store, run_ids, reports), base_path=base_path
+            FirstLook,
+            look=lambda run_ids: first_cards(services().store, run_ids, reports),
+            welcome=lambda: welcome(services().store),
+            base_path=base_path,
         ),
     ],
 )

@@ -11,6 +11,7 @@ from web.compare.sources.published import published_section
 from web.context import services
 from web.fleet import scope_asked
 from web.guided_demo.start import demo_again, first_demo
+from web.guided_demo.welcome import WELCOME
 from web.machines.lake_panel import lake_panel
 from web.machines.machine_list import machine_list
 from web.machines.peer_panel import peer_panel
@@ -32,14 +33,7 @@ LIVE = [state for state in RunState if state.is_live]
 scope = scope_asked()
 choices = choices_of(scope)
 if not choices.runs:
-    st.html(
-        '<h1 class="pw-title">Pitwall</h1>'
-        '<p class="pw-lead">Launch configurations of a language model server, watch them live side by side, '
-        "and learn which is faster and why.</p>"
-        '<p class="pw-lead pw-muted">Every number says who measured it and how; what cannot be compared is not '
-        "ranked.</p>"
-    )
-if not choices.runs:
+    st.html(WELCOME)
     first_demo()
 
 

@@ -1,7 +1,8 @@
 """The newest numbers of the runs that an address names, in the page's own HTML: there before Streamlit has started.
 
 Streamlit's page is empty until its scripts have been loaded and its first run of ours is through, a second or more.
-What is laid over it until then (web/runs/table/run_cards.py) is taken away by web/static/first_look.js.
+What is laid over it until then (web/runs/table/run_cards.py) is taken away by web/static/first_look.js. The first page
+of an empty store has its first words so (web/guided_demo/welcome.py).
 """
 
 from __future__ import annotations
@@ -14,14 +15,22 @@ from urllib.parse import parse_qsl
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from web import markup
-from web.access.roles import may_see
+from web.access.roles import MEMBERS, ROLE_KEY, may_see
 from web.server.assets import STATIC, assets_url
 from web.server.inserting import Inserting, asked_whole
 
 _log = logging.getLogger(__name__)
 Look = Callable[[Sequence[str]], str]  # the cards of those of these runs that exist, as HTML; called in a thread
+Welcome = Callable[[], str]  # the first words of the first page, as HTML, where they are its own; likewise
+LOADING = "Loading the page."
+FIRST = ""  # the path of the first page
 # What a page shows of its own when it is drawn; any other answer of Streamlit's passes untouched.
-DRAWN = {"live": ".lv-strip:not(:has(.lv-waiting))", "compare": ".pw-answer, h3", "run": ".pw-title"}
+DRAWN = {
+    FIRST: ".pw-title",
+    "live": ".lv-strip:not(:has(.lv-waiting))",
+    "compare": ".pw-answer, h3",
+    "run": ".pw-title",
+}
 MOST_RUNS = 8
 PATIENCE_S = 3.0  # a machine so busy that this passes draws its page far later; a store that hangs must not hold it
 
@@ -29,47 +38,61 @@ PATIENCE_S = 3.0  # a machine so busy that this passes draws its page far later;
 class FirstLook:
     """ASGI middleware behind the gate, which has found who asks."""
 
-    def __init__(self, app: ASGIApp, look: Look, base_path: str = "") -> None:
+    def __init__(self, app: ASGIApp, look: Look, welcome: Welcome, base_path: str = "") -> None:
         self._app = app
         self._look = look
+        self._welcome = welcome
         self._base_path = base_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        page, run_ids = self._asked(scope)
-        cards = await self._cards(run_ids) if run_ids else ""
-        if not cards:
+        page = self._page(scope)
+        words = await self._words(page, scope) if page is not None else ""
+        if page is None or not words:
             await self._app(scope, receive, send)
             return
-        inserting = Inserting(send, overlay(page, cards, assets_url(self._base_path)).encode())
+        inserting = Inserting(send, overlay(page, words, assets_url(self._base_path)).encode())
         await self._app(asked_whole(scope), receive, inserting.send)
 
-    async def _cards(self, run_ids: Sequence[str]) -> str:
+    async def _words(self, page: str, scope: Scope) -> str:
+        if page == FIRST:
+            return await self._asked(self._welcome) if scope[ROLE_KEY] in MEMBERS else ""
+        run_ids = _runs(scope)
+        return await self._asked(self._look, run_ids) if run_ids else ""
+
+    async def _asked(self, look: Callable[..., str], *about: Sequence[str]) -> str:
         """Nothing where the look takes too long or fails: the page will say what is wrong."""
         try:
-            return await asyncio.wait_for(asyncio.to_thread(self._look, run_ids), PATIENCE_S)
+            return await asyncio.wait_for(asyncio.to_thread(look, *about), PATIENCE_S)
         except TimeoutError:
             return ""
         except Exception:
-            _log.exception("no first look at %s", run_ids)
+            _log.exception("no first look at %s", about)
             return ""
 
-    def _asked(self, scope: Scope) -> tuple[str, list[str]]:
-        """The page and those of its runs that may be seen; no run where this is not the page of a run."""
+    def _page(self, scope: Scope) -> str | None:
+        """Which page is asked for, of those that have a first look."""
         if scope["type"] != "http" or scope["method"] != "GET":
-            return "", []
-        page = scope["path"].removeprefix(f"{self._base_path}/")
-        query = parse_qsl(scope["query_string"].decode("latin-1"))
-        named = dict.fromkeys(value for name, value in query if name == "run")
-        return page, [one for one in named if page in DRAWN and may_see(scope, [one])][:MOST_RUNS]
+            return None
+        page: str = scope["path"].removeprefix(f"{self._base_path}/")
+        return page if page in DRAWN else None
 
 
-def overlay(page: str, cards: str, assets: str) -> str:
-    """The runs at a glance, and the script that ends it."""
+def _runs(scope: Scope) -> list[str]:
+    """Those of the runs of the address that may be seen."""
+    query = parse_qsl(scope["query_string"].decode("latin-1"))
+    named = dict.fromkeys(value for name, value in query if name == "run")
+    return [one for one in named if may_see(scope, [one])][:MOST_RUNS]
+
+
+def overlay(page: str, words: str, assets: str) -> str:
+    """The runs at a glance, or the first words, and the script that ends it."""
+    muted = '<p class="pw-muted">'
+    known = f"{words}{muted}{LOADING}</p>" if page == FIRST else f"{muted}{LOADING} What is known now:</p>{words}"
+    label = "The first words" if page == FIRST else "The runs at a glance"
     modules = sorted((STATIC / "live").glob("*.js")) if page == "live" else []
     return (
         f'<link rel="stylesheet" href="{assets}/pitwall.css">'
         + "".join(f'<link rel="modulepreload" href="{assets}/live/{path.name}">' for path in modules)
-        + f'<section class="pw-first" data-drawn="{markup.text(DRAWN[page])}" aria-label="The runs at a glance">'
-        f'<p class="pw-muted">Loading the page. What is known now:</p>{cards}</section>'
+        + f'<section class="pw-first" data-drawn="{markup.text(DRAWN[page])}" aria-label="{label}">{known}</section>'
         f'<script type="module" src="{assets}/first_look.js"></script>'
     )

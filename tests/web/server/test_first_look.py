@@ -15,12 +15,15 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from domain import Share
+from domain import Config, Run, Share
+from storage.store import Store
 from tests.web.conftest import Serve
 from web.access.roles import ROLE_KEY, SHARE_KEY, TOKEN_KEY
+from web.guided_demo.welcome import welcome
 from web.server.first_look import MOST_RUNS, FirstLook
 
 PAGE = "<html><body><div id='root'></div></body></html>"
+WORDS = "<h1>what it is for</h1>"
 AT = datetime(2026, 11, 21, 3, 4, 5, tzinfo=UTC)
 
 
@@ -66,7 +69,7 @@ class Let:
 def client(serve: Serve) -> Iterator[httpx.Client]:
     app = Starlette(
         routes=[Route("/{rest:path}", answer, methods=["GET", "HEAD"])],
-        middleware=[Middleware(Let), Middleware(FirstLook, look=look, base_path="/pit")],
+        middleware=[Middleware(Let), Middleware(FirstLook, look=look, welcome=lambda: WORDS, base_path="/pit")],
     )
     with serve(app) as address, httpx.Client(base_url=f"http://{address}/pit") as client:
         yield client
@@ -76,6 +79,18 @@ def test_the_runs_stand_in_the_page(client: httpx.Client) -> None:
     page = client.get("/live?run=fast&run=idle&run=nobody").text
     assert page.startswith("<html><body><div id='root'></div>") and page.endswith("</body></html>")
     assert "<b>fast</b><b>idle</b></section>" in page
+
+
+def test_the_first_page_begins_with_its_words_for_who_may_see_it(client: httpx.Client) -> None:
+    page = client.get("/").text
+    assert f"{WORDS}<p" in page and "What is known now" not in page
+    assert client.get("/", headers={"x-viewer": "1"}).text == PAGE
+
+
+def test_only_an_empty_store_is_welcomed_to(store: Store) -> None:
+    assert "faster and why" in welcome(store)
+    store.save_run(Run(id="r1", name="a", color=0, created_at=AT, config=Config(), machine_id="m"))
+    assert welcome(store) == ""
 
 
 def test_a_viewer_sees_the_runs_of_the_share_alone(client: httpx.Client) -> None:
@@ -93,7 +108,7 @@ def test_it_is_made_anew_each_time_and_whole(client: httpx.Client) -> None:
     assert client.get("/live", params=[("run", f"r{n}") for n in range(20)]).text.count("<b>") == MOST_RUNS
 
 
-@pytest.mark.parametrize("path", ["/live", "/live?run=nobody", "/run?run=broken", "/launch?run=fast", "/?run=fast"])
+@pytest.mark.parametrize("path", ["/live", "/live?run=nobody", "/run?run=broken", "/launch?run=fast"])
 def test_a_page_without_it_is_as_it_was(client: httpx.Client, path: str) -> None:
     assert client.get(path).text == PAGE
 
