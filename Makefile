@@ -13,7 +13,7 @@ READ = $(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $
 # Modules are compiled once, not by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run install check format test run-tests read-code test-long test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
+.PHONY: run install check format test run-tests read-code test-long first-minute test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -60,6 +60,11 @@ read-code:
 test-long: $(VENV)/.dev
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/pytest -n 2 --dist loadfile --durations=15 -m long
+
+# The demo at its full length, from the start of Pitwall to its answer; how long that took stands at the end, unjudged.
+first-minute: $(VENV)/.dev
+	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
+	$(BIN)/pytest -q -m long tests/e2e/test_whole_demo.py
 
 # Servers in real containers; needs podman, asks no registry.
 test-podman: $(VENV)/.dev

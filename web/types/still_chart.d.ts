@@ -27,6 +27,7 @@ export interface StillTrace {
   error_x?: Spread;
   error_y?: Spread;
   showlegend?: boolean;
+  fill?: string;
   meta?: string; // which small chart it is on
 }
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.browser
 OUTPUT = "results.output_tps.mean"
 PLOT = ".lv-still .lv-plot.js-plotly-plot"
 TYPES = f"document.querySelector('{PLOT}')._fullData.map((one) => one.type)"  # as drawn: what a bundle lacks is scatter
+SCALES = f"['yaxis', 'yaxis2'].map((one) => document.querySelector('{PLOT}')._fullLayout[one].type)"
 # Words are bright on a dark ground: the first number of 'color(srgb 0.9 0.9 0.9 / 0.75)'.
 CAPTION_RED = """(isBright) => {
   const caption = document.querySelector('[data-testid=stPopoverBody] [data-testid=stCaptionContainer] p');
@@ -132,6 +133,27 @@ def test_what_is_zoomed_into_is_in_the_address_with_no_step_of_back(page: Page, 
     page.locator(f"{PLOT} .nsewdrag").first.dblclick()
     expect(page).to_have_url(view)
     expect_range(page, whole)
+
+
+def test_a_height_on_a_logarithmic_scale_is_in_the_address(page: Page, pitwall: Pitwall) -> None:
+    view = f"{pitwall.url}/explore?y={OUTPUT}&x=k&facet=quantization"
+    page.goto(view)
+    expect_whole(page.locator(f"{PLOT} .main-svg"))
+    scale = page.get_by_role("button", name="Log", exact=True)
+    for is_log in (True, False):
+        press(scale)
+        expect(page).to_have_url(re.compile(r"&scale-explore-scatter-[0-9a-f]{8}=log$") if is_log else view)
+        for _ in range(2 if is_log else 1):
+            expect(scale).to_have_attribute("aria-pressed", str(is_log).lower())
+            kinds = page.evaluate(
+                f"['yaxis', 'yaxis2'].map((one) => document.querySelector('{PLOT}')._fullLayout[one].type)"
+            )
+            assert kinds == (["log", "log"] if is_log else ["linear", "linear"])
+            if is_log:
+                page.reload()
+                expect_whole(page.locator(f"{PLOT} .main-svg"))
+    explore(page, pitwall, "heat")
+    expect(scale).to_have_count(0)
 
 
 def drag_across(page: Page, start: float, end: float) -> None:

@@ -11,6 +11,7 @@ import { loadPlotly } from "../live/plotly.js";
 import { Theme } from "../live/theme.js";
 import { ZoomButtons, isCoarse, stretched } from "../live/zoom_buttons.js";
 import { figureCsv, onGround, stations } from "./figure.js";
+import { canBeLog, isLogIn, onLog, searchOnScale } from "./scale.js";
 import { changesFor, isOfAxes, searchWith, zoomIn, zoomOf } from "./zoom.js";
 
 /** @type {Record<string, number | undefined>} */
@@ -37,6 +38,8 @@ export class StillChart {
   #station = -1; // the point that the keyboard has come to
   #drawn = "";
   #name = ""; // of what is drawn, in the address
+  /** @type {StillData["figure"]["layout"] | null} */
+  #layout = null; // as it was drawn, before a zoom
 
   /** @param {Component} component */
   constructor(component) {
@@ -51,13 +54,15 @@ export class StillChart {
     plot.addEventListener("keydown", (event) => this.#takeKey(event));
     plot.addEventListener("blur", () => this.#walkTo(-1));
     this.saved = { title: "", name: "", frame: this.frame, csv: () => figureCsv(this.component.data.figure) };
-    head.append(new ZoomButtons((factor) => this.#zoom(factor)).root, menuOf(this.saved));
+    this.log = element("button", "lv-pick", "Log");
+    Object.assign(this.log, { type: "button", hidden: true, title: "The height on a logarithmic scale", onclick: () => this.#changeScale() });
+    head.append(this.log, new ZoomButtons((factor) => this.#zoom(factor)).root, menuOf(this.saved));
     this.root.append(root);
     component.parentElement.append(this.root);
     this.resizing = new ResizeObserver(() => this.#plotly?.Plots.resize(plot));
     this.resizing.observe(this.root);
     this.path = location.pathname;
-    this.returning = () => this.#takeAddress();
+    this.returning = () => this.#return();
     addEventListener("popstate", this.returning);
   }
 
@@ -93,18 +98,36 @@ export class StillChart {
    */
   #draw(plotly, data) {
     const theme = new Theme(this.root, data.palette, {});
-    const { data: traces, layout } = onGround(data.figure, data.palette, theme.ground);
+    const { data: traces, layout: linear } = onGround(data.figure, data.palette, theme.ground);
+    this.log.hidden = !canBeLog(data.figure);
+    const isLog = !this.log.hidden && isLogIn(location.search, data.name);
+    this.log.setAttribute("aria-pressed", String(isLog));
+    const layout = isLog ? onLog(linear) : linear;
     const told = JSON.stringify([traces, layout]);
     if (told === this.#drawn) return;
     const isFirst = !this.#drawn;
     this.#drawn = told;
+    this.#layout = structuredClone(layout); // Plotly writes into what it draws
     const font = { .../** @type {object} */ (layout.font), family: theme.font };
     const drawn = /** @type {Plotly.Trace[]} */ (/** @type {unknown} */ (traces));
     plotly.react(this.frame.plot, drawn, { ...layout, font, dragmode: isCoarse() ? false : "zoom" }, { ...CONFIG, doubleClick: "reset" });
     if (isFirst) this.#listen();
-    if (this.#name !== data.name) keepSearch(this.path, searchWith(location.search, this.#name, null)); // other axes were chosen
+    if (this.#name !== data.name) this.#forget(this.#name); // other axes were chosen
     this.#name = data.name;
     this.#takeAddress();
+  }
+
+  /** @param {string} name of a chart that is no longer drawn */
+  #forget(name) {
+    keepSearch(this.path, searchOnScale(searchWith(location.search, name, null), name, false));
+  }
+
+  /** To the other scale, of which a zoom of the height says nothing. */
+  #changeScale() {
+    const { name } = this.component.data;
+    const zoom = { ...zoomIn(location.search, name), yaxis: null };
+    keepSearch(this.path, searchOnScale(searchWith(location.search, name, zoom), name, !isLogIn(location.search, name)));
+    if (this.#plotly) this.#draw(this.#plotly, this.component.data);
   }
 
   #listen() {
@@ -115,16 +138,22 @@ export class StillChart {
 
   /** The address says what is zoomed into. */
   #remember() {
-    if (!this.frame.plot._fullLayout) return;
-    const zoom = zoomOf(this.frame.plot._fullLayout, this.component.data.figure.layout);
+    if (!this.frame.plot._fullLayout || !this.#layout) return;
+    const zoom = zoomOf(this.frame.plot._fullLayout, this.#layout);
     keepSearch(this.path, searchWith(location.search, this.#name, zoom));
   }
 
-  /** What the address says counts, after Back and Forward too. */
+  /** After Back and Forward. */
+  #return() {
+    if (location.pathname === this.path && this.#plotly) this.#draw(this.#plotly, this.component.data);
+    this.#takeAddress();
+  }
+
+  /** What the address says counts. */
   #takeAddress() {
     const { plot } = this.frame;
-    if (location.pathname !== this.path || !plot._fullLayout || !this.#plotly) return;
-    const { layout } = this.component.data.figure;
+    if (location.pathname !== this.path || !plot._fullLayout || !this.#plotly || !this.#layout) return;
+    const layout = this.#layout;
     const wanted = zoomIn(location.search, this.#name);
     const isShown = searchWith("", "", wanted) === searchWith("", "", zoomOf(plot._fullLayout, layout));
     if (!isShown) this.#plotly.relayout(plot, changesFor(wanted, layout));
