@@ -7,6 +7,9 @@ const HEIGHT = /^yaxis\d*$/;
 const LINEAR = ["linear", undefined]; // Plotly's own choice for numbers
 const OF_POINTS = ["scatter", "box"]; // a bar begins at 0, which has no place on it
 
+// With a format of its own a tick between two powers of ten is written as a number, not as its first digit.
+const LOG = { type: "log", range: undefined, dtick: undefined, rangemode: "normal", nticks: 6, tickformat: ",.4~r" };
+
 /** @param {string} name */
 const keyOf = (name) => `scale-${name}`;
 
@@ -29,7 +32,7 @@ export function canBeLog({ data, layout }) {
  */
 export function onLog(layout) {
   const axes = Object.entries(layout).filter(([name]) => HEIGHT.test(name));
-  const changed = axes.map(([name, axis]) => [name, { ...axis, type: "log", range: undefined, dtick: undefined, rangemode: "normal" }]);
+  const changed = axes.map(([name, axis]) => [name, { ...axis, ...LOG }]);
   return { ...layout, ...Object.fromEntries(changed) };
 }
 
