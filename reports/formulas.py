@@ -17,6 +17,7 @@ SOURCES = (
     "storage/ask/questions/printed_speeds.sql",
     "storage/ask/questions/request_totals.sql",
     "storage/ask/questions/windows.sql",
+    "analysis/acceptance.py",
     "analysis/runs/printed.py",
     "analysis/runs/windows.py",
     "reports/runs/packed.py",

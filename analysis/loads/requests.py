@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
 
+from analysis.acceptance import acceptance_rate_of
 from load_records import RequestRecord
 from reasons import Code, Reason
 
@@ -41,12 +42,8 @@ def tokens_per_step(record: RequestRecord) -> float | None:
 
 
 def acceptance_rate(record: RequestRecord) -> float | None:
-    """Accepted over drafted tokens, strict; None where the server does not report them or drafted nothing."""
-    return (
-        record.accepted_tokens / record.draft_tokens
-        if record.accepted_tokens is not None and record.draft_tokens
-        else None
-    )
+    """Of its drafted tokens; None where the server does not report them or drafted nothing."""
+    return acceptance_rate_of(record.accepted_tokens, record.draft_tokens)
 
 
 def useful_tps(record: RequestRecord) -> float | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.acceptance import acceptance_length_of
 from reasons import Code, Reason
 
 Floats = npt.NDArray[np.float64]
@@ -183,7 +184,7 @@ def acceptance_length(windows: Sequence[Window]) -> float | None:
     counted = [w for w in active(windows) if w.tokens is not None and w.dt_s > 0]
     pairs = [(w.accepted, w.drafts) for w in counted if w.accepted is not None and w.drafts]
     drafts = sum(drafts or 0.0 for _, drafts in pairs)
-    return 1.0 + sum(accepted or 0.0 for accepted, _ in pairs) / drafts if drafts else None
+    return acceptance_length_of(sum(accepted or 0.0 for accepted, _ in pairs), drafts)
 
 
 def peaks_of(whole: Sequence[Window]) -> tuple[Peak, ...]:

@@ -6,14 +6,15 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import signed_in
-from tests.e2e.page_at_rest import current, press
+from tests.e2e.page_at_rest import current, press, visit
 from tests.e2e.pitwall_process import Pitwall
+from web.places import PATHS
 
 pytestmark = pytest.mark.browser
 # Streamlit's protobuf library tries WebAssembly for long integers, and does without where it may not.
 TELLS = """addEventListener('securitypolicyviolation',
   (e) => e.blockedURI === 'wasm-eval' || console.error('CSP', e.violatedDirective, e.blockedURI))"""
-WHERE = ("", "live", "launch", "compare", "sql")
+WHERE = ("", *PATHS)
 
 
 def at_the_list(page: Page, pitwall: Pitwall) -> Page:
@@ -43,7 +44,9 @@ def test_no_page_breaks_the_content_security_policy(page: Page, pitwall: Pitwall
     said: list[str] = []
     page.on("console", lambda message: said.append(f"{page.url} {message.text}"))
     for path in WHERE:
-        page.goto(f"{pitwall.url}/{path}")
+        policy = page.context.request.get(f"{pitwall.url}/{path}").headers["content-security-policy"]
+        assert "script-src 'self'" in policy and "frame-ancestors 'none'" in policy, path
+        visit(page, f"{pitwall.url}/{path}")
         expect(page.locator("[data-testid=stNavSectionHeader], [data-testid=stTopNavLink]").first).to_be_visible()
         expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
     assert [one for one in said if "CSP" in one or "Content Security Policy" in one] == []
