@@ -28,7 +28,7 @@ def test_the_whole_demo_is_answered(
     page.goto(pitwall.url)
     expect(page.get_by_role("button", name="Run the demo")).to_be_visible()
     record_property("told", f"from the start of Pitwall to its first page: {time.monotonic() - began_s:.1f} s")
-    first_light.test_the_demo_runs_one_after_the_other_and_is_watched_live(page, pitwall)
+    first_light.watch_the_demo(page, pitwall)
     wait_until(lambda: set(pitwall.states().values()) == {"finished"}, first_light.DEMO_S, every_s=1.0)
     page.wait_for_url(re.compile(r"/compare\?run="))  # by itself
     expect(page.locator(".pw-say").first).to_be_visible()
