@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from storage.ask.literals import quoted
 from storage.ask.queries import Asked
 from storage.ask.run_fields import FIELDS, NOT_STATED
+from storage.ask.run_queries import STARTED as STARTED_AT
 from storage.ask.run_queries import RunFilter, runs_found
 from storage.ask.statements import statement
 
@@ -81,13 +82,17 @@ def result_metrics(store: Asked) -> dict[str, Metric]:
 
 
 def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) -> str:
-    """One row a run, or a row a point of its loads: run_id, name, x, y, color, point, and facet where one is chosen."""
+    """One row a run, or a row a point of its loads: run_id, name, x, y, color, point, and facet where one is chosen.
+
+    Each row says of how many points, and of how many runs, MOST_ROWS are given: those of the runs started last.
+    """
     drawn = [metrics[one] for one in (view.y, view.x) if one in metrics]
     at = _point_of(view, metrics)
     columns = [f"{_column(name, view, metrics)} AS {alias}" for alias, name in (("x", view.x), ("y", view.y))]
     columns += [f"{_column(view.color, view, metrics) if view.color else 'NULL'} AS color"]
     columns += [f"{at}.point AS point" if at else "NULL AS point"]
     columns += [f"{_column(view.facet, view, metrics)} AS facet"] if view.facet else []
+    columns += ["count(*) OVER () AS of_points", "count(DISTINCT r.run_id) OVER () AS of_runs"]
     return "\n".join(
         [
             f"SELECT r.run_id, r.name, {', '.join(columns)}",
@@ -95,14 +100,15 @@ def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) ->
             *(["LEFT JOIN run_reports line USING (run_id)"] if any(m.source == LINE for m in drawn) else []),
             *(["LEFT JOIN startup ON startup.run_id = r.run_id"] if any(m.source == STARTUP for m in drawn) else []),
             *_result_joins(view, metrics),
-            f"ORDER BY r.run_id, point, x, y LIMIT {MOST_ROWS}",
+            f"ORDER BY {STARTED_AT} DESC, r.run_id DESC, point, x, y LIMIT {MOST_ROWS}",
         ]
     )
 
 
 def ask_view(store: Asked, sql: str) -> list[dict[str, Any]]:
-    """The rows of a view; a number that is not finite is not known."""
-    return [{name: _known(value) for name, value in row.items()} for row in store.query(sql).to_pylist()]
+    """The rows of a view, in the order of their runs' ids; a number that is not finite is not known."""
+    rows = sorted(store.query(sql).to_pylist(), key=lambda row: row["run_id"])  # stable: points stay in their order
+    return [{name: _known(value) for name, value in row.items()} for row in rows]
 
 
 def _known(value: Any) -> Any:
@@ -130,7 +136,7 @@ def _column(name: str, view: View, metrics: Mapping[str, Metric]) -> str:
     if name == ARM:
         return r"regexp_replace(r.name, ' #\d+$', '')"
     if name == STARTED:
-        return "coalesce(r.started_at, r.created_at)"
+        return STARTED_AT
     field = FIELDS[name]
     sql = f"array_to_string({field.sql}, ', ')" if field.is_list else field.sql
     return sql if field.is_number else f"coalesce(nullif({sql}, ''), {quoted(NOT_STATED)})"

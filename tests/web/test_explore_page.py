@@ -78,6 +78,19 @@ def test_a_point_a_run_in_the_colours_of_a_field_and_what_is_unknown_is_counted(
     assert set(first["x"]) == {0, 2, 4}, "without speculation no token is drafted, and that is known"
 
 
+def test_of_too_many_points_the_newest_are_drawn_and_it_says_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Too many points" not in said(page())
+    monkeypatch.setattr("storage.ask.explore_queries.MOST_ROWS", 5)
+    at = page(x="started", color="")
+    assert "Too many points: the newest 5 of 20 are asked for, without the oldest." in said(at)
+    assert "4 of 20 runs are drawn" in said(at) and "Stream, tok/s of 1 run" in said(at)
+    (trace,) = figure(at)["data"]
+    numbers = [int(ids[0].split("-")[1]) for ids in trace["customdata"]]
+    assert numbers == [15, 16, 17, 18], "in the order in which they began"
+    at = page(y=OUTPUT, x="kv_tokens", color="")
+    assert "2 of 20 runs are drawn" in said(at) and "the newest 5 of 58 are asked for" in said(at), "3 points a load"
+
+
 def test_a_point_an_arm_has_intervals_on_both_axes_and_its_runs() -> None:
     at = page(each="arm", x="kv_tokens", y="stream", color="")
     (trace,) = figure(at)["data"]
@@ -223,7 +236,7 @@ def test_a_nul_in_the_address_is_no_part_of_a_text() -> None:
 
 
 def test_a_number_that_is_not_finite_is_not_known(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = store.query(explore_sql(RunFilter(words=("k=2",)), View("stream", "k"), METRICS)).to_pylist()
+    rows = ask_view(store, explore_sql(RunFilter(words=("k=2",)), View("stream", "k"), METRICS))
     odd = [{**row, "y": math.nan if place == 0 else math.inf} for place, row in enumerate(rows[:2])]
     table = pa.Table.from_pylist([*odd, *rows[2:]])
     monkeypatch.setattr(type(store), "query", lambda *_: table)

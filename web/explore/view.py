@@ -11,7 +11,7 @@ from analysis.marks import Mark, Point, single, together
 from reports.arms.facts import processes_of
 from reports.arms.run_arms import run_arms
 from reports.formulas import formulas
-from storage.ask.explore_queries import ARM, LINE, METRICS, MOST_ROWS, STARTED, Metric, ask_view, explore_sql
+from storage.ask.explore_queries import ARM, LINE, METRICS, STARTED, Metric, ask_view, explore_sql
 from storage.ask.run_fields import NOT_STATED
 from storage.ask.run_queries import RunFilter, kept_lines, runs_of
 from web import markup, places
@@ -127,13 +127,21 @@ def _show_not_drawn(rows: Sequence[Row], beyond: Set[str], chosen: Chosen) -> No
     names = {row["run_id"]: row["name"] for row in rows}
     drawn = {row["run_id"] for row in rows if row["x"] is not None and row["y"] is not None}
     left_out = [run_id for run_id in names if run_id not in drawn]
-    cut = f" Only the first {MOST_ROWS:,} points were asked for." if len(rows) == MOST_ROWS else ""
     means = f" {ABOUT_MEANS}" if chosen.is_mean else " A click on a point opens its run."
     means += ABOUT_CELLS if chosen.kind == HEAT else ""
     why_not = f" Not known, so not drawn: {_lacking(rows, drawn, chosen)}." if left_out else ""
-    st.caption(markup.markdown_text(f"{len(drawn - beyond):,} of {len(names):,} runs are drawn.{why_not}{cut}{means}"))
+    of_runs = f"{len(drawn - beyond):,} of {rows[0]['of_runs']:,} runs are drawn."
+    st.caption(markup.markdown_text(f"{of_runs}{_cut(rows)}{why_not}{means}"))
     if left_out:
         st.html(_names(left_out, names, chosen))
+
+
+def _cut(rows: Sequence[Row]) -> str:
+    """What of too many points was not asked for; empty where all were."""
+    of = rows[0]["of_points"]
+    if of <= len(rows):
+        return ""
+    return f" Too many points: the newest {len(rows):,} of {of:,} are asked for, without the oldest."
 
 
 def _lacking(rows: Sequence[Row], drawn: set[str], chosen: Chosen) -> str:
