@@ -92,15 +92,18 @@ def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) ->
     columns += [f"{_column(view.color, view, metrics) if view.color else 'NULL'} AS color"]
     columns += [f"{at}.point AS point" if at else "NULL AS point"]
     columns += [f"{_column(view.facet, view, metrics)} AS facet"] if view.facet else []
-    columns += ["count(*) OVER () AS of_points", "count(DISTINCT r.run_id) OVER () AS of_runs"]
     return "\n".join(
         [
-            f"SELECT r.run_id, r.name, {', '.join(columns)}",
+            "WITH found AS MATERIALIZED (",
+            f"SELECT r.run_id, r.name, {STARTED_AT} AS started_at, {', '.join(columns)}",
             f"FROM {runs_found(wanted)}",
             *(["LEFT JOIN run_reports line USING (run_id)"] if any(m.source == LINE for m in drawn) else []),
             *(["LEFT JOIN startup ON startup.run_id = r.run_id"] if any(m.source == STARTUP for m in drawn) else []),
             *_result_joins(view, metrics),
-            f"ORDER BY {STARTED_AT} DESC, r.run_id DESC, point, x, y LIMIT {MOST_ROWS}",
+            ")",
+            "SELECT found.*, of_points, of_runs",
+            "FROM found, (SELECT count(*) AS of_points, count(DISTINCT run_id) AS of_runs FROM found)",
+            f"ORDER BY started_at DESC, run_id DESC, point, x, y LIMIT {MOST_ROWS}",
         ]
     )
 
