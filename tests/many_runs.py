@@ -48,6 +48,8 @@ def _saved(
             engine="vllm",
             model="org/model",
             quantization=quantization,
+            gpu_memory_fraction=0.85 if k == 4 else 0.9,
+            prefix_caching=False if k == 0 else None,
             argv=("vllm", "serve", "org/model", f"--k={k}"),
             speculative=Speculation(method="ngram", num_tokens=k) if k else None,
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from storage.ask.literals import as_name, quoted
 from storage.ask.queries import Asked
 
 NOT_STATED = "not stated"
+NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 class Field(NamedTuple):
@@ -26,6 +28,12 @@ STUDIES = (
     "SELECT study_id, CASE WHEN count(*) OVER (PARTITION BY title) = 1 THEN title "
     "ELSE concat(title, ' (', study_id, ')') END AS title FROM studies"
 )
+
+
+def _switch(column: str) -> str:
+    return f"CASE WHEN r.{column} THEN 'on' WHEN NOT r.{column} THEN 'off' END"
+
+
 FIELDS: Mapping[str, Field] = {
     "engine": Field("Engine", "r.engine"),
     "version": Field("Engine version", "concat_ws(' ', r.engine, r.engine_version)"),
@@ -43,19 +51,30 @@ FIELDS: Mapping[str, Field] = {
     "tag": Field("Tag", "r.tags", is_list=True),
     "kind": Field("Kind", "r.kind"),
     "study": Field("Study", f"(SELECT any_value(title) FROM ({STUDIES}) s WHERE s.study_id = r.batch_id)"),
+    "dtype": Field("Data type", "r.dtype"),
+    "draft_model": Field("Draft model", "r.speculative_model"),
+    "pp": Field("Pipeline parallel", "r.pipeline_parallel", True),
+    "dp": Field("Data parallel", "r.data_parallel", True),
+    "memory_share": Field("Share of GPU memory", "r.gpu_memory_fraction", True),
+    "step_tokens": Field("Most tokens a step", "r.max_num_batched_tokens", True),
+    "prefix_caching": Field("Prefix caching", _switch("prefix_caching")),
+    "chunked_prefill": Field("Chunked prefill", _switch("chunked_prefill")),
+    "eager": Field("Eager, no CUDA graphs", _switch("enforce_eager")),
+    "tool_parser": Field("Tool call parser", "r.tool_call_parser"),
+    "reasoning_parser": Field("Reasoning parser", "r.reasoning_parser"),
+    "gpus": Field("GPUs asked for", "r.gpus"),
+    "image": Field("Image", "r.image"),
+    "launcher": Field("Run as", "r.launcher"),
+    "env": Field("Environment variable", "r.environment", is_list=True),
+    "flags": Field("Other flag", "list_sort(r.other_flags)", is_list=True),
 }
-FILTERED = (
-    "version",
-    "model",
-    "quantization",
-    "kv",
-    "method",
-    "k",
-    "context",
-    "tp",
-    "seqs",
-    "study",
-)  # in RunFilter.fields
+USUAL = ("version", "model", "quantization", "kv", "method", "k", "context", "tp", "seqs", "study")
+# Those that are filtered by when somebody asks for them.
+FURTHER = (
+    *("dtype", "draft_model", "pp", "dp", "memory_share", "step_tokens", "prefix_caching", "chunked_prefill", "eager"),
+    *("tool_parser", "reasoning_parser", "gpus", "image", "launcher"),
+)
+FILTERED = USUAL + FURTHER  # in RunFilter.fields
 STATEMENT = """
 SELECT r.run_id, {sql} AS value
 FROM (
@@ -86,7 +105,7 @@ def _text_of(name: str) -> str:
 
 def _place(text: str) -> tuple[bool, float, str]:
     """Numbers in their order, what is not stated last."""
-    return text == NOT_STATED, float(text) if text.isdecimal() else inf, text
+    return text == NOT_STATED, float(text) if NUMBER.fullmatch(text) else inf, text
 
 
 def field_values(store: Asked, run_ids: Sequence[str], field: str) -> dict[str, list[str]]:

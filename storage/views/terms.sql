@@ -135,9 +135,13 @@ END;
 
 -- A config is a long text: it is parsed once for all of its columns.
 CREATE OR REPLACE MACRO config_fields(config) AS from_json(config, '{
-    "engine": "VARCHAR", "engine_version": "VARCHAR", "launcher": "VARCHAR", "model": "VARCHAR",
+    "engine": "VARCHAR", "engine_version": "VARCHAR", "launcher": "VARCHAR", "image": "VARCHAR", "model": "VARCHAR",
     "quantization": "VARCHAR", "dtype": "VARCHAR", "kv_cache_dtype": "VARCHAR", "max_model_len": "BIGINT",
-    "tensor_parallel": "BIGINT", "data_parallel": "BIGINT", "max_num_seqs": "BIGINT", "argv": ["VARCHAR"],
+    "tensor_parallel": "BIGINT", "pipeline_parallel": "BIGINT", "data_parallel": "BIGINT", "gpus": "VARCHAR",
+    "gpu_memory_fraction": "DOUBLE", "max_num_seqs": "BIGINT", "max_num_batched_tokens": "BIGINT",
+    "prefix_caching": "BOOLEAN", "chunked_prefill": "BOOLEAN", "enforce_eager": "BOOLEAN",
+    "tool_call_parser": "VARCHAR", "reasoning_parser": "VARCHAR", "env": "MAP(VARCHAR, VARCHAR)",
+    "unknown_flags": ["VARCHAR"], "argv": ["VARCHAR"],
     "speculative": {"method": "VARCHAR", "model": "VARCHAR", "num_tokens": "BIGINT"}
 }');
 

@@ -194,6 +194,34 @@ def test_the_fold_of_the_filters_says_how_many_are_in_use_and_is_open_then() -> 
     assert (fold.label, fold.proto.expanded) == ("Which runs", True), "who has taken it out may choose another"
 
 
+def test_the_filter_of_another_field_is_there_when_it_is_asked_for_and_while_it_is_in_use() -> None:
+    at = page()
+    assert {"explore-k", "explore-quantization"} <= {box.key for box in at.multiselect}, "the usual ones are"
+    assert "explore-memory_share" not in {box.key for box in at.multiselect}
+    choice = at.selectbox(key="explore-field")
+    assert (choice.label, choice.options) == ("Another field", ["choose one", "Share of GPU memory", "Prefix caching"])
+    choice.set_value("memory_share").run()
+    at.multiselect(key="explore-memory_share").set_value(["0.85"]).run()
+    assert at.query_params["memory_share"] in ("0.85", ["0.85"]) and "6 of 6 runs are drawn" in said(at)
+    at.selectbox(key="explore-field").set_value("prefix_caching").run()
+    assert "explore-prefix_caching" in {box.key for box in at.multiselect}
+    box = at.multiselect(key="explore-memory_share")
+    assert box.value == ["0.85"], "it is in use, so it stays"
+    box.set_value([]).run()
+    assert "memory_share" not in at.query_params and "20 runs are drawn" in said(at)
+    at.run()
+    assert "explore-memory_share" not in {box.key for box in at.multiselect}, "no longer in use"
+
+
+def test_the_address_restores_the_filter_of_another_field() -> None:
+    at = page(prefix_caching="off", memory_share=["0.9", "nonsense"], color="prefix_caching", x="memory_share")
+    assert at.multiselect(key="explore-prefix_caching").value == ["off"]
+    assert at.multiselect(key="explore-memory_share").value == ["0.9"]
+    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
+    assert fold.label == "Which runs: 2 filters in use" and points(at) == {"off": 6}
+    assert set(figure(at)["data"][0]["x"]) == {0.9}
+
+
 def test_a_view_of_nothing_says_so() -> None:
     assert "No run is like that." in said(page(find="no such run"))
     assert "no run of these has both numbers" in said(page(y="weights"))

@@ -9,7 +9,7 @@ import pytest
 
 from domain import Study
 from settings import Settings
-from storage.ask.explore_queries import METRICS, View, ask_view, explore_sql
+from storage.ask.explore_queries import METRICS, POINT_FIELDS, View, ask_view, explore_sql
 from storage.ask.run_fields import FIELDS, FILTERED, NOT_STATED, field_values
 from storage.ask.run_queries import RunFilter, count_runs, find_runs, run_choices
 from storage.store import Store
@@ -45,6 +45,13 @@ def test_a_field_is_offered_where_runs_differ_in_it_numbers_in_order_and_not_sta
     assert offered["method"] == ("ngram", "no_speculation_configured")
     assert "model" not in offered and "tp" not in offered, "all have the same"
     assert set(FILTERED) < set(FIELDS)
+
+
+def test_a_field_that_is_stated_by_some_is_not_stated_by_others_and_numbers_stand_in_their_order(store: Store) -> None:
+    offered = run_choices(store).fields
+    assert offered["memory_share"] == ("0.85", "0.9") and offered["prefix_caching"] == ("off", NOT_STATED)
+    assert len(found(store, memory_share=("0.85",))) == 6 and len(found(store, prefix_caching=("off",))) == 6
+    assert not {*METRICS, *POINT_FIELDS} & FIELDS.keys(), "Explore knows each by its name alone"
 
 
 def test_all_choices_are_found_by_one_statement(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 import streamlit as st
 
 from domain import utc_now
-from storage.ask.run_fields import FIELDS, FILTERED
+from storage.ask.run_fields import FIELDS, FILTERED, FURTHER
 from storage.ask.run_queries import RunChoices, RunFilter
 from web.kept import Kept, choose_one, choose_some, kept_one, kept_some, kept_switch, kept_text
 from web.runs.table.field_words import field_words
@@ -61,8 +61,12 @@ def run_filters(
         rest = [name for name in offered if name not in FIRST]
         in_use = sum(bool(_kept(name, offered[name], page).now()) for name in rest)
         label = f"More filters: {in_use} in use" if in_use else "More filters"
-        with st.popover(label, key=f"{page}-more-filters"), st.container(horizontal=True, width=REST_PX):
-            chosen |= {name: _some(name, offered[name], page) for name in rest}
+        with (
+            st.popover(label, key=f"{page}-more-filters"),
+            st.container(horizontal=True, width=REST_PX, vertical_alignment="bottom"),
+        ):
+            chosen |= {name: _some(name, offered[name], page) for name in rest if name not in FURTHER}
+            chosen |= _further({name: offered[name] for name in rest if name in FURTHER}, page)
     return RunFilter(
         words=tuple(words.lower().split()),
         engines=tuple(chosen["engine"]),
@@ -77,6 +81,16 @@ def run_filters(
         order_by=order_by,
         is_reversed=is_reversed,
     )
+
+
+def _further(offered: Mapping[str, Mapping[str, str]], page: str) -> dict[str, list[str]]:
+    """The filter of the field that is asked for, and of those that are in use."""
+    if not offered:
+        return {}
+    in_use = [name for name in offered if _kept(name, offered[name], page).now() or st.query_params.get_all(name)]
+    titles = {"": "choose one"} | {name: NAMES[name] for name in offered}
+    asked = choose_one("Another field", "field", page, titles, "", CHOICE_PX)
+    return {name: _some(name, offered[name], page) for name in offered if name in in_use or name == asked}
 
 
 def _order(page: str) -> tuple[str, bool]:
