@@ -44,6 +44,25 @@ def test_the_form_says_what_was_pasted_and_writes_the_command(page: Page, pitwal
     expect(page.get_by_label("KV cache type --kv-cache-dtype").first).to_have_value("")
 
 
+def test_a_paste_is_read_at_once_and_the_box_stays_the_browsers(page: Page, pitwall: Pitwall) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{pitwall.url}/launch")
+    page.evaluate("text => navigator.clipboard.writeText(text)", SERVE)
+    command_box(page).focus()
+    page.keyboard.press("Control+V")
+    page.keyboard.type("-ever")  # while the page still reads the paste
+    expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("16384")
+    wait_for_rest(page)
+    expect(command_box(page)).to_have_value(f"{SERVE}-ever")
+    expect(command_box(page)).to_be_focused()
+    assert command_box(page).evaluate("box => box.selectionStart === box.value.length"), "where the cursor is"
+    undone = [f"{SERVE}-ever"]
+    while undone[-1] and len(undone) < 9:  # the browser takes back several letters at once
+        page.keyboard.press("Control+Z")
+        undone.append(command_box(page).input_value())
+    assert SERVE in undone and undone[-1] == "", undone
+
+
 def test_a_tab_runs_when_it_is_open_and_what_was_typed_stays(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, SERVE)

@@ -10,7 +10,7 @@ from web.server.inserting import Inserting, asked_whole
 
 STYLES = ("pitwall.css", "streamlit_dom.css")
 AT_ONCE = ("known_base.js",)  # there before Streamlit's scripts, which are deferred
-DEFERRED = ("whole.js", "ground.js", "as_left.js", "run_rows.js", "kept_scroll.js")  # they find Streamlit's root
+DEFERRED = ("whole.js", "ground.js", "as_left.js", "run_rows.js", "kept_scroll.js", "read_paste.js")  # find its root
 
 
 class PageStart:

@@ -17,3 +17,5 @@ export const CELL = "[data-testid=stDataFrame] canvas td";
 export const PAGE_SCROLLS = "[data-testid=stMain]";
 /** What scrolls of a table that is taller than its place. */
 export const TABLE_SCROLLS = "[data-testid=stDataFrame] .dvn-scroller";
+/** A box of several lines; Ctrl+Enter in it has the page's script read it. */
+export const TEXT_AREA = "[data-testid=stTextArea] textarea";

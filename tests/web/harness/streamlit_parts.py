@@ -19,6 +19,7 @@ def parts() -> None:
     st.segmented_control("Start from", ["a preset", "a command"], default="a preset")
     st.multiselect("Runs", ["a", "b"], default=["a"])
     st.date_input("Day")
+    st.text_area("Command")
     st.page_link("https://127.0.0.1/", label="All runs")
     st.page_link("https://127.0.0.1/", label="Compare them", disabled=True)
     with st.container(key="launch-columns"):
