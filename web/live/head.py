@@ -1,4 +1,4 @@
-"""Live's one row above the runs: which are shown, their loads, stop and share; what waits; and at the end Compare."""
+"""Live's one row above the runs: which are shown, their loads, stop and share; what waits; at the end the answer."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from web import places
 from web.actions import is_member, stop_buttons
 from web.guided_demo.tour import follow_demo, in_order_of_answer
 from web.live.next_runs import batch_mates, next_of_batch
+from web.markup import markdown_text
 from web.picker import Picked, pick_runs
 from web.runs.loads.load_progress import has_ended
 from web.runs.loads.workload_panel import workload_progress
@@ -32,7 +33,7 @@ def live_head(runs: Sequence[Run], default: Sequence[str]) -> Picked:
         workload_progress([*picked.runs, *mates], is_compact=True)
         stop_buttons(picked.runs)
         share_button(picked.runs, "live")
-        _to_compare(picked.runs, mates)
+        _to_answer(picked.runs, mates)
         next_of_batch(picked.runs, mates)
         follow_demo(picked.runs, mates)
     return picked
@@ -45,13 +46,20 @@ def _pick(runs: Sequence[Run], default: Sequence[str]) -> Picked:
         return pick_runs(runs, default, PROMPT, key=KEY)
 
 
-def _to_compare(shown: Sequence[Run], mates: Sequence[Run]) -> None:
-    """A link to the comparison of these runs and of their batch; it says so once all of them have ended."""
-    comparable = [run for run in (*shown, *mates) if run.state is not RunState.FAILED]
-    if len(comparable) < 2:
-        return
-    ids = [run.id for run in in_order_of_answer(comparable)]
-    is_done = all(has_ended(run) for run in (*shown, *mates))
+def _to_answer(shown: Sequence[Run], mates: Sequence[Run]) -> None:
+    """A link to the comparison of these runs and of their batch, or to the only result; it stands out at the end."""
+    everyone = [*shown, *mates]
+    comparable = [run for run in everyone if run.state is not RunState.FAILED]
+    is_done = all(has_ended(run) for run in everyone)
+    if len(comparable) > 1:
+        ids = [run.id for run in in_order_of_answer(comparable)]
+        _link("Done: compare them" if is_done else "Compare", places.COMPARE, ids[:MOST_COMPARED], is_done)
+    elif comparable and is_done:
+        (run,) = comparable
+        whose = "its result" if len(everyone) == 1 else f"the result of {markdown_text(run.name)}"
+        _link(f"Done: see {whose}", places.RUN, [run.id], is_done)
+
+
+def _link(words: str, page: str, ids: list[str], is_done: bool) -> None:
     with st.container(key="live-done" if is_done else "live-compare", width="content"):
-        label = "Done: compare them" if is_done else "Compare"
-        st.page_link(places.COMPARE, label=label, query_params={"run": ids[:MOST_COMPARED]})
+        st.page_link(page, label=words, query_params={"run": ids})

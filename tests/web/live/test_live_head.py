@@ -1,0 +1,126 @@
+"""Where Live's row leads once nothing more is to be measured: to the comparison, or to the only result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from domain import Config, Run, RunState
+from settings import Settings
+from storage.store import Store
+from tests.web.runs.test_physics_panel import NOW
+from web import places
+from workloads.process.job import Progress, write_progress
+from workloads.process.prepare import PROGRESS_FILE
+
+PAGE = """
+from web.live.head import live_head
+from web.visible import visible_runs
+
+live_head(visible_runs(9), [])
+"""
+
+
+class Link(NamedTuple):
+    """A page link as it was drawn."""
+
+    words: str
+    page: str
+    runs: list[str]
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    settings = Settings(data_dir=tmp_path / "data")
+    opened = Store.open(settings)
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings, fleet=None)])
+    for room in ("web.actions", "web.visible"):
+        monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
+    monkeypatch.setattr("web.live.head.share_button", lambda *_: None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def links(monkeypatch: pytest.MonkeyPatch) -> list[Link]:
+    drawn: list[Link] = []
+    monkeypatch.setattr(
+        "streamlit.page_link",
+        lambda page, label, query_params: drawn.append(Link(label, page, query_params["run"])),
+    )
+    return drawn
+
+
+def a_run(store: Store, name: str, state: RunState, run_dir: Path | None = None) -> str:
+    store.save_run(
+        Run(
+            id=name,
+            name=name,
+            color=0,
+            config=Config(engine="vllm"),
+            machine_id="m",
+            created_at=NOW,
+            state=state,
+            batch_id="together",
+            run_dir=str(run_dir) if run_dir else None,
+        )
+    )
+    return name
+
+
+def live(*run_ids: str) -> AppTest:
+    at = AppTest.from_string(PAGE, default_timeout=60)
+    at.query_params["run"] = list(run_ids)
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
+def stands_out(at: AppTest) -> bool:
+    return any(block.proto.id.endswith("live-done") for block in at.get("flex_container"))
+
+
+def test_at_the_end_two_runs_are_to_be_compared(store: Store, links: list[Link]) -> None:
+    ids = [a_run(store, name, RunState.FINISHED) for name in ("a", "b")]
+    at = live(*ids)
+    assert links == [Link("Done: compare them", places.COMPARE, ids)]
+    assert stands_out(at)
+
+
+def test_until_then_the_link_is_as_quiet_as_others(store: Store, links: list[Link]) -> None:
+    ids = [a_run(store, "a", RunState.FINISHED), a_run(store, "b", RunState.STARTING)]
+    at = live(*ids)
+    assert links == [Link("Compare", places.COMPARE, ids)]
+    assert not stands_out(at)
+
+
+def test_at_the_end_one_run_has_its_result(store: Store, links: list[Link]) -> None:
+    at = live(a_run(store, "a", RunState.FINISHED))
+    assert links == [Link("Done: see its result", places.RUN, ["a"])]
+    assert stands_out(at)
+
+
+def test_the_only_one_that_did_not_fail_is_named(store: Store, links: list[Link]) -> None:
+    live(a_run(store, "a_b", RunState.FINISHED), a_run(store, "c", RunState.FAILED))
+    assert links == [Link(r"Done: see the result of a\_b", places.RUN, ["a_b"])]
+
+
+@pytest.mark.parametrize(("state", "is_done"), [("running", False), ("done", True)])
+def test_a_load_that_is_over_is_an_end_while_its_server_stays(
+    store: Store, links: list[Link], tmp_path: Path, state: str, is_done: bool
+) -> None:
+    load = tmp_path / "run" / "workload"
+    load.mkdir(parents=True)
+    write_progress(load / PROGRESS_FILE, Progress(run_id="a", workload="w", state=state, total=1, updated_at="x"))
+    live(a_run(store, "a", RunState.READY, tmp_path / "run"))
+    assert [one.words for one in links] == ["Done: see its result"] * is_done
+
+
+def test_a_run_that_failed_has_no_result(store: Store, links: list[Link]) -> None:
+    live(a_run(store, "a", RunState.FAILED))
+    assert links == []
