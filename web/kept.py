@@ -6,9 +6,9 @@ written: so a page that is opened adds nothing to the browser's history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
@@ -148,13 +148,18 @@ def kept_switch(name: str, key: str) -> Kept[bool]:
     return Kept(name, Widget(key), lambda named: named == ["1"], lambda is_on: ["1"] if is_on else [])
 
 
-def address_button(label: str, key: str, params: Mapping[str, Sequence[str]]) -> None:
-    """A button that shows this page at another address; a page link would leave the browser's own as it was."""
-    st.button(label, key=key, type="tertiary", on_click=_go, args=(params,), width="content")
+def address_button(label: str, key: str, params: Mapping[str, Sequence[str]], stays: Collection[str] = ()) -> None:
+    """A button that shows this page at another address; a page link would leave the browser's own as it was.
+
+    stays: the words of the address that are to stay in it.
+    """
+    st.button(label, key=key, type="tertiary", on_click=say, args=(params, stays), width="content")
 
 
-def _go(params: Mapping[str, Sequence[str]]) -> None:
-    st.query_params.from_dict({name: list(values) for name, values in params.items()})
+def say(params: Mapping[str, Sequence[str]], stays: Collection[str] = ()) -> None:
+    """Have the address say this and nothing else; but what it says of the words that stay."""
+    kept = {name: st.query_params.get_all(name) for name in stays if name in st.query_params}
+    st.query_params.from_dict({**{name: list(values) for name, values in params.items()}, **kept})
 
 
 def go_to(address: str, replaces: bool = False) -> None:
@@ -167,14 +172,19 @@ def go_to(address: str, replaces: bool = False) -> None:
 
 
 def choose_one(
-    title: str, name: str, page: str, options: Mapping[str, str], default: str, width: int, help_text: str | None = None
+    title: str,
+    name: str,
+    page: str,
+    options: Mapping[str, str],
+    default: str,
+    width: int | Literal["stretch"],
+    help_text: str | None = None,
 ) -> str:
     """A select box over `options` (value -> words) whose choice the address keeps."""
     kept = kept_one(name, f"{page}-{name}", list(options), default)
     begun = list(options).index(kept.take())
-    chosen = st.selectbox(
-        title, list(options), begun, key=kept.key, format_func=options.__getitem__, width=width, help=help_text
-    )
+    words = options.__getitem__
+    chosen = st.selectbox(title, list(options), begun, key=kept.key, format_func=words, width=width, help=help_text)
     return kept.keep(chosen)
 
 
@@ -219,12 +229,14 @@ def choose_some(
     return kept.keep(list(chosen))
 
 
-def fold(title: str, name: str, page: str, icon: str | None = None) -> ExpanderContainer:
-    """A section that is folded away; the address names those of a page that are not."""
-    widget, folds = Widget(f"{page}-fold-{name}"), st.query_params.get_all(FOLD)
-    begun = widget.begin(name in folds)
+def fold(title: str, name: str, page: str, icon: str | None = None, is_open: bool = False) -> ExpanderContainer:
+    """A section that is folded away, or open at first; the address names those of a page that stand otherwise."""
+    word = f"no-{name}" if is_open else name
+    widget = Widget(f"{page}-fold-{name}-{title}")  # under another title it is another section to Streamlit
+    folds = st.query_params.get_all(FOLD)
+    begun = widget.begin((word in folds) != is_open)
     section = st.expander(title, begun, key=widget.key, icon=icon, on_change="rerun")
-    if section.open != (name in folds):
-        st.query_params[FOLD] = [*folds, name] if section.open else [one for one in folds if one != name]
+    if (section.open != is_open) != (word in folds):
+        st.query_params[FOLD] = [one for one in folds if one != word] if word in folds else [*folds, word]
     widget.wrote(bool(section.open))
     return section

@@ -179,19 +179,20 @@ def test_the_address_restores_a_view_and_an_unknown_choice_is_passed_over() -> N
     assert at.selectbox(key="explore-y").value == "peak" and at.selectbox(key="explore-x").value == "k"
 
 
-def test_the_fold_of_the_filters_says_how_many_are_in_use_and_is_open_then() -> None:
+def test_beside_the_fold_of_the_filters_is_how_many_are_in_use_and_it_is_open_then() -> None:
     at = page()
-    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
-    assert (fold.label, fold.proto.expanded) == ("Which runs", False)
+    assert in_use(at) == ("", False)
     at = page(find="bold", engine=["vllm", "nobody"], started="nonsense", state="nobody")
-    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
-    assert (fold.label, fold.proto.expanded) == ("Which runs: 2 filters in use", True)
+    assert in_use(at) == ("2 filters in use", True)
     at.text_input(key="explore-find").set_value("").run()
-    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
-    assert (fold.label, fold.proto.expanded) == ("Which runs: 1 filter in use", True), "told at once"
+    assert in_use(at) == ("1 filter in use", True), "told at once"
     at.multiselect(key="explore-engine").set_value([]).run()
-    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
-    assert (fold.label, fold.proto.expanded) == ("Which runs", True), "who has taken it out may choose another"
+    assert in_use(at) == ("", True), "who has taken it out may choose another"
+
+
+def in_use(at: AppTest) -> tuple[str, bool]:
+    fold = next(one for one in at.expander if one.label == "Which runs")
+    return next((one.value for one in at.caption if one.value.endswith("in use")), ""), fold.proto.expanded
 
 
 def test_the_filter_of_another_field_is_there_when_it_is_asked_for_and_while_it_is_in_use() -> None:

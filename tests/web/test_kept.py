@@ -91,3 +91,35 @@ def test_an_option_that_has_gone_takes_no_widget_with_it() -> None:
         app.session_state["letters"] = letters
         app.run()
         assert not app.exception and [text.value for text in app.text] == told
+
+
+def sections() -> None:
+    import streamlit as st
+
+    from web.kept import fold
+
+    fold("Loads", "loads", "run", is_open=True)
+    fold(st.session_state.get("title", "Others"), "others", "run")
+
+
+def test_the_address_names_the_sections_that_stand_otherwise_than_at_first() -> None:
+    app = AppTest.from_function(sections).run()
+    assert (opened(app), dict(app.query_params)) == ([True, False], {})
+    app.query_params["fold"] = ["no-loads", "others"]
+    app.run()
+    assert (opened(app), app.query_params["fold"]) == ([False, True], ["no-loads", "others"])
+
+
+def test_a_section_stays_open_under_another_title() -> None:
+    """As that of the deleted runs, which counts them."""
+    app = AppTest.from_function(sections).run()
+    app.session_state["run-fold-others-Others"] = True  # as a press does
+    app.run()
+    assert (opened(app), dict(app.query_params)) == ([True, True], {"fold": "others"})
+    app.session_state["title"] = "Others: 2"
+    app.run()
+    assert (opened(app), dict(app.query_params)) == ([True, True], {"fold": "others"})
+
+
+def opened(app: AppTest) -> list[bool]:
+    return [one.proto.expanded for one in app.expander]

@@ -95,6 +95,16 @@ def saved_query(settings: Settings, words: str) -> None:
     (settings.queries_dir / "kept.sql").write_text(f"-- shown: {words}\n{SQL}")
 
 
+def test_what_stands_open_beside_the_question_stays_when_another_is_asked() -> None:
+    at = page(fold="macros", view="requests")
+    assert at.selectbox(key="sql-view").value == "requests"
+    press(at, "Run")
+    at.button(key="asked-0").click().run()
+    assert "20 rows in" in said(at)
+    assert (at.query_params["fold"], at.query_params["view"]) == ("macros", "requests")
+    assert [one.label for one in at.expander if one.proto.expanded] == ["Table macros"]
+
+
 def test_a_saved_question_comes_back_as_it_was_drawn(folder: tuple[Store, Settings]) -> None:
     at = page(sql=SQL, draw="point", x="k", y="time_to_ready_s", color="name")
     at.text_input(key="sql-name").set_value("as drawn").run()

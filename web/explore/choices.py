@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from storage.ask.explore_queries import ARM, METRICS, POINT_FIELDS, STARTED, Metric, View
 from storage.ask.run_fields import FIELDS
-from web.kept import choose_one, choose_segment, kept_one
+from web.kept import choose_one, choose_segment, fold, kept_one
 
 PAGE = "explore"
 WIDTH_PX = 230  # two side by side on a phone: web/static/pitwall.css
@@ -60,13 +60,18 @@ def _fields(has_points: bool) -> dict[str, str]:
 
 
 def which_runs(in_use: int) -> DeltaGenerator:
-    """Where the filters stand: it says how many are in use, and once one was it stays open."""
+    """Where the filters stand: how many are in use is seen beside its title, and once one was it is open at first.
+
+    The title itself stays: under another one Streamlit makes all in it anew, and who chooses there loses the focus.
+    """
     is_open = f"{PAGE}-filtered"
     st.session_state[is_open] = st.session_state.get(is_open, False) or in_use > 0
-    words = f": {in_use} filter{'s' * (in_use != 1)} in use" if in_use else ""
-    return st.expander(
-        f"Which runs{words}", st.session_state[is_open], key=f"{PAGE}-which", icon=":material/filter_list:"
-    )
+    with st.container(key="which-runs", gap=None):
+        section = fold("Which runs", "which", PAGE, ":material/filter_list:", st.session_state[is_open])
+        if in_use:
+            with st.container(key="filters-in-use"):
+                st.caption(f"{in_use} filter{'s' * (in_use != 1)} in use")
+    return section
 
 
 def _segments(name: str, options: Mapping[str, str], default: str) -> str:

@@ -8,6 +8,7 @@ from service.lake_shipping import ShippingState
 from web import markup
 from web.actions import is_operator
 from web.context import services
+from web.kept import fold
 from web.markup import markdown_text
 from web.moments import SECONDS, moment_html
 from web.theme import DASH
@@ -21,7 +22,7 @@ def lake_panel() -> None:
     if not is_operator() or shipping is None or not shipping.state.is_configured:
         return
     state = shipping.state
-    with st.expander("Lake: the last try failed" if state.failure else "Lake"):
+    with fold("Lake: the last try failed" if state.failure else "Lake", "lake", "runs"):
         if state.failure:
             st.warning(f"{markdown_text(state.failure)} It is tried again, and nothing waits for it.")
         for sentence in state.in_clear:

@@ -12,6 +12,7 @@ from storage.ask.queries import Asked
 from web import audit, markup
 from web.actions import is_operator, require_operator
 from web.context import services
+from web.kept import fold
 from web.machines.machine_titles import known_machines
 from web.theme import DASH
 from web.words import reasons_in_words
@@ -25,7 +26,7 @@ def machine_list(asked: Asked) -> None:
     """A closed section with a line a machine, and a field for its label; `asked`: this store, or the lake."""
     if not is_operator():
         return
-    with st.expander("Machines"):
+    with fold("Machines", "machines", "runs"):
         known = known_machines(asked)
         if not known:
             st.caption("No machine has been seen yet.")

@@ -18,6 +18,7 @@ from web import audit, markup
 from web.access.roles import current_person
 from web.actions import is_member, is_operator, require_operator
 from web.context import services
+from web.kept import fold
 from web.live.elsewhere.peer_look import PeerState
 from web.live.elsewhere.peers import Peer, PeerError, in_words
 from web.machines.machine_titles import known_machines
@@ -37,7 +38,7 @@ def peer_panel(asked: Asked) -> None:
     """A closed section for members; the operator also confirms and removes. `asked`: this store, or the lake."""
     if not is_member():
         return
-    with st.expander("Other Pitwalls"):
+    with fold("Other Pitwalls", "peers", "runs"):
         _states()
         if is_operator():
             _proposals(asked)

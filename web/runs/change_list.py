@@ -7,6 +7,7 @@ import streamlit as st
 from web import markup
 from web.actions import is_operator
 from web.context import services
+from web.kept import fold
 from web.moments import moment_html
 from web.sharing.session_list import own_sign_in, session_list
 from web.sharing.share_dialog import share_list
@@ -20,7 +21,7 @@ def links_and_changes() -> None:
     if not is_operator():
         own_sign_in()
         return
-    with st.expander("Links and changes"):
+    with fold("Links and changes", "changes", "runs"):
         share_list(services().shares.all())
         session_list()
         token_list()

@@ -11,9 +11,12 @@ from collections.abc import Collection, Mapping
 import streamlit as st
 
 from web.fleet import SCOPE
+from web.kept import FOLD
 
 DRAWN = ("draw", "x", "y", "color")  # what the address says of the chart
 WORDS = (SCOPE, *DRAWN)
+VIEW = "view"
+BESIDE = (FOLD, VIEW)  # what the address says of the schema and the lists beside the question, whatever is asked
 _SAVED = "sql-saved-words"
 
 

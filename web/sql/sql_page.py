@@ -16,13 +16,13 @@ from web.access.roles import current_session_id
 from web.actions import is_editor, require_editor, require_member
 from web.context import services
 from web.fleet import ALL, SCOPE, SCOPES
-from web.kept import address_button
+from web.kept import address_button, choose_one, fold, say
 from web.markup import markdown_text
 from web.moments import SECONDS, in_utc, moment
 from web.sql.asked import ASKED, Question
 from web.sql.downloads import downloads
 from web.sql.editor import put_text, sql_editor, text_now
-from web.sql.shown import known_words, shown_now, take_saved
+from web.sql.shown import BESIDE, VIEW, known_words, shown_now, take_saved
 from web.sql.sql_chart import TABLE, chart, choose_kind
 from web.sql.whose import choose_whose, sandbox_of, whose
 
@@ -87,11 +87,12 @@ def _run(before: str = "") -> None:
     _answer(sql)
     name = str(st.session_state.get(NAME) or "")
     kept = _saved().read(name) if name else None
-    question = {"query": name} if kept and kept.sql == sql else {"sql": sql}
-    st.session_state[ADDRESS] = (question.get("query"), question.get("sql"))
+    is_kept = kept is not None and kept.sql == sql
+    question = {"query": [name]} if is_kept else {"sql": [sql]}
+    st.session_state[ADDRESS] = (name, None) if is_kept else (None, sql)
     if st.session_state[ADDRESS] != (st.query_params.get("query"), st.query_params.get("sql")):
-        st.query_params.from_dict({**question, **shown_now()})
-        take_saved(kept.shown if kept and "query" in question else {})
+        say({**question, **shown_now()}, BESIDE)
+        take_saved(kept.shown if kept and is_kept else {})
 
 
 def _answer(sql: str) -> None:
@@ -124,7 +125,7 @@ def _save() -> None:
     put_text(sql)
     take_saved(shown)
     st.session_state[ADDRESS] = (name, None)
-    st.query_params.from_dict({"query": [name], **shown})
+    say({"query": [name], **shown}, BESIDE)
 
 
 def answer() -> None:
@@ -160,11 +161,11 @@ def history() -> None:
     asked = ASKED.of(current_session_id() or "")
     if not asked:
         return
-    with st.expander("Asked before", icon=":material/history:"):
+    with fold("Asked before", "asked", "sql", ":material/history:"):
         for place, question in enumerate(asked):
             first = next((line for line in question.sql.splitlines() if line.strip()), "")[:LONGEST_LABEL]
             of_all = {SCOPE: [ALL]} if question.whose == ALL else {}
-            address_button(markdown_text(first), f"asked-{place}", {"sql": [question.sql], **of_all})
+            address_button(markdown_text(first), f"asked-{place}", {"sql": [question.sql], **of_all}, BESIDE)
             words = f", {SCOPES[ALL].lower()}" if of_all else ""
             said = f"{moment(question.at, SECONDS)}{words}: {question.outcome}"
             st.caption(markdown_text(said), help=in_utc(asked=question.at))
@@ -185,7 +186,7 @@ def saved() -> None:
 
 def _open(name: str) -> None:
     kept = _saved().read(name)
-    st.query_params.from_dict({"query": [name], **(known_words(kept.shown) if kept else {})})
+    say({"query": [name], **(known_words(kept.shown) if kept else {})}, BESIDE)
 
 
 def _delete(name: str) -> None:
@@ -194,19 +195,18 @@ def _delete(name: str) -> None:
     audit.record("delete query", detail=name)
     if st.query_params.get("query") == name:
         st.session_state[ADDRESS] = (None, None)
-        st.query_params.clear()
+        say({}, BESIDE)
 
 
 def schema() -> None:
     """What can be asked: one view at a time with its columns and what they mean; macros and the API folded."""
     views = read_views(services().store.query)
-    chosen = st.selectbox("Views and their columns", list(views), key="sql-view")
-    if chosen in views:
-        _view(views[chosen])
-    with st.expander("Table macros"):
+    names = {name: name for name in views}
+    _view(views[choose_one("Views and their columns", VIEW, "sql", names, next(iter(views)), "stretch")])
+    with fold("Table macros", "macros", "sql"):
         for words in read_macros(services().store.query):
             st.caption(markdown_text(words))
-    with st.expander("From a program"):
+    with fold("From a program", "program", "sql"):
         st.caption(
             "POST /api/sql answers as JSON, CSV, Arrow or Parquet (docs/http-sql.md), to a token of "
             "`./pitwall token make sql:read` or of Runs, Links and changes."

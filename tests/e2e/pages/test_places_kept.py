@@ -42,40 +42,63 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     pitwall.end_everything()
 
 
+Seen = Callable[[Page], Locator]
+
+
 class Place(NamedTuple):
     """A page with what somebody chose there: A and B in its address stand for the two runs."""
 
     address: str
     title: str
-    seen: Callable[[Page], Locator]
+    seen: tuple[Seen, ...]
 
 
-def text(words: str) -> Callable[[Page], Locator]:
+def text(words: str) -> Seen:
     return lambda page: page.get_by_text(words).filter(visible=True)
 
 
-def pressed(words: str) -> Callable[[Page], Locator]:
+def pressed(words: str) -> Seen:
     return lambda page: page.get_by_role("radio", name=words, checked=True)
+
+
+def ticked(words: str) -> Seen:
+    return lambda page: page.get_by_role("checkbox", name=words, checked=True)
 
 
 def zoomed(page: Page) -> Locator:
     return page.get_by_role("button", name="Follow again")
 
 
-BY_K = "Each viewpoint for itself"
 PLACES = {
-    "runs": Place("?find=drafting+arm&column=state", "Runs", text("1 of 2 runs that have ended")),
-    "run": Place("run?run=A", "plain arm · Run", text("What happened")),
-    "live": Place("live?run=B&run=A&from=1&to=3&scale=log", "drafting arm, plain arm · Live", zoomed),
-    "margin": Place(
-        "compare?run=B&run=A&margin=0.05", "drafting arm vs plain arm · Compare", text("Differences below 5 %")
+    "runs": Place(
+        "?find=drafting+arm&column=state&fold=published&fold=disk",
+        "Runs",
+        (text("1 of 2 runs that have ended"), text("no request of full length fits"), text("2 runs take")),
     ),
-    "fold": Place("compare?run=A&run=B&fold=viewpoints", "plain arm vs drafting arm · Compare", text(BY_K)),
-    "replay": Place("replay?run=A&run=B&phase=1&speed=10", "plain arm, drafting arm · Replay", pressed("×10")),
-    "studies": Place("studies?study=study0", "Which 0? · Studies", text("Which 0?")),
-    "explore": Place("explore?draw=heat&x=k", "Explore", text("Colour of a cell")),
-    "sql": Place("sql?sql=SELECT+40%2B2+AS+answer&draw=line", "SQL", pressed("Lines")),
-    "launch": Place("launch?tab=Import", "Launch", text("Time zone of stamps that name none")),
+    "run": Place("run?run=A&fold=reproduce", "plain arm · Run", (text("What happened"), text("The same as a preset"))),
+    "live": Place(
+        "live?run=B&run=A&from=1&to=3&scale=log",
+        "drafting arm, plain arm · Live",
+        (zoomed, ticked("Log scale")),
+    ),
+    "compare": Place(
+        "compare?run=B&run=A&objective=ttft_ms%401&margin=0.05&fold=viewpoints",
+        "drafting arm vs plain arm · Compare",
+        (text("Differences below 5 %"), text("Each viewpoint for itself")),
+    ),
+    "replay": Place("replay?run=A&run=B&phase=1&speed=10", "plain arm, drafting arm · Replay", (pressed("×10"),)),
+    "studies": Place("studies?study=study0", "Which 0? · Studies", (text("Which 0?"),)),
+    "explore": Place(
+        "explore?draw=heat&x=k&fold=which",
+        "Explore",
+        (text("Colour of a cell"), lambda page: page.get_by_label("Find")),
+    ),
+    "sql": Place(
+        "sql?sql=SELECT+40%2B2+AS+answer&draw=line&view=requests&fold=macros",
+        "SQL",
+        (pressed("Lines"), text("One request of a load"), text("crosscheck_of(run_ids)")),
+    ),
+    "launch": Place("launch?tab=Import", "Launch", (text("Time zone of stamps that name none"),)),
 }
 
 
@@ -86,7 +109,8 @@ def test_what_was_chosen_is_there_again(open_page: Page, pitwall: Pitwall, name:
     other = ("Runs", "Finished runs") if name != "runs" else ("Studies", "Begin a study")
 
     def is_whole() -> None:
-        expect(current(place.seen(page)).first).to_be_visible()
+        for seen in place.seen:
+            expect(current(seen(page)).first).to_be_visible()
         expect(page).to_have_url(address)
         expect(page).to_have_title(f"{place.title} · Pitwall")
         wait_for_rest(page)  # Streamlit may lose what is set again while it still draws

@@ -14,6 +14,7 @@ from web import places
 from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
+from web.kept import fold
 from web.markup import markdown_text
 from web.moments import DAYS, moment
 
@@ -94,7 +95,7 @@ def adopted_section() -> None:
     points = services().store.adopted() if is_operator() else []
     if not points:
         return
-    with st.expander(f"Adopted operating points: {len(standing(points))}"):
+    with fold(f"Adopted operating points: {len(standing(points))}", "adopted", "runs"):
         stand = {one.id for one in standing(points)}
         for point in sorted(points, key=lambda one: one.id not in stand):
             with st.container(horizontal=True, vertical_alignment="center", key=f"adopted-{point.id}"):

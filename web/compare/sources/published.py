@@ -53,7 +53,7 @@ class Footnotes:
 def published_section() -> None:
     """Every published configuration with its headline numbers, folded away below the runs."""
     count, table = _published_table(is_operator())
-    with st.expander(f"{TITLE}: {count} configurations"):
+    with fold(f"{TITLE}: {count} configurations", "published", "runs"):
         st.html(table)
 
 

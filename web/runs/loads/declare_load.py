@@ -14,6 +14,7 @@ from storage.ask import load_queries
 from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services
+from web.kept import fold
 from web.markup import markdown_text
 
 LONGEST = 120
@@ -29,7 +30,8 @@ def declare_load(run: Run) -> None:
         st.caption(f"Its owner declared the load: {markdown_text(asked.workload)} ({markdown_text(about)}).")
     if not is_operator() or declared:
         return
-    with st.expander("Declare what load it was under, so that it can be compared"), st.form("declare", border=False):
+    section = fold("Declare what load it was under, so that it can be compared", "declare", "run")
+    with section, st.form("declare", border=False):
         st.caption("Two logs are compared only where their declared loads are the same in every word.")
         workload = st.text_input("Workload", placeholder="ShareGPT replay, five prompts, ...", max_chars=LONGEST)
         phase = st.text_input("Part of it", placeholder="steady part, single stream, ...", max_chars=LONGEST)

@@ -12,6 +12,7 @@ from storage.ask import load_queries
 from web import audit
 from web.actions import is_editor, is_operator, require_editor
 from web.context import services
+from web.kept import fold
 from web.launch.loads.load_choice import choose_workload
 from web.launch.loads.load_params import FILE
 from web.launch.loads.saved_load_box import keep_load
@@ -31,7 +32,7 @@ def load_panel(run: Run) -> None:
     """For the operator and editors, of a run whose server answers; other tools are programs of the operator's."""
     if not is_editor() or run.kind == "imported" or run.state not in (RunState.READY, RunState.RUNNING):
         return
-    with st.expander("Put a load on this server", icon=":material/speed:"):
+    with fold("Put a load on this server", "load", "run", ":material/speed:"):
         if run.state is RunState.RUNNING:
             st.caption("A load is running on it: the next one can begin when that has ended.")
         if is_operator() and _by_another_tool(run):

@@ -15,6 +15,7 @@ from storage.ask import load_queries
 from storage.ask.load_queries import Outcome
 from web import markup
 from web.fleet import asked_about
+from web.kept import fold
 from web.markup import markdown_text
 from web.moments import in_utc, moment
 from web.runs.loads.check_grid import check_grids
@@ -74,7 +75,7 @@ def load_results(run: Run) -> None:
     st.subheader("Results of its loads" if len(loads) > 1 else "Results of its load")
     for place, load in enumerate(reversed(loads)):
         outcome = by_load.get(str(load.load_id), Outcome())
-        with st.expander(title_of(load), expanded=place == 0):
+        with fold(title_of(load), f"load-{load.load_id}", "run", is_open=place == 0):
             st.caption(about(load), help=in_utc(asked=load.asked.ts if load.asked else None))
             _outcome(load, outcome)
 

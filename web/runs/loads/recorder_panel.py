@@ -19,6 +19,7 @@ from redaction import SERVER_API_KEY
 from web import audit
 from web.actions import is_operator, require_operator
 from web.context import services
+from web.kept import fold
 from web.markup import markdown_text
 from web.runs.loads.server_key import ask_key
 from web.theme import duration
@@ -49,7 +50,7 @@ def recorder_panel(run: Run) -> None:
         st.fragment(_seen_by_others, run_every=LOOK_S)(run)
         return
     if run.state in (RunState.READY, RunState.RUNNING):
-        with st.expander("Record what other clients send", icon=":material/fiber_manual_record:"):
+        with fold("Record what other clients send", "recorder", "run", ":material/fiber_manual_record:"):
             st.caption(ABOUT)
             st.fragment(_state, run_every=LOOK_S)(run)
 

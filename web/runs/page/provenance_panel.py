@@ -13,6 +13,7 @@ from commands.write import shell_text
 from domain import JsonValue, Run
 from web import markup
 from web.actions import is_operator
+from web.kept import fold
 from web.markup import markdown_text
 
 UNTOLD = ("words", "package_reason", "model_reason", "gpus_reason", "gpus")
@@ -51,7 +52,7 @@ def reproduce(run: Run) -> None:
     """The command and the preset that start the same again, for who may; secrets stay references."""
     if not run.config.argv or not is_operator():
         return
-    with st.expander("Reproduce"):
+    with fold("Reproduce", "reproduce", "run"):
         env = {} if run.config.launcher in CONTAINER_LAUNCHERS else run.config.env
         where = (run.provenance or {}).get("cwd")
         st.caption("The command" + (f", in {markdown_text(where)}" if where else ""))

@@ -13,6 +13,7 @@ from web import markup, places
 from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
+from web.kept import fold
 from web.markup import markdown_text
 from web.moments import DAYS, in_utc, moment, moment_html
 from web.theme import byte_size
@@ -62,7 +63,7 @@ def deleted_runs() -> None:
     waiting = services().store.bin.waiting() if is_operator() else []
     if not waiting:
         return
-    with st.expander(f"Deleted runs: {len(waiting)}"):
+    with fold(f"Deleted runs: {len(waiting)}", "deleted", "runs"):
         st.button("Bring all back", on_click=_bring_back, args=([one.run.id for one in waiting],))
         for one in waiting:
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -83,7 +84,7 @@ def disk_and_rule() -> None:
     """What the runs take of the disk, the largest first, and the retention rule; computed only when it is open."""
     if not is_operator():
         return
-    section = st.expander("Disk use and retention", on_change="rerun", key="disk-use")
+    section = fold("Disk use and retention", "disk", "runs")
     if section.open:
         with section:
             _rule()
