@@ -37,6 +37,7 @@
     ├── SpoolError                 collectors/nodes/spool.py            an agent's buffer that cannot be used
     ├── RefusedError               collectors/nodes/wire.py             a message that no agent sends
     ├── LaunchRefusedError         launcher/checks/preflight.py         a launch that cannot work
+    │   └── SilentStoreError       launcher/runs/making.py              or not now, for the store does not answer
     ├── UnknownRunError            launcher/runs/live_runs.py           no run has this id
     ├── HostError                  launcher/remote/hosts.py             a host that cannot be added or reached
     ├── WireError                  launcher/remote/wire.py              an answer that no remote shim gives

@@ -18,7 +18,6 @@ from collectors.logs.failure_cause import failure_of
 from collectors.loop import CollectorLoop
 from collectors.machine.gpu_now import look_at_gpus
 from collectors.standard import standard_collectors
-from domain import RunState
 from engines import all_definitions
 from launcher.remote.hosts import HostBook
 from launcher.runs.supervisor import Supervisor
@@ -104,7 +103,8 @@ def _runs_at_work(
     supervisor = Supervisor(
         store,
         settings.runs_dir,
-        events=lambda batch: pass_on(store, loop, batch),
+        events=store.write,
+        ended=lambda run: loop.end(run),
         clock=clock.utc,
         prepare_workload=prepare_workload,
         explain_failure=failure_of,
@@ -123,16 +123,6 @@ def _runs_at_work(
     loop.start()
     _at_work(supervisor, closing)
     return supervisor, loop
-
-
-def pass_on(store: Store, loop: CollectorLoop, batch: Batch) -> None:
-    """Pass what the supervisor reports to the store; a run that has ended gets its last ticks of collection."""
-    store.write(batch)
-    for event in batch.samples:
-        if isinstance(event, Event) and event.kind == "state" and RunState(event.data["state"]).is_final:
-            run = store.run(event.run_id)
-            if run:
-                loop.end(run)
 
 
 def take(store: Store, supervisor: Supervisor, batch: Batch) -> Future[None]:

@@ -133,18 +133,16 @@ class Store:
         return self._writer.submit(Pending(tables, run_ids, is_bulk=is_bulk, is_sampling=is_sampling))
 
     def save_run(self, run: Run, timeout_s: float | None = None) -> None:
-        """Store the state of a run after all that was written before; durable when it returns.
+        """As `queue_runs`, durable when it returns; raises TimeoutError where that takes longer: it stays queued."""
+        self.queue_runs([run]).result(timeout_s)
 
-        Raises TimeoutError when the store does not take it in time; it stays queued.
-        """
-        pending = Pending({"runs": run_table(self._live.noted(run))}, frozenset([run.id]), urgent=True)
-        self._writer.submit(pending).result(timeout_s)
+    def queue_runs(self, runs: Sequence[Run]) -> Future[None]:
+        """Queue the states of different runs, committed together after all before; done when durable. Never blocks."""
+        table = pa.concat_tables([run_table(self._live.noted(run)) for run in runs])
+        return self._writer.submit(Pending({"runs": table}, frozenset(run.id for run in runs), urgent=True))
 
     def save_run_with(self, run: Run, batch: Batch) -> Future[None]:
-        """Queue the state of a run and samples of it, which are committed together; the future is done then.
-
-        Raises at once on a value of a wrong type.
-        """
+        """Queue the state of a run and samples of it, committed together; raises at once on a value of a wrong type."""
         tables = {"runs": run_table(self._live.noted(run)), **tables_of([*batch.samples, *batch.positions])}
         return self._writer.submit(Pending(tables, frozenset([run.id]), is_bulk=True))
 

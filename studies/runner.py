@@ -20,6 +20,7 @@ from commands.study_file import StudyArm, StudyFileError, StudyPlan
 from commands.write import CommandError
 from domain import AuditEntry, JsonValue, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.runs.making import SilentStoreError
 from launcher.runs.rounds import rounds
 from launcher.runs.supervisor import Supervisor
 from reports.studies.study import StudyStanding, next_arms, standings_of, starts_by_arm
@@ -236,6 +237,8 @@ class StudyRunner:
             every = load_specs(plan.under_each(), self._spec_for)
             specs = [spec for spec, standing in zip(every, standings, strict=True) if standing.race.end is None]
             self._supervisor.launch_round(self._round(plan, standings, specs), study.id)
+        except SilentStoreError as silence:
+            LOG.warning("study %s begins its round later: %s", study.id, silence)
         except (LaunchRefusedError, UnknownLoadError) as refusal:
             self._conclude(study, plan, standings, [str(refusal)], End.FAILED)
 

@@ -117,15 +117,9 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
 def pitwall(watch: Watch, tmp_path: Path) -> Iterator[tuple[Store, Supervisor]]:
     store = Store.open(Settings(data_dir=tmp_path / "data"))
 
-    def tell(batch: Batch) -> None:
-        store.write(batch)
-        for event in batch.samples:
-            if isinstance(event, Event) and event.kind == "state" and RunState(event.data["state"]).is_final:
-                run = store.run(event.run_id)
-                if run:
-                    loop.end(run)
-
-    supervisor = Supervisor(store, tmp_path / "runs", events=tell, stop_grace_s=5.0)
+    supervisor = Supervisor(
+        store, tmp_path / "runs", events=store.write, ended=lambda run: loop.end(run), stop_grace_s=5.0
+    )
 
     def take(batch: Batch) -> Any:
         for event in batch.samples:

@@ -48,13 +48,11 @@ class LaunchRequest:
     on_host: str | None = None  # the label of a host that was added; default: this machine
 
 
-def check_request(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:
-    """Raise LaunchRefusedError for what the user can fix before anything runs."""
+def check_request(request: LaunchRequest) -> None:
+    """Raise LaunchRefusedError for what the user can fix before anything runs; it looks at files, which may hang."""
     _check_words(request)
     _check_place(request)
     _check_given(request)
-    if starts_now:
-        _check_free(request, live)
 
 
 def check_command(request: LaunchRequest) -> None:
@@ -66,7 +64,8 @@ def check_command(request: LaunchRequest) -> None:
 def check_machine(request: LaunchRequest) -> None:
     """Check on this machine a command whose words were checked elsewhere; raises LaunchRefusedError."""
     _check_place(request)
-    _check_free(request, [])
+    check_port(port_of(answering_url(request)), request.config.host, [])
+    check_container(request.config)
 
 
 def _check_words(request: LaunchRequest) -> None:
@@ -92,11 +91,6 @@ def _check_given(request: LaunchRequest) -> None:
             f"The value of {quoted(missing)} is a secret that Pitwall does not keep: please give it."
         )
     port_of(answering_url(request))
-
-
-def _check_free(request: LaunchRequest, live: Sequence[Run]) -> None:
-    check_port(port_of(answering_url(request)), request.config.host, live)
-    check_container(request.config)
 
 
 def answering_url(request: LaunchRequest) -> str:

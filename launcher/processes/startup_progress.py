@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engines import BY_NAME
 from engines.base import Mark
+from machine.regular_file import NotRegularError, opened
 
 if TYPE_CHECKING:  # asking over HTTP is imported by those who ask: not by the far side of a launch by ssh
     from launcher.checks.readiness import ReadinessPoll
@@ -32,10 +34,7 @@ def read_pull(log: Path) -> str | None:
 
     The lines are those that `podman run` and `docker run` write where no terminal is.
     """
-    if not log.is_file():
-        return None
-    with log.open("rb") as file:
-        lines = file.read(HEAD_BYTES).decode(errors="replace").splitlines()
+    lines = _piece(log, lambda size: (0, HEAD_BYTES)).decode(errors="replace").splitlines()
     newest = next((line for line in reversed(lines) if line.strip()), "")
     return PULLING + _count_layers(lines) if _PULL_LINE.match(newest) else None
 
@@ -49,13 +48,23 @@ def _count_layers(lines: Iterable[str]) -> str:
 def read_bar(log: Path, engine: str) -> str | None:
     """'loading weights 34 %' of a progress bar that is being drawn: redrawn in place, its line has no end yet."""
     known = BY_NAME.get(engine)
-    if known is None or known.log is None or not log.is_file():
+    if known is None or known.log is None:
         return None
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - BAR_BYTES))
-        _, is_redrawn, drawing = file.read().rpartition(b"\n")[2].rpartition(b"\r")
+    end = _piece(log, lambda size: (max(0, size - BAR_BYTES), BAR_BYTES))
+    _, is_redrawn, drawing = end.rpartition(b"\n")[2].rpartition(b"\r")
     events = known.log.log_parser().feed(drawing + b"\n") if is_redrawn else []
     return next((event.text for event in events if isinstance(event, Mark) and event.kind == "phase"), None)
+
+
+def _piece(log: Path, place: Callable[[int], tuple[int, int]]) -> bytes:
+    """The bytes from where on, and how many, as `place` says of its size; none of what is no file."""
+    try:
+        with opened(log) as file:
+            start, count = place(os.fstat(file.fileno()).st_size)
+            file.seek(start)
+            return file.read(count)
+    except (FileNotFoundError, NotADirectoryError, NotRegularError):
+        return b""
 
 
 def is_pulling(phase: str | None) -> bool:

@@ -14,6 +14,7 @@ from launcher.checks.preflight import (
     LaunchRequest,
     answering_url,
     check_command,
+    check_port,
     check_request,
     expanded,
     port_of,
@@ -29,13 +30,21 @@ from launcher.runs.resource_claims import claim_of
 ID_STEP = timedelta(milliseconds=1)  # what an id distinguishes: those of a batch sort as it was given
 
 
-def check_launch(request: LaunchRequest, live: Sequence[Run], starts_now: bool) -> None:
-    """Raise LaunchRefusedError for what is known to be wrong; of another machine only it knows what it lacks."""
+def check_alone(request: LaunchRequest) -> None:
+    """Raise LaunchRefusedError for what is wrong whatever else runs; of another machine only it knows what it lacks."""
     if request.on_host is None:
-        return check_request(expanded(request), live, starts_now)
-    check_command(request)
+        check_request(expanded(request))
+    else:
+        check_command(request)
+
+
+def check_room(request: LaunchRequest, live: Sequence[Run]) -> None:
+    """Raise LaunchRefusedError where its port is taken, or promised to one of these runs."""
+    if request.on_host is None:
+        filled = expanded(request)
+        return check_port(port_of(answering_url(filled)), filled.config.host, live)
     port = port_of(answering_url(request))
-    for run in live if starts_now else ():
+    for run in live:
         if run.on_host == request.on_host and claim_of(run).port == port:
             taken = f"Port {port} of {run.on_host} belongs to the run '{run.name}', which is {run.state.value}"
             raise LaunchRefusedError(f"{taken}: choose another port, or queue this run behind it.")
@@ -54,14 +63,14 @@ class Site(NamedTuple):
 def make_runs(
     requests: Sequence[LaunchRequest], place: float | None, promised: Sequence[Run], known: KnownRuns, site: Site
 ) -> list[Run]:
-    """The records of runs that belong together; raises LaunchRefusedError.
+    """The records of runs that belong together, each checked alone before; raises LaunchRefusedError.
 
     From `place` on in the queue; without one they start at once, where those of the `promised` runs leave them room.
     """
     made: list[Run] = []
     for request in requests:
-        starts_now = place is None
-        check_launch(request, [*promised, *made] if starts_now else [], starts_now)
+        if place is None:
+            check_room(request, [*promised, *made])
         now = max([site.clock(), *(run.created_at + ID_STEP for run in made[-1:])])
         run = make_run(request, site.runs_dir, now, site.machine, known, site.hosts)
         made.append(run.model_copy(update={"queue_position": None if place is None else place + len(made)}))

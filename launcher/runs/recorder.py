@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -14,19 +15,16 @@ from redaction import mask_json, mask_text
 from samples import Batch, Event
 
 LOG = logging.getLogger(__name__)
-PATIENCE_S = 2.0  # for one save of a store that is well
-DURABLE_PATIENCE_S = 4.0  # for what must be stored before a server may start: a busy machine is no full disk
-STUCK_PATIENCE_S = 0.1  # for those that come soon after one that was not taken in time
-STUCK_FOR_S = 10.0
+PATIENCE_S = 2.0  # of who changed a run, until it is stored
+STUCK_FOR_S = 10.0  # nobody waits again so soon after a store that took nothing in time
 
 
 class RunStore(Protocol):
-    """What the supervisor needs of the store.
+    """What the supervisor needs of the store."""
 
-    `save_run` returns when the run is durable; TimeoutError: not yet, it stays queued in its order.
-    """
-
-    def save_run(self, run: Run, timeout_s: float) -> Any: ...
+    def queue_runs(self, runs: Sequence[Run]) -> Future[None]:
+        """Take the states of runs, all or none, in the order of the calls; the future is done when they are durable."""
+        ...
 
     def run(self, run_id: str) -> Run | None: ...
 
@@ -48,43 +46,53 @@ MASKED = ("phase", "cause", "cause_line", "note")  # of a run, in words that may
 
 @dataclass(slots=True)
 class RunRecorder:
-    """The store, the sink of events and the clock, used together.
+    """The store, the sink of events and the clock, used together; `ended` takes each run as it is when it is over.
 
-    Saves are made under the supervisor's lock, so a store that takes nothing may hold up only the first of them.
+    Under the supervisor's lock runs are only handed to the store. Who wants to find them there waits with `settle`.
     """
 
     store: RunStore
     events: Callable[[Batch], Any]
     clock: Callable[[], datetime]
+    ended: Callable[[Run], Any] = lambda run: None
+    _newest: Future[None] | None = None
     _stuck_until_s: float = 0.0
-    _refuses_until_s: float = 0.0
 
     def save(self, run: Run, text: str, **data: JsonValue) -> Run:
-        """Save a run and say what happened to it."""
-        run = self.keep(run)
-        self.note(run.id, "state", text, state=run.state.value, **data)
-        return run
+        """Hand a run over and say what happened to it."""
+        return self.save_all([run], text, **data)[0]
+
+    def save_all(self, runs: Iterable[Run], text: str, **data: JsonValue) -> list[Run]:
+        """Hand over runs that are stored together, and say what happened to each."""
+        runs = [_masked(run) for run in runs]
+        if runs:
+            self.hand_over(runs)
+        for run in runs:
+            self.note(run.id, "state", text, state=run.state.value, **data)
+            if run.state.is_final:
+                self.ended(run)
+        return runs
 
     def keep(self, run: Run) -> Run:
-        """Save a run of which there is nothing to report; a full disk does not hold up who stops a server."""
-        masked = {name: mask_text(said) for name in MASKED if (said := getattr(run, name))}
-        run = run.model_copy(update=masked)
-        try:
-            self.store.save_run(run, STUCK_PATIENCE_S if time.monotonic() < self._stuck_until_s else PATIENCE_S)
-            self._stuck_until_s = 0.0
-        except TimeoutError:
-            self._stuck_until_s = time.monotonic() + STUCK_FOR_S
+        """Hand over a run of which there is nothing to report."""
+        run = _masked(run)
+        self.hand_over([run])
         return run
 
-    def save_durably(self, run: Run) -> None:
-        """Raises TimeoutError when the store does not take it now; it stays queued there."""
-        is_refusing = time.monotonic() < self._refuses_until_s
-        try:
-            self.store.save_run(run, STUCK_PATIENCE_S if is_refusing else DURABLE_PATIENCE_S)
-        except TimeoutError:
-            self._refuses_until_s = time.monotonic() + STUCK_FOR_S
-            raise
-        self._refuses_until_s = 0.0
+    def hand_over(self, runs: Sequence[Run]) -> Future[None]:
+        """Give the store runs; returns at once, with the future that is done when they are durable."""
+        stored = self.store.queue_runs(runs)
+        stored.add_done_callback(_log_failure)
+        self._newest = stored
+        return stored
+
+    def settle(self, wait_s: float = PATIENCE_S) -> None:
+        """Wait until the store has all that it was given, a moment at most: never under a lock."""
+        newest = self._newest
+        if newest is None or time.monotonic() < self._stuck_until_s:
+            return
+        if wait([newest], max(wait_s, 0.0)).not_done:
+            self._stuck_until_s = time.monotonic() + STUCK_FOR_S
 
     def note(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
         """Send one event on its way."""
@@ -95,3 +103,12 @@ class RunRecorder:
         """What went wrong within Pitwall itself: its trace in our log, one sentence with the run."""
         LOG.error("run %s", run_id, exc_info=error)
         self.note(run_id, "warning", f"Pitwall itself went wrong here: {type(error).__name__}: {error}")
+
+
+def _masked(run: Run) -> Run:
+    return run.model_copy(update={name: mask_text(said) for name in MASKED if (said := getattr(run, name))})
+
+
+def _log_failure(stored: Future[None]) -> None:
+    if error := stored.exception():
+        LOG.error("the state of a run was not stored: %s", error)

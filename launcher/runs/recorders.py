@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +19,11 @@ class Recorders:
     """The recorders of live runs; methods may be called from any thread."""
 
     _live: LiveRuns
-    _lock: threading.RLock
+    _changing: Callable[[], AbstractContextManager[None]]
 
     def open(self, run_id: str, prepare: Prepare, secrets: Mapping[str, str]) -> Path:
         """Its directory. `secrets` are given to it in its environment and stored nowhere; raises LaunchRefusedError."""
-        with self._lock:
+        with self._changing():
             life = self._live.get(run_id)
             if life is None:
                 raise LaunchRefusedError(NO_SERVER)

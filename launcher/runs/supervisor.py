@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from commands.naming import KnownRuns
 from domain import TOLD_FACTS, Config, JsonValue, Machine, Run, RunState, WorkloadSpec, new_run_id, utc_now
-from launcher.checks.file_patterns import with_files_named
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, port_of
-from launcher.checks.readiness import accepts_connections
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes.workload_signals import Order, steer
 from launcher.remote.hosts import HostBook
-from launcher.runs.launching import Site, make_runs, new_life
+from launcher.runs.launching import Site
 from launcher.runs.live_runs import LiveRuns
 from launcher.runs.lives.attached_run import Watch
 from launcher.runs.lives.dependencies import Dependencies
 from launcher.runs.lives.launched_run import LaunchedRun
 from launcher.runs.lives.run_loads import check_can_load
-from launcher.runs.new_run import attached_run, identity
+from launcher.runs.making import RunMaker, SilentStoreError
 from launcher.runs.provenance import GpusNow, NotAsked
 from launcher.runs.recorder import RunRecorder, RunStore
 from launcher.runs.recorders import Recorders
-from launcher.runs.rounds import batch_of, repeats_of
 from launcher.runs.ticker import TICK_S, Ticker
-from machine.identity import machine_at, machine_id
-from machine.regular_file import pinned
+from machine.asides import Asides
+from machine.identity import machine_id
 from redaction import SERVER_API_KEY
 from samples import Batch
 
@@ -43,8 +40,9 @@ LOAD_CANCELLED = "Its load was cancelled: what it had measured until then is kep
 class Supervisor:
     """Launches, watches, queues and stops runs; every method may be called from any thread.
 
-    Each change of state is saved (`store.save_run`, durable) and reported (`events`). Do not call it from within
-    `save_run` or `events`. `prepare_workload(run, directory)` returns the argv of the run's load generator;
+    Each change of state is handed to the store (`store.queue_runs`) and reported (`events`; a run that is over to
+    `ended` too). Do not call it from within these. Who changes a run waits for the store a moment at most, without a
+    lock. `prepare_workload(run, directory)` returns the argv of the run's load generator;
     `explain_failure(run)` a better cause than the exit code, with the log line that shows it; `gpus()` what the driver
     says now: frozen with each run, and asked at its end whether the memory was let go. `hosts` are the machines on
     which it may launch by ssh; `save_machine(machine)` takes what one of them says that it is.
@@ -56,6 +54,7 @@ class Supervisor:
         runs_dir: Path,
         *,
         events: Callable[[Batch], Any],
+        ended: Callable[[Run], Any] = lambda run: None,
         clock: Callable[[], datetime] = utc_now,
         mono_s: Callable[[], float] = time.monotonic,
         machine: str | None = None,
@@ -66,23 +65,29 @@ class Supervisor:
         hosts: HostBook | None = None,
         save_machine: Callable[[Machine], object] = lambda machine: None,
     ) -> None:
-        self._store = store
-        self._runs_dir = runs_dir
+        machine = machine or machine_id()
         self._clock = clock
-        self._machine = machine or machine_id()
+        self._ticker = Ticker(lambda: self.tick(), "supervisor")
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="launcher")
-        recorder = RunRecorder(store, events, clock)
         self._deps = Dependencies(
-            recorder, mono_s, self._pool, stop_grace_s, prepare_workload, explain_failure, gpus, save_machine
+            RunRecorder(store, events, clock, ended),
+            mono_s,
+            self._pool,
+            stop_grace_s,
+            prepare_workload,
+            explain_failure,
+            gpus,
+            save_machine,
+            Asides("look", 32),
+            self._ticker.wake,
         )
-        self._hosts = hosts
-        self._site = Site(runs_dir, clock, self._machine, hosts)
-        self._live = LiveRuns(store, self._deps, runs_dir, self._machine)
+        self._live = LiveRuns(store, self._deps, runs_dir, machine)
         self._queue = self._live.queue
         self._making = threading.RLock()  # of new runs, for which the store is asked; taken before the other
-        self._lock = threading.RLock()  # of those that are known: under it nothing waits for an answer of the store
-        self._ticker = Ticker(lambda: self.tick(), "supervisor")
-        self.recorders = Recorders(self._live, self._lock)
+        self._lock = threading.RLock()  # of those that are known: under it nothing waits for the store or for a file
+        site = Site(runs_dir, clock, machine, hosts)
+        self._maker = RunMaker(store, self._live, self._deps, site, self._making, self._lock)
+        self.recorders = Recorders(self._live, self._changing)
 
     # --- its own life -----------------------------------------------------------------------------------------------
     def start(self) -> None:
@@ -106,7 +111,7 @@ class Supervisor:
     def _stop_all(self) -> None:
         with self._lock:
             for life in self._queue.lives():
-                self.cancel(life.run.id)
+                self._cancel(life.run.id)
             launched = self._live.launched()
             for life in launched:
                 life.end()
@@ -119,10 +124,17 @@ class Supervisor:
         with self._lock:
             self._live.step()
 
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Under the lock; what is changed is waited for when that is let go."""
+        with self._lock:
+            yield
+        self._deps.recorder.settle()
+
     # --- what pages ask of it ---------------------------------------------------------------------------------------
     def launch(self, request: LaunchRequest) -> Run:
         """Record a run that starts at once; raises LaunchRefusedError."""
-        return self._launch_all([request], one_after_the_other=False, batch_id=None)[0]
+        return self._maker.launch([request], in_queue=False, batch_id=None)[0]
 
     def launch_batch(self, requests: Sequence[LaunchRequest], one_after_the_other: bool) -> list[Run]:
         """Record runs that belong together, all or none; raises LaunchRefusedError.
@@ -130,37 +142,15 @@ class Supervisor:
         One after the other, a run starts when those before it that have one of its GPUs or its port are over: their
         workload ended, or they were stopped.
         """
-        return self._launch_all(requests, one_after_the_other, batch_id=new_run_id(self._clock()))
+        return self._maker.launch(requests, one_after_the_other, batch_id=new_run_id(self._clock()))
 
     def launch_round(self, requests: Sequence[LaunchRequest], batch_id: str) -> list[Run]:
         """Queue one round of a study, one run after the other; raises LaunchRefusedError."""
-        return self._launch_all(requests, one_after_the_other=True, batch_id=batch_id)
+        return self._maker.launch(requests, in_queue=True, batch_id=batch_id)
 
     def repeat(self, run_id: str, times: int) -> list[Run]:
         """Queue further repeats of a run that has ended, a server start each; raises LaunchRefusedError."""
-        with self._making:
-            run = self._live.stored(run_id)
-            requests = repeats_of(run, times, self._store.runs_of_batch(batch_of(run)))
-            return self._launch_all(requests, one_after_the_other=True, batch_id=batch_of(run))
-
-    def _launch_all(
-        self, requests: Sequence[LaunchRequest], one_after_the_other: bool, batch_id: str | None
-    ) -> list[Run]:
-        requests = [with_files_named(request) for request in requests]
-        with self._making:
-            with self._lock:
-                promised, place = self._live.promised(), None
-                if one_after_the_other:
-                    promised, place = [], self._queue.next_place(self._live.runs())
-            made = make_runs(requests, place, promised, KnownRuns(self._store), self._site)
-            made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
-            lives = [new_life(run, one, self._deps, self._hosts) for run, one in zip(made, requests, strict=True)]
-            with self._lock:
-                for life in lives:
-                    self._queue.add(life)
-                    self._deps.recorder.save(life.run, "queued")
-        self._ticker.wake()
-        return made
+        return self._maker.repeat(run_id, times)
 
     def attach(
         self,
@@ -171,20 +161,7 @@ class Supervisor:
         name: str | None = None,
     ) -> Run:
         """Watch a running server; the same URL gives the same run. Raises LaunchRefusedError if none answers."""
-        base_url = base_url.rstrip("/")
-        log_path = pinned(log_path) if log_path else None
-        port_of(base_url)
-        if not self.run_at(base_url) and not accepts_connections(base_url):
-            raise LaunchRefusedError(f"Nothing answers at {base_url}.")
-        machine = self._machine if pid is not None else machine_at(base_url, self._machine)
-        with self._making:
-            if same := self.run_at(base_url):
-                return same
-            run = attached_run(base_url, config, self._clock(), machine, KnownRuns(self._store), name)
-            run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
-            with self._lock:
-                self._live.watch(run)
-                return self._deps.recorder.save(run, "attached")
+        return self._maker.attach(base_url, config, log_path, pid, name)
 
     def run_at(self, base_url: str) -> Run | None:
         """The live run whose server answers at this URL."""
@@ -192,57 +169,74 @@ class Supervisor:
 
     def stop(self, run_id: str) -> Run:
         """Begin to end a run: a launched server is stopped, an attached one only no longer watched."""
-        with self._lock:
-            if life := self._live.get(run_id):
-                if isinstance(life, Watch):
-                    life.end(NO_LONGER_WATCHED)
-                else:
-                    life.end()
-                if life.run.state.is_final:
-                    self._live.let_go(run_id)
-                self._ticker.wake()
-                return life.run
-        return self.cancel(run_id)
+        with self._changing():
+            run = self._end(run_id) or self._cancel(run_id)
+        return run or self._maker.ask(lambda: self._live.stored(run_id))
+
+    def _end(self, run_id: str) -> Run | None:
+        life = self._live.get(run_id)
+        if life is None:
+            return None
+        if isinstance(life, Watch):
+            life.end(NO_LONGER_WATCHED)
+        else:
+            life.end()
+        if life.run.state.is_final:
+            self._live.let_go(run_id)
+        self._ticker.wake()
+        return life.run
 
     def cancel(self, run_id: str) -> Run:
         """Take a queued run off the queue; a run that has started is left as it is."""
-        with self._lock:
-            if life := self._queue.take(run_id):
-                update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
-                life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)
-                return life.run
-        return self._live.stored(run_id)
+        with self._changing():
+            run = self._cancel(run_id)
+        return run or self._maker.ask(lambda: self._live.stored(run_id))
+
+    def _cancel(self, run_id: str) -> Run | None:
+        life = self._queue.take(run_id)
+        if life is None:
+            return None
+        update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
+        life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)
+        return life.run
 
     def start_load(self, run_id: str, spec: WorkloadSpec, secrets: Mapping[str, str] | None = None) -> Run:
         """Put a load on the server of a live run, launched or attached, once more or for the first time.
 
         `secrets` are given to the load generator in its environment and stored nowhere. Raises LaunchRefusedError.
         """
-        with self._lock:
-            if life := self._live.get(run_id):
+        with self._changing():
+            life = self._live.get(run_id)
+            if life:
                 life.start_load(spec, secrets or {})
                 self._ticker.wake()
-                return life.run
-        check_can_load(self._live.stored(run_id))
+        if life:
+            return life.run
+        check_can_load(self._maker.ask(lambda: self._live.stored(run_id)))
         raise LaunchRefusedError(NO_LONGER_WATCHED)
 
     def steer_workload(self, run_id: str, order: Order) -> None:
         """Pause, go on with or cancel the load of a run that has written its progress; nothing if it is over."""
-        with self._lock:
+        with self._changing():
             life = self._live.get(run_id)
             if life and steer(life.loads.newest, order):
                 note = LOAD_CANCELLED if order is Order.CANCEL else life.run.note
                 life.run = self._deps.recorder.save(life.run.model_copy(update={"note": note}), f"{order} the load")
 
-    def rename(self, run_id: str, name: str) -> Run:
-        """Give a run another name, in whatever state it is."""
-        with self._lock:
-            if life := self._live.find(run_id):
+    def rename(self, run_id: str, name: str) -> None:
+        """Give a run another name, in whatever state it is; one that is over gets it once the store answers."""
+        with self._changing():
+            life = self._live.find(run_id)
+            if life:
                 life.run = self._deps.recorder.keep(life.run.model_copy(update={"name": name}))
-                return life.run
+        if not life:
+            with suppress(SilentStoreError):  # the question goes on, and with it what comes after
+                self._maker.ask(lambda: self._rename_stored(run_id, name))
+
+    def _rename_stored(self, run_id: str, name: str) -> None:
         renamed = self._live.stored(run_id).model_copy(update={"name": name})
-        with self._lock:
-            return self._deps.recorder.keep(renamed)
+        with self._changing():
+            self._deps.recorder.keep(renamed)
 
     def set_phase(self, run_id: str, phase: str) -> None:
         """Say what a starting server is doing, as its log reports it; ignored once it is ready."""
@@ -286,15 +280,17 @@ class Supervisor:
 
     def reorder_queue(self, run_ids: Sequence[str]) -> None:
         """Start the named runs first, in this order; those that do not wait any more are passed over."""
-        with self._lock:
-            for life in self._queue.reorder(run_ids):
-                self._deps.recorder.save(life.run, "moved in the queue")
+        with self._changing():
+            moved = [life.run for life in self._queue.reorder(run_ids)]
+            self._deps.recorder.save_all(moved, "moved in the queue")
 
     def skip(self, run_id: str) -> Run:
         """End a run of the queue before its workload is through, with what it has measured; the next one starts."""
-        with self._lock:
-            if isinstance(life := self._live.get(run_id), LaunchedRun):
+        with self._changing():
+            life = self._live.get(run_id)
+            if isinstance(life, LaunchedRun):
                 life.end(note=SKIPPED)
                 self._ticker.wake()
-                return life.run
-        return self._live.stored(run_id)
+        if isinstance(life, LaunchedRun):
+            return life.run
+        return self._maker.ask(lambda: self._live.stored(run_id))

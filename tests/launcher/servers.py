@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol
 
 import psutil
 
@@ -60,6 +61,19 @@ http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 """
 
 
+class TakesRuns(Protocol):
+    def save_run(self, run: Run) -> None: ...
+
+
+def stored_at_once(store: TakesRuns, runs: Sequence[Run]) -> Future[None]:
+    """The `queue_runs` of a store that takes each run before it returns."""
+    for run in runs:
+        store.save_run(run)
+    done: Future[None] = Future()
+    done.set_result(None)
+    return done
+
+
 class DictStore:
     """A RunStore in memory: every saved state of every run, in order."""
 
@@ -68,9 +82,12 @@ class DictStore:
         self.events: list[Any] = []
         self._lock = threading.Lock()
 
-    def save_run(self, run: Run, timeout_s: float | None = None) -> None:
+    def save_run(self, run: Run) -> None:
         with self._lock:
             self.saved.append(run)
+
+    def queue_runs(self, runs: Sequence[Run]) -> Future[None]:
+        return stored_at_once(self, runs)
 
     def run(self, run_id: str) -> Run | None:
         return next((run for run in reversed(self.saved) if run.id == run_id), None)
@@ -91,6 +108,30 @@ class DictStore:
     def states(self, run_id: str) -> list[RunState]:
         states = [run.state for run in self.saved if run.id == run_id]
         return [state for i, state in enumerate(states) if i == 0 or states[i - 1] is not state]
+
+
+class StuckStore(DictStore):
+    """Says of nothing that it is stored until it is told to, as on a disk that is full."""
+
+    def __init__(self, is_stuck: bool = True) -> None:
+        super().__init__()
+        self.is_stuck = is_stuck
+        self.given: list[list[Run]] = []
+        self._waiting: list[Future[None]] = []
+
+    def queue_runs(self, runs: Sequence[Run]) -> Future[None]:
+        self.given.append(list(runs))
+        stored = super().queue_runs(runs)
+        if not self.is_stuck:
+            return stored
+        self._waiting.append(Future())
+        return self._waiting[-1]
+
+    def take_all(self) -> None:
+        self.is_stuck = False
+        for stored in self._waiting:
+            stored.set_result(None)
+        self._waiting.clear()
 
 
 def server_argv(port: int, kind: str = "plain") -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from domain import Machine, Run
 from launcher.runs.provenance import GpusNow
 from launcher.runs.recorder import RunRecorder
+from machine.asides import Asides
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +25,5 @@ class Dependencies:
     explain_failure: Callable[[Run], tuple[str, str | None] | None]
     gpus: Callable[[], GpusNow]
     save_machine: Callable[[Machine], object]  # what another machine says that it is
+    looks: Asides  # at files that may hang
+    wake: Callable[[], None]  # have every run looked at now

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from launcher.processes.runtimes import Backend, backend_of
 from launcher.processes.startup_progress import Start, by_the_clock_of, is_pulling, read_bar
 from launcher.runs.lives.attached_run import WENT_AWAY, Contact
 from launcher.runs.lives.launched_loads import LaunchedLoads
+from launcher.runs.lives.looks import LONG_LOG_S, NO_BAR, NO_LAST_WORDS, LastWords, Look
 from launcher.runs.lives.run_loads import NO_SHIM, RunLoads
 from launcher.runs.lives.server_notes import Noted, ServerNotes
 from launcher.runs.lives.teardown import (
@@ -49,6 +50,7 @@ from redaction import KNOWN
 DETACHED = "its script has ended, the server is awaited"
 LEFT_ALONE = "Its script ended and left the server to itself: Pitwall watches it and does not stop it."
 NOT_STORED = "It was not started: the store takes nothing now, and what runs must be known to it."
+STORED_WITHIN_S = 4.0  # before a server may start: a busy machine is no full disk
 NO_SECRET = "It was not started: the value of {} is a secret that was not given: launch again, and give it."
 
 
@@ -58,6 +60,7 @@ class LaunchedRun(LaunchedLoads):
 
     was_adopted: bool = False  # from an earlier Pitwall
     _shim: subprocess.Popen[bytes] | None = None  # the server's
+    _stored: Future[None] | None = None  # that it starts, while the store has yet to take it
     _start: Start | None = None
     _begun_s: float | None = None  # monotonic, None when an earlier Pitwall began it
     _stop: Future[Stopped | None] | None = None
@@ -67,6 +70,9 @@ class LaunchedRun(LaunchedLoads):
     def __post_init__(self) -> None:
         self.loads = RunLoads(self.deps, self.directory)
         self._notes = ServerNotes(self.deps, self.directory)
+        self._bar: Look[tuple[str | None]] = Look(self.deps, NO_BAR)
+        self._last_words: Look[LastWords] = Look(self.deps, NO_LAST_WORDS, LONG_LOG_S)
+        self._last_lines: Look[list[str]] = Look(self.deps, NO_LAST_WORDS)
         KNOWN.add(distinctive(self.secrets.values()))
 
     @property
@@ -79,15 +85,27 @@ class LaunchedRun(LaunchedLoads):
         return Path(self.run.run_dir)
 
     def begin(self) -> None:
-        """Start the server; what has become impossible since it was queued makes a failed run."""
+        """Start the server as soon as the store knows that it starts, or nobody would know of it after a crash."""
+        update = {"state": RunState.STARTING, "started_at": self.deps.recorder.clock()}
+        self.run = self.run.model_copy(update=update)
+        self._begun_s = self.deps.mono_s()
+        self._stored = self.deps.recorder.hand_over([self.run])
+        if not self._stored.done():
+            self._stored.add_done_callback(lambda _: self.deps.wake())
+        self._step_storing(self._stored)
+
+    def _step_storing(self, stored: Future[None]) -> None:
+        if stored.done():
+            self._stored = None
+            stored.result()
+            self._begin_stored()
+        elif self._begun_s is None or self.deps.mono_s() - self._begun_s > STORED_WITHIN_S:
+            self._conclude(NOT_STORED)
+
+    def _begin_stored(self) -> None:
+        """What has become impossible since it was queued makes a failed run."""
         run = self.run
-        assert run.base_url
-        self.run = run.model_copy(update={"state": RunState.STARTING, "started_at": self.deps.recorder.clock()})
-        try:
-            self.deps.recorder.save_durably(self.run)  # or nobody would know of the server after a crash
-        except TimeoutError:
-            return self._conclude(NOT_STORED)
-        self.deps.recorder.note(run.id, "state", "starting", state=self.run.state.value)
+        self.deps.recorder.note(run.id, "state", "starting", state=run.state.value)
         self._begun_s = self.deps.mono_s()
         was_adopted, self.was_adopted = self.was_adopted, False
         if was_adopted and self._status().state != "absent":
@@ -141,6 +159,8 @@ class LaunchedRun(LaunchedLoads):
         self._note_provenance()
         if self.run.state is RunState.STOPPING:
             return self._step_stopping()
+        if self._stored:
+            return self._step_storing(self._stored)
         status = self._status()
         if status.state == "absent":
             return self._start_again()
@@ -164,14 +184,23 @@ class LaunchedRun(LaunchedLoads):
         update = {"cause": cause, "cause_line": cause_line, "note": note or self.run.note}
         self._change(cause or note or "stopping", state=RunState.STOPPING, **update)
 
-    def _fail(self, words: str) -> None:
+    def _fail(self, words: str, last: LastWords) -> None:
         """End for a fault of the server's own; its log may say more than its exit does, if only by its last line."""
-        last_line = next(filter(str.strip, reversed(self._log_tail())), None)
-        cause, line = self._attempt(lambda: self.deps.explain_failure(self.run)) or (words, last_line)
+        last_line = next(filter(str.strip, reversed(last.tail)), None)
+        cause, line = last.cause or (words, last_line)
         self.end(cause, cause_line=line)
 
+    def _read_last_words(self) -> LastWords | None:
+        """None while its log is read."""
+        run = self.run
+        read = self._last_words.take(
+            run, lambda: LastWords(self._log_tail(), self._attempt(lambda: self.deps.explain_failure(run)))
+        )
+        return LastWords([], None) if read is None and self._last_words.hangs else read
+
     def _log_tail(self) -> list[str]:
-        return log_tail(Path(self.run.log_path), self.secrets.values()) if self.run.log_path else []
+        path, secrets = self.run.log_path, self.secrets.values()
+        return (self._attempt(lambda: log_tail(Path(path), secrets)) if path else None) or []
 
     def _note(self, noted: Noted | None) -> None:
         if noted:
@@ -199,14 +228,17 @@ class LaunchedRun(LaunchedLoads):
             self._start = Start(poll, self.run.ready_timeout_s)
         if self._start.poll.is_ready():
             self._became_ready()
-        elif words := self._start.give_up(self.run.phase, self.deps.mono_s()):
-            self._fail(words)
+            return
+        words = self._start.give_up(self.run.phase, self.deps.mono_s())
+        if words and (last := self._read_last_words()):
+            self._fail(words, last)
 
     def _note_phase(self) -> None:
         """What the log says before the engine has a word, and in lines that have no end yet."""
         if self.run.log_path:
-            log = Path(self.run.log_path)
-            phase = self.backend.phase(log) or read_bar(log, self.run.config.engine)
+            log, backend, engine = Path(self.run.log_path), self.backend, self.run.config.engine
+            found = self._bar.take(self.run, lambda: (backend.phase(log) or read_bar(log, engine),))
+            phase = found[0] if found else self.run.phase
             if phase != self.run.phase and (phase or is_pulling(self.run.phase)):
                 self._change(phase or "the image is here", phase=phase)
 
@@ -240,22 +272,25 @@ class LaunchedRun(LaunchedLoads):
 
     # --- the end ----------------------------------------------------------------------------------------------------
     def _server_ended(self, end: ProcessExit, was_started: bool) -> None:
-        words = server_words(self.backend, end, self._log_tail())
-        if self.run.state is RunState.STARTING:
-            return self._fail(words.rstrip(".") + " before it was ready." if was_started else words)
-        if end.exit_code == 0:
+        is_starting = self.run.state is RunState.STARTING
+        if end.exit_code == 0 and not is_starting:
             return self.end(note="The server ended by itself.")
-        return self._fail(words)
+        last = self._read_last_words()
+        if last is None:
+            return None
+        words = server_words(self.backend, end, last.tail)
+        return self._fail(words.rstrip(".") + " before it was ready." if is_starting and was_started else words, last)
 
     def _step_stopping(self) -> None:
         if self._stop is None:
             self._stop = self._stop_everything()
         elif self._stop.done():
-            self._conclude(self.run.cause, self._stop.result() or BROKE_OFF)
+            tail = self._last_lines.take(self.run, self._log_tail) if self.run.cause else []
+            if tail is not None or self._last_lines.hangs:
+                self._conclude(self.run.cause, self._stop.result() or BROKE_OFF, tail or [])
 
-    def _conclude(self, cause: str | None, stopped: Stopped = NOTHING_STOPPED) -> None:
+    def _conclude(self, cause: str | None, stopped: Stopped = NOTHING_STOPPED, tail: Sequence[str] = ()) -> None:
         update = how_it_ended(self.run, cause, self._status(), stopped, self.deps.recorder.clock())
         self.run = self.run.model_copy(update=update)
         words = self.run.cause or self.run.note or "finished"
-        tail = self._log_tail() if self.run.cause else []
-        self.deps.recorder.save(self.run, words, actions=list(stopped[0].actions), log_tail=tail)
+        self.deps.recorder.save(self.run, words, actions=list(stopped[0].actions), log_tail=list(tail))

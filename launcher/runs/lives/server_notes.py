@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +14,10 @@ from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
 from launcher.processes.process import ProcessStatus, processes_of
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, with_container
 from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.lives.looks import NO_OWN_LOG, Look
 from launcher.runs.new_run import leftovers_of
 
-Look = Callable[[], ContainerFacts | None]
+LookAtContainer = Callable[[], ContainerFacts | None]
 
 
 class Noted(NamedTuple):
@@ -36,6 +37,10 @@ class ServerNotes:
     _record: DescendantRecord | None = None
     _record_due_s: float = 0.0  # monotonic
     _is_log_known: bool = False  # of a server that a script has left behind
+    _own: Look[Path | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._own = Look(self.deps, NO_OWN_LOG)
 
     def process(self, run: Run, backend: Backend, status: ProcessStatus) -> Noted | None:
         """Its process, where it is not the one that was noted; or its log, where it has turned to another."""
@@ -50,7 +55,7 @@ class ServerNotes:
             "pid_started_at": status.pid_started_at,
             "started_at": status.started_at or run.started_at,
         }
-        self._is_log_known = False
+        self._is_log_known, self._own = False, Look(self.deps, NO_OWN_LOG)
         log = self._own_log(run, status.pid)
         return Noted(f"server process {status.pid}", {**fields, **(log.fields if log else {})})
 
@@ -61,8 +66,8 @@ class ServerNotes:
         """
         if self._is_log_known or leftovers_of(run.config) != "follow":
             return None
-        self._is_log_known = run.state in (RunState.READY, RunState.RUNNING)
-        log = output_of(pid)
+        log = self._own.take(run, lambda: output_of(pid))
+        self._is_log_known = not self._own.is_under_way and run.state in (RunState.READY, RunState.RUNNING)
         if log is None or str(log) == run.log_path:
             return None
         return Noted(f"its log is {log}", {"log_path": str(log)})
@@ -77,7 +82,9 @@ class ServerNotes:
             self._record_due_s = self.deps.mono_s() + LOOK_EVERY_S
             self._record.keep(processes_of(self.directory))
 
-    def container(self, run: Run, look: Look, in_pool: Callable[[Look], Future[ContainerFacts | None]]) -> Noted | None:
+    def container(
+        self, run: Run, look: LookAtContainer, in_pool: Callable[[LookAtContainer], Future[ContainerFacts | None]]
+    ) -> Noted | None:
         """Once it is ready: which image it runs, and its own process in place of the client's."""
         if self._look is None:
             self._look = in_pool(look)

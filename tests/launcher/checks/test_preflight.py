@@ -50,7 +50,7 @@ def test_what_may_not_be_looked_at_is_refused(locked: Path, name: str) -> None:
     path = locked / "it"
     config = Config(argv=(str(path) if name == "program" else "true",), model=str(path) if name == "model" else None)
     with pytest.raises(LaunchRefusedError) as refusal:
-        check_request(LaunchRequest(config, cwd=path if name == "cwd" else None), [], starts_now=False)
+        check_request(LaunchRequest(config, cwd=path if name == "cwd" else None))
     assert str(refusal.value) == f"Whether {path} exists cannot be told: Permission denied."
 
 
@@ -61,7 +61,7 @@ def test_a_home_that_nobody_has_is_refused(model: str | None, cwd: Path | None) 
     with pytest.raises(
         LaunchRefusedError, match=r"The path ~nobody-of-this-name\S* names a home folder that is not known"
     ):
-        check_request(LaunchRequest(Config(argv=("true",), model=model), cwd=cwd), [], starts_now=False)
+        check_request(LaunchRequest(Config(argv=("true",), model=model), cwd=cwd))
 
 
 def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -53,6 +54,15 @@ def test_a_pull_is_read_from_what_the_client_writes(tmp_path: Path, text: str, p
 
 def test_a_log_that_is_not_there_tells_no_pull(tmp_path: Path) -> None:
     assert read_pull(tmp_path / "server.log") is None
+
+
+def test_a_log_behind_a_link_and_a_pipe_tell_nothing(tmp_path: Path) -> None:
+    (tmp_path / "real.log").write_text(PODMAN)
+    (tmp_path / "link.log").symlink_to(tmp_path / "real.log")
+    os.mkfifo(tmp_path / "pipe.log")
+    assert read_pull(tmp_path / "real.log") is not None
+    assert read_pull(tmp_path / "link.log") is read_pull(tmp_path / "pipe.log") is None
+    assert read_bar(tmp_path / "pipe.log", "vllm") is None
 
 
 SHARDS = "\rLoading safetensors checkpoint shards: "

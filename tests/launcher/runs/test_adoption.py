@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from domain import Run, RunState, WorkloadSpec
 from launcher.processes.process import load_directories
 from launcher.runs.supervisor import Supervisor
 from samples import Batch
-from tests.launcher.servers import marked, request_for, wait_for, wait_for_state
+from tests.launcher.servers import marked, request_for, stored_at_once, wait_for, wait_for_state
 from tests.ports import free_ports
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
@@ -52,11 +53,14 @@ class FileStore:
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
 
-    def save_run(self, run: Run, timeout_s: float | None = None) -> None:
+    def save_run(self, run: Run) -> None:
         path = self._directory / f"{run.id}.json"
         temporary = path.with_suffix(".tmp")
         temporary.write_text(run.model_dump_json())
         temporary.replace(path)
+
+    def queue_runs(self, runs: Sequence[Run]) -> Future[None]:
+        return stored_at_once(self, runs)
 
     def run(self, run_id: str) -> Run | None:
         return next((run for run in self.runs() if run.id == run_id), None)

@@ -1,69 +1,68 @@
-"""Saving runs under the supervisor's lock: a store that takes nothing holds it up once, not once a run."""
+"""Recording runs: they are handed over at once, and who waits for a store that is stuck does so once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
 
 from domain import Config, Run, RunState
-from launcher.runs.recorder import DURABLE_PATIENCE_S, PATIENCE_S, STUCK_PATIENCE_S, RunRecorder
+from launcher.runs import recorder as recording
+from launcher.runs.recorder import RunRecorder
 from samples import Batch
+from tests.launcher.servers import StuckStore
 
 
-class StuckStore:
-    """Takes nothing in time, as on a disk that is full, and notes how long it was waited for."""
-
-    def __init__(self) -> None:
-        self.waits_s: list[float] = []
-        self.is_stuck = True
-
-    def save_run(self, run: Run, timeout_s: float) -> None:
-        self.waits_s.append(timeout_s)
-        if self.is_stuck:
-            raise TimeoutError
-
-    def run(self, run_id: str) -> Run | None:
-        return None
-
-    def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
-        return []
-
-    def names_like(self, name: str) -> list[str]:
-        return []
-
-    def runs_of_batch(self, batch_id: str) -> list[Run]:
-        return []
+def a_run(name: str = "r", **given: object) -> Run:
+    made = Run(id=name, name=name, color=0, machine_id="m", config=Config(), created_at=datetime.now(UTC))
+    return made.model_copy(update=given)
 
 
-def a_run() -> Run:
-    return Run(id="r", name="r", color=0, machine_id="m", config=Config(), created_at=datetime.now(UTC))
+def recorder_of(store: StuckStore, told: list[Batch]) -> RunRecorder:
+    return RunRecorder(store, told.append, lambda: datetime.now(UTC))
 
 
-def test_only_the_first_save_waits_and_one_that_is_taken_ends_that() -> None:
+def test_nothing_waits_to_hand_over_and_runs_that_belong_together_go_together() -> None:
     store, told = StuckStore(), list[Batch]()
-    recorder = RunRecorder(store, told.append, lambda: datetime.now(UTC))
-    for _ in range(4):
-        recorder.save(a_run(), "queued")
-    assert store.waits_s == [PATIENCE_S, *[STUCK_PATIENCE_S] * 3]
-    assert len(told) == 4, "the events are given on all the same"
-    store.is_stuck = False
-    recorder.save(a_run(), "queued")
-    recorder.save(a_run(), "queued")
-    assert store.waits_s[4:] == [STUCK_PATIENCE_S, PATIENCE_S]
+    recorder = recorder_of(store, told)
+    begun_s = time.monotonic()
+    recorder.save_all([a_run("a"), a_run("b")], "queued")
+    recorder.save(a_run("a"), "starting")
+    assert time.monotonic() - begun_s < 1.0
+    assert [[run.id for run in runs] for runs in store.given] == [["a", "b"], ["a"]]
+    assert len(told) == 3, "the events are given on all the same"
 
 
-def test_one_slow_save_does_not_shorten_the_wait_before_a_start() -> None:
-    """On a busy machine a commit may take seconds; a launch is refused only when the store takes nothing."""
+def test_who_waits_does_so_once_and_again_when_that_is_a_while_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     store = StuckStore()
-    recorder = RunRecorder(store, lambda batch: None, lambda: datetime.now(UTC))
+    recorder = recorder_of(store, [])
+    monkeypatch.setattr(recording, "STUCK_FOR_S", 0.5)
+    waited_s = []
+    for _ in range(3):
+        recorder.save(a_run(), "queued")
+        begun_s = time.monotonic()
+        recorder.settle(0.4)
+        waited_s.append(time.monotonic() - begun_s)
+        if len(waited_s) == 2:
+            time.sleep(0.6)
+    assert waited_s[0] >= 0.4 > 0.2 > waited_s[1] and waited_s[2] >= 0.4
+
+
+def test_who_waits_goes_on_when_it_is_stored() -> None:
+    store = StuckStore()
+    recorder = recorder_of(store, [])
     recorder.save(a_run(), "queued")
-    store.is_stuck = False
-    recorder.save_durably(a_run())
-    assert store.waits_s == [PATIENCE_S, DURABLE_PATIENCE_S]
-    store.is_stuck = True
-    for _ in range(2):
-        with pytest.raises(TimeoutError):
-            recorder.save_durably(a_run())
-    assert store.waits_s[2:] == [DURABLE_PATIENCE_S, STUCK_PATIENCE_S]
+    with ThreadPoolExecutor() as pool:
+        waiting: Future[None] = pool.submit(recorder.settle, 60.0)
+        store.take_all()
+        waiting.result(30)
+
+
+def test_who_ends_is_given_on_as_it_is() -> None:
+    ended = list[Run]()
+    recorder = RunRecorder(StuckStore(), lambda batch: None, lambda: datetime.now(UTC), ended.append)
+    recorder.save(a_run(state=RunState.STOPPING), "stopping")
+    recorder.save(a_run(state=RunState.FINISHED, note="done"), "done")
+    assert [(run.state, run.note) for run in ended] == [(RunState.FINISHED, "done")]

@@ -1,0 +1,155 @@
+"""A disk that hangs, played by calls that do not return: its own run lacks something, every other one goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domain import Config, RunState
+from launcher.checks import preflight
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.processes import runtimes
+from launcher.runs import making
+from launcher.runs.lives import launched_run, looks, server_notes
+from launcher.runs.supervisor import Supervisor
+from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
+
+
+class Hang:
+    """Calls in whose arguments a word stands return when it is over."""
+
+    def __init__(self, word: str = "") -> None:
+        self.word, self.is_over, self.is_met = word, threading.Event(), threading.Event()
+
+    def within(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def hanging(*args: Any, **kwargs: Any) -> Any:
+            if self.word and self.word in str(args):
+                self.is_met.set()
+                self.is_over.wait()
+            return call(*args, **kwargs)
+
+        return hanging
+
+
+@pytest.fixture
+def hang() -> Iterator[Hang]:
+    hang = Hang()
+    yield hang
+    hang.is_over.set()
+
+
+def warnings_of(store: DictStore, run_id: str) -> list[str]:
+    return [event.text for event in store.events if event.run_id == run_id and event.kind == "warning"]
+
+
+def test_a_log_that_hangs_while_its_server_starts_costs_the_progress_alone(
+    hang: Hang, supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launched_run, "read_bar", hang.within(launched_run.read_bar))
+    supervisor.hold_queue(True)
+    (bad,) = supervisor.launch_batch([request_for()], one_after_the_other=True)
+    hang.word = bad.id
+    supervisor.hold_queue(False)
+    assert hang.is_met.wait(60)
+    other = supervisor.launch(request_for())
+    wait_for_state(store, other.id, RunState.READY)
+    supervisor.stop(other.id)
+    wait_for_state(store, other.id, RunState.FINISHED)
+    wait_for_state(store, bad.id, RunState.READY)
+    assert warnings_of(store, other.id) == []
+
+
+def test_a_run_says_that_its_log_hangs_and_is_stopped_all_the_same(
+    hang: Hang, supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launched_run, "read_bar", hang.within(launched_run.read_bar))
+    hang.word = "server.log"
+    bad = supervisor.launch(request_for("never-ready"))
+    wait_for(lambda: warnings_of(store, bad.id))
+    supervisor.stop(bad.id)
+    wait_for_state(store, bad.id, RunState.FINISHED)
+    assert warnings_of(store, bad.id) == [looks.NO_BAR.format(bad.log_path)]
+
+
+@pytest.mark.parametrize("what", ["the last lines", "the cause"])
+def test_a_log_that_hangs_at_the_end_costs_the_last_words_alone(
+    what: str,
+    hang: Hang,
+    make_supervisor: Callable[..., Supervisor],
+    store: DictStore,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(launched_run, "LONG_LOG_S", 1.0)
+    if what == "the last lines":
+        monkeypatch.setattr(launched_run, "log_tail", hang.within(launched_run.log_tail))
+    supervisor = make_supervisor(explain_failure=hang.within(lambda run: None))
+    hang.word = "server.log"
+    bad = supervisor.launch(request_for("exits"))
+    assert hang.is_met.wait(60)
+    hang.word = bad.id
+    other = supervisor.launch(request_for())
+    wait_for_state(store, other.id, RunState.READY)
+    supervisor.stop(other.id)
+    wait_for_state(store, other.id, RunState.FINISHED)
+    ended = wait_for_state(store, bad.id, RunState.FAILED)
+    assert ended.cause == "The server exited with code 3 before it was ready."
+    assert looks.NO_LAST_WORDS.format(bad.log_path) in warnings_of(store, bad.id)
+
+
+def test_open_files_that_hang_leave_the_log_of_a_script_where_it_is(
+    hang: Hang, supervisor: Supervisor, store: DictStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def output_of(pid: int | None) -> None:
+        hang.is_met.set()
+        hang.is_over.wait()
+
+    monkeypatch.setattr(server_notes, "output_of", output_of)
+    asked = request_for()
+    script = tmp_path / "serve.sh"
+    script.write_text("exec " + " ".join(map(repr, asked.config.argv[:1])) + ' "$@"\n')
+    argv = ("bash", str(script), *asked.config.argv[1:])
+    config = Config(argv=argv, host="127.0.0.1", port=asked.config.port)
+    run = supervisor.launch(LaunchRequest(config, ready_path="/health"))
+    assert hang.is_met.wait(60)
+    assert wait_for_state(store, run.id, RunState.READY).log_path == run.log_path
+    supervisor.stop(run.id)
+    wait_for_state(store, run.id, RunState.FINISHED)
+
+
+def test_a_path_that_hangs_refuses_its_own_launch_alone(
+    hang: Hang, supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "is_there", hang.within(preflight.is_there))
+    monkeypatch.setattr(making, "PATHS_S", 2.0)
+    hang.word = "/mnt/away/model"
+    bad = request_for()
+    bad = LaunchRequest(bad.config.model_copy(update={"model": hang.word}))
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(supervisor.launch, bad)
+        assert hang.is_met.wait(60)
+        other = pool.submit(supervisor.launch, request_for())
+        wait_for_state(store, other.result(60).id, RunState.READY)
+        with pytest.raises(LaunchRefusedError, match="does not answer: nothing was started"):
+            waiting.result(60)
+    hang.is_over.set()
+    assert len(list(store.runs())) == 1
+
+
+def test_a_container_runtime_that_hangs_holds_up_its_own_launch_alone(
+    hang: Hang, supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtimes, "ask", hang.within(lambda *_, **__: None))
+    monkeypatch.setattr(preflight, "check_executable", lambda *_: None)
+    hang.word = "inspect"
+    argv = ("podman", "run", "--name", "taken", "image", "--port", "1")
+    with ThreadPoolExecutor() as pool:
+        pool.submit(supervisor.launch, LaunchRequest(Config(argv=argv, port=1, launcher="podman")))
+        assert hang.is_met.wait(60)
+        hang.word = "nothing"
+        wait_for_state(store, pool.submit(supervisor.launch, request_for()).result(60).id, RunState.READY)
+        hang.is_over.set()

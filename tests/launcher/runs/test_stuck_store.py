@@ -1,0 +1,111 @@
+"""A store that takes nothing, as on a full disk: every button answers, and no server starts that is not recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from domain import RunState
+from launcher.runs.lives import launched_run
+from launcher.runs.supervisor import Supervisor
+from service.core import Core, opened_core
+from settings import Settings
+from tests.launcher.servers import StuckStore, request_for, wait_for, wait_for_state
+from tests.ports import free_ports
+
+SWEEP = 128
+ANSWER_S = 5.0
+
+
+@pytest.fixture
+def store() -> StuckStore:
+    return StuckStore(is_stuck=False)
+
+
+def timed(call: Callable[[], object]) -> float:
+    begun_s = time.monotonic()
+    call()
+    return time.monotonic() - begun_s
+
+
+def test_every_button_answers_while_a_sweep_is_launched(store: StuckStore, supervisor: Supervisor) -> None:
+    run = supervisor.launch(request_for())
+    wait_for_state(store, run.id, RunState.READY)
+    port = free_ports(1)[0]
+    waiting = supervisor.launch_batch([request_for(port=port)] * 3, one_after_the_other=True)
+    supervisor.hold_queue(True)
+    store.is_stuck = True
+    before = len(store.given)
+    with ThreadPoolExecutor() as pool:
+        sweep = pool.submit(lambda: supervisor.launch_batch([request_for(port=port)] * SWEEP, one_after_the_other=True))
+        wait_for(lambda: len(store.given) > before)
+        took_s = {
+            "cancel": timed(lambda: supervisor.cancel(waiting[0].id)),
+            "reorder": timed(lambda: supervisor.reorder_queue([waiting[2].id])),
+            "rename": timed(lambda: supervisor.rename(waiting[1].id, "other")),
+            "stop": timed(lambda: supervisor.stop(run.id)),
+            "tick": timed(supervisor.tick),
+        }
+        made = sweep.result(60)
+        took_s["reorder all"] = timed(lambda: supervisor.reorder_queue([one.id for one in reversed(made)]))
+    assert {name: took for name, took in took_s.items() if took >= ANSWER_S} == {}
+    assert sorted(len(runs) for runs in store.given)[-2:] == [SWEEP, SWEEP + 2], "those of a sweep are stored together"
+    store.take_all()
+    for one in (*waiting, *made):
+        supervisor.cancel(one.id)
+
+
+def test_a_server_starts_when_the_store_knows_of_it_and_nobody_waits_for_that(
+    store: StuckStore, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launched_run, "STORED_WITHIN_S", 60.0)
+    store.is_stuck = True
+    runs = supervisor.launch_batch([request_for(), request_for()], one_after_the_other=False)
+    for run in runs:
+        wait_for_state(store, run.id, RunState.STARTING)
+    assert timed(supervisor.tick) < 1.0
+    assert not any((Path(str(run.run_dir)) / "shim.log").exists() for run in runs), "it is not started yet"
+    assert supervisor.stop(runs[1].id).state is RunState.STOPPING
+    wait_for_state(store, runs[1].id, RunState.FINISHED)
+    store.take_all()
+    wait_for_state(store, runs[0].id, RunState.READY)
+    assert not (Path(str(runs[1].run_dir)) / "shim.log").exists()
+
+
+def test_a_server_of_which_the_store_does_not_know_in_time_is_not_started(
+    store: StuckStore, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launched_run, "STORED_WITHIN_S", 0.3)
+    store.is_stuck = True
+    run = supervisor.launch(request_for())
+    ended = wait_for_state(store, run.id, RunState.FAILED)
+    assert ended.cause == launched_run.NOT_STORED
+    assert not (Path(str(run.run_dir)) / "shim.log").exists()
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Iterator[Core]:
+    with opened_core(Settings(data_dir=tmp_path / "data")) as core:
+        yield core
+        core.supervisor.close(stop_servers=True)
+
+
+@pytest.mark.publishes
+def test_the_end_of_a_run_asks_the_store_nothing(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = core.supervisor.launch(request_for())
+    wait_for_state(core.store, run.id, RunState.READY)
+    real_end, ended = core.loop.end, []
+    monkeypatch.setattr(core.loop, "end", lambda run: ended.append(run) or real_end(run))
+
+    def silent(run_id: str) -> None:
+        pytest.fail("the store is asked")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(core.store, "run", silent)
+        core.supervisor.stop(run.id)
+        wait_for(lambda: not core.supervisor.live_runs())
+    assert [one.state for one in ended if one.ended_at][:1] == [RunState.FINISHED]
