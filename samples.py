@@ -5,8 +5,9 @@ The conventions are those of domain.py: unknown is None, times are aware UTC dat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import get_args
 
 from domain import JsonValue
 from load_records import Accuracy, AccuracyItem, Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
@@ -219,6 +220,11 @@ Sample = (
     | Event
     | CollectorHealth
 )
+
+MOST = 2.0**53  # from here on a double no longer counts one by one; at a million tokens a second, after 285 years
+# The fields that may be unknown; the other values of a sample are JSON, where storage leaves out the same.
+UNKNOWABLE = {kind: tuple(f.name for f in fields(kind) if f.default is None) for kind in get_args(Sample)}
+BELOW_ZERO = {"temperature_c", "memory_temperature_c", "clock_offset_s"}  # of those, the ones that may be
 
 
 @dataclass(frozen=True, slots=True)

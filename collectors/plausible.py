@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import fields, replace
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any
 
-from samples import Batch, Sample
-
-MOST = 2.0**53  # from here on a double no longer counts one by one; at a million tokens a second, after 285 years
-# The fields that may be unknown; the other values of a sample are JSON, where storage leaves out the same.
-UNKNOWABLE = {kind: tuple(f.name for f in fields(kind) if f.default is None) for kind in get_args(Sample)}
-BELOW_ZERO = {"temperature_c", "memory_temperature_c", "clock_offset_s"}
+from samples import BELOW_ZERO, MOST, UNKNOWABLE, Batch, Sample
 
 Refusals = set[tuple[str, str]]  # (name, why it cannot be)
 

@@ -31,6 +31,7 @@ from storage.store import Store
 from storage.transfer.archive import Archive, ArchiveError, opened_archive
 from storage.transfer.bundle import LOCAL, NAMES, NOTES, RUN_ID
 from storage.transfer.bundled_gotchas import gotchas_of
+from storage.transfer.impossible import sifted
 
 MOST_ROWS = 50_000_000  # of one table of one run: a year of four samples a second is 126 million, a day 345,600
 MOST_TABLE_BYTES = 8 << 30  # unpacked
@@ -59,15 +60,17 @@ def import_bundle(store: Store, settings: Settings, path: Path, report: Report =
     ):
         runs = _runs_of(archive)
         new = [run for run in runs if not _is_known(store, run, archive.name)]
-        drafts = []
+        drafts, left_out = list[SealedDraft](), 0
         for number, run in enumerate(new):
-            drafts += _tables_of(store, archive, run, Path(folder) / run.id)
+            tables = _tables_of(store, archive, run, Path(folder) / run.id)
+            drafts += [draft for draft, _ in tables]
+            left_out += sum(count for _, count in tables)
             _extract_log(archive, run, Path(folder) / run.id)
             report((number + 1) / (len(new) + 1))
         notes = [note for run in new for note in _notes_of(archive, run)]
         gotchas = store.gotchas.unknown(gotchas_of(archive, new))
         _take(store, [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new], drafts, notes, gotchas)
-    return Taken(tuple(run.id for run in runs), _words(path.name, runs, new, len(gotchas)))
+    return Taken(tuple(run.id for run in runs), _words(path.name, runs, new, len(gotchas), left_out))
 
 
 @contextmanager
@@ -94,13 +97,14 @@ def _take(
         raise
 
 
-def _words(name: str, runs: list[Run], new: list[Run], gotchas: int) -> str:
+def _words(name: str, runs: list[Run], new: list[Run], gotchas: int, left_out: int) -> str:
     names = ", ".join(f"{run.name} ({run.id})" for run in new or runs)
     if not new:
         return f"{name} is known: it holds {names}; nothing in it is new."
     rest = f"; {len(runs) - len(new)} of its runs were known" if len(new) < len(runs) else ""
     kept = f", with {gotchas} gotcha{'s' * (gotchas > 1)}" if gotchas else ""
-    return f"{name} was verified and brought {names}{kept}{rest}."
+    impossible = f"; left out as impossible: {left_out:,} value{'s' * (left_out > 1)}" if left_out else ""
+    return f"{name} was verified and brought {names}{kept}{rest}{impossible}."
 
 
 def _runs_of(archive: Archive) -> list[Run]:
@@ -150,7 +154,8 @@ def _is_known(store: Store, run: Run, name: str) -> bool:
     return True
 
 
-def _tables_of(store: Store, archive: Archive, run: Run, folder: Path) -> list[SealedDraft]:
+def _tables_of(store: Store, archive: Archive, run: Run, folder: Path) -> list[tuple[SealedDraft, int]]:
+    """Its tables, and how many values of each are left out."""
     drafts = []
     for table in TIME_COLUMNS:
         member = f"runs/{run.id}/{table}.parquet"
@@ -158,14 +163,14 @@ def _tables_of(store: Store, archive: Archive, run: Run, folder: Path) -> list[S
             given, made = folder / f"{table}.given", folder / f"{table}.parquet"
             archive.extract(member, given)
             try:
-                rows = _rewrite(given, made, table, run.id, _columns(store, table))
+                rows, left_out = _rewrite(given, made, table, run.id, _columns(store, table))
             except (pa.ArrowException, duckdb.Error, OSError, ValueError) as error:
                 said = str(error).splitlines()[0]
                 if NO_ROOM.search(said):
                     raise
                 raise ArchiveError(f"{archive.name} is damaged or forged: {member} ({said}).") from error
             given.unlink()
-            drafts.append(SealedDraft(table, run.id, made, rows))
+            drafts.append((SealedDraft(table, run.id, made, rows), left_out))
     return drafts
 
 
@@ -176,8 +181,11 @@ def _columns(store: Store, table: str) -> dict[str, str]:
     return {row["column_name"]: row["data_type"] for row in rows}
 
 
-def _rewrite(given: Path, made: Path, table: str, run_id: str, columns: Mapping[str, str]) -> int:
-    """Write a foreign table in our own types; the number of rows. Raises ValueError for what cannot be ours."""
+def _rewrite(given: Path, made: Path, table: str, run_id: str, columns: Mapping[str, str]) -> tuple[int, int]:
+    """Write a foreign table in our own types; the rows, and how many values are left out.
+
+    Raises ValueError for what cannot be ours.
+    """
     metadata = pq.read_metadata(given)
     size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     if metadata.num_rows > MOST_ROWS or size > MOST_TABLE_BYTES:
@@ -191,15 +199,19 @@ def _rewrite(given: Path, made: Path, table: str, run_id: str, columns: Mapping[
         f'"{c}"::{kind} AS "{c}"' if c in stated else f'NULL::{kind} AS "{c}"' for c, kind in columns.items()
     )
     source = f"read_parquet({quoted(str(given))}, hive_partitioning = false)"
+    taken = sifted(table, columns)
     with duckdb.connect() as scratch:
         scratch.execute(f"{SCRATCH}; SET temp_directory = {quoted(str(made.parent))}")
         foreign = scratch.execute(f"SELECT count(*) FROM {source} WHERE run_id IS DISTINCT FROM ?", [run_id]).fetchone()
         if foreign != (0,):
             raise ValueError("it holds rows of another run")
-        copy = f"COPY (SELECT {picked} FROM {source} ORDER BY {TIME_COLUMNS[table]})"
+        scratch.execute(f"CREATE VIEW given AS SELECT {picked} FROM {source}")
+        copy = f"COPY (SELECT {taken.columns} FROM given WHERE {taken.is_row} ORDER BY {TIME_COLUMNS[table]})"
         done = scratch.execute(f"{copy} TO {quoted(str(made))} (FORMAT parquet, COMPRESSION zstd)").fetchone()
+        left_out = scratch.execute(f"SELECT {taken.left_out} FROM given").fetchone()
     assert done is not None
-    return int(done[0])
+    assert left_out is not None
+    return int(done[0]), int(left_out[0] or 0)
 
 
 def _extract_log(archive: Archive, run: Run, folder: Path) -> None:

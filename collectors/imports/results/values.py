@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from collectors.plausible import MOST
 from domain import JsonValue
 from reasons import Code, Reason
 from redaction import mask_text
+from samples import MOST
 
 LONGEST_TEXT = 2_000
 MOST_US = 2**31 - 1

@@ -11,9 +11,9 @@ import pytest
 
 from collectors.endpoints.endpoint import EndpointCollector
 from collectors.loop import CollectorLoop
-from collectors.plausible import MOST, without_impossible
+from collectors.plausible import without_impossible
 from domain import Run
-from samples import Batch, CollectorHealth, CounterSample, Event, GpuSample, LogSample
+from samples import MOST, Batch, CollectorHealth, CounterSample, Event, GpuSample, LogSample
 from tests.hostile_server import HostileServer, hostile_server
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -120,6 +120,53 @@ def test_a_forged_bundle_is_refused(bundle: Path, untouched: tuple[Store, Settin
     assert_refused(rewritten(bundle, forge), untouched, told)
 
 
+NAN, INFINITE = float("nan"), float("inf")
+IMPOSSIBLE = {
+    "run_id": [ID] * 6,
+    "ts": [NOW] * 6,
+    "mono_s": [0.0, 1.0, 2.0, 3.0, NAN, INFINITE],
+    "definition": ["vllm.counter"] * 6,
+    "engine_index": [0] * 6,
+    "generation_tokens_total": [NAN, INFINITE, -5e300, 7.0, 8.0, 9.0],
+    "kv_usage_ratio": [0.5, -0.5, 2.0**53 + 2, 0.25, 0.5, 0.5],
+    "accepted_per_pos_total": [[1.0, NAN], [1.0, -1.0], [1.0, -INFINITE], [], [1.0], None],
+}
+
+
+def test_numbers_that_cannot_be_are_unknown_and_counted(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
+    forged = with_member(f"runs/{ID}/counter_samples.parquet", parquet(**IMPOSSIBLE))
+    taken = import_bundle(*elsewhere, rewritten(bundle, forged))
+    asked = "SELECT mono_s, generation_tokens_total, kv_usage_ratio, accepted_per_pos_total FROM counter_samples"
+    columns = elsewhere[0].query(f"{asked} ORDER BY mono_s").to_pydict()
+    assert columns == {
+        "mono_s": [0.0, 1.0, 2.0, 3.0],
+        "generation_tokens_total": [None, None, None, 7.0],
+        "kv_usage_ratio": [0.5, None, None, 0.25],
+        "accepted_per_pos_total": [None, None, None, []],
+    }
+    assert taken.text.endswith("; left out as impossible: 10 values.")
+
+
+def test_temperatures_below_zero_and_what_other_tools_state_are_taken(
+    bundle: Path, elsewhere: tuple[Store, Settings]
+) -> None:
+    gpus = {"run_id": [ID], "ts": [NOW], "mono_s": [1.0], "machine_id": ["m"], "gpu_index": [0]}
+    gpus |= {"temperature_c": [-5.0], "power_w": [-5.0]}
+    told = {"run_id": [ID, ID], "ts": [NOW, NOW], "value": [-0.5, INFINITE]}
+
+    def forge(members: Members, manifest: Manifest) -> Manifest:
+        members[f"runs/{ID}/gpu_samples.parquet"] = parquet(**gpus)
+        members[f"runs/{ID}/results.parquet"] = parquet(**told)
+        return manifest
+
+    taken = import_bundle(*elsewhere, rewritten(bundle, forge))
+    assert elsewhere[0].query("SELECT temperature_c, power_w FROM gpu_samples").to_pylist() == [
+        {"temperature_c": -5.0, "power_w": None}
+    ]
+    assert elsewhere[0].query("SELECT value FROM results ORDER BY value").to_pydict() == {"value": [-0.5, None]}
+    assert "left out as impossible: 2 values" in taken.text
+
+
 def test_a_member_that_is_not_what_the_manifest_says_is_refused(
     bundle: Path, untouched: tuple[Store, Settings]
 ) -> None:

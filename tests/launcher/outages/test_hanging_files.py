@@ -38,6 +38,7 @@ class Hang:
 
 @pytest.fixture
 def hang() -> Iterator[Hang]:
+    """Asked for after the supervisor, so that it is over before that is closed."""
     hang = Hang()
     yield hang
     hang.is_over.set()
@@ -48,7 +49,7 @@ def warnings_of(store: DictStore, run_id: str) -> list[str]:
 
 
 def test_a_log_that_hangs_while_its_server_starts_costs_the_progress_alone(
-    hang: Hang, supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+    supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launched_run, "read_bar", hang.within(launched_run.read_bar))
     supervisor.hold_queue(True)
@@ -65,7 +66,7 @@ def test_a_log_that_hangs_while_its_server_starts_costs_the_progress_alone(
 
 
 def test_a_run_says_that_its_log_hangs_and_is_stopped_all_the_same(
-    hang: Hang, supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+    supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launched_run, "read_bar", hang.within(launched_run.read_bar))
     hang.word = "server.log"
@@ -79,9 +80,9 @@ def test_a_run_says_that_its_log_hangs_and_is_stopped_all_the_same(
 @pytest.mark.parametrize("what", ["the last lines", "the cause"])
 def test_a_log_that_hangs_at_the_end_costs_the_last_words_alone(
     what: str,
-    hang: Hang,
     make_supervisor: Callable[..., Supervisor],
     store: DictStore,
+    hang: Hang,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(launched_run, "LONG_LOG_S", 1.0)
@@ -102,7 +103,7 @@ def test_a_log_that_hangs_at_the_end_costs_the_last_words_alone(
 
 
 def test_open_files_that_hang_leave_the_log_of_a_script_where_it_is(
-    hang: Hang, supervisor: Supervisor, store: DictStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    supervisor: Supervisor, store: DictStore, hang: Hang, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def output_of(pid: int | None) -> None:
         hang.is_met.set()
@@ -122,7 +123,7 @@ def test_open_files_that_hang_leave_the_log_of_a_script_where_it_is(
 
 
 def test_a_path_that_hangs_refuses_its_own_launch_alone(
-    hang: Hang, supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+    supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preflight, "is_there", hang.within(preflight.is_there))
     monkeypatch.setattr(making, "PATHS_S", 2.0)
@@ -141,7 +142,7 @@ def test_a_path_that_hangs_refuses_its_own_launch_alone(
 
 
 def test_a_container_runtime_that_hangs_holds_up_its_own_launch_alone(
-    hang: Hang, supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
+    supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtimes, "ask", hang.within(lambda *_, **__: None))
     monkeypatch.setattr(preflight, "check_executable", lambda *_: None)
