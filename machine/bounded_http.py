@@ -1,18 +1,21 @@
 """Requests to a server that is not ours: no answer is larger, longer or more tightly packed than we are ready for.
 
 httpx bounds the silence between two bytes and nothing else: a byte a second goes on for ever, a body without an end
-into memory. Here one request has one deadline, from the connection to the last byte, and a most of bytes, unpacked.
+into memory. Here one request has one deadline, from the look-up of the name to the last byte, and a most of bytes.
 httpcore, which httpx stands on, lets every read of the socket be bounded.
 """
 
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import time
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 import httpcore
@@ -20,10 +23,12 @@ import httpx
 
 from domain import JsonValue
 from errors import PitwallError
+from machine.asides import Asides
 
 HEAD_BYTES = 256 << 10  # of status line and headers, beside the body
 ASKED = {"User-Agent": "pitwall", "Accept": "*/*", "Accept-Encoding": "identity"}
 GZIP_OR_ZLIB = 47  # zlib's window bits that find out by the header
+LOOKUPS = Asides("name-of-server", 32)  # of names in the network, which nothing can break off
 DROPPED = (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError)
 
 
@@ -183,9 +188,36 @@ class _BoundedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
+        *others, last = _addresses_of(host, port, self._allowance.wait_s(None))
+        for address in others:
+            with suppress(httpcore.NetworkError, httpcore.ConnectTimeout):
+                return self._connected(address, port, timeout, local_address, socket_options)
+        return self._connected(last, port, timeout, local_address, socket_options)
+
+    def _connected(
+        self,
+        address: str,
+        port: int,
+        timeout: float | None,
+        local_address: str | None,
+        socket_options: Iterable[Any] | None,
+    ) -> httpcore.NetworkStream:
         wait_s = self._allowance.wait_s(timeout)
-        stream = self._inner.connect_tcp(host, port, wait_s, local_address, socket_options)
+        stream = self._inner.connect_tcp(address, port, wait_s, local_address, socket_options)
         return _BoundedStream(stream, self._allowance)
+
+
+def _addresses_of(host: str, port: int, wait_s: float) -> list[str]:
+    """Where a host may be reached, at least one; raises httpcore.ConnectError, or ConnectTimeout for a slow look-up."""
+    with suppress(ValueError):
+        return [str(ip_address(host))]
+    try:
+        found = LOOKUPS.ask(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), wait_s)
+    except TimeoutError:
+        raise httpcore.ConnectTimeout(f"the name {host} was not looked up in time") from None
+    except OSError as problem:
+        raise httpcore.ConnectError(str(problem)) from problem
+    return list(dict.fromkeys(str(place[0]) for *_, place in found))
 
 
 class _BoundedStream(httpcore.NetworkStream):
