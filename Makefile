@@ -59,7 +59,7 @@ read-code:
 # What takes a minute each: every load on a real server from the page, whole studies, stepped clocks, a storm of containers.
 test-long: $(VENV)/.dev
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
-	$(BIN)/pytest -n 2 --dist loadfile --durations=15 -m long
+	$(BIN)/pytest -n 2 --dist loadfile --durations=15 -m "long and not lake"
 
 # The demo at its full length, from the start of Pitwall to its answer; how long that took stands at the end, unjudged.
 first-minute: $(VENV)/.dev
@@ -76,10 +76,11 @@ test-lake: $(VENV)/.dev
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-lake.txt -r requirements-lake-dev.txt
 	$(BIN)/pytest -m lake tests/lake
 
-# The long versions: minutes to hours, numbers for benchmarks/README.md. 500 kill -9s are among them: 340 of a whole
-# Pitwall under load (PITWALL_KILLS), 100 of Pitwall, server, shim or load, 60 of a process that writes to the store.
-soak: $(VENV)/.dev
-	$(BIN)/pytest -m "slow and not lake"
+# The long versions: minutes to hours, numbers for benchmarks/README.md; and first what `make test-long` runs, so that no
+# test but those of the lake is left out of both `make test` and this. 500 kill -9s are among them: 340 of a whole Pitwall
+# under load (PITWALL_KILLS), 100 of Pitwall, server, shim or load, 60 of a process that writes to the store.
+soak: $(VENV)/.dev test-long
+	$(BIN)/pytest -m "slow and not long and not lake"
 	$(BIN)/python -m benchmarks.simulations.study_simulation
 	$(BIN)/python -m benchmarks.soak_hours
 

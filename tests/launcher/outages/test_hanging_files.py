@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -17,7 +17,10 @@ from launcher.processes import runtimes
 from launcher.runs import making
 from launcher.runs.lives import launched_run, looks, server_notes
 from launcher.runs.supervisor import Supervisor
+from machine.asides import Asides
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
+
+T = TypeVar("T")
 
 
 class Hang:
@@ -44,6 +47,11 @@ def hang() -> Iterator[Hang]:
     hang.is_over.set()
 
 
+def soon(call: Callable[[], T]) -> T:
+    """What the call returns, and no test that waits for ever."""
+    return Asides("asked", 1).ask(call, 60.0)
+
+
 def warnings_of(store: DictStore, run_id: str) -> list[str]:
     return [event.text for event in store.events if event.run_id == run_id and event.kind == "warning"]
 
@@ -55,11 +63,11 @@ def test_a_log_that_hangs_while_its_server_starts_costs_the_progress_alone(
     supervisor.hold_queue(True)
     (bad,) = supervisor.launch_batch([request_for()], one_after_the_other=True)
     hang.word = bad.id
-    supervisor.hold_queue(False)
+    soon(lambda: supervisor.hold_queue(False))
     assert hang.is_met.wait(60)
-    other = supervisor.launch(request_for())
+    other = soon(lambda: supervisor.launch(request_for()))
     wait_for_state(store, other.id, RunState.READY)
-    supervisor.stop(other.id)
+    soon(lambda: supervisor.stop(other.id))
     wait_for_state(store, other.id, RunState.FINISHED)
     wait_for_state(store, bad.id, RunState.READY)
     assert warnings_of(store, other.id) == []
@@ -72,7 +80,7 @@ def test_a_run_says_that_its_log_hangs_and_is_stopped_all_the_same(
     hang.word = "server.log"
     bad = supervisor.launch(request_for("never-ready"))
     wait_for(lambda: warnings_of(store, bad.id))
-    supervisor.stop(bad.id)
+    soon(lambda: supervisor.stop(bad.id))
     wait_for_state(store, bad.id, RunState.FINISHED)
     assert warnings_of(store, bad.id) == [looks.NO_BAR.format(bad.log_path)]
 
@@ -93,9 +101,9 @@ def test_a_log_that_hangs_at_the_end_costs_the_last_words_alone(
     bad = supervisor.launch(request_for("exits"))
     assert hang.is_met.wait(60)
     hang.word = bad.id
-    other = supervisor.launch(request_for())
+    other = soon(lambda: supervisor.launch(request_for()))
     wait_for_state(store, other.id, RunState.READY)
-    supervisor.stop(other.id)
+    soon(lambda: supervisor.stop(other.id))
     wait_for_state(store, other.id, RunState.FINISHED)
     ended = wait_for_state(store, bad.id, RunState.FAILED)
     assert ended.cause == "The server exited with code 3 before it was ready."
@@ -118,7 +126,7 @@ def test_open_files_that_hang_leave_the_log_of_a_script_where_it_is(
     run = supervisor.launch(LaunchRequest(config, ready_path="/health"))
     assert hang.is_met.wait(60)
     assert wait_for_state(store, run.id, RunState.READY).log_path == run.log_path
-    supervisor.stop(run.id)
+    soon(lambda: supervisor.stop(run.id))
     wait_for_state(store, run.id, RunState.FINISHED)
 
 

@@ -14,8 +14,10 @@ from streamlit.testing.v1 import AppTest
 from domain import Config
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.checks.readiness import accepts_connections
-from tests.launcher.servers import wait_for
+from launcher.runs.supervisor import Supervisor
+from tests.launcher.servers import DictStore, wait_for
 from tests.ports import free_ports
+from web.markup import markdown_text
 
 # A stand-in with vLLM's name, words and command line.
 STAND_IN = f"""#!{sys.executable}
@@ -75,3 +77,33 @@ def test_by_url_its_pid_and_speculation_are_known(
     assert (config.engine, config.engine_version, config.model) == ("vllm", "0.21.0", "org/m")
     assert config.speculative is not None
     assert (config.speculative.method, config.speculative.num_tokens) == ("ngram", 4)
+
+
+def test_a_server_that_is_watched_is_not_watched_twice_and_the_page_says_by_which_run(
+    server: tuple[subprocess.Popen[bytes], str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url, _ = server
+    store = DictStore()
+    supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
+    opened: list[str] = []
+    linked: list[dict[str, str]] = []
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(supervisor=supervisor)])
+    monkeypatch.setattr("web.actions.current_role", lambda: "operator")
+    monkeypatch.setattr("web.audit.record", lambda *told: None)
+    monkeypatch.setattr("web.launch.attach_form.go_to", opened.append)
+    monkeypatch.setattr("streamlit.page_link", lambda *_, query_params, **__: linked.append(query_params))
+    at = AppTest.from_string("from web.launch.attach_form import by_url\nby_url()", default_timeout=60).run()
+    at.text_input[0].set_value(url)
+    at.text_input(key="attach-name").set_value("mine")
+    at.button[0].click().run()
+    assert not at.exception and not at.error
+    (run,) = supervisor.live_runs()
+    assert not at.exception and len(opened) == 1 and run.id in opened[0]
+    at.text_input[0].set_value(url.replace("127.0.0.1", "localhost") + "/")
+    at.text_input(key="attach-name").set_value("another")
+    at.button[0].click().run()
+    supervisor.close()
+    told = f"The server at {url.replace('127.0.0.1', 'localhost')} is watched already, as the run 'mine'."
+    assert [info.value for info in at.info] == [markdown_text(told)]
+    assert supervisor.live_runs() == [run] and len(opened) == 1, "no run is opened without a word"
+    assert linked == [{"run": run.id}]
