@@ -133,9 +133,9 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
                 sys.stdout.flush()
                 yield
                 provide(None)
-                left = ours.supervisor.live_runs()
-        if left:
-            sys.stdout.write(f"{len(left)} server(s) left running; the next start takes them back.\n")
+                if left := len(ours.supervisor.live_runs()):  # at once: a disk that hangs may cut the closing short
+                    sys.stdout.write(f"{left} server(s) left running; the next start takes them back.\n")
+                    sys.stdout.flush()
     except StoreError as error:
         # Raised from here, it would come out as the traceback of a bug; nothing is open yet that wants closing.
         sys.stderr.write(f"Pitwall cannot start: {error}\n")
