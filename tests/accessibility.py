@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 AXE = Path(str(files("axe_playwright_python") / "axe.min.js"))
 TRIES = 12  # what is only fading in or still drawn is looked at again
@@ -17,6 +18,7 @@ FOLLOWED = """scheme => {
   const app = document.querySelector('[data-testid="stApp"]');
   return !app || getComputedStyle(app).colorScheme === scheme;
 }"""
+TO_TOP = "document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -42,6 +44,18 @@ def broken_in_both_schemes(page: Page, within: str = "html") -> list[str]:
     for scheme in SCHEMES:
         follow(page, scheme)
         told += [f"{scheme}: {one}" for one in broken_rules(page, within)]
+    return told
+
+
+def broken_at_each_size(page: Page, sizes: Iterable[ViewportSize]) -> list[str]:
+    """The same of the whole page, and whether it is wider than its window, at each size in turn."""
+    told = list[str]()
+    for size in sizes:
+        page.set_viewport_size(size)
+        page.evaluate(TO_TOP)  # a link that is half below the head of Compare counts as too small
+        found = broken_in_both_schemes(page)
+        found += ["wider than its window"] * page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        told += [f"{size['width']} pixels, {one}" for one in found]
     return told
 
 

@@ -10,18 +10,22 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from domain import Config, RunState
-from tests.accessibility import SCHEMES, broken_in_both_schemes, broken_rules, follow
+from settings import Settings
+from storage.store import Store
+from tests.accessibility import SCHEMES, broken_at_each_size, broken_in_both_schemes, broken_rules, follow
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import launch_button, paste_launchable
 from tests.e2e.page_at_rest import expect_whole, press, visit
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
+from tests.report.test_study_report import study_of_drafts
 
 pytestmark = pytest.mark.browser
 COMMAND = Config(engine="vllm", argv=("vllm", "serve", "m", "-c", "import sys; print('out of memory')"))
 DESKTOP: ViewportSize = {"width": 1200, "height": 1400}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+WINDOWS = (DESKTOP, PHONE)
 DRAWN = "(kind) => document.querySelector('.js-plotly-plot')?._fullData?.[0]?.type === kind"
 TABS: dict[str, Callable[[Page], Locator]] = {
     "Configure and launch": launch_button,
@@ -38,12 +42,15 @@ def runs() -> list[str]:
 
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterator[Pitwall]:
-    """Up, with a failed run and a finished one."""
+    """Up, with a failed run, a finished one and a study."""
     pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
     runs += [
         seed_finished(pitwall.data, "Failed", config=COMMAND),
         seed_finished(pitwall.data, "Ended", color=1, state=RunState.FINISHED, cause=None, cause_line=None),
     ]
+    store = Store.open(Settings(data_dir=pitwall.data))
+    store.save_study(study_of_drafts("study0", "Which number of drafts?").model_copy(update={"state": "paused"}))
+    store.close()
     pitwall.start()
     yield pitwall
     pitwall.end_everything()
@@ -87,7 +94,7 @@ def test_explore_with_its_chart(look: Page, pitwall: Pitwall, draw: str, kind: s
     if not look.get_by_label("Find").is_visible():  # the fold of the chart before may still be open
         press(look.get_by_text("Which runs").first)
     expect(look.get_by_label("Find")).to_be_visible()
-    assert broken_in_both_schemes(look) == []
+    assert broken_at_each_size(look, WINDOWS) == []
 
 
 def test_compare_its_statements_and_the_share_dialog(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
@@ -118,6 +125,14 @@ def test_a_failed_run(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
     assert broken_in_both_schemes(look) == []
 
 
+def test_a_study_and_the_form_of_another(look: Page, pitwall: Pitwall) -> None:
+    visit(look, f"{pitwall.url}/studies?study=study0")
+    expect_whole(look.get_by_text("Which number of drafts?"))
+    press(look.get_by_text("Begin a study").first)
+    expect_whole(look.get_by_label("Its file (TOML)"))
+    assert broken_at_each_size(look, WINDOWS) == []
+
+
 def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
     visit(look, f"{pitwall.url}/sql")
     press(look.get_by_role("button", name="Run", exact=True))
@@ -129,6 +144,7 @@ def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
     look.set_viewport_size(PHONE)
     expect(look.locator(".pw-page-name")).to_have_text("SQL")
     expect(look.locator(".pw-page-name")).to_be_visible()
+    assert broken_in_both_schemes(look) == [], "the rows"
     press(look.get_by_role("button", name="Explain"))
     expect_whole(look.get_by_role("region", name="plan"))
     assert broken_in_both_schemes(look) == []
@@ -141,7 +157,8 @@ def test_every_tab_of_launch(look: Page, pitwall: Pitwall) -> None:
     for tab, known in TABS.items():
         press(look.get_by_role("tab", name=tab))
         expect_whole(known(look))
-        told += [f"{tab}: {one}" for one in broken_in_both_schemes(look)]
+        told += [f"{tab}: {one}" for one in broken_at_each_size(look, WINDOWS)]
+        look.set_viewport_size(DESKTOP)
     assert told == []
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from settings import Settings
 from storage.store import Store
-from tests.accessibility import broken_rules
+from tests.accessibility import broken_at_each_size
 from tests.comparison.ideal_engine import IdealEngine
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.conftest import PATIENCE_MS
@@ -20,6 +20,7 @@ from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+WINDOWS: list[ViewportSize] = [{"width": 1400, "height": 900}, {"width": 390, "height": 844}]
 TOKENS: dict[str, int] = {}  # of the first phase, by run
 IDS: list[str] = []
 
@@ -57,7 +58,7 @@ def test_it_is_reached_from_compare_and_ends_with_every_token(page: Page, pitwal
     slow, quick = (page.get_by_label(name, exact=True).locator(".rp-state") for name in ("k 0", "k 4"))
     assert done_at_s(slow.inner_text()) > done_at_s(quick.inner_text())
     assert {name: total(page, name) for name in TOKENS} == TOKENS
-    assert broken_rules(page) == []
+    assert broken_at_each_size(page, WINDOWS) == []
 
 
 def done_at_s(words: str) -> float:
