@@ -6,6 +6,7 @@ import logging
 import math
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,6 +15,8 @@ from analysis.study import End, Race, race
 from cli.results.study import as_text
 from commands.study_file import Budget, study_of_text
 from domain import Study
+from launcher.checks.preflight import LaunchRefusedError
+from launcher.runs.making import SilentStoreError
 from reports.studies.study import StudyStanding
 from reports.studies.trend import with_versions
 from studies.answer import answer_of, ended_answer
@@ -122,6 +125,18 @@ def test_an_upgrade_tells_the_same_configuration_over_versions_where_all_is_seen
 def test_why_the_next_servers_start_is_told(told: Race, why: str) -> None:
     plan = study_of_text(WHICH, "w").model_copy(update={"margin": 0.02})
     assert why_next(plan, answer_of(plan, [StudyStanding(told, {}, "decode_tps", {"a": (), "b": ()})])).endswith(why)
+
+
+def test_a_round_that_a_silent_store_refuses_is_tried_again_and_ends_no_study(tmp_path: Path) -> None:
+    kept: list[Study] = []
+    runner, plan = runner_of(kept, tmp_path), study_of_text(WHICH, "w")
+    study, standing = study_of(plan), StudyStanding(logs_of(a=[], b=[]), {}, "decode_tps", {"a": (), "b": ()})
+    runner._open = {study.id: study}
+    for refusal, state in ((SilentStoreError("not now"), "running"), (LaunchRefusedError("no such model"), "ended")):
+        supervisor: Any = Mock(launch_round=Mock(side_effect=refusal))
+        runner._supervisor = supervisor
+        runner._launch(study, plan, [standing])
+        assert supervisor.launch_round.called and kept[-1].state == state
 
 
 def test_a_study_that_breaks_off_keeps_no_other_from_its_round(

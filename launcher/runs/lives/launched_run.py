@@ -61,6 +61,7 @@ class LaunchedRun(LaunchedLoads):
     was_adopted: bool = False  # from an earlier Pitwall
     _shim: subprocess.Popen[bytes] | None = None  # the server's
     _stored: Future[None] | None = None  # that it starts, while the store has yet to take it
+    _stored_by_s: float = 0.0  # monotonic, or it is not started
     _start: Start | None = None
     _begun_s: float | None = None  # monotonic, None when an earlier Pitwall began it
     _stop: Future[Stopped | None] | None = None
@@ -88,7 +89,7 @@ class LaunchedRun(LaunchedLoads):
         """Start the server as soon as the store knows that it starts, or nobody would know of it after a crash."""
         update = {"state": RunState.STARTING, "started_at": self.deps.recorder.clock()}
         self.run = self.run.model_copy(update=update)
-        self._begun_s = self.deps.mono_s()
+        self._stored_by_s = self.deps.mono_s() + STORED_WITHIN_S
         self._stored = self.deps.recorder.hand_over([self.run])
         if not self._stored.done():
             self._stored.add_done_callback(lambda _: self.deps.wake())
@@ -99,7 +100,7 @@ class LaunchedRun(LaunchedLoads):
             self._stored = None
             stored.result()
             self._begin_stored()
-        elif self._begun_s is None or self.deps.mono_s() - self._begun_s > STORED_WITHIN_S:
+        elif self.deps.mono_s() > self._stored_by_s:
             self._conclude(NOT_STORED)
 
     def _begin_stored(self) -> None:
