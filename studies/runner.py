@@ -190,8 +190,11 @@ class StudyRunner:
             del open_studies[study.id]
 
     def _runs(self, study: Study) -> list[Run]:
-        live = {run.id: run for run in [*self._supervisor.live_runs(), *self._supervisor.queued_runs()]}
-        return [live.get(run.id, run) for run in runs_of_batch(self._store, study.id)]
+        """As they are now; those that start may not be stored yet."""
+        live = [*self._supervisor.live_runs(), *self._supervisor.queued_runs()]
+        known = {run.id: run for run in runs_of_batch(self._store, study.id)}
+        known |= {run.id: run for run in live if run.batch_id == study.id}
+        return list(known.values())
 
     def _step(self, study: Study) -> None:
         """Nothing while its runs go on; else the next round, or the end."""

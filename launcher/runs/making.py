@@ -61,6 +61,7 @@ class RunMaker:
         """Queue further repeats of a run that has ended; raises LaunchRefusedError."""
 
         def asked() -> tuple[str, list[LaunchRequest]]:
+            self._deps.recorder.wait_until_stored()
             run = self._live.stored(run_id)
             return batch_of(run), repeats_of(run, times, self._store.runs_of_batch(batch_of(run)))
 
@@ -81,9 +82,7 @@ class RunMaker:
             if same := self._live.at(base_url):
                 return same
             now = self._site.clock()
-            run = self._by(
-                deadline_s, lambda: attached_run(base_url, config, now, machine, KnownRuns(self._store), name)
-            )
+            run = self._by(deadline_s, lambda: attached_run(base_url, config, now, machine, self._known(), name))
             run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
             with self._lock:
                 self._live.watch(run)
@@ -119,7 +118,7 @@ class RunMaker:
             promised, place = self._live.promised(), None
             if in_queue:
                 promised, place = [], self._live.queue.next_place(self._live.runs())
-        made = self._by(deadline_s, lambda: make_runs(requests, place, promised, KnownRuns(self._store), self._site))
+        made = self._by(deadline_s, lambda: make_runs(requests, place, promised, self._known(), self._site))
         made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
         lives = [new_life(run, one, self._deps, self._site.hosts) for run, one in zip(made, requests, strict=True)]
         with self._lock:
@@ -127,6 +126,13 @@ class RunMaker:
                 self._live.queue.add(life)
             self._deps.recorder.save_all(made, "queued")
         return made
+
+    def _known(self) -> KnownRuns:
+        """The runs of the store, and those that it may not have yet."""
+        known = KnownRuns(self._store)
+        for run in (*self._live.runs(), *(life.run for life in self._live.queue.lives())):
+            known.add(run)
+        return known
 
     def _checked(self, requests: Sequence[LaunchRequest], in_queue: bool) -> list[LaunchRequest]:
         """The requests with the files that their patterns match; raises LaunchRefusedError. No lock is held."""

@@ -94,6 +94,11 @@ class RunRecorder:
         if wait([newest], max(wait_s, 0.0)).not_done:
             self._stuck_until_s = time.monotonic() + STUCK_FOR_S
 
+    def wait_until_stored(self) -> None:
+        """Wait for that however long it takes: for who goes by what is stored, on a thread of its own."""
+        if self._newest:
+            wait([self._newest])
+
     def note(self, run_id: str, kind: str, text: str, **data: JsonValue) -> None:
         """Send one event on its way."""
         event = Event(run_id, self.clock(), kind, mask_text(text), data=mask_json(data))

@@ -234,6 +234,7 @@ class Supervisor:
                 self._maker.ask(lambda: self._rename_stored(run_id, name))
 
     def _rename_stored(self, run_id: str, name: str) -> None:
+        self._deps.recorder.wait_until_stored()  # or it would be given the state that it had before
         renamed = self._live.stored(run_id).model_copy(update={"name": name})
         with self._changing():
             self._deps.recorder.keep(renamed)

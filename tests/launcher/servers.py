@@ -111,27 +111,27 @@ class DictStore:
 
 
 class StuckStore(DictStore):
-    """Says of nothing that it is stored until it is told to, as on a disk that is full."""
+    """Stores nothing until it is told to, as on a disk that is full."""
 
     def __init__(self, is_stuck: bool = True) -> None:
         super().__init__()
         self.is_stuck = is_stuck
         self.given: list[list[Run]] = []
-        self._waiting: list[Future[None]] = []
+        self._waiting: list[tuple[Sequence[Run], Future[None]]] = []
 
     def queue_runs(self, runs: Sequence[Run]) -> Future[None]:
         self.given.append(list(runs))
-        stored = super().queue_runs(runs)
         if not self.is_stuck:
-            return stored
-        self._waiting.append(Future())
-        return self._waiting[-1]
+            return super().queue_runs(runs)
+        self._waiting.append((runs, Future()))
+        return self._waiting[-1][1]
 
     def take_all(self) -> None:
         self.is_stuck = False
-        for stored in self._waiting:
+        waiting, self._waiting = self._waiting, []
+        for runs, stored in waiting:
+            super().queue_runs(runs)
             stored.set_result(None)
-        self._waiting.clear()
 
 
 def server_argv(port: int, kind: str = "plain") -> tuple[str, ...]:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import pyarrow as pa
 import pytest
 
 from analysis.guard import Row, RowCode, Standing
 from analysis.study import End, Race, race
 from cli.results.study import as_text
 from commands.study_file import Budget, study_of_text
-from domain import Study
+from domain import Config, Run, Study, utc_now
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.runs.making import SilentStoreError
 from reports.studies.study import StudyStanding
@@ -137,6 +138,15 @@ def test_a_round_that_a_silent_store_refuses_is_tried_again_and_ends_no_study(tm
         runner._supervisor = supervisor
         runner._launch(study, plan, [standing])
         assert supervisor.launch_round.called and kept[-1].state == state
+
+
+def test_runs_that_are_not_stored_yet_are_of_the_study_too(tmp_path: Path) -> None:
+    a_run = Run(id="r", name="r", color=0, machine_id="m", config=Config(), created_at=utc_now(), batch_id="s")
+    other = a_run.model_copy(update={"id": "o", "batch_id": "another"})
+    runner, study = runner_of([], tmp_path), study_of(study_of_text(WHICH, "w"))
+    runner._supervisor = Mock(live_runs=lambda: [other], queued_runs=lambda: [a_run])
+    runner._store = Mock(query=Mock(return_value=pa.Table.from_pylist([])))
+    assert runner._runs(study) == [a_run], "or its round would be started once more"
 
 
 def test_a_study_that_breaks_off_keeps_no_other_from_its_round(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain import RunState
+from launcher.runs import making
 from launcher.runs.lives import launched_run
 from launcher.runs.supervisor import Supervisor
 from service.core import Core, opened_core
@@ -24,6 +25,10 @@ ANSWER_S = 5.0
 @pytest.fixture
 def store() -> StuckStore:
     return StuckStore(is_stuck=False)
+
+
+def states_of(supervisor: Supervisor) -> dict[str, RunState]:
+    return {run.id: run.state for run in supervisor.live_runs()}
 
 
 def timed(call: Callable[[], object]) -> float:
@@ -65,13 +70,13 @@ def test_a_server_starts_when_the_store_knows_of_it_and_nobody_waits_for_that(
     monkeypatch.setattr(launched_run, "STORED_WITHIN_S", 60.0)
     store.is_stuck = True
     runs = supervisor.launch_batch([request_for(), request_for()], one_after_the_other=False)
-    for run in runs:
-        wait_for_state(store, run.id, RunState.STARTING)
+    wait_for(lambda: states_of(supervisor) == dict.fromkeys([run.id for run in runs], RunState.STARTING))
     assert timed(supervisor.tick) < 1.0
     assert not any((Path(str(run.run_dir)) / "shim.log").exists() for run in runs), "it is not started yet"
     assert supervisor.stop(runs[1].id).state is RunState.STOPPING
-    wait_for_state(store, runs[1].id, RunState.FINISHED)
+    wait_for(lambda: list(states_of(supervisor)) == [runs[0].id])
     store.take_all()
+    wait_for_state(store, runs[1].id, RunState.FINISHED)
     wait_for_state(store, runs[0].id, RunState.READY)
     assert not (Path(str(runs[1].run_dir)) / "shim.log").exists()
 
@@ -82,9 +87,38 @@ def test_a_server_of_which_the_store_does_not_know_in_time_is_not_started(
     monkeypatch.setattr(launched_run, "STORED_WITHIN_S", 0.3)
     store.is_stuck = True
     run = supervisor.launch(request_for())
+    wait_for(lambda: not supervisor.queued_runs() and not supervisor.live_runs())
+    store.take_all()
     ended = wait_for_state(store, run.id, RunState.FAILED)
     assert ended.cause == launched_run.NOT_STORED
     assert not (Path(str(run.run_dir)) / "shim.log").exists()
+
+
+def test_runs_that_are_not_stored_yet_are_told_apart(store: StuckStore, supervisor: Supervisor) -> None:
+    supervisor.hold_queue(True)
+    store.is_stuck = True
+    port = free_ports(1)[0]
+    made = [supervisor.launch_batch([request_for(port=port)], one_after_the_other=True)[0] for _ in range(2)]
+    assert [run.name for run in made] == ["plain", "plain (2)"]
+    assert [run.color for run in made] == [0, 1]
+    store.take_all()
+
+
+def test_a_run_whose_end_is_not_stored_yet_is_renamed_after_it(
+    store: StuckStore, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = supervisor.launch(request_for())
+    wait_for_state(store, run.id, RunState.READY)
+    store.is_stuck = True
+    supervisor.stop(run.id)
+    wait_for(lambda: not supervisor.live_runs())
+    monkeypatch.setattr(making, "STORE_S", 1.0)
+    assert timed(lambda: supervisor.rename(run.id, "other")) < ANSWER_S
+    with pytest.raises(making.SilentStoreError):
+        supervisor.repeat(run.id, 1)
+    store.take_all()
+    renamed = wait_for(lambda: (known := store.run(run.id)) and known.name == "other" and known)
+    assert renamed.state is RunState.FINISHED
 
 
 @pytest.fixture
