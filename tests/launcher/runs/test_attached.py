@@ -120,7 +120,7 @@ def test_another_machine_is_not_this_one(host: str) -> None:
 def test_a_server_elsewhere_is_on_a_machine_of_its_own_and_taken_up_again(
     make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("launcher.runs.supervisor.accepts_connections", lambda url: True)  # there is no second machine
+    monkeypatch.setattr("launcher.runs.making.accepts_connections", lambda url: True)  # there is no second machine
     monkeypatch.setattr("launcher.runs.lives.attached_run.accepts_connections", lambda url: True)
     first = make_supervisor()
     run = first.attach("http://192.0.2.7:8000", Config())
