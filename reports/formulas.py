@@ -17,12 +17,21 @@ SOURCES = (
     "storage/ask/questions/printed_speeds.sql",
     "storage/ask/questions/request_totals.sql",
     "storage/ask/questions/windows.sql",
+    *(f"storage/ask/questions/{name}.sql" for name in ("run_peaks", "preemptions", "conditions", "gpu_conditions")),
+    *(f"storage/ask/questions/{name}.sql" for name in ("loads", "load_phases", "load_requests", "load_counters")),
+    "storage/ask/condition_queries.py",
+    "storage/ask/load_queries.py",
     "analysis/acceptance.py",
+    "analysis/comparison/replicates.py",
+    "analysis/evidence/loads.py",
+    "analysis/runs/condition_sums.py",
     "analysis/runs/printed.py",
     "analysis/runs/windows.py",
+    "reports/arms/facts.py",
     "reports/runs/packed.py",
     "reports/runs/run_line.py",
     "reports/runs/run_report.py",
+    "reports/runs/under_load.py",
 )
 
 

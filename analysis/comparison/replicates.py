@@ -10,6 +10,7 @@ from analysis.evidence.factors import Factors, geometric_mean
 from analysis.evidence.loads import LoadRecord, RequestKey, is_positive
 from analysis.evidence.measure import Measured, measure
 from analysis.evidence.objectives import Kind, Objective
+from analysis.runs.conditions import Conditions
 from analysis.verdict import interval_of_ratio
 from reasons import Code, Reason
 
@@ -70,7 +71,7 @@ def _of_the_run(run: RunFacts, objective: Objective) -> Replicate:
     elif objective.kind is Kind.LOG_TPS:
         value, reason = run.log and run.log.decode_tps, Reason(Code.NO_LOG_SPEED)
     else:
-        value, reason = tokens_per_j(run), Reason(why_no_joules(run))
+        value, reason = tokens_per_j(run.loads, run.conditions), Reason(why_no_joules(run))
     return Replicate(run.run_id, value) if is_positive(value) else Replicate(run.run_id, None, reason=reason)
 
 
@@ -80,11 +81,11 @@ def why_no_joules(run: RunFacts) -> Code:
     return Code.NO_OUTPUT_TOKENS if is_measured and output_tokens(run.loads) is None else Code.NO_ENERGY
 
 
-def tokens_per_j(run: RunFacts) -> float | None:
-    """Output tokens of the measured requests over the energy of the stretches in which they ran."""
-    energies = [one.energy_j for one in run.conditions if one.energy_j is not None]
-    tokens = output_tokens(run.loads)
-    measured = [load for load in run.loads if load.measured]
+def tokens_per_j(loads: Sequence[LoadRecord], conditions: Sequence[Conditions]) -> float | None:
+    """Output tokens of the measured requests of a run over the energy of the stretches in which they ran."""
+    energies = [one.energy_j for one in conditions if one.energy_j is not None]
+    tokens = output_tokens(loads)
+    measured = [load for load in loads if load.measured]
     return tokens / sum(energies) if tokens and len(energies) == len(measured) and sum(energies) > 0 else None
 
 

@@ -21,3 +21,12 @@ class RunLine:
     printed_tps: float | None = None  # as its log prints it, where none is measured: never ranked or sorted by
     printed_lines: int | None = None  # that say so
     printed_definition: str | None = None
+    # What Explore draws beside the speeds; unknown without a reason of their own.
+    acceptance_rate: float | None = None
+    tokens_per_j: float | None = None
+    gpu_power_w: float | None = None
+    server_cores: float | None = None
+    host_busy_ratio: float | None = None
+    kv_usage_peak_ratio: float | None = None
+    preemptions: float | None = None
+    gpu_memory_peak_gib: float | None = None

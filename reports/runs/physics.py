@@ -26,6 +26,7 @@ from reports.arms.facts import measured_span
 from reports.runs.capacity import Fit, Memory, fits_of, memory_of, of_attention
 from reports.runs.prices import Prices
 from reports.runs.run_report import RunReport
+from reports.runs.under_load import mean_w
 from storage.ask import queries
 from storage.ask.condition_queries import conditions
 
@@ -85,7 +86,7 @@ def physics_of(store: queries.Asked, report: RunReport, facts: RunFacts, prices:
         best,
         best_reason,
         bands_of(report.windows),
-        Quantity(tokens_per_j(facts), None if tokens_per_j(facts) else Reason(why_no_joules(facts))),
+        _tokens_per_joule(facts),
         known(idle_share, idle_w=_idle_w(store, report), load_w=_load(facts)[1]),
         known(
             cost_per_million,
@@ -196,9 +197,12 @@ def _load(facts: RunFacts) -> tuple[float | None, float | None]:
     spans = [span for load in facts.loads if (span := measured_span(load))]
     seconds = sum(span.seconds for span in spans)
     tokens = output_tokens(facts.loads)
-    energies = [one.energy_j for one in facts.conditions if one.energy_j is not None]
-    watts = sum(energies) / seconds if seconds and energies and len(energies) == len(spans) else None
-    return (tokens / seconds if seconds and tokens else None), watts
+    return (tokens / seconds if seconds and tokens else None), mean_w(facts.loads, facts.conditions)
+
+
+def _tokens_per_joule(facts: RunFacts) -> Quantity:
+    value = tokens_per_j(facts.loads, facts.conditions)
+    return Quantity(value, None if value else Reason(why_no_joules(facts)))
 
 
 def _idle_w(store: queries.Asked, report: RunReport) -> float | None:

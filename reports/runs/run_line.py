@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import timedelta
 from math import inf
 
@@ -13,6 +14,7 @@ from domain import Run
 from reasons import Code, Reason
 from reports.formulas import formulas
 from reports.runs.run_report import RunReport, report_on
+from reports.runs.under_load import UnderLoad, under_load
 from storage.ask import queries, run_queries
 from storage.ask.load_queries import load_speeds
 from storage.ask.run_queries import NUMBERS
@@ -43,8 +45,15 @@ def compute_lines(store: queries.Asked, runs: Sequence[Run], reports: Reports | 
     if not runs:
         return {}
     speeds = load_speeds(store, [run.id for run in runs])
-    found = reports(runs) if reports else report_on(store, runs)
-    return {report.run.id: _line(report, *speeds[report.run.id]) for report in found}
+    found = list(reports(runs) if reports else report_on(store, runs))
+    ids = [run.id for run in runs]
+    peaks, preempted = queries.run_peaks(store, ids), queries.preemptions(store, ids)
+    loaded = [report.run.id for report in found if report.requests.sent]
+    met = under_load(store, loaded) if loaded else {}
+    return {
+        one.run.id: _line(one, *speeds[one.run.id], peaks[one.run.id], preempted[one.run.id], met.get(one.run.id))
+        for one in found
+    }
 
 
 def compute_each(store: queries.Asked, runs: Sequence[Run], reports: Reports | None = None) -> dict[str, RunLine]:
@@ -72,10 +81,25 @@ def in_order(runs: Sequence[Run], lines: Mapping[str, RunLine], order_by: str, i
     return sorted(runs, key=lambda run: inf if (number := numbers.get(run.id)) is None else sign * number)
 
 
-def _line(report: RunReport, stream_tps: float | None, output_tps: float | None) -> RunLine:
+def _line(
+    report: RunReport,
+    stream_tps: float | None,
+    output_tps: float | None,
+    peaks: queries.Peaks,
+    preempted: float | None,
+    met: UnderLoad | None,
+) -> RunLine:
     said = report.summary
     per_step = said.factors.tokens_per_step if said.factors else None
     measured = (said.typical_tps, said.peak_tps, per_step, report.acceptance.length)
     printed = in_place_of(said, report.printed)
     by_log = (printed.median_tps, printed.lines, printed.definition) if printed else ()
-    return RunLine(stream_tps, output_tps, *measured, said.reason, *by_log)
+    line = RunLine(stream_tps, output_tps, *measured, said.reason, *by_log)
+    return replace(
+        line,
+        acceptance_rate=report.acceptance.rate,
+        preemptions=preempted,
+        kv_usage_peak_ratio=peaks.kv_usage_ratio,
+        gpu_memory_peak_gib=peaks.gpu_memory_gib,
+        **(asdict(met) if met else {}),
+    )

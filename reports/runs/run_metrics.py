@@ -173,7 +173,7 @@ def _startup(facts: RunFacts, started: Mapping[str, Any]) -> Iterator[tuple[Name
 def _power(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
     last = facts.conditions[-1] if facts.conditions else None
     by, unit, meaning = Objective(Kind.TOKENS_PER_J), TERMS[Kind.TOKENS_PER_J].unit, TERMS[Kind.TOKENS_PER_J].meaning
-    yield Named(Section.POWER, "Tokens per joule", unit, meaning, True, by), tokens_per_j(facts)
+    yield Named(Section.POWER, "Tokens per joule", unit, meaning, True, by), tokens_per_j(facts.loads, facts.conditions)
     clock = last.sm_clock_mhz_median if last else None
     yield Named(Section.POWER, "SM clock", "MHz", "median while a kernel ran"), clock
     cores = last.own_cores if last else None

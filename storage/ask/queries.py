@@ -68,6 +68,13 @@ class RequestTotals(NamedTuple):
     ttft_ms: float | None = None
 
 
+class Peaks(NamedTuple):
+    """What a run held at its most; None where nothing says so."""
+
+    kv_usage_ratio: float | None = None  # of the KV cache, 0 to 1; the mean of its ranks
+    gpu_memory_gib: float | None = None  # by its own processes, summed over its GPUs
+
+
 class EventRow(NamedTuple):
     """One thing that happened to a run: when (UTC), of which kind ('state', 'failure', 'outage', ...), in words."""
 
@@ -149,6 +156,18 @@ def request_totals(store: Asked, run_ids: Sequence[str]) -> dict[str, RequestTot
     """How many requests of ours were measured on each run, and their median time to the first token."""
     rows = _rows(store, "request_totals", run_ids=run_ids)
     return dict.fromkeys(run_ids, RequestTotals()) | {row.pop("run_id"): RequestTotals(**row) for row in rows}
+
+
+def run_peaks(store: Asked, run_ids: Sequence[str]) -> dict[str, Peaks]:
+    """What each run held at its most."""
+    rows = _rows(store, "run_peaks", run_ids=run_ids)
+    return dict.fromkeys(run_ids, Peaks()) | {row.pop("run_id"): Peaks(**row) for row in rows}
+
+
+def preemptions(store: Asked, run_ids: Sequence[str]) -> dict[str, float | None]:
+    """How often each run preempted requests; None where its engine counts none, or a reset hides some."""
+    counted = {row["run_id"]: row["preemptions"] for row in _rows(store, "preemptions", run_ids=run_ids)}
+    return {run_id: counted.get(run_id) for run_id in run_ids}
 
 
 def process_starts(store: Asked, run_ids: Sequence[str]) -> dict[str, float]:

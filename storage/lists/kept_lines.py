@@ -19,6 +19,10 @@ from storage.writer import Pending
 TABLE = "run_reports"
 _MOMENT = pa.timestamp("us", tz="UTC")
 _NUMBERS = ("stream_tps", "output_tps", "typical_tps", "peak_tps", "tokens_per_step", "acceptance_length")
+_FURTHER = (
+    *("acceptance_rate", "tokens_per_j", "gpu_power_w", "server_cores", "host_busy_ratio", "kv_usage_peak_ratio"),
+    *("preemptions", "gpu_memory_peak_gib"),
+)
 SCHEMA = pa.schema(
     [
         ("run_id", pa.string()),
@@ -30,6 +34,7 @@ SCHEMA = pa.schema(
         ("printed_tps", pa.float64()),
         ("printed_lines", pa.int64()),
         ("printed_definition", pa.string()),
+        *((name, pa.float64()) for name in _FURTHER),
     ]
 )
 

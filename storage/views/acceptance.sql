@@ -30,12 +30,14 @@ SELECT
     sum_of_all(decode_tokens) AS decode_tokens, sum(decode_s) AS decode_s,
     ratio(sum_of_all(decode_tokens), sum(decode_s)) AS mean_decode_tps,
     sum(decode_tokens) FILTER (is_unseen) AS unseen_tokens, sum(decode_s) FILTER (is_unseen) AS unseen_s,
-    count(*) FILTER (is_lost) AS lost_intervals
+    count(*) FILTER (is_lost) AS lost_intervals,
+    sum_of_all(preemptions) AS preemptions
 FROM (
     SELECT
         run_id, definition, mono_s,
         sum_of_all(CASE WHEN is_counted THEN decode_tokens END) AS decode_tokens,
         max(CASE WHEN is_counted THEN decode_s END) AS decode_s,
+        sum_of_all(CASE WHEN is_counted THEN preemptions END) AS preemptions,
         bool_or(broken IS NOT NULL) AS is_unseen, NOT bool_and(is_counted) AS is_lost
     FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) WHERE dt_s > 0
     GROUP BY run_id, definition, mono_s

@@ -138,6 +138,7 @@ COMMENT ON COLUMN run_totals.decode_s IS 'seconds they took';
 COMMENT ON COLUMN run_totals.mean_decode_tps IS 'decode_tokens / decode_s, idle time included';
 COMMENT ON COLUMN run_totals.unseen_tokens IS 'of them those of which only the sum is known: counted over a silence, or by looks that contradict each other; null: none';
 COMMENT ON COLUMN run_totals.unseen_s IS 'seconds of these; null: none';
+COMMENT ON COLUMN run_totals.preemptions IS 'requests set back between the first and the last look; null where a reset hides some, or the engine counts none';
 COMMENT ON COLUMN run_totals.lost_intervals IS 'intervals between two looks of which nothing is known: after a reset, or over a silence in which the server may have been restarted';
 
 COMMENT ON VIEW progress IS 'Increments between two looks at an engine rank, from which every rate is made; all null in an interval with a reset, a gap or a contradiction.';
@@ -211,3 +212,11 @@ COMMENT ON COLUMN run_reports.reason IS 'why the speeds are null: a code with it
 COMMENT ON COLUMN run_reports.printed_tps IS 'tok/s: median of what the log prints on the lines on which the server generated, where typical_tps is null and only a log tells of the run; comparable under one definition at most, never ranked';
 COMMENT ON COLUMN run_reports.printed_lines IS 'how many lines these are';
 COMMENT ON COLUMN run_reports.printed_definition IS 'whose definition of the number it is; see metric_definitions';
+COMMENT ON COLUMN run_reports.acceptance_rate IS 'accepted of the drafted tokens, 0 to 1, over the whole run';
+COMMENT ON COLUMN run_reports.tokens_per_j IS 'output tokens of the measured requests of our loads over the joules of its GPUs meanwhile';
+COMMENT ON COLUMN run_reports.gpu_power_w IS 'W: mean of all its GPUs together while requests of our loads were measured';
+COMMENT ON COLUMN run_reports.server_cores IS 'mean cores in use by the server while the requests of its last load were measured';
+COMMENT ON COLUMN run_reports.host_busy_ratio IS 'mean share of all cores in use by anybody meanwhile, 0 to 1';
+COMMENT ON COLUMN run_reports.kv_usage_peak_ratio IS 'most of the KV cache in use at a look, 0 to 1: the mean of its ranks';
+COMMENT ON COLUMN run_reports.preemptions IS 'requests set back, as in run_totals';
+COMMENT ON COLUMN run_reports.gpu_memory_peak_gib IS 'GiB: most that its own processes held on each GPU where they were seen, summed';

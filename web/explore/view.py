@@ -13,7 +13,7 @@ from reports.arms.run_arms import run_arms
 from reports.formulas import formulas
 from storage.ask.explore_queries import ARM, LINE, METRICS, STARTED, Metric, ask_view, explore_sql
 from storage.ask.run_fields import NOT_STATED
-from storage.ask.run_queries import RunFilter, kept_lines, runs_of
+from storage.ask.run_queries import NUMBERS, RunFilter, kept_lines, runs_of
 from web import markup, places
 from web.charts import still_chart
 from web.context import services
@@ -160,7 +160,9 @@ def _names(run_ids: Sequence[str], names: Mapping[str, str], chosen: Chosen) -> 
     shown = run_ids[:MOST_NAMED]
     lines = kept_lines(services().store, shown, formulas()) if _is_of_lines(chosen) else {}
     waits = WAITS if _is_of_lines(chosen) else ""
-    reasons = {run_id: why(lines[run_id].reason) or "" if run_id in lines else waits for run_id in shown}
+    of_speeds = any(one in NUMBERS for one in (chosen.view.x, chosen.view.y))
+    known = {run_id: why(line.reason) or "" if of_speeds else "" for run_id, line in lines.items()}
+    reasons = {run_id: known.get(run_id, waits) for run_id in shown}
     links = [
         f'<a href="{markup.run_link("run", [one])}" target="_self" title="{markup.text(reasons[one])}">'
         f"{markup.text(names[one])}</a>"

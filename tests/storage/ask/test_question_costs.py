@@ -63,6 +63,8 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "beside": lambda store: load_queries.beside(
         store, [Span(run_id, NOW + timedelta(seconds=5), NOW + timedelta(seconds=25)) for run_id in ASKED]
     ),
+    "run_peaks": lambda store: queries.run_peaks(store, ASKED),
+    "preemptions": lambda store: queries.preemptions(store, ASKED),
     "process_starts": lambda store: queries.process_starts(store, ASKED),
     "requests": lambda store: [queries.requests(store, run_id) for run_id in ASKED],
     "events": lambda store: [queries.events(store, run_id) for run_id in ASKED],
@@ -91,7 +93,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
 }
 ABOUT_OTHERS = {"beside"}  # who else ran at that time can be told by the rows of the runs alone
 WITHOUT_SAMPLES = {"runs_of", "compatibility"}  # what is stored once a run
-TABLES = {"rows_stored": len(TIME_COLUMNS)}  # where a question is about more than a table or two
+TABLES = {"rows_stored": len(TIME_COLUMNS), "run_peaks": 2}  # where a question is about more than a table or two
 
 
 def costs(folder: Path, of_each: int, merged: bool = False) -> dict[str, Cost]:
