@@ -56,6 +56,7 @@ class LeftServers:
             try:
                 if left.remains is None:
                     left = end_left(self._runs_dir, left)
+                self._deps.recorder.wait_until_stored()  # or its run would be given the state that it had before
                 self._ended.append((left, self._store.run(left.run_id)))
             except (PitwallError, OSError) as error:
                 LOG.info("What is left of run %s on %s: %s", left.run_id, left.host.label, error)
