@@ -44,7 +44,7 @@
     ├── UnknownWorkloadError       workloads/process/start.py           a workload that does not exist
     ├── PlanError                  workloads/texts/prompt_file.py       a prompt file that cannot be used
     ├── NoTokenizerError           workloads/texts/fitting.py           a server that counts no tokens for us
-    ├── BadStreamError             workloads/requests/reading.py        an answer that is no stream of tokens
+    ├── BadStreamError             workloads/requests/answer_stream.py        an answer that is no stream of tokens
     ├── RecorderBusyError          workloads/recording/serve.py         another recorder has the run or the port
     ├── CannotServeError           demo/server.py                       the demo engine cannot start
     ├── UnknownLoadError           studies/plan_check.py                a study whose workload cannot be used

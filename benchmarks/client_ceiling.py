@@ -25,7 +25,7 @@ import httpx
 from analysis.evidence.measure import quantile
 from demo.presets import free_ports
 from machine.cpu_wait import cpu_wait
-from workloads.requests.reading import StreamReading
+from workloads.requests.answer_stream import StreamReading
 from workloads.requests.sending import Call, open_session, read_stream
 
 PACES: Mapping[int, float] = {1: 200.0, 64: 30.0, 256: 8.0}  # streams -> events a second of each

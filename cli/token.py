@@ -93,7 +93,7 @@ def _is_there(run_id: str) -> bool:
     from settings import load_settings
     from storage.ask.run_queries import runs_of
     from storage.published import Published
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     with published_query(load_settings().published_path) as query:
         return bool(runs_of(Published(query), [run_id]))

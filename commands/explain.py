@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 from commands.gpus import GPU_VARIABLES
 from commands.paste.candidates import Candidate
 from commands.paste.containers import published_port
+from commands.paste.find_command import find_candidate, read_words
 from commands.paste.notes import Notes, PasteRefusedError
-from commands.paste.reading import find_candidate, read_words
 from commands.paste.servers import INVOCATIONS, SHELLS, basename
 from commands.paste.variables import Variables, arg
 from commands.quoting import without_marks

@@ -22,7 +22,7 @@ from storage.store import Store
 if TYPE_CHECKING:  # without a lake nothing of it is loaded
     from storage.lake.config import LakeConfig
     from storage.lake.copies import LakeRecords, RunCopies
-    from storage.lake.reading import LakeReader
+    from storage.lake.lake_reader import LakeReader
 
 MOST_COPIED = 100  # runs; more are begun anew
 FRESH_S = 300.0  # so long copies of this store's own runs are shown before they are read anew
@@ -140,7 +140,7 @@ class Fleet:
                 raise
 
     def _opened(self, config: LakeConfig) -> LakeReader:
-        from storage.lake.reading import opened_reader
+        from storage.lake.lake_reader import opened_reader
 
         if self._reader is None or self._reader[0] != config:
             self._close()

@@ -12,7 +12,7 @@ from reports.formulas import formulas
 from reports.runs.ended import EndedReports
 from reports.runs.run_line import NOT_COMPUTED, SETTLED_AFTER, compute_each
 from storage.ask.run_queries import runs_without_line
-from storage.reading import ASKING_FAILURES
+from storage.published_query import ASKING_FAILURES
 from storage.store import Store
 
 EVERY_S = 10.0

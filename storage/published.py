@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from storage.database import StoreError
-from storage.reading import Query
+from storage.published_query import Query
 
 
 class Published:

@@ -60,7 +60,7 @@ MAY_NAME_AN_ENGINE = {
     "collectors/imports/results/tools/serving.py": "the engines' own benchmark tools, whose files it reads",
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
     "commands/paste/script.py": "likewise",
-    "commands/recipe/reading.py": "a format of the engine's makers, whose key and command bear its name",
+    "commands/recipe/recipe_study.py": "a format of the engine's makers, whose key and command bear its name",
     "web/launch/attach_form.py": "an example beside an empty field",
     "web/launch/editor.py": "likewise",
     "web/launch/import_form.py": "likewise",

@@ -33,7 +33,7 @@ def init(arguments: argparse.Namespace) -> Answer:
     from storage.lake.config import needed_config
     from storage.lake.connection import errors_without_secrets, opened_lake
     from storage.lake.layout import make_lake, wanted_columns
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     settings = load_settings()
     config = needed_config(settings)
@@ -55,7 +55,7 @@ def status(arguments: argparse.Namespace) -> Answer:
     from storage.lake.ship import Shipper
     from storage.lake.status import attach_statements, lake_status
     from storage.lake.tls import in_clear
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     settings = load_settings()
     config, owner = needed_config(settings), owner_id(settings)
@@ -88,7 +88,7 @@ def ship(arguments: argparse.Namespace) -> Answer:
     from storage.lake.config import needed_config
     from storage.lake.owner import owner_id
     from storage.lake.ship import Shipper, ship_all
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     settings = load_settings()
     config = needed_config(settings)

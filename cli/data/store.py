@@ -56,7 +56,7 @@ def _repair() -> Answer:
 def _check_store() -> Answer:
     from settings import load_settings
     from storage.files.lost import read_lost_files
-    from storage.reading import count_views, published_query
+    from storage.published_query import count_views, published_query
 
     with published_query(load_settings().published_path) as query:
         rows = count_views(query)
@@ -90,7 +90,7 @@ def export(arguments: argparse.Namespace) -> Answer:
     from machine.regular_file import follow_own
     from redaction import mask_text
     from settings import load_settings
-    from storage.reading import published_query
+    from storage.published_query import published_query
     from storage.transfer import bundle
 
     target = arguments.output or Path(f"{arguments.runs[0]}{bundle.SUFFIX}")

@@ -88,7 +88,7 @@ def _run_of(run_id: str) -> Run | None:
     from settings import load_settings
     from storage.ask.run_queries import runs_of
     from storage.published import Published
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     with published_query(load_settings().published_path) as query:
         return next(iter(runs_of(Published(query), [run_id])), None)

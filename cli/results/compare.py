@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from settings import load_settings
     from storage.ask.run_queries import runs_of
     from storage.published import Published
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     claimed = parse_claim(arguments.claim) if arguments.claim else None
     settings = load_settings()

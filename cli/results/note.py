@@ -115,7 +115,7 @@ def _print_known(settings: Settings, run_id: str, as_json: bool) -> int:
     from storage.ask.note_queries import notes
     from storage.ask.run_queries import runs_of
     from storage.published import Published
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     with published_query(settings.published_path) as query:
         asked = Published(query)

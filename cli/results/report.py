@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     """REFUSED with a sentence where a run or a study is not known; raises StoreError, OSError."""
     from settings import load_settings
     from storage.published import Published
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     settings = load_settings()
     with published_query(settings.published_path) as query:

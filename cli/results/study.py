@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _read(arguments: argparse.Namespace) -> StudyPlan:
     """The plan of a study's file or of a recipe; raises StudyFileError."""
     from commands.recipe.quality import Tools
-    from commands.recipe.reading import is_recipe, study_of_recipe
+    from commands.recipe.recipe_study import is_recipe, study_of_recipe
     from commands.study_file import StudyFileError, study_of_text, text_of_file
 
     text, name = text_of_file(arguments.file), arguments.file.stem
@@ -87,7 +87,7 @@ def _read(arguments: argparse.Namespace) -> StudyPlan:
 def list_studies(arguments: argparse.Namespace) -> int:
     """Print the studies of the published file by their ids; raises StoreError when there is none."""
     from settings import load_settings
-    from storage.reading import published_query
+    from storage.published_query import published_query
 
     with published_query(load_settings().published_path) as query:
         rows = query("SELECT study_id, title, question, state, answer, winner, runs FROM studies ORDER BY study_id", {})
@@ -151,7 +151,7 @@ class _Owner:
 def _studies(settings: Settings, store: Any) -> list[Study]:
     """From the store that is ours, else from the published file; none while that is not there yet."""
     from storage.database import StoreError
-    from storage.reading import published_query
+    from storage.published_query import published_query
     from storage.records import study_of
 
     if store is not None:

@@ -126,7 +126,7 @@ def _seen(settings: Settings, study_id: str, names: list[str]) -> tuple[StudyPla
 
 
 def _published(settings: Settings) -> list[Study]:
-    from storage.reading import published_query
+    from storage.published_query import published_query
     from storage.records import study_of
 
     with published_query(settings.published_path) as query:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engines.reading import LogFailure
+from engines.line_reader import LogFailure
 
 _OUT_OF_MEMORY = "The accelerator ran out of memory."
 _RETRIED = re.compile(r"compute buffer allocation failed, retrying|retrying without pipeline parallelism")

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter
+from engines.line_reader import LineReader, mark, sample_on
 from engines.llamacpp.failures import is_allocation_failure, is_retry, read_failure
 from engines.llamacpp.startup import MERGES, VERSION, StartupFacts
 from engines.llamacpp.timings import (
@@ -20,7 +21,6 @@ from engines.llamacpp.timings import (
     read_prompt,
     split_head,
 )
-from engines.reading import LineReader, mark, sample_on
 from samples import LogSample
 
 DEFINITION = "llamacpp.log"

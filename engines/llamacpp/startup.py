@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from domain import JsonValue
+from engines.line_reader import Merge
 from engines.numerals import COUNT, NUMBER
-from engines.reading import Merge
 
 MERGES: Mapping[str, Merge] = {
     "model_load_gib": "sum",

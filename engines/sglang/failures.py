@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engines.base import Line
-from engines.reading import LogFailure
+from engines.line_reader import LogFailure
 
 _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST_TRACEBACK = 500  # lines

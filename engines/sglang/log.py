@@ -9,7 +9,7 @@ from datetime import datetime
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter
-from engines.reading import LineReader, mark, sample_on
+from engines.line_reader import LineReader, mark, sample_on
 from engines.sglang.failures import FailureReader
 from engines.sglang.startup import MERGES, StartupFacts
 from engines.sglang.stats import is_cut_short, read_stats

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain import JsonValue
+from engines.line_reader import Merge
 from engines.numerals import COUNT, NUMBER
-from engines.reading import Merge
 
 # What SGLang prints as GB is GiB. Of several ranks: the largest memory, the slowest load, the smallest pool.
 MERGES: Mapping[str, Merge] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engines.reading import LogFailure
+from engines.line_reader import LogFailure
 
 _ANY_EXCEPTION = 2
 _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (

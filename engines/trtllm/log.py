@@ -9,8 +9,8 @@ from datetime import datetime
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter
+from engines.line_reader import LineReader, sample_on
 from engines.numerals import COUNT, NUMBER
-from engines.reading import LineReader, sample_on
 from engines.trtllm.failures import read_failure
 from engines.trtllm.startup import read_fact
 from samples import LogSample

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from engines.base import Line
-from engines.reading import LogFailure
+from engines.line_reader import LogFailure
 from engines.vllm.causes import explain_cause
 
 CAUSE, REPORT, ECHO = 0, 1, 2  # what failed; the engine saying that something did; the consequence of both

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter, Routine
-from engines.reading import LineReader, mark, sample_on
+from engines.line_reader import LineReader, mark, sample_on
 from engines.vllm import startup
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, FailureReader
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats

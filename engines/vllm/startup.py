@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from domain import JsonValue
-from engines.reading import Merge
+from engines.line_reader import Merge
 
 MERGES: Mapping[str, Merge] = {
     "weights_load_s": "list",

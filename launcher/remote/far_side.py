@@ -36,9 +36,9 @@ from launcher.processes.process import ProcessSpec, ProcessStatus, look_at, proc
 from launcher.processes.runtimes import backend_of
 from launcher.remote.orders import ORDER, Check, Follow, Forget, Start, Stop, WhoAreYou
 from launcher.remote.wire import BEAT_S, GONE, GREETING, LOG_CHUNK_BYTES, ORDER_BYTES, line_of
-from launcher.runs.lives.teardown import leave_alone, stop_everything
 from launcher.runs.new_run import SERVER_LOG, leftovers_of
 from launcher.runs.provenance import GpusNow, freeze
+from launcher.runs.supervised_runs.teardown import leave_alone, stop_everything
 from machine.identity import machine_id
 from machine.private_files import FILE_MODE, private_folder, write_private
 from machine.regular_file import NotRegularError, opened

@@ -17,7 +17,7 @@ from launcher.remote.hosts import Host, HostError
 from launcher.remote.orders import Forget, RunId, Stop
 from launcher.remote.orders import Stopped as StoppedThere
 from launcher.remote.ssh import ask
-from launcher.runs.lives.teardown import Stopped
+from launcher.runs.supervised_runs.teardown import Stopped
 from machine.private_files import write_private
 
 FOLDER = "left-there"

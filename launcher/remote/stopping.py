@@ -10,8 +10,8 @@ from launcher.processes.stopping import StopReport, join, stop_process, wait_unt
 from launcher.remote.hosts import HostError
 from launcher.remote.left_there import Left, forget_left, note_left, stop_there, tidy_there
 from launcher.remote.records import Asked, read_asked, read_known
-from launcher.runs.lives.run_loads import stop_clients
-from launcher.runs.lives.teardown import Stopped, is_left_alone
+from launcher.runs.supervised_runs.run_loads import stop_clients
+from launcher.runs.supervised_runs.teardown import Stopped, is_left_alone
 
 LAST_LINES_S = 30.0
 CLIENT_GRACE_S = 2.0

@@ -21,11 +21,11 @@ from launcher.checks.preflight import (
 )
 from launcher.remote.hosts import Host, HostBook, HostError
 from launcher.remote.laying import lay_down_remote, on_host
-from launcher.runs.lives.dependencies import Dependencies
-from launcher.runs.lives.launched_run import LaunchedRun
-from launcher.runs.lives.remote_run import RemoteRun
 from launcher.runs.new_run import lay_down, new_run
 from launcher.runs.resource_claims import claim_of
+from launcher.runs.supervised_runs.dependencies import Dependencies
+from launcher.runs.supervised_runs.launched_run import LaunchedRun
+from launcher.runs.supervised_runs.remote_run import RemoteRun
 
 ID_STEP = timedelta(milliseconds=1)  # what an id distinguishes: those of a batch sort as it was given
 
@@ -93,17 +93,17 @@ def lay_down_run(run: Run, request: LaunchRequest, hosts: HostBook | None) -> di
     return lay_down_remote(run, request, _host(request.on_host, hosts))
 
 
-def new_life(run: Run, request: LaunchRequest, deps: Dependencies, hosts: HostBook | None) -> LaunchedRun:
-    """The life of a new run, its start laid down; raises LaunchRefusedError."""
+def new_supervised(run: Run, request: LaunchRequest, deps: Dependencies, hosts: HostBook | None) -> LaunchedRun:
+    """A new run to supervise, its start laid down; raises LaunchRefusedError."""
     try:
-        return life_of(run, deps, lay_down_run(run, request, hosts))
+        return supervised_of(run, deps, lay_down_run(run, request, hosts))
     except OSError as error:
         reason = f"{error.strerror} ({error.filename})"
         raise LaunchRefusedError(f"The run directory cannot be written: {reason}.") from error
 
 
-def life_of(run: Run, deps: Dependencies, secrets: Mapping[str, str], was_adopted: bool = False) -> LaunchedRun:
-    """The life of a launched run, which begins or goes on."""
+def supervised_of(run: Run, deps: Dependencies, secrets: Mapping[str, str], was_adopted: bool = False) -> LaunchedRun:
+    """A launched run to supervise, which begins or goes on."""
     kind = RemoteRun if run.on_host else LaunchedRun
     return kind(run, deps, secrets, was_adopted)
 

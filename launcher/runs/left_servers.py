@@ -11,8 +11,8 @@ from threading import Thread
 from domain import Run
 from errors import PitwallError
 from launcher.remote.left_there import Left, all_left, end_left, forget_left
-from launcher.runs.lives.dependencies import Dependencies
 from launcher.runs.recorder import RunStore
+from launcher.runs.supervised_runs.dependencies import Dependencies
 
 AGAIN_S = 15.0
 SELDOM_S = 300.0  # for a host that has been away for long

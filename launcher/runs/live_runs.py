@@ -7,14 +7,14 @@ from pathlib import Path
 from domain import NOT_OVER, Run, RunState
 from errors import PitwallError
 from launcher.processes.process import shim_secrets
-from launcher.runs.launching import life_of
+from launcher.runs.launching import supervised_of
 from launcher.runs.left_servers import LeftServers
-from launcher.runs.lives.attached_run import Watch
-from launcher.runs.lives.dependencies import Dependencies
-from launcher.runs.lives.faults import Faults
-from launcher.runs.lives.launched_run import LaunchedRun
 from launcher.runs.queue import RunQueue
 from launcher.runs.recorder import RunStore
+from launcher.runs.supervised_runs.attached_run import Watch
+from launcher.runs.supervised_runs.dependencies import Dependencies
+from launcher.runs.supervised_runs.faults import Faults
+from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from machine.identity import REMOTE
 from machine.ports import server_at
 
@@ -34,7 +34,7 @@ class LiveRuns:
         self._runs_dir = runs_dir
         self._machine = machine
         self._faults = Faults(deps.recorder)
-        self._lives: dict[str, LaunchedRun | Watch] = {}
+        self._supervised: dict[str, LaunchedRun | Watch] = {}
         self._left = LeftServers(store, deps, runs_dir)
         self.queue = RunQueue(runs_dir)
 
@@ -51,35 +51,39 @@ class LiveRuns:
             self.watch(run)
             return run
         assert run.run_dir
-        life = life_of(run, self._deps, shim_secrets(Path(run.run_dir)), was_adopted=True)
+        supervised = supervised_of(run, self._deps, shim_secrets(Path(run.run_dir)), was_adopted=True)
         if run.state is RunState.QUEUED:
-            self.queue.add(life)
+            self.queue.add(supervised)
         else:
-            self._lives[run.id] = life
+            self._supervised[run.id] = supervised
         return run
 
     def watch(self, run: Run) -> None:
         """From now on an attached run is looked at."""
-        self._lives[run.id] = Watch(run, self._deps, self._runs_dir)
+        self._supervised[run.id] = Watch(run, self._deps, self._runs_dir)
 
     def step(self) -> None:
         """Look at every live run once, and start what the queue has next."""
-        for life in list(self._lives.values()):
-            self._faults.guard(life.run.id, life.step)
-        for life in self.queue.due(self.runs()):
-            self.queue.take(life.run.id)
-            self._lives[life.run.id] = life
-            self._faults.guard(life.run.id, life.begin)
-        self._lives = {run_id: life for run_id, life in self._lives.items() if not life.run.state.is_final}
+        for supervised in list(self._supervised.values()):
+            self._faults.guard(supervised.run.id, supervised.step)
+        for supervised in self.queue.due(self.runs()):
+            self.queue.take(supervised.run.id)
+            self._supervised[supervised.run.id] = supervised
+            self._faults.guard(supervised.run.id, supervised.begin)
+        self._supervised = {
+            run_id: supervised for run_id, supervised in self._supervised.items() if not supervised.run.state.is_final
+        }
         self._left.step()
 
     def get(self, run_id: str) -> LaunchedRun | Watch | None:
-        """The life of a run that does not wait; None of one that waits or is over."""
-        return self._lives.get(run_id)
+        """The supervised run that does not wait; None of one that waits or is over."""
+        return self._supervised.get(run_id)
 
     def find(self, run_id: str) -> LaunchedRun | Watch | None:
-        """The life of a run, whether it waits or not; None of one that is over."""
-        return self._lives.get(run_id) or next((life for life in self.queue.lives() if life.run.id == run_id), None)
+        """The supervised run, whether it waits or not; None of one that is over."""
+        return self._supervised.get(run_id) or next(
+            (supervised for supervised in self.queue.supervised_runs() if supervised.run.id == run_id), None
+        )
 
     def stored(self, run_id: str) -> Run:
         """A run as the store has it; raises UnknownRunError."""
@@ -90,23 +94,23 @@ class LiveRuns:
 
     def let_go(self, run_id: str) -> None:
         """Look no more at a run that is over."""
-        del self._lives[run_id]
+        del self._supervised[run_id]
 
     def launched(self) -> list[LaunchedRun]:
         """Those that Pitwall launched."""
-        return [life for life in self._lives.values() if isinstance(life, LaunchedRun)]
+        return [supervised for supervised in self._supervised.values() if isinstance(supervised, LaunchedRun)]
 
-    def is_ending(self, life: LaunchedRun) -> bool:
+    def is_ending(self, supervised: LaunchedRun) -> bool:
         """Whether a run that is being stopped may still come to its end: not one whose steps go wrong."""
-        return not life.run.state.is_final and life.run.id not in self._faults
+        return not supervised.run.state.is_final and supervised.run.id not in self._faults
 
     def runs(self) -> list[Run]:
         """The runs that have, or may have, a server now; never waits for the store."""
-        return [life.run for life in list(self._lives.values())]
+        return [supervised.run for supervised in list(self._supervised.values())]
 
     def promised(self) -> list[Run]:
         """Those, and the runs that start with the next tick: their ports and GPUs are taken."""
-        return [*self.runs(), *(life.run for life in self.queue.starting_soon())]
+        return [*self.runs(), *(supervised.run for supervised in self.queue.starting_soon())]
 
     def at(self, base_url: str) -> Run | None:
         """The live run whose server answers at this URL."""

@@ -15,12 +15,12 @@ from domain import Config, Run
 from launcher.checks.file_patterns import with_files_named
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_container, port_of
 from launcher.checks.readiness import accepts_connections
-from launcher.runs.launching import Site, check_alone, make_runs, new_life
+from launcher.runs.launching import Site, check_alone, make_runs, new_supervised
 from launcher.runs.live_runs import LiveRuns
-from launcher.runs.lives.dependencies import Dependencies
 from launcher.runs.new_run import attached_run, identity
 from launcher.runs.recorder import PATIENCE_S, RunStore
 from launcher.runs.rounds import batch_of, repeats_of
+from launcher.runs.supervised_runs.dependencies import Dependencies
 from machine.asides import Asides
 from machine.identity import machine_at
 from machine.regular_file import pinned
@@ -120,17 +120,19 @@ class RunMaker:
                 promised, place = [], self._live.queue.next_place(self._live.runs())
         made = self._by(deadline_s, lambda: make_runs(requests, place, promised, self._known(), self._site))
         made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
-        lives = [new_life(run, one, self._deps, self._site.hosts) for run, one in zip(made, requests, strict=True)]
+        supervised_runs = [
+            new_supervised(run, one, self._deps, self._site.hosts) for run, one in zip(made, requests, strict=True)
+        ]
         with self._lock:
-            for life in lives:
-                self._live.queue.add(life)
+            for supervised in supervised_runs:
+                self._live.queue.add(supervised)
             self._deps.recorder.save_all(made, "queued")
         return made
 
     def _known(self) -> KnownRuns:
         """The runs of the store, and those that it may not have yet."""
         known = KnownRuns(self._store)
-        for run in (*self._live.runs(), *(life.run for life in self._live.queue.lives())):
+        for run in (*self._live.runs(), *(supervised.run for supervised in self._live.queue.supervised_runs())):
             known.add(run)
         return known
 

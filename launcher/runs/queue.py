@@ -8,8 +8,8 @@ from pathlib import Path
 
 from domain import Run
 from launcher.json_file import write_json
-from launcher.runs.lives.launched_run import LaunchedRun
 from launcher.runs.resource_claims import claim_of
+from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from machine.private_files import private_folder
 
 FILE = "queue.json"
@@ -24,7 +24,7 @@ class RunQueue:
 
     def __init__(self, runs_dir: Path) -> None:
         self._path = runs_dir / FILE
-        self._lives: dict[str, LaunchedRun] = {}
+        self._supervised: dict[str, LaunchedRun] = {}
         self.is_on_hold = bool(json.loads(self._path.read_text())["is_on_hold"]) if self._path.exists() else False
 
     def hold(self, is_on_hold: bool) -> None:
@@ -33,26 +33,28 @@ class RunQueue:
         write_json(self._path, {"is_on_hold": is_on_hold})
         self.is_on_hold = is_on_hold
 
-    def add(self, life: LaunchedRun) -> None:
+    def add(self, supervised: LaunchedRun) -> None:
         """Put a run on the queue; its `queue_position` says when it starts, not the order of these calls."""
-        self._lives[life.run.id] = life
+        self._supervised[supervised.run.id] = supervised
 
     def take(self, run_id: str) -> LaunchedRun | None:
         """Take a run off the queue."""
-        return self._lives.pop(run_id, None)
+        return self._supervised.pop(run_id, None)
 
-    def lives(self) -> list[LaunchedRun]:
+    def supervised_runs(self) -> list[LaunchedRun]:
         """All that wait, in the order of their start."""
         # A page may ask while the supervisor adds: sorted() copies before it asks for keys.
-        return sorted(self._lives.values(), key=lambda life: (life.run.queue_position or 0.0, life.run.id))
+        return sorted(
+            self._supervised.values(), key=lambda supervised: (supervised.run.queue_position or 0.0, supervised.run.id)
+        )
 
     def starting_soon(self) -> list[LaunchedRun]:
         """Those that wait for nothing but the next tick."""
-        return [life for life in self.lives() if life.run.queue_position is None]
+        return [supervised for supervised in self.supervised_runs() if supervised.run.queue_position is None]
 
     def waiting(self) -> list[LaunchedRun]:
         """Those that wait for others, the next one first."""
-        return [life for life in self.lives() if life.run.queue_position is not None]
+        return [supervised for supervised in self.supervised_runs() if supervised.run.queue_position is not None]
 
     def due(self, live: Iterable[Run]) -> list[LaunchedRun]:
         """Those whose time has come."""
@@ -60,15 +62,15 @@ class RunQueue:
 
     def _next(self, live: Iterable[Run]) -> Iterator[LaunchedRun]:
         taken = [claim_of(run) for run in live if run.queue_position is not None]
-        for life in self.waiting():
-            claim = claim_of(life.run)
+        for supervised in self.waiting():
+            claim = claim_of(supervised.run)
             if not any(map(claim.competes_with, taken)):
-                yield life
+                yield supervised
             taken.append(claim)  # of one that waits too: nobody overtakes it on its own GPUs
 
     def next_place(self, live: Iterable[Run]) -> float:
         """A place behind everything that is queued or runs from the queue."""
-        runs = [*(life.run for life in self.lives()), *live]
+        runs = [*(supervised.run for supervised in self.supervised_runs()), *live]
         return max((run.queue_position or 0.0 for run in runs), default=0.0) + 1.0
 
     def reorder(self, run_ids: Sequence[str]) -> list[LaunchedRun]:
@@ -77,10 +79,14 @@ class RunQueue:
         Names that do not wait any more are passed over: a page may be a moment behind.
         """
         waiting = self.waiting()
-        places = [life.run.queue_position for life in waiting]
+        places = [supervised.run.queue_position for supervised in waiting]
         rank = {run_id: at for at, run_id in enumerate(run_ids)}
-        wanted = sorted(waiting, key=lambda life: rank.get(life.run.id, len(rank)))
-        moved = [(life, place) for life, place in zip(wanted, places, strict=True) if life.run.queue_position != place]
-        for life, place in moved:
-            life.run = life.run.model_copy(update={"queue_position": place})
-        return [life for life, _ in moved]
+        wanted = sorted(waiting, key=lambda supervised: rank.get(supervised.run.id, len(rank)))
+        moved = [
+            (supervised, place)
+            for supervised, place in zip(wanted, places, strict=True)
+            if supervised.run.queue_position != place
+        ]
+        for supervised, place in moved:
+            supervised.run = supervised.run.model_copy(update={"queue_position": place})
+        return [supervised for supervised, _ in moved]

@@ -10,8 +10,8 @@ from pathlib import Path
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.processes.stopping import StopReport
 from launcher.runs.live_runs import LiveRuns
-from launcher.runs.lives.run_loads import words_of
-from launcher.runs.lives.run_recorders import NO_SERVER, Prepare, close_recorder
+from launcher.runs.supervised_runs.run_loads import words_of
+from launcher.runs.supervised_runs.run_recorders import NO_SERVER, Prepare, close_recorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,15 @@ class Recorders:
     def open(self, run_id: str, prepare: Prepare, secrets: Mapping[str, str]) -> Path:
         """Its directory. `secrets` are given to it in its environment and stored nowhere; raises LaunchRefusedError."""
         with self._changing():
-            life = self._live.get(run_id)
-            if life is None:
+            supervised = self._live.get(run_id)
+            if supervised is None:
                 raise LaunchRefusedError(NO_SERVER)
             try:
-                return life.open_recorder(prepare, secrets)
+                return supervised.open_recorder(prepare, secrets)
             except OSError as error:
                 raise LaunchRefusedError(f"The recorder could not be started: {words_of(error)}") from error
 
     def close(self, run_id: str) -> StopReport:
         """End the newest one of a run that lives; blocks until it is over, and nobody else."""
-        life = self._live.get(run_id)
-        return close_recorder(life.loads.directory) if life else StopReport()
+        supervised = self._live.get(run_id)
+        return close_recorder(supervised.loads.directory) if supervised else StopReport()

@@ -17,14 +17,14 @@ from launcher.processes.workload_signals import Order, steer
 from launcher.remote.hosts import HostBook
 from launcher.runs.launching import Site
 from launcher.runs.live_runs import LiveRuns
-from launcher.runs.lives.attached_run import Watch
-from launcher.runs.lives.dependencies import Dependencies
-from launcher.runs.lives.launched_run import LaunchedRun
-from launcher.runs.lives.run_loads import check_can_load
 from launcher.runs.making import RunMaker, SilentStoreError
 from launcher.runs.provenance import GpusNow, NotAsked
 from launcher.runs.recorder import RunRecorder, RunStore
 from launcher.runs.recorders import Recorders
+from launcher.runs.supervised_runs.attached_run import Watch
+from launcher.runs.supervised_runs.dependencies import Dependencies
+from launcher.runs.supervised_runs.launched_run import LaunchedRun
+from launcher.runs.supervised_runs.run_loads import check_can_load
 from launcher.runs.ticker import TICK_S, Ticker
 from machine.asides import Asides
 from machine.identity import machine_id
@@ -110,11 +110,11 @@ class Supervisor:
 
     def _stop_all(self) -> None:
         with self._lock:
-            for life in self._queue.lives():
-                self._cancel(life.run.id)
+            for supervised in self._queue.supervised_runs():
+                self._cancel(supervised.run.id)
             launched = self._live.launched()
-            for life in launched:
-                life.end()
+            for supervised in launched:
+                supervised.end()
         while any(map(self._live.is_ending, launched)):
             self.tick()
             time.sleep(TICK_S)
@@ -174,17 +174,17 @@ class Supervisor:
         return run or self._maker.ask(lambda: self._live.stored(run_id))
 
     def _end(self, run_id: str) -> Run | None:
-        life = self._live.get(run_id)
-        if life is None:
+        supervised = self._live.get(run_id)
+        if supervised is None:
             return None
-        if isinstance(life, Watch):
-            life.end(NO_LONGER_WATCHED)
+        if isinstance(supervised, Watch):
+            supervised.end(NO_LONGER_WATCHED)
         else:
-            life.end()
-        if life.run.state.is_final:
+            supervised.end()
+        if supervised.run.state.is_final:
             self._live.let_go(run_id)
         self._ticker.wake()
-        return life.run
+        return supervised.run
 
     def cancel(self, run_id: str) -> Run:
         """Take a queued run off the queue; a run that has started is left as it is."""
@@ -193,12 +193,12 @@ class Supervisor:
         return run or self._maker.ask(lambda: self._live.stored(run_id))
 
     def _cancel(self, run_id: str) -> Run | None:
-        life = self._queue.take(run_id)
-        if life is None:
+        supervised = self._queue.take(run_id)
+        if supervised is None:
             return None
         update = {"state": RunState.FINISHED, "ended_at": self._clock(), "note": CANCELLED}
-        life.run = self._deps.recorder.save(life.run.model_copy(update=update), CANCELLED)
-        return life.run
+        supervised.run = self._deps.recorder.save(supervised.run.model_copy(update=update), CANCELLED)
+        return supervised.run
 
     def start_load(self, run_id: str, spec: WorkloadSpec, secrets: Mapping[str, str] | None = None) -> Run:
         """Put a load on the server of a live run, launched or attached, once more or for the first time.
@@ -206,30 +206,32 @@ class Supervisor:
         `secrets` are given to the load generator in its environment and stored nowhere. Raises LaunchRefusedError.
         """
         with self._changing():
-            life = self._live.get(run_id)
-            if life:
-                life.start_load(spec, secrets or {})
+            supervised = self._live.get(run_id)
+            if supervised:
+                supervised.start_load(spec, secrets or {})
                 self._ticker.wake()
-        if life:
-            return life.run
+        if supervised:
+            return supervised.run
         check_can_load(self._maker.ask(lambda: self._live.stored(run_id)))
         raise LaunchRefusedError(NO_LONGER_WATCHED)
 
     def steer_workload(self, run_id: str, order: Order) -> None:
         """Pause, go on with or cancel the load of a run that has written its progress; nothing if it is over."""
         with self._changing():
-            life = self._live.get(run_id)
-            if life and steer(life.loads.newest, order):
-                note = LOAD_CANCELLED if order is Order.CANCEL else life.run.note
-                life.run = self._deps.recorder.save(life.run.model_copy(update={"note": note}), f"{order} the load")
+            supervised = self._live.get(run_id)
+            if supervised and steer(supervised.loads.newest, order):
+                note = LOAD_CANCELLED if order is Order.CANCEL else supervised.run.note
+                supervised.run = self._deps.recorder.save(
+                    supervised.run.model_copy(update={"note": note}), f"{order} the load"
+                )
 
     def rename(self, run_id: str, name: str) -> None:
         """Give a run another name, in whatever state it is; one that is over gets it once the store answers."""
         with self._changing():
-            life = self._live.find(run_id)
-            if life:
-                life.run = self._deps.recorder.keep(life.run.model_copy(update={"name": name}))
-        if not life:
+            supervised = self._live.find(run_id)
+            if supervised:
+                supervised.run = self._deps.recorder.keep(supervised.run.model_copy(update={"name": name}))
+        if not supervised:
             with suppress(SilentStoreError):  # the question goes on, and with it what comes after
                 self._maker.ask(lambda: self._rename_stored(run_id, name))
 
@@ -242,23 +244,23 @@ class Supervisor:
     def set_phase(self, run_id: str, phase: str) -> None:
         """Say what a starting server is doing, as its log reports it; ignored once it is ready."""
         with self._lock:
-            life = self._live.get(run_id)
-            if life and life.run.state is RunState.STARTING and life.run.phase != phase:
-                life.run = self._deps.recorder.save(life.run.model_copy(update={"phase": phase}), phase)
+            supervised = self._live.get(run_id)
+            if supervised and supervised.run.state is RunState.STARTING and supervised.run.phase != phase:
+                supervised.run = self._deps.recorder.save(supervised.run.model_copy(update={"phase": phase}), phase)
 
     def note_fact(self, run_id: str, key: str, value: JsonValue) -> None:
         """Keep with a live run what its log says of its start; ignored where a run keeps no such thing."""
         if key not in TOLD_FACTS:
             return
         with self._lock:
-            life = self._live.get(run_id)
-            if life and (changed := life.run.with_fact(key, value)) is not life.run:
-                life.run = self._deps.recorder.keep(changed)
+            supervised = self._live.get(run_id)
+            if supervised and (changed := supervised.run.with_fact(key, value)) is not supervised.run:
+                supervised.run = self._deps.recorder.keep(changed)
 
     def api_key(self, run_id: str) -> str | None:
         """The key that the run's server asks for, as far as Pitwall knows it; for requests only, never to be shown."""
-        life = self._live.get(run_id)
-        return life.secrets.get(SERVER_API_KEY) if isinstance(life, LaunchedRun) else None
+        supervised = self._live.get(run_id)
+        return supervised.secrets.get(SERVER_API_KEY) if isinstance(supervised, LaunchedRun) else None
 
     def live_runs(self) -> list[Run]:
         """The runs that have, or may have, a server now; never waits for the store."""
@@ -267,7 +269,7 @@ class Supervisor:
     # --- the queue --------------------------------------------------------------------------------------------------
     def queued_runs(self) -> list[Run]:
         """The runs that wait, in the order of their start."""
-        return [life.run for life in self._queue.lives()]
+        return [supervised.run for supervised in self._queue.supervised_runs()]
 
     @property
     def is_queue_on_hold(self) -> bool:
@@ -282,16 +284,16 @@ class Supervisor:
     def reorder_queue(self, run_ids: Sequence[str]) -> None:
         """Start the named runs first, in this order; those that do not wait any more are passed over."""
         with self._changing():
-            moved = [life.run for life in self._queue.reorder(run_ids)]
+            moved = [supervised.run for supervised in self._queue.reorder(run_ids)]
             self._deps.recorder.save_all(moved, "moved in the queue")
 
     def skip(self, run_id: str) -> Run:
         """End a run of the queue before its workload is through, with what it has measured; the next one starts."""
         with self._changing():
-            life = self._live.get(run_id)
-            if isinstance(life, LaunchedRun):
-                life.end(note=SKIPPED)
+            supervised = self._live.get(run_id)
+            if isinstance(supervised, LaunchedRun):
+                supervised.end(note=SKIPPED)
                 self._ticker.wake()
-        if isinstance(life, LaunchedRun):
-            return life.run
+        if isinstance(supervised, LaunchedRun):
+            return supervised.run
         return self._maker.ask(lambda: self._live.stored(run_id))

@@ -18,7 +18,7 @@ from reports.runs.under_load import UnderLoad, under_load
 from storage.ask import queries, run_queries
 from storage.ask.load_queries import load_speeds
 from storage.ask.run_queries import NUMBERS
-from storage.reading import ASKING_FAILURES
+from storage.published_query import ASKING_FAILURES
 
 PENDING = RunLine(None, None, None, None, None, None, None)  # of a run whose line is computed in the background
 NOT_COMPUTED = RunLine(None, None, None, None, None, None, Reason(Code.NOT_COMPUTED))

@@ -13,7 +13,7 @@ from domain import Run
 from reports.arms.facts import facts_of, measured_span
 from storage.ask.run_queries import runs_of
 from storage.published import Published
-from storage.reading import Query, published_query
+from storage.published_query import Query, published_query
 
 PUBLISHED = "monitor.duckdb"
 Sample = Mapping[str, Any]  # a row of gpu_samples; `at_s` in seconds since 1970

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from storage.catalog import define_views, migrate
-from storage.reading import Params, Query
+from storage.published_query import Params, Query
 
 HEAD = """# The views
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from storage.files.manifest import IN_FORCE, sha256_of
 from storage.files.salvage import save_parts
-from storage.reading import Query
+from storage.published_query import Query
 
 MAGIC = b"PAR1"  # a Parquet file begins and ends with it
 SMALLEST_BYTES = 2 * len(MAGIC) + 4

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from storage.lake.layout import OF_MACHINES, RECORDS
-from storage.reading import Query
+from storage.published_query import Query
 from storage.rows import run_of, run_table
 from storage.transfer.bundle import portable
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from storage.catalog import define_views, migrate
 from storage.database import roll_back
+from storage.lake.lake_reader import ALIASES, KNOWN_MACHINE, NOWHERE, LakeReader, insert
 from storage.lake.layout import RECORDS
 from storage.lake.machines import TOLD, keep_versions, merge_machines
-from storage.lake.reading import ALIASES, KNOWN_MACHINE, NOWHERE, LakeReader, insert
-from storage.reading import Params, Query
+from storage.published_query import Params, Query
 from storage.rows import TIME_COLUMNS
 
 LIMITS = "SET TimeZone = 'UTC'; SET memory_limit = '2GB'; SET temp_directory = ''; SET threads = 2"

@@ -10,7 +10,7 @@ import duckdb
 from storage.ask.literals import quoted
 from storage.lake.config import LakeError
 from storage.lake.connection import LAKE, LOCKS, NOT_MADE, held
-from storage.reading import Query
+from storage.published_query import Query
 from storage.rows import TIME_COLUMNS
 
 HERE = Path(__file__).parent

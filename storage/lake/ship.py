@@ -19,7 +19,7 @@ from storage.lake.backlog import GONE, Key, Part, Record, of_first_runs, records
 from storage.lake.config import LakeConfig, LakeError
 from storage.lake.connection import LAKE, errors_without_secrets, held, opened_lake
 from storage.lake.layout import AUTHOR, OF_MACHINES, RECORDS, check_made, fit, version_table, wanted_columns
-from storage.reading import Query
+from storage.published_query import Query
 
 MOST_RUNS, MOST_ROWS = 25, 2_000_000
 MOST_RECORDS = 500

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from analysis.runs.run_line import RunLine
 from domain import Run
-from storage.reading import Query
+from storage.published_query import Query
 from storage.writer import Pending
 
 TABLE = "run_reports"

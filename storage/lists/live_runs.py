@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from domain import NOT_OVER, Run
-from storage.reading import Query
+from storage.published_query import Query
 from storage.rows import SAMPLE_TABLES
 
 SAMPLED = {*SAMPLE_TABLES.values(), "tail_positions"}

@@ -19,7 +19,7 @@ from machine.regular_file import opened
 from notes import RunNote
 from storage.ask.note_queries import gotchas, note_versions
 from storage.published import Published
-from storage.reading import Query
+from storage.published_query import Query
 from storage.rows import TIME_COLUMNS, run_of
 from storage.transfer import bundled_gotchas
 from storage.transfer.archive import ArchiveError, ArchiveWriter, written_archive

@@ -8,7 +8,7 @@ import storage.lake.ship as ship
 from settings import load_settings
 from storage.lake.config import needed_config
 from storage.lake.owner import owner_id
-from storage.reading import published_query
+from storage.published_query import published_query
 
 if __name__ == "__main__":
     ship.MOST_RUNS = 1

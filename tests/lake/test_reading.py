@@ -25,8 +25,8 @@ from storage.ask.run_queries import RunFilter, find_runs, run_choices
 from storage.ask.schema import CONTRACT
 from storage.lake.config import S3, LakeConfig, LakeError, read_config
 from storage.lake.connection import opened_lake
+from storage.lake.lake_reader import opened_reader
 from storage.lake.layout import make_lake, wanted_columns
-from storage.lake.reading import opened_reader
 from tests.comparison.ideal_engine import IdealEngine, repeats
 from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.lake.boxes import NOW, Box

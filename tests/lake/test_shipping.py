@@ -15,9 +15,9 @@ from storage.files import merge
 from storage.lake.backlog import sealed_parts
 from storage.lake.config import LakeConfig, LakeError
 from storage.lake.connection import opened_lake
+from storage.lake.lake_reader import opened_reader
 from storage.lake.layout import fit, lake_columns, make_lake, wanted_columns
 from storage.lake.owner import owner_id
-from storage.lake.reading import opened_reader
 from storage.lake.ship import Known
 from storage.lake.upkeep import check_lake
 from storage.store import Store

@@ -9,7 +9,7 @@ import pytest
 from domain import AdoptedPoint, AuditEntry, Config, Run, WorkloadSpec
 from reports.arms.adopted import about, masked, point_words, standing
 from settings import Settings
-from storage.reading import published_query
+from storage.published_query import published_query
 from storage.store import Store
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

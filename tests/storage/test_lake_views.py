@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from settings import Settings
+from storage.lake.lake_reader import define_lake_views
 from storage.lake.layout import version_table, wanted_columns
-from storage.lake.reading import define_lake_views
 from storage.store import Store
 
 

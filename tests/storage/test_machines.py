@@ -12,7 +12,7 @@ from service.this_machine import record_this_machine, this_machine
 from settings import Settings
 from storage.ask.machine_queries import machines
 from storage.ask.run_queries import RunFilter, find_runs, run_choices
-from storage.reading import published_query
+from storage.published_query import published_query
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

@@ -17,7 +17,7 @@ from redaction import mask_text
 from settings import Settings
 from storage.ask.note_queries import note_versions, notes
 from storage.ask.run_queries import RunFilter, find_runs, run_choices
-from storage.reading import published_query
+from storage.published_query import published_query
 from storage.store import Store
 from storage.transfer.archive import ArchiveError, written_archive
 from storage.transfer.bundle import NOTES, export_runs, portable

@@ -9,7 +9,7 @@ import pytest
 
 from domain import AuditEntry, Share, Study
 from settings import Settings
-from storage.reading import published_query
+from storage.published_query import published_query
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 5, tzinfo=UTC)

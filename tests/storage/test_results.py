@@ -13,7 +13,7 @@ from redaction import mask_text
 from samples import Batch, Sample
 from settings import Settings
 from storage.ask import load_queries
-from storage.reading import published_query
+from storage.published_query import published_query
 from storage.rows import SAMPLE_TABLES
 from storage.store import Store
 from storage.transfer.bundle import export_runs

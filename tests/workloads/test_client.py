@@ -14,8 +14,8 @@ from tests.demo_engine import DemoServer
 from tests.ports import free_ports
 from tests.workloads.servers import DONE, HEAD, chunk, event, read_request, sends, serving, text_event
 from workloads.plan import PlannedRequest
+from workloads.requests.answer_stream import StreamReading
 from workloads.requests.client import Place, Target, exchange, record_of, request_body
-from workloads.requests.reading import StreamReading
 from workloads.requests.sending import open_session
 
 REQUEST = PlannedRequest("Code", "Write.", {"max_tokens": 60, "temperature": 0.0, "seed": 7, "ignore_eos": True})

@@ -16,7 +16,7 @@ from web.runs.loads.workload_panel import looping
 from workloads.process.job import Job, Progress
 from workloads.process.loop_watch import LOOK_EVERY_PIECES, MOST_A_TICK, TAIL_CHARACTERS, LoopWatch, Watched
 from workloads.process.start import run_job
-from workloads.requests.reading import StreamReading
+from workloads.requests.answer_stream import StreamReading
 
 LOOP = "the driver takes the last lap "
 

@@ -7,7 +7,7 @@ import shutil
 import streamlit as st
 
 from commands.recipe.quality import Tools
-from commands.recipe.reading import is_recipe, study_of_recipe
+from commands.recipe.recipe_study import is_recipe, study_of_recipe
 from commands.study_file import StudyFileError, StudyPlan, study_of_text
 from launcher.remote.hosts import HostBook, HostError
 from studies.plan_check import UnknownLoadError, check_plan

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
 from analysis.runs.collapse import FENCE, WORD, find_collapse
-from workloads.requests.reading import StreamReading
+from workloads.requests.answer_stream import StreamReading
 
 TICK_S = 0.5
 LOOK_EVERY_S = 2.0

@@ -17,9 +17,9 @@ from workloads.process.load_book import LoadBook
 from workloads.process.loop_watch import LoopWatch
 from workloads.process.pace import Pace
 from workloads.process.senders.pool import Pool
+from workloads.requests.answer_stream import StreamReading
 from workloads.requests.client import Place, Target, exchange, record_of
 from workloads.requests.exchange import Exchange
-from workloads.requests.reading import StreamReading
 from workloads.requests.records import append_record
 from workloads.requests.sending import open_session
 from workloads.suites.cases import check_of

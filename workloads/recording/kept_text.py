@@ -12,7 +12,7 @@ import orjson
 
 from domain import JsonValue
 from machine.private_files import write_private
-from workloads.requests.reading import StreamReading
+from workloads.requests.answer_stream import StreamReading
 from workloads.texts.prompt_file import MOST_LINES, ChatMessage
 
 MOST_THINK_S = 3600.0  # that a replay takes

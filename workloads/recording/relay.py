@@ -13,7 +13,7 @@ import aiohttp
 from aiohttp import web
 
 from workloads.recording.access import Limits
-from workloads.requests.reading import BadStreamError, StreamReading
+from workloads.requests.answer_stream import BadStreamError, StreamReading
 from workloads.requests.sending import MOST_LINE_BYTES, REFUSAL_CHARACTERS, LineCutter, open_session
 
 REFUSED = 502

@@ -15,8 +15,8 @@ from engines import BY_NAME
 from load_records import RequestRecord
 from machine.cpu_wait import cpu_wait
 from workloads.plan import Endpoint, Message, PhaseKind, PlannedRequest
+from workloads.requests.answer_stream import StreamReading
 from workloads.requests.exchange import Exchange
-from workloads.requests.reading import StreamReading
 from workloads.requests.sending import Call, error_of, read_stream, read_whole
 
 TEXTS = ("model", "messages", "prompt", "tools")

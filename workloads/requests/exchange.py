@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain import JsonValue
-from workloads.requests.reading import StreamReading
+from workloads.requests.answer_stream import StreamReading
 
 
 @dataclass(frozen=True, slots=True)

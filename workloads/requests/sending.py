@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 
 from domain import JsonValue
-from workloads.requests.reading import BadStreamError, StreamReading
+from workloads.requests.answer_stream import BadStreamError, StreamReading
 
 CONNECT_TIMEOUT_S = 10.0
 MOST_LINE_BYTES = 16 << 20  # of one event

@@ -10,7 +10,7 @@ import duckdb
 from storage.ask.literals import quoted
 from storage.lake.config import LakeConfig, LakeError
 from storage.lake.connection import attach_to_read, errors_without_secrets
-from storage.lake.reading import define_lake_views
+from storage.lake.lake_reader import define_lake_views
 from storage.lake.tls import refused_certificate
 from storage.sandbox.answering import CONFIG, answer, say
 from storage.sandbox.confinement import confine_files, knows_ports, limit_resources

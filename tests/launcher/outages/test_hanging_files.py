@@ -15,7 +15,7 @@ from launcher.checks import preflight
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes import runtimes
 from launcher.runs import making
-from launcher.runs.lives import launched_run, looks, server_notes
+from launcher.runs.supervised_runs import launched_run, looks, server_notes
 from launcher.runs.supervisor import Supervisor
 from machine.asides import Asides
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state

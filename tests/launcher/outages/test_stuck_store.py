@@ -11,7 +11,7 @@ import pytest
 
 from domain import RunState
 from launcher.runs import making
-from launcher.runs.lives import launched_run
+from launcher.runs.supervised_runs import launched_run
 from launcher.runs.supervisor import Supervisor
 from service.core import Core, opened_core
 from settings import Settings

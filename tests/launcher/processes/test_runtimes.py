@@ -15,7 +15,7 @@ from launcher.processes import runtimes
 from launcher.processes.process import ProcessExit, ProcessStatus
 from launcher.processes.runtimes import ContainerBackend, ProcessBackend, backend_of, read_facts
 from launcher.processes.stopping import StopReport
-from launcher.runs.lives.teardown import how_it_ended
+from launcher.runs.supervised_runs.teardown import how_it_ended
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
 

@@ -53,7 +53,9 @@ def test_an_attached_run_keeps_what_its_log_tells_and_no_phase_once_it_is_ready(
     make_supervisor: Callable[..., Supervisor], store: DictStore, foreign: Foreign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_ready = threading.Event()
-    monkeypatch.setattr("launcher.runs.lives.attached_run.ReadinessPoll.is_ready", lambda poll: is_ready.is_set())
+    monkeypatch.setattr(
+        "launcher.runs.supervised_runs.attached_run.ReadinessPoll.is_ready", lambda poll: is_ready.is_set()
+    )
     supervisor = make_supervisor()
     run = supervisor.attach(foreign.base_url, Config(engine="vllm"), pid=foreign.process.pid)
     supervisor.set_phase(run.id, "loading weights")
@@ -75,7 +77,7 @@ def test_an_attached_run_keeps_what_its_log_tells_and_no_phase_once_it_is_ready(
 def test_an_attached_server_that_goes_away_ends_its_run(
     supervisor: Supervisor, store: DictStore, foreign: Foreign, with_pid: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("launcher.runs.lives.attached_run.GONE_AFTER_S", 1.0)
+    monkeypatch.setattr("launcher.runs.supervised_runs.attached_run.GONE_AFTER_S", 1.0)
     run = supervisor.attach(foreign.base_url, Config(), pid=foreign.process.pid if with_pid else None)
     wait_for_state(store, run.id, RunState.READY)
     foreign.process.kill()
@@ -121,7 +123,7 @@ def test_a_server_elsewhere_is_on_a_machine_of_its_own_and_taken_up_again(
     make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("launcher.runs.making.accepts_connections", lambda url: True)  # there is no second machine
-    monkeypatch.setattr("launcher.runs.lives.attached_run.accepts_connections", lambda url: True)
+    monkeypatch.setattr("launcher.runs.supervised_runs.attached_run.accepts_connections", lambda url: True)
     first = make_supervisor()
     run = first.attach("http://192.0.2.7:8000", Config())
     assert run.machine_id == "remote-192.0.2.7"

@@ -8,8 +8,8 @@ import pytest
 
 from domain import Run, RunState
 from launcher.checks.readiness import accepts_connections, probe
-from launcher.runs.lives.launched_run import LaunchedRun
 from launcher.runs.provenance import NotAsked
+from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
@@ -28,7 +28,9 @@ def test_a_run_whose_step_raises_is_told_once_and_leaves_the_others_alone(
     supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken_run, step = supervisor.launch(request_for("never-ready")), LaunchedRun.step
-    monkeypatch.setattr(LaunchedRun, "step", lambda life: broken() if life.run.id == broken_run.id else step(life))
+    monkeypatch.setattr(
+        LaunchedRun, "step", lambda supervised: broken() if supervised.run.id == broken_run.id else step(supervised)
+    )
     other = supervisor.launch(request_for())
     wait_for_state(store, other.id, RunState.READY)
     assert told(store, broken_run) == ["Pitwall itself went wrong here: ValueError: broken for this test"]

@@ -14,7 +14,7 @@ import pytest
 from domain import Run
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.processes.process import look_at
-from launcher.runs.lives.run_recorders import is_recorder_open, newest_recorder
+from launcher.runs.supervised_runs.run_recorders import is_recorder_open, newest_recorder
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.runs.test_attached import Foreign, foreign
 from tests.launcher.runs.test_loads import attach

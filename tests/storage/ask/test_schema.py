@@ -10,7 +10,7 @@ from cli.main import main
 from settings import Settings
 from storage.ask.schema import CONTRACT, describe_schema
 from storage.catalog import attached
-from storage.reading import count_views, published_query
+from storage.published_query import count_views, published_query
 from storage.store import Store
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "schema.md"

@@ -20,7 +20,7 @@ from domain import AuditEntry, Config, Run
 from samples import Batch, Event, HostSample
 from settings import Settings
 from storage.database import StoreError
-from storage.reading import published_query
+from storage.published_query import published_query
 from storage.store import Store
 
 pytestmark = pytest.mark.publishes

@@ -17,7 +17,7 @@ from samples import Batch, Event, HostSample
 from settings import Settings
 from storage.ask.note_queries import notes
 from storage.files.disk_use import disk_use
-from storage.reading import count_views, published_query
+from storage.published_query import count_views, published_query
 from storage.store import Store
 from storage.transfer.archive import ArchiveError
 from storage.transfer.bundle import export_runs

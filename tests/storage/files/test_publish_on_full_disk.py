@@ -10,7 +10,7 @@ import duckdb
 
 from samples import Batch, Event
 from settings import Settings
-from storage.reading import published_query
+from storage.published_query import published_query
 from storage.store import Store
 
 ROWS = 1_500  # of a kilobyte each

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from settings import Settings
-from storage.reading import published_query
+from storage.published_query import published_query
 from storage.store import Store
 
 ROWS = {"sources": 5, "configurations": 256, "measurements": 417, "claims": 106, "failures": 25, "validations": 14}

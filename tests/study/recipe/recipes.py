@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commands.recipe.quality import Tools
-from commands.recipe.reading import study_of_recipe
+from commands.recipe.recipe_study import study_of_recipe
 from commands.study_file import StudyPlan
 
 # Of the form of workloads/gemma_4_31b_it_h200.yaml and qwen3_5_mi355x.yaml of github.com/vllm-project/perf-eval.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands.recipe.quality import Tools
-from commands.recipe.reading import is_recipe
+from commands.recipe.recipe_study import is_recipe
 from commands.study_file import StudyFileError
 from tests.study.recipe.recipes import RECIPE, read
 from tests.study.test_study_file import WHICH

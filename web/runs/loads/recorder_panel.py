@@ -14,7 +14,7 @@ from domain import Run, RunState, utc_now
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.processes.exit_messages import log_tail
 from launcher.processes.process import look_at
-from launcher.runs.lives.run_recorders import LOG, is_recorder_open, newest_recorder
+from launcher.runs.supervised_runs.run_recorders import LOG, is_recorder_open, newest_recorder
 from redaction import SERVER_API_KEY
 from web import audit
 from web.actions import is_operator, require_operator

@@ -14,8 +14,8 @@ import aiohttp
 
 from workloads.process.loop_watch import LoopWatch
 from workloads.process.senders.frames import Ask, Begin, Cancel, Done, Frame, Used, next_frame, packed
+from workloads.requests.answer_stream import StreamReading
 from workloads.requests.client import Target, exchange, record_of
-from workloads.requests.reading import StreamReading
 from workloads.requests.sending import open_session
 
 REPORT_EVERY_S = 0.5

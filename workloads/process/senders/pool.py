@@ -19,9 +19,9 @@ from pathlib import Path
 from load_records import RequestRecord
 from workloads.plan import PlannedRequest
 from workloads.process.senders.frames import Ask, Begin, Cancel, Done, Used, next_frame, packed
+from workloads.requests.answer_stream import StreamReading
 from workloads.requests.client import Place, Target, record_of
 from workloads.requests.exchange import Exchange
-from workloads.requests.reading import StreamReading
 
 ROOT = Path(__file__).resolve().parents[3]
 LIMIT = 0.7  # of one core

@@ -22,8 +22,8 @@ from launcher.processes.process import (
     write_spec,
 )
 from launcher.processes.stopping import StopReport, join, stop_process
-from launcher.runs.lives.dependencies import Dependencies
-from launcher.runs.lives.run_recorders import close_recorder
+from launcher.runs.supervised_runs.dependencies import Dependencies
+from launcher.runs.supervised_runs.run_recorders import close_recorder
 from machine.private_files import private_folder
 
 GRACE_S = 10.0

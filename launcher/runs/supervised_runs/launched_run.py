@@ -27,12 +27,14 @@ from launcher.processes.process import (
 )
 from launcher.processes.runtimes import Backend, backend_of
 from launcher.processes.startup_progress import Start, by_the_clock_of, is_pulling, read_bar
-from launcher.runs.lives.attached_run import WENT_AWAY, Contact
-from launcher.runs.lives.launched_loads import LaunchedLoads
-from launcher.runs.lives.looks import LONG_LOG_S, NO_BAR, NO_LAST_WORDS, LastWords, Look
-from launcher.runs.lives.run_loads import NO_SHIM, RunLoads
-from launcher.runs.lives.server_notes import Noted, ServerNotes
-from launcher.runs.lives.teardown import (
+from launcher.runs.new_run import leftovers_of
+from launcher.runs.provenance import freeze
+from launcher.runs.supervised_runs.attached_run import WENT_AWAY, Contact
+from launcher.runs.supervised_runs.launched_loads import LaunchedLoads
+from launcher.runs.supervised_runs.looks import LONG_LOG_S, NO_BAR, NO_LAST_WORDS, LastWords, Look
+from launcher.runs.supervised_runs.run_loads import NO_SHIM, RunLoads
+from launcher.runs.supervised_runs.server_notes import Noted, ServerNotes
+from launcher.runs.supervised_runs.teardown import (
     BROKE_OFF,
     NOTHING_STOPPED,
     Stopped,
@@ -42,8 +44,6 @@ from launcher.runs.lives.teardown import (
     server_words,
     stop_everything,
 )
-from launcher.runs.new_run import leftovers_of
-from launcher.runs.provenance import freeze
 from machine.ports import describe_busy_port, is_port_free
 from redaction import KNOWN
 

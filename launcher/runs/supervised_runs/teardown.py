@@ -14,8 +14,8 @@ from launcher.processes.exit_messages import describe_exit
 from launcher.processes.process import ProcessExit, ProcessStatus, processes_of, read_exit
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, backend_of, with_container
 from launcher.processes.stopping import StopReport, join, see_gpu_memory, see_port, stop_process
-from launcher.runs.lives.run_loads import stop_clients
 from launcher.runs.provenance import GpusNow
+from launcher.runs.supervised_runs.run_loads import stop_clients
 
 LEFT_ALONE = "left_alone.json"  # in the run directory: its script left the server to itself
 UNSEEN = ProcessExit(None, None, None, None)

@@ -16,8 +16,8 @@ from launcher.remote.agent_line import SERVER
 from launcher.remote.orders import Exit
 from launcher.remote.records import Known, read_asked, read_known
 from launcher.remote.stopping import stop_remote
-from launcher.runs.lives.launched_run import LaunchedRun
-from launcher.runs.lives.teardown import Stopped
+from launcher.runs.supervised_runs.launched_run import LaunchedRun
+from launcher.runs.supervised_runs.teardown import Stopped
 from machine.identity import machine_id
 from machine.ports import describe_busy_port, is_port_free
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from domain import Run
-from launcher.runs.lives.dependencies import Dependencies
+from launcher.runs.supervised_runs.dependencies import Dependencies
 
 T = TypeVar("T")
 SOON_S = 0.05  # what a disk that is well needs

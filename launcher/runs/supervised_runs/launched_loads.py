@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from domain import WATCH, RunState, WorkloadSpec
 from errors import PitwallError
 from launcher.processes.process import ProcessStatus
-from launcher.runs.lives.life import Life
-from launcher.runs.lives.run_loads import LOAD_RUNS, NO_SHIM, words_of
+from launcher.runs.supervised_runs.run_loads import LOAD_RUNS, NO_SHIM, words_of
+from launcher.runs.supervised_runs.supervised_run import SupervisedRun
 
 
 @dataclass
-class LaunchedLoads(Life, ABC):
-    """What of a launched run's life is about its loads, once its server answers."""
+class LaunchedLoads(SupervisedRun, ABC):
+    """What of a launched run is about its loads, once its server answers."""
 
     secrets: Mapping[str, str] = field(default_factory=dict)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from domain import RunState
 from launcher.checks.readiness import ReadinessPoll, accepts_connections
 from launcher.processes.stopping import StopReport
-from launcher.runs.lives.dependencies import Dependencies
-from launcher.runs.lives.life import Life
-from launcher.runs.lives.run_loads import LOAD_RUNS, NO_SHIM, RunLoads
-from launcher.runs.lives.run_recorders import is_recorder_open
+from launcher.runs.supervised_runs.dependencies import Dependencies
+from launcher.runs.supervised_runs.run_loads import LOAD_RUNS, NO_SHIM, RunLoads
+from launcher.runs.supervised_runs.run_recorders import is_recorder_open
+from launcher.runs.supervised_runs.supervised_run import SupervisedRun
 from machine.process_start import same_process
 
 GONE_AFTER_S = 60.0  # of refused connections: a server that is restarted is the same run, with a gap
@@ -41,7 +41,7 @@ class Contact:
 
 
 @dataclass
-class Watch(Life):
+class Watch(SupervisedRun):
     """One attached run: ready when its endpoint says so, finished when its server is gone.
 
     Of a server whose process is known, that process is the run. One known by its URL alone may be away for a while.

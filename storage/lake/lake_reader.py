@@ -16,7 +16,7 @@ from storage.lake.config import LakeConfig
 from storage.lake.connection import LAKE, LOCKS, errors_without_secrets, opened_lake
 from storage.lake.layout import RECORDS, lake_columns, version_table
 from storage.lake.machines import columns_of_machines, merged_machines
-from storage.reading import Params
+from storage.published_query import Params
 from storage.rows import TIME_COLUMNS
 
 NOWHERE = Path("/nonexistent")  # no sealed file is read here

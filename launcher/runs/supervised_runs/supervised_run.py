@@ -1,4 +1,4 @@
-"""What the life of a launched run and of an attached one have in common: its record, its loads, work on the side."""
+"""What a launched run and an attached one have in common: its record, its loads, work on the side."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 from commands.secrets import distinctive
 from domain import Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError
-from launcher.runs.lives.dependencies import Dependencies
-from launcher.runs.lives.run_loads import LOAD_RUNS, RunLoads, check_can_load, words_of
-from launcher.runs.lives.run_recorders import Prepare, open_recorder
+from launcher.runs.supervised_runs.dependencies import Dependencies
+from launcher.runs.supervised_runs.run_loads import LOAD_RUNS, RunLoads, check_can_load, words_of
+from launcher.runs.supervised_runs.run_recorders import Prepare, open_recorder
 from redaction import KNOWN
 
 T = TypeVar("T")
 
 
 @dataclass
-class Life:
+class SupervisedRun:
     """One run and what is under way for it."""
 
     run: Run

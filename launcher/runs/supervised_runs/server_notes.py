@@ -13,9 +13,9 @@ from launcher.checks.discover import output_of
 from launcher.processes.descendants import LOOK_EVERY_S, DescendantRecord
 from launcher.processes.process import ProcessStatus, processes_of
 from launcher.processes.runtimes import Backend, ContainerFacts, ProcessBackend, with_container
-from launcher.runs.lives.dependencies import Dependencies
-from launcher.runs.lives.looks import NO_OWN_LOG, Look
 from launcher.runs.new_run import leftovers_of
+from launcher.runs.supervised_runs.dependencies import Dependencies
+from launcher.runs.supervised_runs.looks import NO_OWN_LOG, Look
 
 LookAtContainer = Callable[[], ContainerFacts | None]
 
