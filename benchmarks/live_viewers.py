@@ -1,7 +1,7 @@
 """What watching costs: server CPU at 0, 1 and 20 live viewers, and a log line written -> its point in the browser.
 
 `python benchmarks/live_viewers.py [--lines 60] [--seconds 15] [--browser /usr/bin/chromium]` prints a table.
-Pitwall itself (app.py: real store, collectors, gate and hub) runs as a process of its own and watches an attached
+Pitwall itself (app.py: real store, collectors, access check, hub) runs as a process of its own and watches an attached
 server. That server is a stand-in: it answers /health, and this process writes its log in vLLM's words, a throughput
 line and the speculation line after it in one write. A viewer is a WebSocket that reads what the Live page would; the
 latency is taken in one real Chromium on the same clock, when Plotly's data has the value.

@@ -14,7 +14,7 @@ from web.markup import markdown_text
 
 
 def is_operator() -> bool:
-    """Whether this person may do everything, such as start and stop servers; decided by the gate, not the page."""
+    """Whether this person may do everything, such as start and stop servers; the access check decides, not the page."""
     return current_role() == "operator"
 
 

@@ -1,4 +1,4 @@
-"""The taking half of a Pitwall, to be killed: the real store, gate and route for agents, in a process of their own.
+"""The taking half of a Pitwall, to be killed: real store, access check and route for agents, in a process of their own.
 
 Its arguments: data folder, address, port, and with TLS a certificate and its key.
 """
@@ -28,14 +28,14 @@ SECRET = b"a secret of more than enough length"
 
 def taking(settings: Settings, store: Store) -> Starlette:
     intake = AgentIntake(store, utc_now)
-    gate = Middleware(
+    access_check = Middleware(
         AuthMiddleware,
         access=access_for(settings, SECRET),
         shares=ShareBook(SECRET, ""),
         sessions=SessionBook(settings.sessions_path),
         tokens=TokenBook(settings.tokens_path),
     )
-    return Starlette(routes=agent_routes(lambda: intake), middleware=[gate])
+    return Starlette(routes=agent_routes(lambda: intake), middleware=[access_check])
 
 
 def main() -> None:

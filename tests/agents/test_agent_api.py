@@ -1,4 +1,4 @@
-"""The route for agents at the real gate: whose token, how much, how long."""
+"""The route for agents at the real access check: whose token, how much, how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the gate: its secrets, the names by which Pitwall is reached, the cookies' names."""
+"""The rules of the access check: its secrets, the names by which Pitwall is reached, the cookies' names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Access:
-    """What the gate goes by: the token of this start, the signing secret, and the names we are reached by."""
+    """What the access check goes by: the token of this start, the signing secret, and the names we are reached by."""
 
     secret: bytes = field(repr=False)
     cookie_name: str

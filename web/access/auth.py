@@ -126,7 +126,7 @@ class AuthMiddleware:
         return path.removeprefix(self._access.base_path) if path.startswith(f"{self._access.base_path}/") else "/"
 
     def _refusal(self, scope: Scope_, headers: Headers, visitor: Visitor | None) -> Response | None:
-        """The answer of the gate itself, or None for whoever may pass."""
+        """The answer of the access check itself, or None for whoever may pass."""
         if not host_is_ours(headers.get("host"), self._access.hosts, self._access.any_address):
             return forbidden(headers, "This Host name is not one that Pitwall is reached by; set PITWALL_PUBLIC_URL.")
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS

@@ -1,4 +1,4 @@
-"""What the gate answers instead of passing a request on: a page to a browser, JSON to a program."""
+"""What the access check answers instead of passing a request on: a page to a browser, JSON to a program."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ ROLE_KEY = "pitwall.role"  # in the ASGI scope
 SHARE_KEY = "pitwall.share"  # in the ASGI scope: the share of a guest
 TOKEN_KEY = "pitwall.token"  # in the ASGI scope: the token of a program
 NAME_KEY = "pitwall.name"  # in the ASGI scope: the name of a person who signed in by one
-ROLE_HEADER = "x-pitwall-role"  # how a page script learns it: only the gate can set it
+ROLE_HEADER = "x-pitwall-role"  # how a page script learns it: only the access check can set it
 SHARE_HEADER = "x-pitwall-share"
 SESSION_HEADER = "x-pitwall-session"
 NAME_HEADER = "x-pitwall-name"  # percent-encoded
@@ -43,7 +43,7 @@ class Visitor:
 
 
 def current_role() -> Role | None:
-    """The role of the browser behind the running page script; None when the gate did not let it in."""
+    """The role of the browser behind the running page script; None when the access check did not let it in."""
     said = st.context.headers.get(ROLE_HEADER)
     return next((role for role in ROLES if role == said), None)
 
@@ -74,7 +74,7 @@ def current_session_id() -> str | None:
 
 
 def may_see(scope: Scope_, run_ids: Iterable[str]) -> bool:
-    """Whether whoever sent this request, as the gate found, may see all of these runs."""
+    """Whether whoever sent this request, as the access check found, may see all of these runs."""
     share: Share | None = scope[SHARE_KEY]
     token: ApiToken | None = scope[TOKEN_KEY]
     if token:
@@ -83,7 +83,7 @@ def may_see(scope: Scope_, run_ids: Iterable[str]) -> bool:
 
 
 def with_visitor(scope: Scope_, visitor: Visitor | None) -> Scope_:
-    """The scope with the role, name and share that the gate found, and none that the client claimed."""
+    """The scope with the role, name and share that the access check found, and none that the client claimed."""
     ours = [(name, value) for name, value in scope["headers"] if not name.lower().startswith(b"x-pitwall-")]
     session = visitor.session if visitor else None
     of_visitor = {

@@ -61,7 +61,7 @@ _SESSIONS = TypeAdapter(list[Session])
 
 
 class SessionBook:
-    """All sessions, in memory because the gate asks at every request, and in a file because they outlive us."""
+    """All sessions, in memory because the access check asks at every request, and in a file because they outlive us."""
 
     def __init__(
         self,

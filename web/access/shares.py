@@ -26,7 +26,7 @@ def share_url(settings: Settings) -> str:
 
 
 class ShareBook:
-    """All shares, in memory because the gate asks at every request, and in the store because they outlive us.
+    """All shares, in memory because the access check asks at every request, and in the store because they outlive us.
 
     A link's token is the share's id, signed; only the id is stored. `url` is where Pitwall is reached, without a
     slash at its end.
@@ -112,7 +112,7 @@ class ShareBook:
         return self._keep(share)
 
     def look_at_study(self, study_id: str) -> None:
-        """Note the runs that a study has by now: the gate asks at every request and must not ask the store."""
+        """Note the runs that a study has by now: the access check asks at every request and must not ask the store."""
         runs = runs_of_batch(self._opened, study_id)
         self._of_study = {**self._of_study, study_id: tuple(run.id for run in runs)}
 

@@ -1,4 +1,4 @@
-"""The plain page of the gate to a browser it does not know, and of an address that has no page."""
+"""The plain page of the access check to a browser it does not know, and of an address that has no page."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ PATIENCE_S = 3.0  # a machine so busy that this passes draws its page far later;
 
 
 class FirstLook:
-    """ASGI middleware behind the gate, which has found who asks."""
+    """ASGI middleware behind the access check, which has found who asks."""
 
     def __init__(self, app: ASGIApp, look: Look, welcome: Welcome, base_path: str = "") -> None:
         self._app = app

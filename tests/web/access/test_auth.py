@@ -1,4 +1,4 @@
-"""The gate, asked by real HTTP and WebSocket clients."""
+"""The access check, asked by real HTTP and WebSocket clients."""
 
 from __future__ import annotations
 

@@ -62,9 +62,9 @@ def access(tmp_path: Path) -> Access:
 @pytest.fixture
 def client(serve: Serve, access: Access, book: SessionBook, tmp_path: Path) -> Iterator[httpx.Client]:
     tokens = TokenBook(tmp_path / "tokens.json")
-    gate = Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""), sessions=book, tokens=tokens)
+    access_check = Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""), sessions=book, tokens=tokens)
     routes = [Route("/{rest:path}", tell), WebSocketRoute("/ws/live", echo)]
-    app, said = Starlette(routes=routes, middleware=[gate]), {"user-agent": FIREFOX}
+    app, said = Starlette(routes=routes, middleware=[access_check]), {"user-agent": FIREFOX}
     with serve(app) as address, httpx.Client(base_url=f"http://{address}", headers=said) as client:
         yield client
 

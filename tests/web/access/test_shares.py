@@ -1,4 +1,4 @@
-"""Shares at the gate: what a link opens, for how long, and what it never does."""
+"""Shares at the access check: what a link opens, for how long, and what it never does."""
 
 from __future__ import annotations
 

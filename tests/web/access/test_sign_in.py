@@ -1,4 +1,4 @@
-"""Signing in through an OpenID provider, a real one on this machine, and what each role may ask the gate for."""
+"""Signing in through an OpenID provider, a real one on this machine, and what each role may ask for."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def client(
     sessions = SessionBook(tmp_path / "sessions.json", clock, tokens.is_open)
     config = SignInConfig(issuer=issuer, client_id="pitwall", client_secret="s", roles=ROLES)  # type: ignore[arg-type]
     routes = sign_in_routes(config, access, sessions, told.extend)
-    gate = Middleware(
+    access_check = Middleware(
         AuthMiddleware,
         access=access,
         shares=ShareBook(SECRET, ""),
@@ -91,7 +91,7 @@ def client(
         tokens=tokens,
         provider=config.name,
     )
-    app = Starlette(routes=[*routes, Route("/{rest:path}", tell, methods=["GET", "POST"])], middleware=[gate])
+    app = Starlette(routes=[*routes, Route("/{rest:path}", tell, methods=["GET", "POST"])], middleware=[access_check])
     with serve(app) as address, httpx.Client(base_url=f"http://{address}", headers=PAGE) as client:
         yield client
 

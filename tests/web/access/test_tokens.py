@@ -1,4 +1,4 @@
-"""Tokens of programs at the real gate: what each opens, and until when."""
+"""Tokens of programs at the real access check: what each opens, and until when."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def access(settings: Settings) -> Access:
 
 @pytest.fixture
 def client(serve: Serve, settings: Settings, access: Access, book: TokenBook) -> Iterator[httpx.Client]:
-    gate = Middleware(
+    access_check = Middleware(
         AuthMiddleware,
         access=access,
         shares=ShareBook(SECRET, ""),
@@ -83,7 +83,7 @@ def client(serve: Serve, settings: Settings, access: Access, book: TokenBook) ->
     )
     routes = [Route("/{rest:path}", tell, methods=["GET", "POST"]), WebSocketRoute("/api/live", echo)]
     with (
-        serve(Starlette(routes=routes, middleware=[gate])) as address,
+        serve(Starlette(routes=routes, middleware=[access_check])) as address,
         httpx.Client(base_url=f"http://{address}") as client,
     ):
         yield client
@@ -180,10 +180,10 @@ def test_a_guest_passes_no_programs_route(
     shares = ShareBook(SECRET, "http://127.0.0.1:1")
     shares.load(store)
     share = shares.make(["r1"], "live", DAY, "operator")
-    gate = Middleware(
+    access_check = Middleware(
         AuthMiddleware, access=access, shares=shares, sessions=SessionBook(settings.sessions_path), tokens=book
     )
-    app = Starlette(routes=[Route("/{rest:path}", tell, methods=["GET", "POST"])], middleware=[gate])
+    app = Starlette(routes=[Route("/{rest:path}", tell, methods=["GET", "POST"])], middleware=[access_check])
     with serve(app) as address, httpx.Client(base_url=f"http://{address}") as guest:
         assert guest.get(f"/share/{shares.token(share)}").status_code == 303
         assert guest.get("/live").json()["role"] == "guest"

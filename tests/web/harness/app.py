@@ -1,4 +1,4 @@
-"""The Live component without a store: a reader that draws its numbers by formula, behind the real gate and hub.
+"""The Live component without a store: a reader that draws its numbers by formula, behind the real access check and hub.
 
 The numbers are scripted, not measured; they depend on the clock alone, so that a restarted server goes on
 where the last one was. PITWALL_DATA and PITWALL_PORT as ever; HARNESS_T0 is the time when the runs were made.

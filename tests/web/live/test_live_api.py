@@ -1,4 +1,4 @@
-"""Live for programs: the page's own frames, by a token, at the real gate."""
+"""Live for programs: the page's own frames, by a token, at the real access check."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def address(
     store.save_run(run)
     hub = LiveHub(StoreReader(lambda: store))
     store.on_commit(hub.on_commit)
-    gate = Middleware(
+    access_check = Middleware(
         AuthMiddleware,
         access=access_for(settings, SECRET),
         shares=ShareBook(SECRET, ""),
@@ -59,7 +59,7 @@ def address(
             yield
 
     routes = live_routes(hub, lambda: store.runs([RunState.RUNNING]))
-    app = Starlette(routes=routes, middleware=[gate], lifespan=lifespan)
+    app = Starlette(routes=routes, middleware=[access_check], lifespan=lifespan)
     with serve(app) as found:
         yield found
 

@@ -1,4 +1,4 @@
-"""The Live component in a real Chromium, behind the real gate and hub (numbers scripted by the harness)."""
+"""The Live component in a real Chromium, behind the real access check and hub (numbers scripted by the harness)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class ScriptedReader:
 
 
 class LetIn:
-    """Stands in for the gate: what it would say of whoever connects."""
+    """Stands in for the access check: what it would say of whoever connects."""
 
     def __init__(self, app: ASGIApp, room: Room) -> None:
         self.app, self.room = app, room

@@ -1,4 +1,4 @@
-"""Live runs of another Pitwall: two hubs on real stores behind real gates, one of which goes away and comes back."""
+"""Live runs of another Pitwall: two hubs on real stores behind real access checks, one goes away and comes back."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Box:
 
     def app(self) -> Starlette:
         self.access = access_for(self.settings, SECRET)
-        gate = Middleware(
+        access_check = Middleware(
             AuthMiddleware,
             access=self.access,
             shares=ShareBook(SECRET, ""),
@@ -71,7 +71,7 @@ class Box:
 
         routes: list[BaseRoute] = live_routes(self.hub, lambda: self.store.runs([RunState.RUNNING]))
         routes.append(WebSocketRoute("/ws/live", self.hub.serve))
-        return Starlette(routes=routes, middleware=[gate], lifespan=lifespan)
+        return Starlette(routes=routes, middleware=[access_check], lifespan=lifespan)
 
     def add_run(self, run_id: str) -> None:
         self.store.save_run(

@@ -1,4 +1,4 @@
-"""GET /answer through the real gate and the real sandbox: a file for members, nothing for guests."""
+"""GET /answer through the real access check and the real sandbox: a file for members, nothing for guests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ask(serve, folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) 
     sandbox = Sandbox(settings, run_bounded, Limits(seconds=5.0))
     monkeypatch.setattr("web.context._provided", [SimpleNamespace(sandbox=sandbox, lake_sandbox=OfLake())])
     tokens = TokenBook(settings.tokens_path)
-    gate = Middleware(AuthMiddleware, access=access, shares=shares, sessions=sessions, tokens=tokens)
+    access_check = Middleware(AuthMiddleware, access=access, shares=shares, sessions=sessions, tokens=tokens)
 
     def cookies(role: str | None) -> dict[str, str]:
         if role == "guest":
@@ -60,7 +60,7 @@ def ask(serve, folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) 
             return {access.cookie(SHARE, False): shares.token(share)}
         return {access.cookie("", False): sessions.make("a browser", role)} if role else {}  # type: ignore[arg-type]
 
-    with serve(Starlette(routes=[answer_route()], middleware=[gate])) as address:
+    with serve(Starlette(routes=[answer_route()], middleware=[access_check])) as address:
         yield lambda role, **query: httpx.get(
             f"http://{address}/answer", params=query, cookies=cookies(role), timeout=60
         )

@@ -49,7 +49,7 @@ async def answer(request: Request) -> Response:
 
 
 class Let:
-    """In the gate's place: whoever says 'viewer' has a share of one run."""
+    """In the access check's place: whoever says 'viewer' has a share of one run."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

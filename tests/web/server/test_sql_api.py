@@ -1,4 +1,4 @@
-"""POST /api/sql through the real gate and the real sandbox; its document is run word for word."""
+"""POST /api/sql through the real access check and the real sandbox; its document is run word for word."""
 
 from __future__ import annotations
 

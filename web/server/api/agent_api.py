@@ -1,4 +1,4 @@
-"""`/api/agent`: what agents on other machines of a run ask and send; the gate has seen their token before."""
+"""`/api/agent`: what agents on other machines of a run ask and send; the access check has seen their token before."""
 
 from __future__ import annotations
 

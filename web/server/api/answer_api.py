@@ -30,7 +30,7 @@ BEYOND = "A date is beyond the calendar: cast it to text."
 def answer_route(base_path: str = "") -> Route:
     """The route: `?sql=`, `as=csv` or `parquet`, and the `name` of the file; the sandbox of the page, with its limits.
 
-    The gate lets nobody pass but members; a guest is refused here as well.
+    The access check lets nobody pass but members; a guest is refused here as well.
     """
 
     async def answer(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""`/api/live`: what the Live page is pushed, for programs; the gate has seen that their token may read it."""
+"""`/api/live`: what the Live page is pushed, for programs; the access check has seen that their token may read it."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ NOTHING = "The address names no run that has ended, or what a shared link does n
 
 
 def report_route(base_path: str = "") -> Route:
-    """The route; the gate before it lets members pass, and guests."""
+    """The route; the access check before it lets members pass, and guests."""
     making = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def report(request: Request) -> Response:

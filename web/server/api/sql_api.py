@@ -32,7 +32,7 @@ class _UsageError(Exception):
 
 
 def sql_route(ask: Ask, base_path: str = "", path: str = OWN) -> Route:
-    """The route; the gate before it lets the operator pass and programs whose token reads SQL, or the lake by it."""
+    """The route; the access check lets the operator pass and programs whose token reads SQL, or the lake by it."""
 
     async def answer(request: Request) -> Response:
         try:
