@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import streamlit as st
 
 from domain import Run
+from launcher.checks.preflight import LaunchRefusedError
 from web import audit
 from web.access.roles import EDITORS, MEMBERS, current_role
 from web.context import services
@@ -46,6 +48,15 @@ def require_member() -> None:
         raise PermissionError("A guest of a link may not do this.")
 
 
+@contextmanager
+def refusal_as_toast() -> Iterator[None]:
+    """Say why the launcher refuses what a button asks for, such as while the store does not answer."""
+    try:
+        yield
+    except LaunchRefusedError as refusal:
+        st.toast(markdown_text(str(refusal)), icon=":material/error:")
+
+
 def stop_buttons(runs: Sequence[Run]) -> None:
     """One button a run that can be ended: stopped if we launched it, let go if we only watch; several behind one."""
     stoppable = [run for run in runs if not run.state.is_final]
@@ -59,5 +70,6 @@ def stop_buttons(runs: Sequence[Run]) -> None:
 
 def _stop(run_id: str) -> None:
     require_operator()
-    run = services().supervisor.stop(run_id)
-    audit.record("cancel" if run.kind == "launched" and run.started_at is None else "stop", [run_id])
+    with refusal_as_toast():
+        run = services().supervisor.stop(run_id)
+        audit.record("cancel" if run.kind == "launched" and run.started_at is None else "stop", [run_id])

@@ -10,7 +10,7 @@ from commands.sweep import estimate
 from domain import WATCH, Run
 from launcher.runs.resource_claims import gpus_of, span_s
 from web import audit
-from web.actions import is_operator, require_operator
+from web.actions import is_operator, refusal_as_toast, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.theme import duration
@@ -103,12 +103,14 @@ def _reorder(run_ids: Sequence[str]) -> None:
 
 def _skip(run_id: str) -> None:
     require_operator()
-    services().supervisor.skip(run_id)
-    audit.record("skip", [run_id])
+    with refusal_as_toast():
+        services().supervisor.skip(run_id)
+        audit.record("skip", [run_id])
 
 
 def _cancel(run_ids: Sequence[str]) -> None:
     require_operator()
-    for run_id in run_ids:
-        services().supervisor.cancel(run_id)
-    audit.record("cancel", run_ids)
+    with refusal_as_toast():
+        for run_id in run_ids:
+            services().supervisor.cancel(run_id)
+        audit.record("cancel", run_ids)
