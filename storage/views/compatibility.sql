@@ -9,7 +9,7 @@ SELECT
     model, engine, engine_version, quantization, kv_cache_dtype, max_model_len, tensor_parallel,
     speculates, speculative_method, speculative_num_tokens,
     gpu_names(provenance) AS gpus,
-    CASE WHEN gpus IS NULL THEN 'gpus_not_looked_at' END AS gpus_reason,
+    CASE WHEN gpu_names(provenance) IS NULL THEN 'gpus_not_looked_at' END AS gpus_reason,
     CASE
         WHEN count(ready_at) = count(*) THEN 'works'
         WHEN count(ready_at) > 0 THEN 'mixed'

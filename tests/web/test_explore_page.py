@@ -218,8 +218,7 @@ def test_the_address_restores_the_filter_of_another_field() -> None:
     at = page(prefix_caching="off", memory_share=["0.9", "nonsense"], color="prefix_caching", x="memory_share")
     assert at.multiselect(key="explore-prefix_caching").value == ["off"]
     assert at.multiselect(key="explore-memory_share").value == ["0.9"]
-    fold = next(one for one in at.expander if one.label.startswith("Which runs"))
-    assert fold.label == "Which runs: 2 filters in use" and points(at) == {"off": 6}
+    assert in_use(at) == ("2 filters in use", True) and points(at) == {"off": 6}
     assert set(figure(at)["data"][0]["x"]) == {0.9}
 
 
