@@ -46,6 +46,18 @@ def choose_option(page: Page, label: str, title: str) -> None:
     expect(box).to_have_value(title)
 
 
+def choose_later(page: Page, title: str) -> None:
+    """Add a load that the same server serves next; of a long list the browser has those alone that are in sight."""
+    box = current(page.get_by_role("combobox", name="Then, on the same server"))
+    for _ in range(10):
+        with suppress(TimeoutError):
+            box.fill(title, timeout=5000)
+            page.get_by_role("option", name=title, exact=True).click(timeout=5000)
+            break
+    chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Then, on the same server")
+    expect(chosen.get_by_text(title, exact=True).first).to_be_visible()
+
+
 def choose_no_workload(page: Page) -> None:
     """One run, which goes on until it is stopped."""
     choose_workload(page, "None: watch what its users do")

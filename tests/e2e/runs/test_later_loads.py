@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from demo.model import TINY
 from demo.presets import demo_configs
-from tests.e2e.launch_page import choose_workload, launch_button, paste_launchable, set_repeats
+from tests.e2e.launch_page import choose_later, choose_workload, launch_button, paste_launchable, set_repeats
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
@@ -23,9 +23,7 @@ def test_one_start_serves_two_loads_and_a_relaunch_keeps_them(page: Page, pitwal
     paste_launchable(page, shlex.join(demo_configs(pitwall.data, shape=TINY)[0].argv))
     choose_workload(page, "Demo stream")
     set_repeats(page, 1)
-    later = page.get_by_role("combobox", name="Then, on the same server")
-    later.click()
-    page.get_by_role("option", name="Demo stream", exact=True).click()
+    choose_later(page, "Demo stream")
     page.keyboard.press("Escape")
     current(page.get_by_label("Name", exact=True)).first.fill("Both")
     press(launch_button(page))
