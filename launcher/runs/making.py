@@ -31,6 +31,7 @@ EACH_S = 0.1  # more for each further run that is made with it
 SETTLE_S = 0.5  # at least, until what was made is stored
 PATHS_S = 4.0
 SILENT = "The store does not answer now, so nothing was started or changed: try again in a moment."
+HOLD_FOLLOWS = "The disk does not answer now: the queue is paused, or goes on, as soon as it does."
 NO_PATHS = "A disk or mount that the command names does not answer: nothing was started."
 NO_LOG = "The disk or mount of the log {} does not answer: nothing is watched."
 
@@ -88,6 +89,13 @@ class RunMaker:
                 self._live.watch(run)
                 return self._deps.recorder.save(run, "attached")
 
+    def hold_queue(self, is_on_hold: bool) -> None:
+        """Keep that the queue is paused, or goes on, then do so; raises OSError, or SilentStoreError: it follows."""
+        try:
+            self._asides.ask(lambda: self._live.queue.hold(is_on_hold), STORE_S)
+        except TimeoutError:
+            raise SilentStoreError(HOLD_FOLLOWS) from None
+
     def ask(self, question: Callable[[], T]) -> T:
         """Ask the store one thing; raises SilentStoreError where it does not answer, though the question goes on."""
         return self._by(time.monotonic() + STORE_S, question)
@@ -120,9 +128,10 @@ class RunMaker:
                 promised, place = [], self._live.queue.next_place(self._live.runs())
         made = self._by(deadline_s, lambda: make_runs(requests, place, promised, self._known(), self._site))
         made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
-        supervised_runs = [
-            new_supervised(run, one, self._deps, self._site.hosts) for run, one in zip(made, requests, strict=True)
-        ]
+        pairs = list(zip(made, requests, strict=True))
+        supervised_runs = self._by(
+            deadline_s, lambda: [new_supervised(run, one, self._deps, self._site.hosts) for run, one in pairs]
+        )
         with self._lock:
             for supervised in supervised_runs:
                 self._live.queue.add(supervised)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ FILE = "queue.json"
 
 
 class RunQueue:
-    """Lives that have not begun; only the supervisor uses it, under its lock.
+    """Runs that have not begun; only the supervisor uses it, under its lock, but for `hold`.
 
     A run without a `queue_position` starts at once, on hold or not. The others wait for every run of the queue before
     them that has one of their GPUs or their port: in effect a queue per device set, see resource_claims.py.
@@ -25,13 +26,15 @@ class RunQueue:
     def __init__(self, runs_dir: Path) -> None:
         self._path = runs_dir / FILE
         self._supervised: dict[str, LaunchedRun] = {}
+        self._holding = threading.Lock()  # under it no other is taken
         self.is_on_hold = bool(json.loads(self._path.read_text())["is_on_hold"]) if self._path.exists() else False
 
     def hold(self, is_on_hold: bool) -> None:
-        """Start nothing more from the queue until it is released; what runs goes on."""
-        private_folder(self._path.parent)
-        write_json(self._path, {"is_on_hold": is_on_hold})
-        self.is_on_hold = is_on_hold
+        """Start nothing more from the queue until it is released; what runs goes on. It writes, and a disk may hang."""
+        with self._holding:
+            private_folder(self._path.parent)
+            write_json(self._path, {"is_on_hold": is_on_hold})
+            self.is_on_hold = is_on_hold
 
     def add(self, supervised: LaunchedRun) -> None:
         """Put a run on the queue; its `queue_position` says when it starts, not the order of these calls."""

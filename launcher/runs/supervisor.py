@@ -277,8 +277,7 @@ class Supervisor:
 
     def hold_queue(self, is_on_hold: bool) -> None:
         """Pause or go on with the queue; what runs already is left alone. Raises OSError when it cannot be kept."""
-        with self._lock:
-            self._queue.hold(is_on_hold)
+        self._maker.hold_queue(is_on_hold)
         self._ticker.wake()
 
     def reorder_queue(self, run_ids: Sequence[str]) -> None:

@@ -91,8 +91,9 @@ def _place(run: Run) -> str:
 
 def _hold(is_on_hold: bool) -> None:
     require_operator()
-    services().supervisor.hold_queue(is_on_hold)
-    audit.record("pause the queue" if is_on_hold else "go on with the queue")
+    with refusal_as_toast():
+        services().supervisor.hold_queue(is_on_hold)
+        audit.record("pause the queue" if is_on_hold else "go on with the queue")
 
 
 def _reorder(run_ids: Sequence[str]) -> None:

@@ -14,7 +14,8 @@ from domain import Config, RunState
 from launcher.checks import preflight
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
 from launcher.processes import runtimes
-from launcher.runs import making
+from launcher.runs import making, queue
+from launcher.runs.making import SilentStoreError
 from launcher.runs.supervised_runs import launched_run, looks, server_notes
 from launcher.runs.supervisor import Supervisor
 from machine.asides import Asides
@@ -162,3 +163,29 @@ def test_a_container_runtime_that_hangs_holds_up_its_own_launch_alone(
         hang.word = "nothing"
         wait_for_state(store, pool.submit(supervisor.launch, request_for()).result(60).id, RunState.READY)
         hang.is_over.set()
+
+
+def test_a_data_folder_that_hangs_refuses_a_launch_and_a_pause_and_holds_up_no_other_button(
+    supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a file system that is frozen: the folder of a new run and the file of the pause are written there."""
+    run = soon(lambda: supervisor.launch(request_for()))
+    wait_for_state(store, run.id, RunState.READY)
+    supervisor.hold_queue(True)
+    (waits,) = supervisor.launch_batch([request_for()], one_after_the_other=True)
+    monkeypatch.setattr(making, "STORE_S", 0.5)
+    monkeypatch.setattr(making, "new_supervised", hang.within(making.new_supervised))
+    monkeypatch.setattr(queue, "write_json", hang.within(queue.write_json))
+    hang.word = "a"  # whatever is written
+    before = len(store.runs())
+    with pytest.raises(SilentStoreError, match="nothing was started"):
+        soon(lambda: supervisor.launch(request_for()))
+    with pytest.raises(SilentStoreError, match="as soon as it does"):
+        soon(lambda: supervisor.hold_queue(False))
+    soon(lambda: supervisor.cancel(waits.id))
+    soon(lambda: supervisor.stop(run.id))
+    wait_for_state(store, run.id, RunState.FINISHED)
+    assert supervisor.is_queue_on_hold and len(store.runs()) == before
+    hang.is_over.set()
+    wait_for(lambda: not supervisor.is_queue_on_hold)
+    assert len(store.runs()) == before, "what was refused does not start later"
