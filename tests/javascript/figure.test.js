@@ -12,9 +12,18 @@ test("every point of small charts is in the file, with its chart; a line that is
   assert.deepEqual(one.trim().split("\r\n"), ["name,x,y,value,x_low,x_high,y_low,y_high", "fp8,1,2,,,,,"]);
 });
 
+test("every cell of small maps is in the file, with its map", () => {
+  const map = { type: "heatmap", x: ["0", "4"], y: ["a"], z: [[null, 7]], meta: "c", showlegend: false };
+  const told = figureCsv({ data: [map, { ...map, z: [[5, null]], meta: "d" }], layout: {} });
+  assert.deepEqual(told.trim().split("\r\n").slice(1), [",0,a,,,,,,c", ",4,a,7,,,,,c", ",0,a,5,,,,,d", ",4,a,,,,,,d"]);
+});
+
 test("the keyboard walks over points and over the cells of a map that hold something", () => {
-  const map = { type: "heatmap", x: ["0", "4"], y: ["a &lt;b>"], z: [[null, 7]], customdata: [[[], ["here"]]], text: [["", "7<br>2 starts"]] };
+  const map = { type: "heatmap", x: ["0", "4"], y: ["a &lt;b>"], z: [[null, 7]], customdata: [[[], ["here"]]], hovertext: [["", "7<br>2 starts"]] };
   const points = { type: "scatter", x: [1], y: [2], customdata: [["run-1"]], hovertext: ["one<br>2"] };
   const found = stations({ data: [points, map], layout: {} });
   assert.deepEqual(found, [{ says: ["run-1"], words: "one, 2" }, { says: ["here"], words: "4, a <b>: 7, 2 starts" }]);
+  const small = [{ ...map, meta: "vLLM" }, { ...map, meta: "&lt;i>", customdata: [[["there"], []]], hovertext: [["5<br>1 start", ""]] }];
+  const words = stations({ data: small, layout: {} }).map((one) => one.words);
+  assert.deepEqual(words, ["vLLM, 4, a <b>: 7, 2 starts", "<i>, 0, a <b>: 5, 1 start"], "of small maps each says which it is on");
 });

@@ -25,6 +25,7 @@ from tests.many_runs import HOSTILE, many_runs
 from tests.web.app_page import page_at, still_charts
 
 PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "explore.py")
+OF_ALL = "Warm single, then 2, 4, 8 at once"  # the load of all runs
 TTFT, OUTPUT = "results.ttft_ms.median", "results.output_tps.mean"
 
 
@@ -134,11 +135,26 @@ def test_a_cell_that_the_address_names_lists_its_runs() -> None:
     assert not page(x="k", color="quantization", cell=["4", "fp8"]).dataframe, "no heat map"
 
 
+def test_small_heat_maps_are_of_a_field_and_their_cells_say_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = ["4", OF_ALL, "fp8"]
+    at = page(draw="heat", x="k", color="workload", facet="quantization", cell=cell)
+    maps = figure(at)["data"]
+    assert [one["meta"] for one in maps] == ["<i>q</i>", "fp8", "not stated"]
+    assert {one["z"][0][3] is not None for one in maps[1:]} == {True} and maps[0]["z"][0] == [None, 90.0, None, None]
+    assert f"3 of the cell Draft length k 4, Workload {OF_ALL}, Quantization fp8" in said(at)
+    assert {name.split(" k=")[0].split("#", 1)[1] for name in at.dataframe[0].value["name"]} == {"fp8"}
+    assert "AS facet" in next(one.value for one in at.code) and "19 of 20 runs are drawn" in said(at)
+    assert not page(draw="heat", x="k", color="workload", cell=cell).dataframe, "no such cell without small maps"
+    monkeypatch.setattr("web.explore.facets.MOST_FACETS", 2)
+    monkeypatch.setattr("web.explore.view.MOST_FACETS", 2)
+    at = page(draw="heat", x="k", color="workload", facet="quantization")
+    assert len(figure(at)["data"]) == 2 and "2 small charts are drawn, of the values with most cells" in said(at)
+    assert "Left out: 1 run with Quantization <i>q</i>." in said(at)
+
+
 def test_codes_are_in_the_words_of_the_other_pages() -> None:
     assert set(points(page(color="method"))) == {"ngram", "no speculation is configured"}
-    assert set(points(page(color="engine"))) == {"vLLM"} and set(points(page(color="workload"))) == {
-        "Warm single, then 2, 4, 8 at once"
-    }
+    assert set(points(page(color="engine"))) == {"vLLM"} and set(points(page(color="workload"))) == {OF_ALL}
     titles = [one["text"] for one in figure(page(x="kv_tokens", facet="method"))["layout"]["annotations"]]
     assert titles[:2] == ["ngram", "no speculation is configured"]
 
@@ -164,7 +180,6 @@ def test_a_chart_for_each_value_of_a_field_and_what_has_no_room_is_told(monkeypa
     assert "18 of 20 runs are drawn" in said(at)
     assert "Left out: 1 run with Quantization <i>q</i>." in said(at) and "2 small charts are drawn" in said(at)
     assert len({trace["meta"] for trace in figure(at)["data"]}) == 2
-    assert "facet" not in page(draw="heat", facet="quantization").session_state, "a heat map is one"
 
 
 def test_hostile_names_are_texts() -> None:

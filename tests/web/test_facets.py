@@ -7,16 +7,17 @@ import pytest
 from analysis.marks import Mark, Point, together
 from storage.ask.explore_queries import View
 from web.explore import facets
-from web.explore.choices import DISTRIBUTION, LINE, SCATTER, Chosen
+from web.explore.choices import DISTRIBUTION, HEAT, LINE, SCATTER, Chosen
 from web.explore.facets import MOST_FACETS, panels
 from web.explore.figures import figure_of
+from web.explore.heat_figure import heat_of
 
 TITLES = {"stream": "Stream, tok/s", "k": "Draft length k", "model": "Model", "": ""}
 
 
 @pytest.fixture(autouse=True)
 def desktop(monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in ("web.explore.facets", "web.explore.figures"):
+    for room in ("web.explore.facets", "web.explore.figures", "web.explore.heat_figure"):
         monkeypatch.setattr(f"{room}.is_phone", lambda: False)
 
 
@@ -26,7 +27,7 @@ def mark(facet: str, color: str = "", x: object = 1, y: float = 10.0) -> Mark:
 
 def drawn(marks: list[Mark], kind: str = SCATTER) -> dict:  # type: ignore[type-arg]
     chosen = Chosen(kind, View("stream", "k", "model", "model"), False, TITLES)
-    return figure_of(marks, chosen).to_dict()  # type: ignore[no-any-return]
+    return (heat_of if kind == HEAT else figure_of)(marks, chosen).to_dict()  # type: ignore[no-any-return]
 
 
 def test_charts_stand_in_the_order_of_their_values_and_those_with_most_points_are_kept() -> None:
@@ -68,6 +69,30 @@ def test_all_charts_have_the_same_axes_and_stand_apart() -> None:
 def test_a_distribution_s_charts_share_the_order_of_their_boxes() -> None:
     layout = drawn([mark("a", x=4), mark("b", x="none"), mark("b", x=2)], DISTRIBUTION)["layout"]
     assert layout["xaxis"]["categoryarray"] == layout["xaxis2"]["categoryarray"] == [2, 4, "none"]
+
+
+def test_small_heat_maps_have_the_same_places_and_one_scale_of_colours() -> None:
+    figure = drawn([mark("a", "fp8", 4, 3.0), mark("b", "bf16", 0, 9.0), mark("b", "fp8", 4, 5.0)], HEAT)
+    first, second = figure["data"]
+    assert [(one["meta"], one.get("xaxis", "x"), one.get("yaxis", "y")) for one in (first, second)] == [
+        ("a", "x", "y"),
+        ("b", "x2", "y2"),
+    ]
+    assert (first["x"], first["y"]) == (second["x"], second["y"]) == (["0", "4"], ["bf16", "fp8"])
+    assert (first["z"], second["z"]) == ([[None, None], [None, 3.0]], [[9.0, None], [None, 5.0]])
+    assert {one["coloraxis"] for one in (first, second)} == {"coloraxis"}
+    assert figure["layout"]["coloraxis"]["showscale"] and "colorscale" not in first
+    assert second["text"][0][0] == "9.00" and second["hovertext"][0][0] == "9.00<br>1 start", "there is no room for it"
+    assert second["customdata"][0][0] == ['["0", "bf16", "b"]'], "and its place says which map"
+
+
+def test_texts_beside_small_maps_are_cut_and_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = [mark("a", "<i>q</i> of 20 letters"), mark("b", "fp8")]
+    wide = drawn(marks, HEAT)["layout"]
+    assert list(wide["yaxis2"]["ticktext"]) == ["&lt;i>q&lt;/i> of 2…", "fp8"]
+    assert wide["margin"]["l"] > drawn(marks)["layout"]["margin"]["l"], "numbers need less"
+    monkeypatch.setattr("web.explore.facets.is_phone", lambda: True)
+    assert drawn(marks, HEAT)["layout"]["yaxis"]["ticktext"][0] == "&lt;i>q&lt;/i…"
 
 
 def test_a_name_is_a_text_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def choose(results: Mapping[str, Metric]) -> Chosen:
         label = "Rows" if kind == HEAT else "Colour"
         color = choose_one(label, "color", PAGE, {**nothing, **colors}, "quantization", WIDTH_PX)
         facets = {"": "one chart", **colors}
-        facet = "" if kind == HEAT else choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
+        facet = choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
         each = choose_one("Points", "each", PAGE, EACH, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
     return Chosen(kind, View(y, x, color, facet), each == ARMS, {**fields, **colors, **metrics})
 

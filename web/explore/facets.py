@@ -17,7 +17,8 @@ MOST_FACETS = 8
 ROW_PX, ROW_ON_PHONE_PX = 250, 190
 GAP_X, GAP_Y_PX = 0.03, 40  # of the width; a title stands between two rows
 LONGEST_TITLE, LONGEST_ON_PHONE = 34, 16
-LONGEST_LABEL, LETTER_PX = 14, 7
+LONGEST_LABEL, LONGEST_ROW_ON_PHONE, LETTER_PX = 14, 8, 7
+NUMBER_PX = 30  # of a height, beside a chart
 WIDTH_PX, WIDTH_ON_PHONE_PX = 1100, 260  # of all charts of a row, about
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 7: 4, 8: 4}
 COLUMNS_ON_PHONE = 2
@@ -62,6 +63,7 @@ def lay_beside(figure: go.Figure, facets: Sequence[str]) -> None:
     columns = min(COLUMNS[len(facets)], COLUMNS_ON_PHONE if is_phone() else MOST_FACETS)
     rows = ceil(len(facets) / columns)
     height = rows * (ROW_ON_PHONE_PX if is_phone() else ROW_PX)
+    beside = _label_rows(figure)
     below = _label(figure, WIDTH_ON_PHONE_PX / columns if is_phone() else WIDTH_PX / columns)
     titles = (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text)
     figure.update_layout(xaxis={"title": {"text": ""}}, yaxis={"title": {"text": ""}})
@@ -78,22 +80,39 @@ def lay_beside(figure: go.Figure, facets: Sequence[str]) -> None:
         title = plain(_short(facet, longest))
         _name(figure, title, x=sum(at_x) / 2, xanchor="center", y=at_y[1], yanchor="bottom")
     _name(figure, titles[0], x=0.5, y=0, yanchor="top", yshift=-24 - below)
-    _name(figure, titles[1], x=0, y=0.5, xanchor="right", xshift=-44, textangle=-90)
-    figure.update_layout(height=height + 60 + below, margin={"l": 68, "r": 12, "t": 30, "b": 56 + below})
+    _name(figure, titles[1], x=0, y=0.5, xanchor="right", xshift=-44 - beside, textangle=-90)
+    figure.update_layout(height=height + 60 + below, margin={"l": 68 + beside, "r": 12, "t": 30, "b": 56 + below})
 
 
 def _label(figure: go.Figure, width_px: float) -> int:
     """Have texts on the horizontal axis fit below a chart of this width; how much more room they need, in pixels."""
-    values = ordered(x for trace in figure.data for x in trace.x)
-    if not values or not any(isinstance(x, str) for x in values):
+    values, words, longest = _texts([x for trace in figure.data for x in trace.x], LONGEST_LABEL)
+    if not values:
         return 0
-    words = [plain(_short(unescape(str(x)), LONGEST_LABEL)) for x in values]
-    longest = max(map(len, words)) * LETTER_PX
     is_upright = longest * len(words) > width_px
     figure.update_xaxes(
         tickmode="array", tickvals=values, ticktext=words, tickangle=-90 if is_upright else 0, automargin=False
     )
     return longest if is_upright else 0
+
+
+def _label_rows(figure: go.Figure) -> int:
+    """Have texts on the vertical axis fit beside a chart; how much more room they need than numbers, in pixels."""
+    most = LONGEST_ROW_ON_PHONE if is_phone() else LONGEST_LABEL
+    values, words, longest = _texts([y for trace in figure.data for y in trace.y], most)
+    if not values:
+        return 0
+    figure.update_yaxes(tickmode="array", tickvals=values, ticktext=words, automargin=False)
+    return max(0, longest - NUMBER_PX)
+
+
+def _texts(values: Iterable[Any], most: int) -> tuple[list[Any], list[str], int]:
+    """The values of an axis in order, what is written for each, and how wide the longest is; nothing for numbers."""
+    found = ordered(values)
+    if not any(isinstance(value, str) for value in found):
+        return [], [], 0
+    words = [plain(_short(unescape(str(value)), most)) for value in found]
+    return found, words, max(map(len, words)) * LETTER_PX
 
 
 def _name(figure: go.Figure, text: str, **place: Any) -> None:

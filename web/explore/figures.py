@@ -1,8 +1,7 @@
-"""The charts of Explore: points, lines over a field, distributions and heat maps, with the look of the still pages."""
+"""The charts of Explore of points, of lines over a field and of distributions, with the look of the still pages."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from web.charts import DRAWN_ON, is_phone, plain, styled
 from web.explore.choices import DISTRIBUTION, LINE, Chosen
 from web.explore.facets import by_size, lay_beside, on_chart, ordered, panels
 from web.moments import moment, zone_name
-from web.theme import EXCLUDED, RUN_COLORS, TEXT, run_color, three_digits
+from web.theme import EXCLUDED, RUN_COLORS, run_color, three_digits
 
 HEIGHT_PX = 520
 MOST_COLORS = len(RUN_COLORS["light"])
@@ -35,7 +34,7 @@ def figure_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
         for number, facet, some in own:
             where = on_chart(number, facet, plain(color), number == own[0][0]) if chosen.view.facet else {}
             add(figure, some, plain(color), shade, where)
-    _laid_out(figure, chosen, legend=bool(chosen.view.color))
+    laid_out(figure, chosen, legend=bool(chosen.view.color))
     if chosen.view.facet:
         if chosen.kind == DISTRIBUTION:
             figure.update_xaxes(categoryorder="array", categoryarray=_texts([*_by_place(marks).values()]))
@@ -59,40 +58,6 @@ def _by_place(marks: Sequence[Mark]) -> dict[Any, Mark]:
     """One mark for each place on the horizontal axis, in its order: charts beside each other share it."""
     found = {mark.x: mark for mark in marks}
     return {x: found[x] for x in ordered(found)}
-
-
-def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
-    """A cell for each pair of values, with its place; an empty cell is one of which no run is known."""
-    xs, ys = ordered(mark.x for mark in marks), ordered(mark.color for mark in marks)
-    by_place = {(str(mark.color), str(mark.x)): mark for mark in marks}
-    cells = [[by_place.get((str(y), str(x))) for x in xs] for y in ys]
-    figure = go.Figure(
-        go.Heatmap(
-            x=[plain(str(x)) for x in xs],
-            y=[plain(str(y)) for y in ys],
-            z=[[mark and mark.y for mark in row] for row in cells],
-            text=[[f"{three_digits(mark.y)}<br>{_starts(mark)}" if mark else "" for mark in row] for row in cells],
-            customdata=[[_cell(mark) if mark else [] for mark in row] for row in cells],
-            texttemplate="%{text}",
-            hovertemplate="%{x}, %{y}: %{text}<extra></extra>",
-            hoverongaps=False,
-            colorscale="Cividis",
-            showscale=not is_phone(),  # each cell says its number
-            colorbar={"title": {"text": plain(chosen.titles[chosen.view.y])}},
-        )
-    )
-    _laid_out(figure, chosen, legend=False)
-    figure.update_xaxes(type="category")
-    figure.update_yaxes(
-        type="category", title={"text": plain(chosen.titles[chosen.view.color])}, rangemode="normal", automargin=True
-    )
-    figure.update_layout(font={"color": TEXT[DRAWN_ON]})
-    return figure
-
-
-def _cell(mark: Mark) -> list[str]:
-    """What a cell says of itself when it is pressed: the same runs may be in several."""
-    return [json.dumps([str(mark.x), mark.color])]
 
 
 def _by_color(marks: Sequence[Mark]) -> dict[str, list[Mark]]:
@@ -158,18 +123,20 @@ def _words(mark: Mark) -> str:
         if isinstance(mark.x, str) and not mark.x
         else [f"at {mark.x if isinstance(mark.x, str) else _short(mark.x)}"]
     )
-    return plain(f"{mark.name}: {' '.join(words)}" + (f", {_starts(mark)}" if len(mark.run_ids) > 1 else ""))
+    return plain(f"{mark.name}: {' '.join(words)}" + (f", {starts_of(mark)}" if len(mark.run_ids) > 1 else ""))
 
 
 def _short(value: Any) -> str:
     return three_digits(float(value)) if isinstance(value, int | float) else moment(value)
 
 
-def _starts(mark: Mark) -> str:
+def starts_of(mark: Mark) -> str:
+    """'3 starts', of servers."""
     return f"{mark.starts} start{'s' * (mark.starts != 1)}"
 
 
-def _laid_out(figure: go.Figure, chosen: Chosen, legend: bool) -> go.Figure:
+def laid_out(figure: go.Figure, chosen: Chosen, legend: bool) -> go.Figure:
+    """What all kinds have: the size, the titles of their axes and of their colours."""
     titles: Mapping[str, str] = chosen.titles
     zone = f", {zone_name()}" if chosen.view.x == STARTED else ""
     axis: dict[str, Any] = {"title": {"text": plain(titles[chosen.view.x] + zone)}}

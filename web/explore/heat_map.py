@@ -16,13 +16,13 @@ from web.charts import still_chart
 from web.compare.kept_reports import reports_on
 from web.context import services
 from web.explore.choices import Chosen
-from web.explore.figures import heat_of
+from web.explore.heat_figure import heat_of, place_of
 from web.kept import go_to
 from web.machines.machine_titles import machine_titles
 from web.runs.table.run_listing import choices_of
 from web.runs.table.run_table import proposed_columns, run_table, shown_columns
 
-CELL = "cell"  # of the address: the values of its column and its row
+CELL = "cell"  # of the address: the values of its column, its row and, of small maps, its map
 
 
 def heat_map(marks: Sequence[Mark], chosen: Chosen, title: str) -> None:
@@ -37,15 +37,15 @@ def heat_map(marks: Sequence[Mark], chosen: Chosen, title: str) -> None:
         _list_runs(found, chosen)
 
 
-def _at(marks: Sequence[Mark], place: Sequence[str]) -> Mark | None:
-    return next((mark for mark in marks if [str(mark.x), mark.color] == place), None)
+def _at(marks: Sequence[Mark], place: list[str]) -> Mark | None:
+    return next((mark for mark in marks if place_of(mark) == place), None)
 
 
 def _list_runs(cell: Mark, chosen: Chosen) -> None:
     store = services().store
     runs = runs_of(store, cell.run_ids)
-    titles = chosen.titles
-    words = f"{titles[chosen.view.x]} {cell.x}, {titles[chosen.view.color]} {cell.color}"
+    fields = (chosen.view.x, chosen.view.color, chosen.view.facet)
+    words = ", ".join(f"{chosen.titles[field]} {value}" for field, value in zip(fields, place_of(cell), strict=False))
     lines = lines_of(store, runs, partial(reports_on, store))
     choices = choices_of(store)
     columns = shown_columns(proposed_columns(choices), choices, lines)

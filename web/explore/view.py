@@ -71,8 +71,9 @@ def _beyond(left_out: Sequence[Panel], chosen: Chosen) -> str:
     runs = runs_in(left_out)
     named = [facet for facet, _ in left_out[:MOST_NAMED]]
     more = f" and {len(left_out) - MOST_NAMED:,} more" if len(left_out) > MOST_NAMED else ""
+    most = "cells" if chosen.kind == HEAT else "points"
     return (
-        f"{MOST_FACETS} small charts are drawn, of the values with most points. Left out: {len(runs):,} "
+        f"{MOST_FACETS} small charts are drawn, of the values with most {most}. Left out: {len(runs):,} "
         f"run{'s' * (len(runs) != 1)} with {chosen.titles[chosen.view.facet]} {', '.join(named)}{more}."
     )
 

@@ -22,8 +22,7 @@ export interface StillTrace {
   y?: (string | number | null)[];
   z?: (number | null)[][];
   customdata?: string[][] | string[][][]; // what each point, or each cell of a map, says when it is pressed
-  text?: string[][]; // of each cell
-  hovertext?: string[];
+  hovertext?: string[] | string[][]; // of each point, or of each cell
   error_x?: Spread;
   error_y?: Spread;
   showlegend?: boolean;

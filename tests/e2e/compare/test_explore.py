@@ -100,9 +100,22 @@ def test_a_click_on_a_cell_lists_its_runs_or_opens_the_one(page: Page, pitwall: 
     expect_whole(page.locator(".lv-still .heatmaplayer image"))
 
 
-def press_cell(page: Page, across: float, up: float) -> None:
+def test_a_click_on_a_cell_of_a_small_map_lists_the_runs_of_that_map(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/explore?draw=heat&y={OUTPUT}&x=k&color=engine&facet=quantization")
+    expect_whole(page.locator(".lv-still .heatmaplayer image").nth(2))
+    press_cell(page, 2 / 4, 0, of_map=1)
+    expect(page).to_have_url(re.compile(r"&cell=2&cell=vLLM&cell=fp8$"))
+    expect(page.get_by_text("3 of the cell Draft length k 2, Engine vLLM, Quantization fp8")).to_be_visible()
+    for kind, shows in (("SVG", b' colorbar"'), ("CSV", b"fp8")):
+        press(page.get_by_label(re.compile("^Save the chart")))
+        with page.expect_download() as caught:
+            page.get_by_role("button", name=kind, exact=True).click()
+        assert shows in caught.value.path().read_bytes()
+
+
+def press_cell(page: Page, across: float, up: float, of_map: int = 0) -> None:
     """The cell whose left and lower edge are so far from the map's."""
-    box = page.locator(".lv-still .heatmaplayer image").bounding_box()
+    box = page.locator(".lv-still .heatmaplayer image").nth(of_map).bounding_box()
     assert box
     wait_for_rest(page)
     page.mouse.click(box["x"] + box["width"] * (across + 0.1), box["y"] + box["height"] * (1 - up - 0.1))

@@ -76,8 +76,8 @@ function pointStations({ customdata = [], hovertext = [] }) {
 }
 
 /** @param {StillTrace} trace */
-function cellStations({ customdata = [], text = [], x = [], y = [] }) {
-  const cells = /** @type {string[][][]} */ (customdata);
-  const all = cells.flatMap((row, at) => row.map((says, index) => ({ says, words: plainText(`${x[index]}, ${y[at]}: ${text[at]?.[index]}`) })));
+function cellStations({ customdata = [], hovertext = [], x = [], y = [], meta }) {
+  const [cells, texts] = [/** @type {string[][][]} */ (customdata), /** @type {string[][]} */ (hovertext)];
+  const all = cells.flatMap((row, at) => row.map((says, index) => ({ says, words: plainText([...(meta === undefined ? [] : [meta]), x[index], `${y[at]}: ${texts[at]?.[index]}`].join(", ")) })));
   return all.filter(({ says }) => says.length); // an empty cell opens nothing
 }
