@@ -57,6 +57,7 @@ from web.server.routes import build_routes
 from web.server.shell_audit import keep_recording
 from web.server.sign_in import sign_in_routes
 from web.server.warm_up import import_and_freeze
+from web.sql.asked import AskedBook
 
 try:
     settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
@@ -70,6 +71,7 @@ access = access_for(settings, secret)
 shares = ShareBook(access.secret, share_url(settings))
 tokens = TokenBook(settings.tokens_path)
 sessions = SessionBook(settings.sessions_path, is_token_open=tokens.is_open)
+asked = AskedBook(settings.asked_path, sessions.is_open)
 elsewhere = Elsewhere(PeerBook(settings.peers_path))
 kept = KnownFiles(settings.runs_dir)
 reports, evidence = EndedReports(kept), EndedEvidence(kept)
@@ -103,6 +105,7 @@ def opened() -> Iterator[Services]:
             elsewhere,
             reports,
             evidence,
+            asked,
             shipping=core.shipping,
             fleet=fleet,
             lake_sandbox=lake_sandbox,

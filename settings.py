@@ -134,6 +134,11 @@ class Settings(BaseSettings):
         return self.data_dir / "sessions.json"
 
     @property
+    def asked_path(self) -> Path:
+        """What the browsers that are signed in have asked on the SQL page."""
+        return self.data_dir / "asked.json"
+
+    @property
     def tokens_path(self) -> Path:
         """The tokens of programs, as hashes."""
         return self.data_dir / "tokens.json"
@@ -181,6 +186,7 @@ class Settings(BaseSettings):
             self.hosts_path,
             self.hosts_path.with_suffix(".lock"),
             self.sessions_path,
+            self.asked_path,
             self.prices_path,
             self.lake_path,
             self.sign_in_path,

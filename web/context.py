@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from collectors.loop import Freshness
 from launcher.runs.supervisor import Supervisor
@@ -21,6 +21,7 @@ from web.access.shares import ShareBook
 from web.access.tokens import TokenBook
 from web.live.elsewhere.relay import Elsewhere
 from web.live.hub import LiveHub
+from web.sql.asked import AskedBook
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Services:
     elsewhere: Elsewhere
     reports: EndedReports
     evidence: EndedEvidence
+    asked: AskedBook = field(default_factory=AskedBook)
     shipping: LakeShipping | None = None
     fleet: Fleet | None = None  # other machines' runs
     lake_sandbox: LakeSandbox | None = None  # SQL over them

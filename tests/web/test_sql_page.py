@@ -17,10 +17,11 @@ from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.sandbox.job import Answer
 from storage.store import Store
-from tests.many_runs import BEGAN, many_runs
+from tests.e2e.pitwall_process import wait_until
+from tests.many_runs import many_runs
 from tests.web.app_page import page_at, still_charts
-from web.sql import sql_page
-from web.sql.asked import MOST_BROWSERS, MOST_KEPT, AskedBook, Question
+from web.context import services
+from web.sql.asked import AskedBook
 
 PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "sql.py")
 SQL = "SELECT name, speculative_num_tokens AS k, time_to_ready_s FROM runs ORDER BY run_id"
@@ -40,12 +41,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Se
 def operator(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> None:
     store, settings = folder
     provided = SimpleNamespace(
-        store=store, settings=settings, sandbox=Sandbox(settings, run_bounded), fleet=None, lake_sandbox=None
-    )
+        store=store, settings=settings, sandbox=Sandbox(settings, run_bounded), fleet=None, lake_sandbox=None,
+        asked=AskedBook(),
+    )  # fmt: skip
     monkeypatch.setattr("web.context._provided", [provided])
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
-    monkeypatch.setattr("web.sql.sql_page.ASKED", AskedBook())
 
 
 def page(**params: str | list[str]) -> AppTest:
@@ -160,30 +161,30 @@ def test_what_was_asked_before_is_one_press_away() -> None:
     assert at.query_params["sql"] in ("SELECT 1 AS one", ["SELECT 1 AS one"]) and "1 row in" in said(at)
 
 
+def test_what_was_asked_is_there_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.sql.sql_page.current_session_id", lambda: "ann")
+    kept = tmp_path / "asked.json"
+    for label in ("", "SELECT 1 AS one"):
+        monkeypatch.setattr(services(), "asked", AskedBook(kept))
+        at = page() if label else page(sql="SELECT 1 AS one")
+        wait_until(kept.exists, 60)
+    press(at, "SELECT 1 AS one")
+    assert "1 row in" in said(at)
+
+
 def test_a_refusal_is_a_sentence_and_is_remembered_too() -> None:
     at = page(sql="DROP VIEW runs")
     assert "Only a SELECT can be asked here" in said(at)
-    assert [one.outcome for one in sql_page.ASKED.of("")] == [
+    assert [one.outcome for one in services().asked.of("")] == [
         "Only a SELECT can be asked here: the store is read, never changed."
     ]
-
-
-def test_a_browser_meets_its_own_questions_alone_and_each_once() -> None:
-    book = AskedBook()
-    for number in (*range(MOST_KEPT + 5), MOST_KEPT):
-        book.add("mine", Question(f"SELECT {number}", BEGAN, "1 row"))
-    assert len(book.of("mine")) == MOST_KEPT and book.of("mine")[0].sql == f"SELECT {MOST_KEPT}"
-    assert book.of("another") == []
-    for number in range(MOST_BROWSERS):
-        book.add(str(number), Question("SELECT 1", BEGAN, "1 row"))
-    assert book.of("mine") == [], "the longest silent one is forgotten"
 
 
 def test_a_guest_may_ask_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     assert [one.value for one in page(sql=SQL).info] == [
         "A link that was shared shows its runs alone."
-    ] and sql_page.ASKED.of("") == []
+    ] and services().asked.of("") == []
 
 
 @pytest.mark.parametrize("across", ["'x'::BLOB", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'101'::BIT"])

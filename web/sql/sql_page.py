@@ -19,7 +19,7 @@ from web.fleet import ALL, SCOPE, SCOPES
 from web.kept import address_button, choose_one, fold, say
 from web.markup import markdown_text
 from web.moments import SECONDS, in_utc, moment
-from web.sql.asked import ASKED, Question
+from web.sql.asked import Question
 from web.sql.downloads import downloads
 from web.sql.editor import put_text, sql_editor, text_now
 from web.sql.shown import BESIDE, VIEW, known_words, shown_now, take_saved
@@ -104,7 +104,7 @@ def _answer(sql: str) -> None:
         outcome = in_words(found)
     except SqlRefusedError as refusal:
         st.session_state[ANSWER] = outcome = str(refusal)
-    ASKED.add(current_session_id() or "", Question(sql, datetime.now(UTC), outcome, asked))
+    services().asked.add(current_session_id() or "", Question(sql, datetime.now(UTC), outcome, asked))
 
 
 def in_words(found: Answer) -> str:
@@ -158,7 +158,7 @@ def _rows(found: Answer) -> None:
 
 def history() -> None:
     """What this browser has asked, the newest first, each with its address."""
-    asked = ASKED.of(current_session_id() or "")
+    asked = services().asked.of(current_session_id() or "")
     if not asked:
         return
     with fold("Asked before", "asked", "sql", ":material/history:"):

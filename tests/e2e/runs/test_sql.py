@@ -16,7 +16,7 @@ from samples import Batch, CounterSample
 from settings import Settings
 from storage.store import Store
 from tests.e2e.page_at_rest import current, downloaded_by, press, visit, wait_for_rest
-from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.pitwall_process import START_S, Pitwall, wait_until
 from tests.ports import free_ports
 
 pytestmark = pytest.mark.browser
@@ -164,3 +164,16 @@ def test_a_number_s_sql_is_shown_and_opens_in_the_editor(open_page: Page, pitwal
     press(current(open_page.get_by_role("link", name="Open on the SQL page")).first)
     expect(editor(open_page)).to_have_text(re.compile("run_windows"))
     expect(answered(open_page, "rows in")).to_be_visible()
+
+
+def test_what_was_asked_outlives_pitwall(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/sql?sql=SELECT+40+AS+kept")
+    expect(answered(page, "1 row in")).to_be_visible()
+    wait_until(lambda: "SELECT 40 AS kept" in (pitwall.data / "asked.json").read_text(), START_S)
+    pitwall.kill()
+    pitwall.start()
+    page.goto(f"{pitwall.url}/sql")
+    press(page.get_by_text("Asked before", exact=True))
+    press(page.get_by_role("button", name="SELECT 40 AS kept"))
+    expect(page).to_have_url(f"{pitwall.url}/sql?sql=SELECT+40+AS+kept&fold=asked")
+    expect(answered(page, "1 row in")).to_be_visible()

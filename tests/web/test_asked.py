@@ -1,0 +1,113 @@
+"""What was asked on the SQL page outlives Pitwall: within bounds, without secrets, and no page waits for its file."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from machine.private_files import write_private
+from tests.e2e.pitwall_process import wait_until
+from tests.many_runs import BEGAN
+from web.sql.asked import MOST_BROWSERS, MOST_BYTES, MOST_KEPT, AskedBook, Question
+
+KEY = "hf_abcdefghijklmnopqrstuv"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "asked.json"
+
+
+def asked(sql: str, outcome: str = "1 row in 2 ms", whose: str = "mine") -> Question:
+    return Question(sql, BEGAN, outcome, whose)
+
+
+def after_restart(path: Path, *questions: Question) -> list[Question]:
+    """What another process knows of this browser once all of these were asked, and a last one as a sign."""
+    book = AskedBook(path)
+    for one in (*questions, asked("SELECT 'the last'")):
+        book.add("ann", one)
+    wait_until(lambda: b"the last" in (path.read_bytes() if path.exists() else b""), 30)
+    first, *others = AskedBook(path).of("ann")
+    assert first.sql == "SELECT 'the last'"
+    return others
+
+
+def test_a_browser_meets_its_own_questions_alone_and_each_once() -> None:
+    book = AskedBook()
+    for number in (*range(MOST_KEPT + 5), MOST_KEPT):
+        book.add("mine", asked(f"SELECT {number}"))
+    assert len(book.of("mine")) == MOST_KEPT and book.of("mine")[0].sql == f"SELECT {MOST_KEPT}"
+    assert book.of("another") == []
+    for number in range(MOST_BROWSERS):
+        book.add(str(number), asked("SELECT 1"))
+    assert book.of("mine") == [], "the longest silent one is forgotten"
+
+
+def test_they_are_there_after_a_restart_for_their_owner_alone(path: Path) -> None:
+    questions = [asked("SELECT 1"), asked("SELECT '\u00e9\n'", whose="all"), asked("DROP VIEW runs", "Only a SELECT")]
+    assert after_restart(path, *questions) == questions[::-1]
+    assert AskedBook(path).of("ben") == []
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_no_secret_is_written(path: Path) -> None:
+    secret = asked(f"SELECT 'api_key={KEY}'")
+    told = asked("SELECT env FROM runs", f"Could not convert {KEY}")
+    assert after_restart(path, secret, told) == [told._replace(outcome="Could not convert <secret>")]
+    assert KEY not in path.read_text()
+
+
+def test_the_file_is_bounded_and_the_newest_are_kept(path: Path) -> None:
+    large = [asked(f"SELECT '{number}{'x' * (MOST_BYTES // 4)}'") for number in range(6)]
+    assert after_restart(path, *large) == large[:2:-1]
+    assert path.stat().st_size < 2 * MOST_BYTES
+    odd = [asked("x" * MOST_BYTES), asked("SELECT '\ud800'"), asked("SELECT 2")]
+    others = after_restart(path.with_name("another.json"), *odd)
+    assert others == odd[2:], "what has no room, or is no text, costs the others nothing"
+
+
+def test_who_was_signed_out_is_forgotten_by_the_file(path: Path) -> None:
+    after_restart(path)
+    AskedBook(path, lambda browser: browser == "ben").add("ben", asked("SELECT 3"))
+    wait_until(lambda: "SELECT 3" in path.read_text(), 30)
+    assert AskedBook(path).of("ann") == [] and AskedBook(path).of("ben")
+
+
+def test_no_page_waits_for_a_disk_that_hangs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hangs, goes_on = threading.Event(), threading.Event()
+
+    def stuck(*given: object) -> None:
+        hangs.set()
+        assert goes_on.wait(60)
+        write_private(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("web.sql.asked.write_private", stuck)
+    book = AskedBook(path)
+    book.add("ann", asked("SELECT 1"))
+    assert hangs.wait(30)
+    writers = [one for one in threading.enumerate() if one.name == "asked-file"]
+    for number in range(20):
+        book.add("ann", asked(f"SELECT 2{number}"))
+    assert len(book.of("ann")) == 21 and not path.exists()
+    assert [one for one in threading.enumerate() if one.name == "asked-file"] == writers, "one thread waits, no more"
+    goes_on.set()
+    wait_until(lambda: len(AskedBook(path).of("ann")) == 21, 30)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[1]", b'{"ann": [["SELECT 1"]]}', b"\xff"], ids=["empty", "list", "part", "binary"]
+)
+def test_a_file_that_is_none_of_ours_costs_nothing(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert AskedBook(path).of("ann") == [] and after_restart(path, asked("SELECT 1")) == [asked("SELECT 1")]
+
+
+def test_a_file_that_cannot_be_written_keeps_them_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "no folder").write_text("")
+    book = AskedBook(tmp_path / "no folder" / "asked.json")
+    for sql in ("SELECT 1", "SELECT 2"):
+        book.add("ann", asked(sql))
+    assert [one.sql for one in book.of("ann")] == ["SELECT 2", "SELECT 1"]
