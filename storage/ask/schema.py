@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from storage.ask.literals import as_name
 from storage.catalog import define_views, migrate
 from storage.published_query import Params, Query
 
@@ -72,6 +74,33 @@ def read_macros(query: Query) -> list[str]:
     sql = "SELECT DISTINCT comment FROM duckdb_functions() WHERE NOT internal AND comment IS NOT NULL ORDER BY comment"
     comments: list[str] = query(sql)["comment"].to_pylist()
     return comments
+
+
+def macro_columns(query: Query) -> dict[str, list[str]]:
+    """Table macro -> the columns of its rows; none of one that cannot be described. They are bound, not asked."""
+    found = query(
+        "SELECT DISTINCT function_name AS name, comment FROM duckdb_functions() WHERE NOT internal "
+        "AND function_type = 'table_macro' AND schema_name = 'main' AND comment IS NOT NULL ORDER BY name"
+    )
+    return {row["name"]: _columns_of(query, row["name"], row["comment"]) for row in found.to_pylist()}
+
+
+def _columns_of(query: Query, name: str, comment: str) -> list[str]:
+    """The comment begins with how it is called: 'run_windows(w, run_ids := null): ...'."""
+    parameters = comment.partition("(")[2].partition(")")[0].split(",")
+    needed = sum(bool(one.strip()) and ":=" not in one for one in parameters)
+    for unknown in ("NULL", "NULL::TIMESTAMPTZ"):  # some reckon with a moment
+        with suppress(duckdb.Error):
+            columns = query(f"DESCRIBE FROM {as_name(name)}({', '.join([unknown] * needed)})")["column_name"]
+            found: list[str] = columns.to_pylist()
+            return found
+    return []
+
+
+def views_version(query: Query) -> str:
+    """A checksum of all that the views and macros follow from; '' where none is known."""
+    known = query("SELECT made_of FROM raw.view_texts")["made_of"].to_pylist()
+    return str(known[0]) if known else ""
 
 
 def _macro_section(query: Query) -> str:

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from machine.run_with_timeout import run_bounded
 from settings import Settings
+from storage.published_query import Params
 from storage.sandbox.client import Sandbox
 from storage.sandbox.job import Answer
 from storage.store import Store
@@ -22,6 +23,7 @@ from tests.many_runs import many_runs
 from tests.web.app_page import page_at, still_charts
 from web.context import services
 from web.sql.asked import AskedBook
+from web.sql.completion import completions
 
 PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "sql.py")
 SQL = "SELECT name, speculative_num_tokens AS k, time_to_ready_s FROM runs ORDER BY run_id"
@@ -67,6 +69,25 @@ def test_the_address_is_asked_and_its_chart_drawn(folder: tuple[Store, Settings]
     assert "20 rows in" in said(at) and len(still_charts(at)) == 1
     assert "Not drawn: 6 points of which a value is null" in said(at)
     assert at.selectbox(key="sql-x").value == "k"
+
+
+def test_the_editor_knows_the_columns_of_views_and_macros_which_are_found_once(
+    folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.sql.completion._macros", {})
+    store, described = folder[0], []
+
+    def counted(sql: str, params: Params | None = None) -> pa.Table:
+        described.extend(["DESCRIBE"] * sql.startswith("DESCRIBE"))
+        return store.query(sql, params)
+
+    known = completions(counted)
+    assert "decode_tps" in known["run_windows"] and "name" in known["runs"] and "name" in known["runs_found"]
+    times = len(described)
+    assert completions(counted) == known and len(described) == times > 10
+    monkeypatch.setattr("web.sql.completion.views_version", lambda query: "of another Pitwall")
+    completions(counted)
+    assert len(described) == 2 * times, "other views may have other columns"
 
 
 def test_without_an_address_nothing_is_asked() -> None:

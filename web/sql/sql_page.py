@@ -20,6 +20,7 @@ from web.kept import address_button, choose_one, fold, say
 from web.markup import markdown_text
 from web.moments import SECONDS, in_utc, moment
 from web.sql.asked import Question
+from web.sql.completion import completions
 from web.sql.downloads import downloads
 from web.sql.editor import put_text, sql_editor, text_now
 from web.sql.shown import BESIDE, VIEW, known_words, shown_now, take_saved
@@ -61,22 +62,13 @@ def take_address() -> None:
 def editor() -> None:
     """The statement, to be run (Ctrl+Enter too), explained or saved."""
     choose_whose()
-    sql_editor({**_columns(), **_macros()}, on_run=_run)
+    sql_editor(completions(services().store.query), on_run=_run)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button("Run", type="primary", on_click=_run, icon=":material/play_arrow:", help="Ctrl+Enter in the editor")
         st.button("Explain", on_click=_run, args=(EXPLAIN,), icon=":material/account_tree:", help="How it is answered")
         if is_editor():
             st.text_input("Name", key=NAME, placeholder="a name to save it under", label_visibility="collapsed")
             st.button("Save", on_click=_save)
-
-
-def _columns() -> dict[str, list[str]]:
-    return {view: [row["name"] for row in columns] for view, columns in read_views(services().store.query).items()}
-
-
-def _macros() -> dict[str, list[str]]:
-    """The table macros by their names; their columns are not known before they are asked."""
-    return {words.partition("(")[0]: [] for words in read_macros(services().store.query)}
 
 
 def _run(before: str = "") -> None:

@@ -17,10 +17,13 @@ const HIGHLIGHT = HighlightStyle.define([
   { tag: [tags.typeName, tags.standard(tags.name)], color: "var(--sql-type)" },
 ]);
 
-/** An editor in `parent`; `onRun` hears the text at Ctrl+Enter. */
-export function createEditor({ parent, text, label, schema, onRun }) {
+/** An editor in `parent`; `columnsAt` says which columns may stand at a place, `onRun` hears the text at Ctrl+Enter. */
+export function createEditor({ parent, text, label, schema, columnsAt, onRun }) {
   const language = new Compartment();
-  const speak = (tables) => sql({ dialect: PostgreSQL, schema: tables, upperCaseKeywords: true });
+  const speak = (tables) => [
+    sql({ dialect: PostgreSQL, schema: tables, upperCaseKeywords: true }),
+    PostgreSQL.language.data.of({ autocomplete: (context) => columnsHere(context, columnsAt, tables) }),
+  ];
   const run = (view) => (onRun(view.state.doc.toString()), true);
   const view = new EditorView({
     parent,
@@ -47,4 +50,13 @@ export function createEditor({ parent, text, label, schema, onRun }) {
     setSchema: (tables) => view.dispatch({ effects: language.reconfigure(speak(tables)) }),
     destroy: () => view.destroy(),
   };
+}
+
+/** lang-sql offers columns behind the name of a table alone, and does not look behind the parentheses of a macro. */
+function columnsHere({ state, pos, explicit }, columnsAt, tables) {
+  const word = state.sliceDoc(0, pos).match(/\w*$/)[0];
+  const from = pos - word.length;
+  if (!word && !explicit && state.sliceDoc(Math.max(0, from - 1), from) !== ".") return null;
+  const options = columnsAt(state.doc.toString(), from, tables).map((label) => ({ label, type: "property" }));
+  return options.length ? { from, options, validFor: /^\w*$/ } : null;
 }

@@ -31,6 +31,7 @@ export interface EditorSetup {
   text: string;
   label: string;
   schema: Schema;
+  columnsAt(text: string, at: number, tables: Schema): string[];
   onRun(text: string): void;
 }
 

@@ -147,6 +147,16 @@ def test_the_editor_completes_the_views_and_back_brings_the_question_before(page
     expect(page).to_have_url(f"{pitwall.url}/sql?sql=SELECT+1+AS+one%2C+2+AS+two")
 
 
+def test_the_editor_completes_the_columns_of_a_macro(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/sql")
+    offered = page.locator(".cm-tooltip-autocomplete").get_by_text("decode_tps", exact=True)
+    for begun in ("FROM run_windows(2) WHERE dec", "FROM run_windows(2, run_ids := NULL) w WHERE w."):
+        editor(page).fill("")
+        editor(page).press_sequentially(begun)
+        offered.click()
+        expect(editor(page)).to_have_text(begun.removesuffix("dec") + "decode_tps")
+
+
 @pytest.mark.parametrize(
     ("sql", "words"),
     [("SELECT nme FROM runs", "Candidate bindings"), ("DROP VIEW runs", "Only a SELECT can be asked here")],

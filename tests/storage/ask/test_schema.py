@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 from cli.main import main
 from settings import Settings
-from storage.ask.schema import CONTRACT, describe_schema
+from storage.ask.schema import CONTRACT, describe_schema, macro_columns, read_macros
 from storage.catalog import attached
-from storage.published_query import count_views, published_query
+from storage.published_query import Params, count_views, published_query
 from storage.store import Store
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "schema.md"
@@ -59,3 +61,20 @@ def test_a_folder_without_a_published_file_is_told_in_words(
     monkeypatch.setenv("PITWALL_DATA", str(tmp_path))
     assert main(["check"]) == 1
     assert "There is no published file" in capsys.readouterr().err
+
+
+def test_the_columns_of_every_table_macro_are_known_and_are_those_of_its_rows(store: Store) -> None:
+    found = macro_columns(store.query)
+    assert set(found) == {words.partition("(")[0] for words in read_macros(store.query)} and all(found.values())
+    for call in ("run_windows(2)", "runs_found()", "startup_of(NULL)", "run_samples_since(now())"):
+        assert found[call.partition("(")[0]] == store.query(f"FROM {call}").column_names
+
+
+def test_a_macro_that_cannot_be_described_costs_no_other(store: Store) -> None:
+    def broken(sql: str, params: Params | None = None) -> pa.Table:
+        if 'FROM "run_windows"' in sql:
+            raise duckdb.BinderException("a column is gone")
+        return store.query(sql, params)
+
+    found, whole = macro_columns(broken), macro_columns(store.query)
+    assert found.pop("run_windows") == [] and found == {name: whole[name] for name in found}

@@ -1,6 +1,7 @@
 // The SQL page's editor as a Streamlit component: the page sets its text, and hears it when the editor is left or asked.
 
 import { createEditor } from "./codemirror.min.js";
+import { columnsAt } from "./columns.js";
 
 /** @import { Editor, EditorData, EditorState, EditorTriggers } from "../../types/sql_editor.js" */
 /** @typedef {ComponentArgs<EditorData> & SentBack<EditorState, EditorTriggers>} Component */
@@ -41,6 +42,7 @@ function open(component) {
     text: draft ?? data.text,
     label: data.label,
     schema: data.schema,
+    columnsAt,
     onRun: (text) => held.component.setTriggerValue("run", said(text)),
   });
   /** @type {Held} */
