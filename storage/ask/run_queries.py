@@ -35,6 +35,11 @@ def names_like(store: Asked, name: str) -> list[str]:
     return names
 
 
+def runs_named(store: Asked, words: Sequence[str]) -> set[str]:
+    """The ids of all runs, live ones too, whose name or id has all these words in lower case."""
+    return set(store.query(statement("runs_named"), {"words": list(words)})["id"].to_pylist())
+
+
 def log_paths(store: Asked) -> dict[str, str]:
     """Where the logs of runs are, by the run, the newest first; a run without a log is not in it."""
     return {row["id"]: row["log_path"] for row in store.query(statement("log_paths"), {}).to_pylist()}

@@ -7,19 +7,16 @@ from collections.abc import Sequence
 import streamlit as st
 
 from domain import Run
-from storage.ask.run_queries import runs_of
-from storage.files.disk_use import disk_use
-from web import markup, places
+from web import places
 from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.kept import fold
 from web.markup import markdown_text
-from web.moments import DAYS, in_utc, moment, moment_html
-from web.theme import byte_size
+from web.moments import in_utc, moment
+from web.runs.table.disk_list import disk_list, forget_measured
 
 MOST_NAMED = 10
-LARGEST = 20
 ABOUT = "They are hidden at once. For a day Runs can bring them back; then samples, logs, notes and links go for good."
 
 
@@ -81,30 +78,16 @@ def _bring_back(run_ids: Sequence[str]) -> None:
 
 
 def disk_and_rule() -> None:
-    """What the runs take of the disk, the largest first, and the retention rule; computed only when it is open."""
+    """What the runs take of the disk, the largest first, and the retention rule; measured only when it is opened."""
     if not is_operator():
         return
     section = fold("Disk use and retention", "disk", "runs")
     if section.open:
         with section:
             _rule()
-            _largest()
-
-
-def _largest() -> None:
-    used = disk_use(services().store, services().settings)
-    ids = sorted(used, key=lambda run_id: used[run_id], reverse=True)[:LARGEST]
-    rows = [
-        [f'<a href="{markup.run_link("run", [run.id])}" target="_self">{markup.text(run.name)}</a>',
-         markup.text(byte_size(used[run.id])), moment_html(run.ended_at or run.created_at, DAYS)]
-        for run in runs_of(services().store, ids)
-    ]  # fmt: skip
-    st.caption(
-        f"{len(used):,} runs take {byte_size(sum(used.values()))}: logs, files of loads and sealed samples, those of "
-        "deleted runs until they are gone."
-    )
-    if rows:
-        st.html(markup.table(["the largest", "on disk", "ended"], rows))
+            disk_list()
+    else:
+        forget_measured()
 
 
 def _rule() -> None:

@@ -16,21 +16,21 @@ ROWS = (200, 500, 1_000, 2_000)
 GROUPED = (1_000, 2_000)
 
 
-def most_shown(steps: Sequence[int]) -> int:
-    """How many are shown at most; the address keeps it."""
-    kept = kept_one("rows", "runs-rows", [str(step) for step in steps], str(steps[0]))
-    return int(kept.read(st.query_params.get_all("rows")))
+def most_shown(steps: Sequence[int], name: str = "rows") -> int:
+    """How many are shown at most; the address keeps it under this name."""
+    kept = kept_one(name, f"runs-{name}", [str(step) for step in steps], str(steps[0]))
+    return int(kept.read(st.query_params.get_all(name)))
 
 
-def show_more(steps: Sequence[int], matching: int) -> None:
+def show_more(steps: Sequence[int], matching: int, name: str = "rows") -> None:
     """The button that shows the next step, where there is more to show."""
-    most = most_shown(steps)
+    most = most_shown(steps, name)
     following = next((step for step in steps if step > most), None)
     if following is None or matching <= most:
         return
-    params = {name: st.query_params.get_all(name) for name in st.query_params} | {"rows": [str(following)]}
+    params = {word: st.query_params.get_all(word) for word in st.query_params} | {name: [str(following)]}
     label = f"Show {following:,}" if following < matching else f"Show all {matching:,}"
-    address_button(label, "runs-show-more", params)
+    address_button(label, f"runs-more-{name}", params)
 
 
 def how_many(shown: int, matching: int, of_all: int, wanted: RunFilter) -> str:

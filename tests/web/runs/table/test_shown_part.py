@@ -77,10 +77,10 @@ def test_a_part_of_what_matches_is_said_to_be_one_and_the_rest_is_shown_on_deman
     at = page(find="fp8", order="stream")
     assert len(at.dataframe[0].value) == 5
     assert said(at) == "the first 5 of 10 that match, of 20 runs that have ended (in order of Stream, tok/s)"
-    at.button(key="runs-show-more").click().run()
+    at.button(key="runs-more-rows").click().run()
     assert at.query_params["rows"] in ("10", ["10"]) and at.query_params["find"] in ("fp8", ["fp8"])
     assert len(at.dataframe[0].value) == 10 and said(at) == "10 of 20 runs that have ended"
-    assert [one for one in at.button if one.key == "runs-show-more"] == []
+    assert [one for one in at.button if one.key == "runs-more-rows"] == []
 
 
 def test_a_field_of_the_configuration_in_the_address_is_a_filter_among_the_rarer_ones(store: Store) -> None:

@@ -1,0 +1,96 @@
+"""The disk use of any run: paged, found by its name, and measured when the list is opened, not at each press."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from settings import Settings
+from storage.files.disk_use import disk_use
+from storage.store import Store
+from tests.many_runs import many_runs
+from web.runs.table import disk_list
+
+LIST = """
+import streamlit as st
+from web.runs.table.disk_list import disk_list, forget_measured
+disk_list() if st.toggle("open", value=True) else forget_measured()
+"""
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Settings]]:
+    """How often the folders were looked at; there are 20 runs, each larger than the one before."""
+    settings, looks = Settings(data_dir=tmp_path / "data"), list[Settings]()
+    store = Store.open(settings)
+    many_runs(store)
+    for number, run_id in enumerate(sorted(disk_use(store, settings)), 1):
+        folder = settings.runs_dir / run_id
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "server.log").write_bytes(b"x" * 1000 * number)
+
+    def counted(store: Store, settings: Settings) -> dict[str, int]:
+        looks.append(settings)
+        return disk_use(store, settings)
+
+    monkeypatch.setattr("web.runs.table.disk_list.disk_use", counted)
+    monkeypatch.setattr("web.runs.table.disk_list.STEPS", (5, 15, 50))
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=store, settings=settings)])
+    yield looks
+    store.close()
+
+
+def opened(**params: str) -> AppTest:
+    at = AppTest.from_string(LIST, default_timeout=60)
+    for name, value in params.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
+def listed(at: AppTest) -> list[str]:
+    html = " ".join(str(one.proto.body) for one in at.get("html"))
+    return [part.partition("</a>")[0].partition(">")[2] for part in html.split("<a ")[1:]]
+
+
+def said(at: AppTest) -> str:
+    return " ".join(one.value for one in at.caption)
+
+
+def test_every_run_can_be_listed_the_largest_first_and_nothing_is_measured_for_it(measured: list[Settings]) -> None:
+    at = opened()
+    newest = listed(at)
+    assert len(newest) == 5 and "20 runs take 205" in said(at), said(at)
+    at.button(key="runs-more-disk_rows").click().run()
+    assert listed(at)[:5] == newest and len(listed(at)) == 15
+    at.button(key="runs-more-disk_rows").click().run()
+    assert len(listed(at)) == 20 and at.query_params["disk_rows"] in ("50", ["50"])
+    assert not [one for one in at.button if one.key == "runs-more-disk_rows"] and len(measured) == 1
+
+
+def test_the_smallest_is_found_by_words_of_its_name(measured: list[Settings]) -> None:
+    smallest = listed(opened(disk_rows="50"))[-1]
+    at = opened()
+    assert smallest not in listed(at)
+    at.text_input[0].set_value(smallest.upper()).run()
+    assert smallest in listed(at) and at.query_params["disk_find"] in (smallest.upper(), [smallest.upper()])
+    assert "match and take" in said(at) and len(measured) == 2, "once for each of the two pages"
+    assert listed(opened(disk_find="no such run")) == []
+
+
+def test_it_is_measured_when_it_is_opened_and_on_demand(measured: list[Settings]) -> None:
+    at = opened()
+    largest = next(iter(at.session_state[disk_list._MEASURED].used))
+    (measured[0].runs_dir / largest / "server.log").write_bytes(b"")
+    at.run()
+    assert len(measured) == 1
+    next(one for one in at.button if one.label == "Measure again").click().run()
+    assert len(measured) == 2 and next(iter(at.session_state[disk_list._MEASURED].used)) != largest
+    at.toggle[0].set_value(False).run()
+    at.toggle[0].set_value(True).run()
+    assert len(measured) == 3
