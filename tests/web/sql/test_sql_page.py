@@ -25,7 +25,7 @@ from web.context import services
 from web.sql.asked import AskedBook
 from web.sql.completion import completions
 
-PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "sql.py")
+PAGE = str(Path(__file__).resolve().parents[3] / "pages" / "sql.py")
 SQL = "SELECT name, speculative_num_tokens AS k, time_to_ready_s FROM runs ORDER BY run_id"
 
 
