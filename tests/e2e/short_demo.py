@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PARAMS = {"requests": 4, "tokens": 300}
+PARAMS = {"requests": 2, "tokens": 300}
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1200)
 DEMO_S = 1000.0  # on a machine that has much else to do
 ARMS = ["Demo: no speculation", "Demo: draft model", "Demo: n-gram"]
 NAMES = [f"{name} #{repeat}" for repeat in range(1, REPEATS + 1) for name in ARMS]
-REQUESTS = 5  # of one start, its warm-up among them
+REQUESTS = 3  # of one start, its warm-up among them
 SAID = r"is not ranked against|as fast as|the speed of|Not known yet|are the same|by how much is not clear"
 KNOWN: dict[str, Callable[[Page], Locator]] = {
     "": lambda page: page.get_by_text("Links and changes"),

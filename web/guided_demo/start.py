@@ -18,7 +18,7 @@ from web.markup import markdown_text
 from workloads import spec_for
 
 WORKLOAD = "demo-stream"
-PARAMS: dict[str, JsonValue] = {"requests": 4, "tokens": FULL_TOKENS}
+PARAMS: dict[str, JsonValue] = {"requests": 2, "tokens": FULL_TOKENS}
 REPEATS = 3
 ABOUT = (
     "A small model is served by llama.cpp on this machine's CPU: without speculation, with a draft model and with "

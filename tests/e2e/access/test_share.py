@@ -73,9 +73,9 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, demo_server: DemoServer) -
 
 
 def _generate_until(base_url: str, enough: Event) -> None:
-    """Answers of some seconds, for a look each second to see decoding alone, and pauses: nobody needs a busy core."""
+    """Now and then an answer of some seconds, for a look to see decoding alone: nobody needs a core that is busy."""
     body = {"prompt": "once", "max_tokens": 500, "ignore_eos": True}
-    while not enough.wait(0.3):
+    while not enough.wait(4.0):
         httpx.post(f"{base_url}/v1/completions", json=body, timeout=120).raise_for_status()
 
 
