@@ -22,6 +22,7 @@ from redaction import KNOWN, is_secret_name
 from reports.health import health_fields, is_fresh
 from reports.runs.ended import EndedEvidence, EndedReports
 from service.agents import AgentIntake
+from service.closing import Opened
 from service.core import opened_core
 from service.fleet import Fleet
 from settings import VERSION, SettingsError, load_settings
@@ -89,8 +90,10 @@ def opened() -> Iterator[Services]:
     """Everything that lives as long as Pitwall does, opened in order and closed in reverse."""
     with (
         opened_core(settings, prepare, reports, [ended.prepare, evidence.prepare]) as core,
-        Fleet(settings, core.store).closing() as fleet,
+        Opened() as later,
     ):
+        fleet = Fleet(settings, core.store)
+        later.close_later("the connection to the lake", fleet.close)
         yield Services(
             settings,
             core.store,

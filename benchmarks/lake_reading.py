@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
@@ -54,7 +55,7 @@ def measure(folder: Path, config: LakeConfig, runs: int, seconds: int) -> None:
     print(f"shipped {done.rows:,} rows of {runs} runs in {time.perf_counter() - begun:.1f} s")
     ids = [run.id for run in box.store.runs()]
     for state in ("as shipped", "compacted"):
-        with Fleet(other.settings, other.store).closing() as fleet:
+        with closing(Fleet(other.settings, other.store)) as fleet:
             row(state, box.store, fleet, ids)
         if state == "as shipped":
             print(compact(config, kept_days=0))

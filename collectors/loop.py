@@ -64,7 +64,8 @@ class CollectorLoop:
         """End all workers without last ticks, for the runs go on; the names of those that did not come back in time."""
         self._stopping.set()
         deadline = self._clock.mono_s() + timeout_s
-        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
         with self._lock:
             workers = [worker for group in (*self._workers.values(), *self._leaving.values()) for worker in group]
             for worker in (worker for group in self._workers.values() for worker in group):

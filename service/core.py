@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +25,7 @@ from machine.identity import machine_id
 from machine.regular_file import follow_own
 from reports.runs.ended import EndedReports
 from samples import Batch, Event
+from service.closing import Opened
 from service.inbox import inbox_of
 from service.lake_shipping import LakeShipping
 from service.run_lines import Prepare, RunLineKeeper
@@ -62,24 +63,26 @@ def opened_core(
 ) -> Iterator[Core]:
     """Open everything in order, close it in reverse; `prepare(store)` is called before anything works.
 
+    A part that cannot be opened raises what it raises, and those before it are closed.
+
     reports, drawn: what is known of runs that have ended, kept for those who ask later.
     Raises StoreError, StoreInUseError where another Pitwall owns the store.
     """
     follow_own(settings.data_dir)
-    with ExitStack() as closing:
+    with Opened() as opened:
         store = Store.open(settings)
-        closing.callback(store.close)
+        opened.close_later("the store", store.close)
         store.set_definitions(all_definitions())
         prepare(store)
         record_this_machine(store, settings.published_url)
         clock = forward_clock()
-        supervisor, loop = _runs_at_work(store, settings, clock, closing)
-        _at_work(inbox_of(store, settings), closing, INBOX_TIMEOUT_S)
-        _at_work(RunLineKeeper(store, reports, drawn), closing)
+        supervisor, loop = _runs_at_work(store, settings, clock, opened)
+        _at_work("the inbox", inbox_of(store, settings), opened, INBOX_TIMEOUT_S)
+        _at_work("the keeper of run lines", RunLineKeeper(store, reports, drawn), opened)
         studies = StudyRunner(store, supervisor, inbox_folder(settings.data_dir), spec_for)
-        _at_work(studies, closing, STUDIES_TIMEOUT_S)
+        _at_work("the studies", studies, opened, STUDIES_TIMEOUT_S)
         shipping = LakeShipping(settings, store)
-        _at_work(shipping, closing, SHIPPING_TIMEOUT_S)
+        _at_work("the shipping to the lake", shipping, opened, SHIPPING_TIMEOUT_S)
         yield Core(store, supervisor, loop, studies, shipping, clock)
 
 
@@ -90,15 +93,13 @@ class _Part(Protocol):
     def close(self) -> Callable[..., None]: ...
 
 
-def _at_work(part: _Part, closing: ExitStack, *timeout_s: float) -> None:
+def _at_work(name: str, part: _Part, opened: Opened, *timeout_s: float) -> None:
     """Start a part, and close it before what was started earlier."""
     part.start()
-    closing.callback(part.close, *timeout_s)
+    opened.close_later(name, part.close, *timeout_s)
 
 
-def _runs_at_work(
-    store: Store, settings: Settings, clock: Clock, closing: ExitStack
-) -> tuple[Supervisor, CollectorLoop]:
+def _runs_at_work(store: Store, settings: Settings, clock: Clock, opened: Opened) -> tuple[Supervisor, CollectorLoop]:
     """What launches and what collects; runs that are under way are taken up before anything is looked at."""
     supervisor = Supervisor(
         store,
@@ -118,10 +119,11 @@ def _runs_at_work(
         standard_collectors(machine_id(), store.tail_position, supervisor.api_key, clock),
         clock,
     )
-    closing.callback(loop.stop, STOP_TIMEOUT_S)
-    supervisor.adopt_all()
+    opened.close_later("the collectors", loop.stop, STOP_TIMEOUT_S)
+    opened.close_later("the launcher", supervisor.close)
+    supervisor.adopt_all()  # both may have threads from now on
     loop.start()
-    _at_work(supervisor, closing)
+    supervisor.start()
     return supervisor, loop
 
 

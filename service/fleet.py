@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -152,12 +152,10 @@ class Fleet:
         self._reader = None
         self._closing.close()
 
-    @contextmanager
-    def closing(self) -> Iterator[Fleet]:
-        """Close the connection at the end."""
-        try:
-            yield self
-        finally:
-            if self._lock.acquire(timeout=0.5):  # who still reads at the end of the process keeps it
+    def close(self) -> None:
+        """Close the connection."""
+        if self._lock.acquire(timeout=0.5):  # who still reads at the end of the process keeps it
+            try:
                 self._close()
+            finally:
                 self._lock.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack, closing
 from datetime import datetime
 from typing import Any, Protocol, Self
 
@@ -43,7 +44,6 @@ from storage.records import (
 from storage.rows import run_of, run_table, tables_of
 from storage.writer import CommitCallback, Pending, Writer, replace_rows
 
-CLOSE_TIMEOUT_S = 3.0
 READ_FAILURES = (duckdb.IOException, duckdb.InvalidInputException)  # a file is not there, or is none
 NEVER_WAITS = frozenset({"events", "collector_health"})  # a few rows a minute, and how anybody learns of the trouble
 
@@ -66,6 +66,7 @@ class Store:
 
     def __init__(self, settings: Settings, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
+        self._opened = ExitStack()
         self._clock = clock
         self._writer = Writer(database)
         self.notes = NoteBook(self, self._writer, clock)
@@ -84,24 +85,24 @@ class Store:
 
         Raises StoreError when it is in use, newer, unreadable or cannot be written.
         """
-        store = cls(settings, open_database(settings), clock)
-        store._start()
+        with ExitStack() as opened:
+            store = cls(settings, opened.enter_context(closing(open_database(settings))), clock)
+            store._start(opened)
+            store._opened = opened.pop_all()
         return store
 
-    def _start(self) -> None:
+    def _start(self, opened: ExitStack) -> None:
         self._sealer.lost = read_lost_files(self.query)
         self._publisher.try_publish()
         self._writer.on_commit(self._publisher.changed)
         self._writer.on_commit(self._lines.committed)
-        self._publisher.start()
-        self._sealer.start()
+        for part in (self._publisher, self._writer, self._sealer):  # the last commit is published too
+            part.start()
+            opened.callback(part.close)
 
-    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Commit what is queued, publish a last time and close the file."""
-        self._sealer.close()
-        self._writer.close(timeout_s)
-        self._publisher.close()
-        self._database.close()
+    def close(self) -> None:
+        """Commit what is queued, publish a last time and close the file; what fails is raised when all is closed."""
+        self._opened.close()
 
     def publish(self) -> None:
         """Publish now; this happens automatically every 2 s when something changed."""

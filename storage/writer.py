@@ -19,6 +19,7 @@ MAX_ROWS_PER_COMMIT = 20_000
 MAX_PENDING_ROWS = 200_000
 COALESCE_S = 0.05  # samples wait this long for company; a run that is saved does not
 RETRY_S = 1.0
+CLOSE_TIMEOUT_S = 3.0
 KEYS: Mapping[str, str] = {
     "runs": "id",
     "run_notes": "run_id, version",
@@ -72,6 +73,9 @@ class Writer:
         with database.cursor() as cursor:
             self._number = _last_commit(cursor)
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to commit, what was submitted before too."""
         self._thread.start()
 
     @property
@@ -107,7 +111,7 @@ class Writer:
             self._changed.notify_all()
         return item.done
 
-    def close(self, timeout_s: float) -> None:
+    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Commit what is queued; what cannot be committed in time fails with an error for its caller."""
         with self._changed:
             self._closing = True

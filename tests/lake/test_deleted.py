@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -20,7 +21,7 @@ def shipped(box: Box) -> None:
 
 
 def listed(other: Box) -> list[str]:
-    with Fleet(other.settings, other.store).closing() as fleet:
+    with closing(Fleet(other.settings, other.store)) as fleet:
         return [run.id for run in find_runs(fleet, RunFilter(), 10)]
 
 

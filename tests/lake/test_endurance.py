@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import NamedTuple
 
 import pytest
@@ -84,7 +85,7 @@ def test_three_runs_of_a_thousand_are_read_once(boxes: Boxes, s3: S3Server) -> N
     ids = [run.id for run in find_runs(box.store, RunFilter(), RUNS)]
     picked = [ids[0], ids[len(ids) // 2], ids[-1]]
     expected = report_on(box.store, box.store.runs_of(picked))
-    with Fleet(other.settings, other.store).closing() as fleet:
+    with closing(Fleet(other.settings, other.store)) as fleet:
         assert [run.id for run in find_runs(fleet, RunFilter(), RUNS)] == ids
         assert_equal(expected, report_on(fleet.asked_about(picked), fleet.runs_of(picked)))
         s3.stop_hard()
@@ -104,7 +105,7 @@ def test_a_run_that_got_new_parts_is_read_anew(boxes: Boxes) -> None:
     box, other = boxes("one"), boxes("other")
     box.add_runs("a", 2)
     box.ship()
-    with Fleet(other.settings, other.store).closing() as fleet:
+    with closing(Fleet(other.settings, other.store)) as fleet:
         copies = fleet.asked_about(["a000", "a001"])
         counted = "SELECT count(*) AS n FROM gpu_samples WHERE run_id = 'a000'"
         before = copies.query(counted).to_pylist()[0]["n"]

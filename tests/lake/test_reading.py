@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def fleet(boxes: Boxes, measured: tuple[Box, list[Run]]) -> Iterator[Fleet]:
     """Another box's view of all."""
     other = boxes("other")
     other.store.set_definitions(all_definitions())
-    with Fleet(other.settings, other.store).closing() as opened:
+    with closing(Fleet(other.settings, other.store)) as opened:
         yield opened
 
 
@@ -81,7 +82,7 @@ def test_a_run_of_here_and_one_of_there_are_compared(measured: tuple[Box, list[R
     _, runs = measured
     here = boxes("here")
     mine = here.add_run("zz-mine")
-    with Fleet(here.settings, here.store).closing() as fleet:
+    with closing(Fleet(here.settings, here.store)) as fleet:
         ids = [runs[0].id, mine.id]
         copies = fleet.asked_about(ids)
         assert [run.id for run in fleet.runs_of(ids)] == ids
@@ -108,7 +109,7 @@ def test_lists_are_of_all_machines_or_of_one(boxes: Boxes, config: LakeConfig) -
     two.store.publish()
     for box in (one, two):
         box.ship()
-    with Fleet(one.settings, one.store).closing() as fleet:
+    with closing(Fleet(one.settings, one.store)) as fleet:
         assert run_choices(fleet).machines == ("machine-of-one", "machine-of-two")
         assert [run.id for run in find_runs(fleet, RunFilter(), 10)] == ["b000", "a001", "a000"]
         assert [run.id for run in find_runs(fleet, RunFilter(machines=("machine-of-two",)), 10)] == ["b000"]
@@ -125,7 +126,7 @@ def test_a_machine_is_what_it_says_itself_whoever_launched_there_later(boxes: Bo
     for box in (two, one):
         box.seal()
         box.ship()
-    with Fleet(one.settings, one.store).closing() as fleet:
+    with closing(Fleet(one.settings, one.store)) as fleet:
         assert [(row.url, row.cpu) for row in machines(fleet)] == [("https://two.example", "its CPU")]
     with opened_reader(config, one.store.query("FROM raw.metric_definitions")) as lake:
         assert lake.query("SELECT url, cpu FROM machines").to_pylist() == [
@@ -143,7 +144,7 @@ def test_a_server_attached_from_elsewhere_is_on_the_machine_that_runs_pitwall(bo
     for box in (one, two):
         box.seal()
         box.ship()
-    with Fleet(one.settings, one.store).closing() as fleet:
+    with closing(Fleet(one.settings, one.store)) as fleet:
         assert [found.machine_id for found in fleet.runs_of(["b"])] == [machine.id]
 
 
