@@ -19,8 +19,8 @@ class RunBook(Protocol):
         """Runs, the newest first; all of them unless states or a limit are given."""
         ...
 
-    def names_like(self, name: str) -> Collection[str]:
-        """The names of runs that are this one or numbered on from it: 'name (2)'."""
+    def names_like(self, names: Collection[str]) -> Collection[str]:
+        """The names of runs that are one of these or numbered on from it: 'name (2)'."""
         ...
 
 
@@ -31,6 +31,8 @@ class KnownRuns:
         self._store = store
         latest = (*store.runs(NOT_OVER), *store.runs(limit=COLOR_COUNT - 1))
         self._runs = {run.id: run for run in latest}
+        self._asked: set[str] = set()
+        self._taken: set[str] = set()  # of what was asked, what runs are called
 
     def add(self, run: Run) -> None:
         """Distinguish further ones from this too, which is not stored yet."""
@@ -49,15 +51,27 @@ class KnownRuns:
         free = [color for color in range(COLOR_COUNT) if color not in taken]
         return free[0] if free else taken[-1]
 
+    def ask_names(self, names: Collection[str]) -> None:
+        """Ask which of these are taken, in one question for all that will be chosen."""
+        self._taken |= set(self._store.names_like(names))
+        self._asked |= set(names)
+
     def choose_name(self, config: Config, wanted: str | None) -> str:
         """The wanted name, or one made of engine, model and speculation; numbered when it is taken."""
-        name = (wanted or "").strip() or describe(config)
-        taken = {*self._store.names_like(name), *(run.name for run in self._runs.values())}
+        name = wanted_name(config, wanted)
+        if name not in self._asked:
+            self.ask_names([name])
+        taken = {*self._taken, *(run.name for run in self._runs.values())}
         number, unique = 1, name
         while unique in taken:
             number += 1
             unique = f"{name} ({number})"
         return unique
+
+
+def wanted_name(config: Config, wanted: str | None) -> str:
+    """What a run is to be called where that is not taken."""
+    return (wanted or "").strip() or describe(config)
 
 
 def describe(config: Config) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sized
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -33,6 +33,31 @@ class Asides:
         """What the call returns or raises; TimeoutError where that takes longer, and the call goes on."""
         return self.begin(call).result(wait_s)
 
+    def each(
+        self, pieces: Iterable[T], wait_s: float, more_s: float, undo: Callable[[], object] = lambda: None
+    ) -> list[T]:
+        """All of these, made one after the other; TimeoutError where after this wait no other comes in `more_s`.
+
+        Where it raises no more are made, and `undo` follows the one under way, whenever that comes.
+        """
+        made: list[T] = []
+        is_refused = threading.Event()
+
+        def make() -> None:
+            for piece in pieces:
+                made.append(piece)
+                if is_refused.is_set():
+                    return
+
+        making = self.begin(make)
+        try:
+            _await_progress(making, made, wait_s, more_s)
+        except BaseException:
+            is_refused.set()
+            making.add_done_callback(lambda _: undo())
+            raise
+        return made
+
     def _make(self, call: Callable[[], T], future: Future[T]) -> None:
         try:
             result = call()
@@ -42,3 +67,14 @@ class Asides:
             future.set_result(result)
         finally:
             self._free.release()
+
+
+def _await_progress(making: Future[None], made: Sized, wait_s: float, more_s: float) -> None:
+    seen = 0
+    while True:
+        try:
+            return making.result(wait_s)
+        except TimeoutError:
+            if making.done() or len(made) == seen:
+                raise
+            seen, wait_s = len(made), more_s

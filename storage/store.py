@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from datetime import datetime
@@ -246,9 +246,9 @@ class Store:
         """The runs that were launched together, in the order of their making."""
         return run_queries.runs_of_batch(self, batch_id)
 
-    def names_like(self, name: str) -> list[str]:
-        """The names of runs that are this one or numbered on from it."""
-        return run_queries.names_like(self, name)
+    def names_like(self, names: Collection[str]) -> list[str]:
+        """The names of runs that are one of these or numbered on from it."""
+        return run_queries.names_like(self, names)
 
     def log_paths(self) -> dict[str, str]:
         """Where the logs of runs are, by the run, the newest first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -62,7 +62,7 @@ class Site(NamedTuple):
 
 def make_runs(
     requests: Sequence[LaunchRequest], place: float | None, promised: Sequence[Run], known: KnownRuns, site: Site
-) -> list[Run]:
+) -> Iterator[Run]:
     """The records of runs that belong together, each checked alone before; raises LaunchRefusedError.
 
     From `place` on in the queue; without one they start at once, where those of the `promised` runs leave them room.
@@ -75,7 +75,7 @@ def make_runs(
         run = make_run(request, site.runs_dir, now, site.machine, known, site.hosts)
         made.append(run.model_copy(update={"queue_position": None if place is None else place + len(made)}))
         known.add(made[-1])
-    return made
+        yield made[-1]
 
 
 def make_run(

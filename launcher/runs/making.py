@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from commands.naming import KnownRuns
+from commands.naming import KnownRuns, wanted_name
 from domain import Config, Run
 from launcher.checks.file_patterns import with_files_named
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_container, port_of
@@ -26,8 +27,8 @@ from machine.identity import machine_at
 from machine.regular_file import pinned
 
 T = TypeVar("T")
-STORE_S = 4.0  # for all that the store is asked for one run
-EACH_S = 0.1  # more for each further run that is made with it
+STORE_S = 4.0  # for all that the store is asked for a run, or for all runs of a batch
+MORE_S = 0.9  # after that, for each further run of it that is checked, made or laid down
 SETTLE_S = 0.5  # at least, until what was made is stored
 PATHS_S = 4.0
 SILENT = "The store does not answer now, so nothing was started or changed: try again in a moment."
@@ -55,7 +56,8 @@ class RunMaker:
     def launch(self, requests: Sequence[LaunchRequest], in_queue: bool, batch_id: str | None) -> list[Run]:
         """Record runs, all or none; raises LaunchRefusedError."""
         requests = self._checked(requests, in_queue)
-        with self._turn(len(requests)) as deadline_s:
+        deadline_s = time.monotonic() + STORE_S
+        with self._turn(deadline_s):
             return self._make(requests, in_queue, batch_id, deadline_s)
 
     def repeat(self, run_id: str, times: int) -> list[Run]:
@@ -66,8 +68,9 @@ class RunMaker:
             run = self._live.stored(run_id)
             return batch_of(run), repeats_of(run, times, self._store.runs_of_batch(batch_of(run)))
 
-        self._checked(self.ask(asked)[1][:1], in_queue=True)
-        with self._turn(times) as deadline_s:
+        deadline_s = time.monotonic() + STORE_S
+        self._checked(self._by(deadline_s, asked)[1][:1], in_queue=True)
+        with self._turn(deadline_s):
             batch_id, requests = self._by(deadline_s, asked)
             return self._make(requests, True, batch_id, deadline_s)
 
@@ -79,7 +82,8 @@ class RunMaker:
         if not self._live.at(base_url) and not accepts_connections(base_url):
             raise LaunchRefusedError(f"Nothing answers at {base_url}.")
         machine = self._site.machine if pid is not None else machine_at(base_url, self._site.machine)
-        with self._turn() as deadline_s:
+        deadline_s = time.monotonic() + STORE_S
+        with self._turn(deadline_s):
             if same := self._live.at(base_url):
                 return same
             now = self._site.clock()
@@ -106,14 +110,20 @@ class RunMaker:
         except TimeoutError:
             raise SilentStoreError(SILENT) from None
 
+    def _each(self, pieces: Iterable[T], deadline_s: float, undo: Callable[[], object] = lambda: None) -> list[T]:
+        """What is made of each run of a batch: it asks no store, but a disk may hang."""
+        try:
+            return self._asides.each(pieces, max(deadline_s - time.monotonic(), MORE_S), MORE_S, undo)
+        except TimeoutError:
+            raise SilentStoreError(SILENT) from None
+
     @contextmanager
-    def _turn(self, runs: int = 1) -> Iterator[float]:
+    def _turn(self, deadline_s: float) -> Iterator[None]:
         """New runs are made one after the other, until this moment of the monotonic clock; then they are awaited."""
-        deadline_s = time.monotonic() + STORE_S + EACH_S * (runs - 1)
-        if not self._making.acquire(timeout=STORE_S):
+        if not self._making.acquire(timeout=max(deadline_s - time.monotonic(), 0.0)):
             raise SilentStoreError(SILENT)
         try:
-            yield deadline_s
+            yield
         finally:
             self._making.release()
         self._deps.wake()
@@ -126,21 +136,22 @@ class RunMaker:
             promised, place = self._live.promised(), None
             if in_queue:
                 promised, place = [], self._live.queue.next_place(self._live.runs())
-        made = self._by(deadline_s, lambda: make_runs(requests, place, promised, self._known(), self._site))
+        known = self._by(deadline_s, lambda: self._known(requests))
+        made = self._each(make_runs(requests, place, promised, known, self._site), deadline_s)
         made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
-        pairs = list(zip(made, requests, strict=True))
-        supervised_runs = self._by(
-            deadline_s, lambda: [new_supervised(run, one, self._deps, self._site.hosts) for run, one in pairs]
-        )
+        pairs = zip(made, requests, strict=True)
+        laid_down = (new_supervised(run, one, self._deps, self._site.hosts) for run, one in pairs)
+        supervised_runs = self._each(laid_down, deadline_s, lambda: _withdraw(made))
         with self._lock:
             for supervised in supervised_runs:
                 self._live.queue.add(supervised)
             self._deps.recorder.save_all(made, "queued")
         return made
 
-    def _known(self) -> KnownRuns:
-        """The runs of the store, and those that it may not have yet."""
+    def _known(self, requests: Sequence[LaunchRequest] = ()) -> KnownRuns:
+        """The runs of the store, and those that it may not have yet; the names that these requests ask for."""
         known = KnownRuns(self._store)
+        known.ask_names([wanted_name(request.config, request.name) for request in requests])
         for run in (*self._live.runs(), *(supervised.run for supervised in self._live.queue.supervised_runs())):
             known.add(run)
         return known
@@ -148,14 +159,13 @@ class RunMaker:
     def _checked(self, requests: Sequence[LaunchRequest], in_queue: bool) -> list[LaunchRequest]:
         """The requests with the files that their patterns match; raises LaunchRefusedError. No lock is held."""
 
-        def looked() -> list[LaunchRequest]:
-            named = [with_files_named(request) for request in requests]
-            for request in named:
-                check_alone(request)
+        def looked(request: LaunchRequest) -> LaunchRequest:
+            named = with_files_named(request)
+            check_alone(named)
             return named
 
         try:
-            checked = self._asides.ask(looked, PATHS_S)
+            checked = self._asides.each(map(looked, requests), PATHS_S, MORE_S)
         except TimeoutError:
             raise LaunchRefusedError(NO_PATHS) from None
         for request in checked:
@@ -168,3 +178,9 @@ class RunMaker:
             return self._asides.ask(lambda: pinned(log_path), PATHS_S)
         except TimeoutError:
             raise LaunchRefusedError(NO_LOG.format(log_path)) from None
+
+
+def _withdraw(runs: Sequence[Run]) -> None:
+    """Remove what was laid down of runs that were never handed over."""
+    for run in runs:
+        shutil.rmtree(str(run.run_dir), ignore_errors=True)

@@ -32,8 +32,8 @@ class RunStore(Protocol):
         """Runs, the newest first; all of them unless states or a limit are given."""
         ...
 
-    def names_like(self, name: str) -> Collection[str]:
-        """The names of runs that are this one or numbered on from it: 'name (2)'."""
+    def names_like(self, names: Collection[str]) -> Collection[str]:
+        """The names of runs that are one of these or numbered on from it: 'name (2)'."""
         ...
 
     def runs_of_batch(self, batch_id: str) -> Sequence[Run]:

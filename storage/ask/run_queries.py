@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
@@ -29,10 +29,10 @@ def runs_of_batch(store: Asked, batch_id: str) -> list[Run]:
     return _ask(store, "runs_of_batch", batch_id=batch_id)
 
 
-def names_like(store: Asked, name: str) -> list[str]:
-    """The names of runs that are this one or numbered on from it: 'name (2)'."""
-    names: list[str] = store.query(statement("names_like"), {"wanted": name})["name"].to_pylist()
-    return names
+def names_like(store: Asked, names: Collection[str]) -> list[str]:
+    """The names of runs that are one of these or numbered on from it: 'name (2)'."""
+    taken: list[str] = store.query(statement("names_like"), {"wanted": list(names)})["name"].to_pylist()
+    return taken
 
 
 def runs_named(store: Asked, words: Sequence[str]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -96,7 +96,7 @@ class DictStore:
         wanted = set(RunState if states is None else states)
         return [run for run in {run.id: run for run in self.saved}.values() if run.state in wanted][-(limit or 0) :]
 
-    def names_like(self, name: str) -> list[str]:
+    def names_like(self, names: Collection[str]) -> list[str]:
         return [run.name for run in self.saved]
 
     def runs_of_batch(self, batch_id: str) -> list[Run]:

@@ -1,2 +1,3 @@
--- The names of runs that are this one or numbered on from it.
-SELECT name FROM raw.runs WHERE name = $wanted OR starts_with(name, $wanted || ' (')
+-- The names of runs that are one of these or numbered on from it.
+SELECT name FROM raw.runs
+WHERE list_contains($wanted, name) OR len(list_filter($wanted, lambda one: starts_with(name, one || ' ('))) > 0

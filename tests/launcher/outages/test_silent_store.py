@@ -5,30 +5,35 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from domain import Config, RunState
+from domain import Config, Run, RunState
 from launcher.remote.hosts import Host
 from launcher.remote.left_there import Left, all_left, note_left
 from launcher.runs import left_servers, making
 from launcher.runs.making import SilentStoreError
+from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from launcher.runs.supervisor import Supervisor
+from service.core import opened_core
+from settings import Settings
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
 ASKED = ("run", "runs", "names_like", "runs_of_batch")
+SWEEP = 128
+LATE_S = 9.0  # where it is given 2, beside other tests
 
 
 class Silence:
     """While it lasts, no question to the store is answered."""
 
-    def __init__(self, store: DictStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, store: DictStore, monkeypatch: pytest.MonkeyPatch, questions: Sequence[str] = ASKED) -> None:
         self.is_over, self.asked = threading.Event(), threading.Event()
-        for name in ASKED:
+        for name in questions:
             monkeypatch.setattr(store, name, self._late(getattr(store, name)))
 
     def _late(self, answer: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,7 +95,7 @@ def test_who_needs_the_store_is_refused_and_a_server_is_stopped_meanwhile(
 def test_the_refusal_comes_within_five_seconds_and_the_next_launch_does_not_wait_longer(
     store: DictStore, supervisor: Supervisor, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert making.STORE_S + making.SETTLE_S < 5.0
+    assert making.STORE_S + max(making.SETTLE_S, making.MORE_S) < 5.0
     monkeypatch.setattr(making, "STORE_S", 2.0)
     silence = Silence(store, monkeypatch)
     begun_s = time.monotonic()
@@ -101,6 +106,79 @@ def test_the_refusal_comes_within_five_seconds_and_the_next_launch_does_not_wait
     assert time.monotonic() - begun_s < 3.5
     silence.is_over.set()
     supervisor.launch(request_for())
+
+
+@pytest.mark.parametrize("silent", ["runs", "names_like"])
+def test_a_batch_is_refused_as_a_whole_as_soon_as_a_single_run(
+    silent: str, store: DictStore, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "STORE_S", 2.0)
+    monkeypatch.setattr(making, "check_alone", lambda request: None)  # which takes seconds on a busy machine
+    silence = Silence(store, monkeypatch, (silent,))
+    begun_s = time.monotonic()
+    try:
+        with pytest.raises(SilentStoreError, match="nothing was started"):
+            supervisor.launch_batch([request_for(port=9)] * SWEEP, one_after_the_other=True)
+        took_s = time.monotonic() - begun_s
+    finally:
+        silence.is_over.set()
+    assert took_s < LATE_S, "at 0.1 s more for each run it is 14 s"
+    wait_for(lambda: not is_making())
+    assert store.saved == [] and supervisor.queued_runs() == [] == supervisor.live_runs()
+    assert list((tmp_path / "runs").glob("*/spec.json")) == []
+    supervisor.hold_queue(True)
+    made = supervisor.launch_batch([request_for(port=9)] * 2, one_after_the_other=True)
+    assert [run.name for run in made] == ["plain", "plain (2)"]
+    assert len(list((tmp_path / "runs").glob("*/spec.json"))) == 2
+
+
+def test_a_batch_whose_folders_are_not_made_in_time_is_withdrawn(
+    store: DictStore, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk hangs at the folder before the last: those that were made do not stay either."""
+    monkeypatch.setattr(making, "STORE_S", 2.0)
+    is_over, laid, real = threading.Event(), list[str](), making.new_supervised
+
+    def hanging(run: Run, *given: Any) -> LaunchedRun:
+        laid.append(run.id)
+        if len(laid) == SWEEP - 1:
+            is_over.wait()
+        return real(run, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(making, "new_supervised", hanging)
+        with pytest.raises(SilentStoreError, match="nothing was started"):
+            supervisor.launch_batch([request_for(port=9)] * SWEEP, one_after_the_other=True)
+        assert 0 < len(list((tmp_path / "runs").glob("*/spec.json"))) < SWEEP
+        is_over.set()
+        wait_for(lambda: not is_making())
+    assert list((tmp_path / "runs").glob("*/spec.json")) == []
+    assert store.saved == [] and supervisor.queued_runs() == [] == supervisor.live_runs()
+
+
+@pytest.mark.publishes
+def test_a_real_store_that_is_opened_anew_refuses_a_batch(
+    tmp_path: Path, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file waits for a reader that does not end, and every other question for the file."""
+    monkeypatch.setattr(making, "STORE_S", 2.0)
+    monkeypatch.setattr(making, "check_alone", lambda request: None)
+    with opened_core(Settings(data_dir=tmp_path / "data")) as core:
+        with core.store._database.cursor():
+            reopening = pool.submit(core.store._database.reopen)
+            wait_for(lambda: core.store._database._reopening)
+            begun_s = time.monotonic()
+            with pytest.raises(SilentStoreError):
+                core.supervisor.launch_batch([request_for(port=9)] * SWEEP, one_after_the_other=True)
+            took_s = time.monotonic() - begun_s
+        reopening.result(60)
+        assert took_s < LATE_S
+        wait_for(lambda: not is_making())
+        assert core.store.runs() == core.supervisor.queued_runs() == []
+
+
+def is_making() -> bool:
+    return any(thread.name == "making" for thread in threading.enumerate())
 
 
 def test_a_server_is_stopped_while_the_store_is_asked_of_a_run_whose_server_was_left_elsewhere(

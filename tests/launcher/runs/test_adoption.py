@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ class FileStore:
         stored = [Run.model_validate(json.loads(p.read_text())) for p in sorted(self._directory.glob("*.json"))]
         return [run for run in stored if states is None or run.state in states][-(limit or 0) :]
 
-    def names_like(self, name: str) -> list[str]:
+    def names_like(self, names: Collection[str]) -> list[str]:
         return [run.name for run in self.runs()]
 
     def runs_of_batch(self, batch_id: str) -> list[Run]:

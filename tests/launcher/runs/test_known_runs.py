@@ -117,7 +117,7 @@ def test_a_name_is_told_from_that_of_any_run_and_numbered_on(tmp_path: Path) -> 
         for number, name in enumerate(names, start=500):
             given.store.save_run(ended(number).model_copy(update={"name": name}))
         known = KnownRuns(given.store)
-        assert sorted(given.store.names_like("older 1")) == ["older 1", "older 1 (2)", "older 1 (4)"]
+        assert sorted(given.store.names_like(["older 1"])) == ["older 1", "older 1 (2)", "older 1 (4)"]
         assert known.choose_name(Config(), "older 1") == "older 1 (3)"
         known.add(ended(600).model_copy(update={"name": "older 1 (3)"}))
         assert known.choose_name(Config(), " older 1 ") == "older 1 (5)"

@@ -18,7 +18,7 @@ from tests.storage.ask.question_costs import ASKED, FORMULAS, NOW, Profiled, ask
 SPEED = RunFilter(words=("live",), order_by="typical")
 OF_ALL_RUNS: Mapping[str, Callable[[Asked], object]] = {
     "runs_of_batch": lambda store: run_queries.runs_of_batch(store, "b"),
-    "names_like": lambda store: run_queries.names_like(store, ASKED[0]),
+    "names_like": lambda store: run_queries.names_like(store, ASKED),
     "runs_named": lambda store: run_queries.runs_named(store, ["live", "seal"]),
     "log_paths": lambda store: run_queries.log_paths(store),
     "find_runs": lambda store: run_queries.find_runs(store, SPEED, 9),
