@@ -1,9 +1,12 @@
-"""The question behind each view of Explore: one SELECT over the views, which the SQL page can ask as well."""
+"""The question behind each view of Explore: one SELECT over the views, which the SQL page can ask as well.
+
+It is asked of the runs that are shown, by their ids, where these are not too many: so it reads no row of another.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +18,7 @@ from storage.ask.run_queries import RunFilter, runs_found
 from storage.ask.statements import statement
 
 MOST_ROWS = 5_000
+MOST_IDS = 1_000  # each row is held against each id: with more of them all rows cost less
 LINE, STARTUP, RESULT, RUN = "line", "startup", "result", "run"
 
 
@@ -64,6 +68,25 @@ POINT_FIELDS: Mapping[str, tuple[str, str]] = {
     "depth": ("Context before the prompt, tokens", "depth_tokens"),
     "point": ("Point of the load", "point"),
 }
+
+
+class _Source(NamedTuple):
+    """What a view's rows are read from; `runs` '': what the filter finds."""
+
+    runs: str
+    lines: str
+    startup: str
+    results: str
+
+
+OF_ALL = _Source("", "run_reports", "startup", "results")
+OF_IDS = _Source(
+    "(SELECT runs.*, n.tags FROM runs LEFT JOIN run_notes_of($run_ids) n USING (run_id)"
+    " WHERE list_contains($run_ids, run_id)) r",
+    "(FROM run_reports WHERE list_contains($run_ids, run_id))",
+    "startup_of($run_ids) startup",
+    "results_of($run_ids)",
+)
 ARM = "arm"  # SQL knows the name alone; who draws puts the arm in its place
 STARTED = "started"
 
@@ -89,11 +112,20 @@ def result_metrics(store: Asked) -> dict[str, Metric]:
     }
 
 
-def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) -> str:
+def ids_found(store: Asked, wanted: RunFilter) -> list[str] | None:
+    """The ids of the runs that the filter lets through; None where they are more than are asked by their ids."""
+    sql = f"SELECT run_id FROM {runs_found(wanted)} LIMIT {MOST_IDS + 1}"
+    ids: list[str] = store.query(sql)["run_id"].to_pylist()
+    return ids if len(ids) <= MOST_IDS else None
+
+
+def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric], of_ids: bool = False) -> str:
     """One row a run, or a row a point of its loads: run_id, name, x, y, color, point, and facet where one is chosen.
 
     Each row says of how many points, and of how many runs, MOST_ROWS are given: those of the runs started last.
+    of_ids: of the runs of $run_ids in the place of those that the filter lets through.
     """
+    source = OF_IDS if of_ids else OF_ALL
     drawn = [metrics[one] for one in (view.y, view.x) if one in metrics]
     at = _point_of(view, metrics)
     columns = [f"{_column(name, view, metrics)} AS {alias}" for alias, name in (("x", view.x), ("y", view.y))]
@@ -104,10 +136,10 @@ def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) ->
         [
             "WITH found AS MATERIALIZED (",
             f"SELECT r.run_id, r.name, {STARTED_AT} AS started_at, {', '.join(columns)}",
-            f"FROM {runs_found(wanted)}",
-            *(["LEFT JOIN run_reports line USING (run_id)"] if any(m.source == LINE for m in drawn) else []),
-            *(["LEFT JOIN startup ON startup.run_id = r.run_id"] if any(m.source == STARTUP for m in drawn) else []),
-            *_result_joins(view, metrics),
+            f"FROM {source.runs or runs_found(wanted)}",
+            *([f"LEFT JOIN {source.lines} line USING (run_id)"] if _has(LINE, drawn) else []),
+            *([f"LEFT JOIN {source.startup} ON startup.run_id = r.run_id"] if _has(STARTUP, drawn) else []),
+            *_result_joins(view, metrics, source),
             ")",
             "SELECT found.*, of_points, of_runs",
             "FROM found, (SELECT count(*) AS of_points, count(DISTINCT run_id) AS of_runs FROM found)",
@@ -116,10 +148,18 @@ def explore_sql(wanted: RunFilter, view: View, metrics: Mapping[str, Metric]) ->
     )
 
 
-def ask_view(store: Asked, sql: str) -> list[dict[str, Any]]:
-    """The rows of a view, in the order of their runs' ids; a number that is not finite is not known."""
-    rows = sorted(store.query(sql).to_pylist(), key=lambda row: row["run_id"])  # stable: points stay in their order
+def ask_view(store: Asked, sql: str, run_ids: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """The rows of a view, in the order of their runs' ids; a number that is not finite is not known.
+
+    run_ids: for a question that was made `of_ids`.
+    """
+    found = store.query(sql, None if run_ids is None else {"run_ids": list(run_ids)}).to_pylist()
+    rows = sorted(found, key=lambda row: row["run_id"])  # stable: points stay in their order
     return [{name: _known(value) for name, value in row.items()} for row in rows]
+
+
+def _has(source: str, metrics: Sequence[Metric]) -> bool:
+    return any(metric.source == source for metric in metrics)
 
 
 def _known(value: Any) -> Any:
@@ -153,7 +193,7 @@ def _column(name: str, view: View, metrics: Mapping[str, Metric]) -> str:
     return sql if field.is_number else f"coalesce(nullif({sql}, ''), {quoted(NOT_STATED)})"
 
 
-def _result_joins(view: View, metrics: Mapping[str, Metric]) -> list[str]:
+def _result_joins(view: View, metrics: Mapping[str, Metric], source: _Source) -> list[str]:
     """Two metrics of results are joined at the same point of the same load."""
     names = [axis for axis in ("y", "x") if _is_result(getattr(view, axis), metrics)]
     if len(names) == 2 and view.x == view.y:
@@ -163,7 +203,7 @@ def _result_joins(view: View, metrics: Mapping[str, Metric]) -> list[str]:
         metric = metrics[getattr(view, axis)]
         same = " AND x_of.load_id = y_of.load_id AND x_of.point = y_of.point" if place else ""
         joins.append(
-            f"LEFT JOIN results {axis}_of ON {axis}_of.run_id = r.run_id{same}\n"
+            f"LEFT JOIN {source.results} {axis}_of ON {axis}_of.run_id = r.run_id{same}\n"
             f"    AND {axis}_of.metric = {quoted(metric.column)} AND {axis}_of.statistic = {quoted(metric.statistic)}"
         )
     return joins

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,16 @@ from streamlit.testing.v1 import AppTest
 from machine.run_with_timeout import run_bounded
 from service.run_lines import RunLineKeeper
 from settings import Settings
-from storage.ask.explore_queries import METRICS, POINT_FIELDS, View, ask_view, explore_sql, result_metrics
+from storage.ask.explore_queries import (
+    METRICS,
+    POINT_FIELDS,
+    Metric,
+    View,
+    ask_view,
+    explore_sql,
+    ids_found,
+    result_metrics,
+)
 from storage.ask.run_fields import FIELDS
 from storage.ask.run_queries import RunFilter
 from storage.sandbox.client import Sandbox
@@ -242,24 +251,41 @@ def test_a_view_of_nothing_says_so() -> None:
     assert "no run of these has both numbers" in said(page(y="weights"))
 
 
+def views_of(metrics: Mapping[str, Metric]) -> list[View]:
+    """Each metric, each field and each of a point somewhere."""
+    fields = (*FIELDS, "arm", "started")
+    views = [View(y, x, color) for y, x, color in zip(metrics, reversed(metrics), fields, strict=False)]
+    views += [View("stream", "k", "", field) for field in fields]
+    views += [View(TTFT, field, field, field) for field in POINT_FIELDS]
+    return [*views, View(TTFT, TTFT), View("stream", "concurrency")]
+
+
+def test_the_page_asks_by_ids_for_what_the_shown_question_gives(store: Store) -> None:
+    metrics = {**METRICS, **result_metrics(store)}
+    wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
+    ids = ids_found(store, wanted)
+    assert ids and len(ids) == 6
+    for view in views_of(metrics):
+        of_ids = ask_view(store, explore_sql(wanted, view, metrics, of_ids=True), ids)
+        assert of_ids == ask_view(store, explore_sql(wanted, view, metrics)), view
+
+
 def test_the_sql_of_a_view_gives_its_points_on_the_sql_page(folder: tuple[Store, Settings]) -> None:
     store, settings = folder
     metrics = {**METRICS, **result_metrics(store)}
-    views = [
-        View(y, x, color) for y, x, color in zip(metrics, reversed(metrics), [*FIELDS, "arm", "started"], strict=False)
-    ]
-    views += [View("stream", "k", "", field) for field in (*FIELDS, "arm", "started")]
-    views += [View(TTFT, field, field, field) for field in POINT_FIELDS] + [
-        View(TTFT, TTFT),
-        View("stream", "concurrency"),
-    ]
     wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
     sandbox = Sandbox(settings, run_bounded)
-    for view in views:
+    for view in views_of(metrics):
         sql = explore_sql(wanted, view, metrics)
         assert sandbox.ask(sql).table.to_pylist() == store.query(sql).to_pylist()
     rows = store.query(explore_sql(wanted, View("stream", "k", "quantization"), metrics)).to_pylist()
     assert {row["x"] for row in rows} == {2} and len(rows) == 6 and None not in {row["y"] for row in rows}
+
+
+def test_many_runs_are_not_asked_by_their_ids(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.ask.explore_queries.MOST_IDS", 5)
+    assert ids_found(store, RunFilter(words=("k=2",))) is None
+    assert "20 runs are drawn" in said(page())
 
 
 def test_a_quote_in_a_filter_stays_a_text(store: Store) -> None:

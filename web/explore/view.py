@@ -11,7 +11,7 @@ from analysis.marks import Mark, Point, single, together
 from reports.arms.facts import processes_of
 from reports.arms.run_arms import run_arms
 from reports.formulas import formulas
-from storage.ask.explore_queries import ARM, LINE, METRICS, STARTED, Metric, ask_view, explore_sql
+from storage.ask.explore_queries import ARM, LINE, METRICS, STARTED, Metric, ask_view, explore_sql, ids_found
 from storage.ask.run_fields import NOT_STATED
 from storage.ask.run_queries import NUMBERS, RunFilter, kept_lines, runs_of
 from web import markup, places
@@ -40,8 +40,9 @@ OF_ARMS = " SQL knows no arms: the question has the name of each run in their pl
 
 def show_view(wanted: RunFilter, chosen: Chosen, results: Mapping[str, Metric]) -> None:
     """The chart with everything that is to be said of it."""
-    sql = explore_sql(wanted, chosen.view, {**METRICS, **results})
-    rows = ask_view(services().store, sql)
+    store, metrics = services().store, {**METRICS, **results}
+    run_ids = ids_found(store, wanted)
+    rows = ask_view(store, explore_sql(wanted, chosen.view, metrics, of_ids=run_ids is not None), run_ids)
     if not rows:
         st.info("No run is like that.")
         return
@@ -55,7 +56,7 @@ def show_view(wanted: RunFilter, chosen: Chosen, results: Mapping[str, Metric]) 
     if beyond:
         st.caption(markup.markdown_text(_beyond(beyond, chosen)))
     _show_not_drawn(rows, runs_in(beyond) - runs_in(charts), chosen)
-    _show_sql(sql, rows, chosen)
+    _show_sql(explore_sql(wanted, chosen.view, metrics), rows, chosen)
 
 
 def _chart(marks: Sequence[Mark], chosen: Chosen) -> None:

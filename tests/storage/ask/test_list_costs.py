@@ -31,6 +31,7 @@ OF_ALL_RUNS: Mapping[str, Callable[[Asked], object]] = {
     "machine_labels": lambda store: machine_queries.machine_labels(store),
     "machines": lambda store: machine_queries.machines(store),
     "result_metrics": lambda store: explore_queries.result_metrics(store),
+    "ids_found": lambda store: explore_queries.ids_found(store, RunFilter(words=("live",))),
     "ask_view": lambda store: _draw(store, "typical"),
 }
 DRAWN = {

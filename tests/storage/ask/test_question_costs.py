@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,9 @@ from storage.ask import (
     run_fields,
     run_queries,
 )
+from storage.ask.explore_queries import METRICS, RESULT, Metric, View, ask_view, explore_sql
 from storage.ask.queries import Asked
+from storage.ask.run_queries import RunFilter
 from storage.rows import TIME_COLUMNS
 from tests.storage.ask.question_costs import ASKED, FORMULAS, NOW, SECONDS, Cost, asked_store
 from tests.storage.ask.test_list_costs import OF_ALL_RUNS
@@ -90,10 +93,21 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "compatibility": lambda store: run_queries.compatibility(store, ASKED),
     "field_values": lambda store: run_fields.field_values(store, ASKED, "engine"),
     "collector_errors": lambda store: live_queries.collector_errors(store, ASKED),
+    "ask_view": lambda store: [_drawn(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
 }
 ABOUT_OTHERS = {"beside"}  # who else ran at that time can be told by the rows of the runs alone
 WITHOUT_SAMPLES = {"runs_of", "compatibility"}  # what is stored once a run
-TABLES = {"rows_stored": len(TIME_COLUMNS), "run_peaks": 2}  # where a question is about more than a table or two
+TABLES = {
+    "rows_stored": len(TIME_COLUMNS),
+    "run_peaks": 2,
+    "ask_view": 3,
+}  # where a question is about more than a table or two
+
+
+def _drawn(store: Asked, name: str) -> list[dict[str, Any]]:
+    metrics = METRICS | {"results.decode_tps.mean": Metric("", RESULT, "decode_tps", "mean")}
+    view = View(name, "started", "tag")
+    return ask_view(store, explore_sql(RunFilter(), view, metrics, of_ids=True), ASKED)
 
 
 def costs(folder: Path, of_each: int, merged: bool = False) -> dict[str, Cost]:
