@@ -6,6 +6,7 @@
     ├── NoAnswerError              machine/bounded_http.py              a server that does not answer
     │   └── NoAnswerInTimeError    machine/bounded_http.py              or not in time
     ├── BadAnswerError             machine/bounded_http.py              an answer that passes a limit
+    ├── PassedLimitError           machine/run_with_timeout.py          a process that passed a limit
     ├── UnknownMarginError         analysis/verdict/margin.py           a margin that is no share
     ├── UnknownObjectiveError      analysis/evidence/objectives.py      a name that no objective has
     ├── UnknownClaimError          analysis/claims/own_runs.py          a claim that is no ratio

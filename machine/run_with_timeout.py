@@ -11,6 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from errors import PitwallError
+
+
+class PassedLimitError(PitwallError):
+    """A process was ended because it passed a limit; the message names the limit, without a stop."""
+
 
 class Ended(NamedTuple):
     """How it ended; `returncode` None: it was killed because its time was up, negative: the signal that ended it."""
@@ -34,7 +40,9 @@ def run_bounded(argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdi
 def read_bounded(
     argv: Sequence[str], timeout_s: float, most_bytes: int, environ: Mapping[str, str] | None = None
 ) -> bytes | None:
-    """What a process prints, None where it fails, takes longer or prints more; raises OSError when it cannot start."""
+    """What a process prints, None where it fails; PassedLimitError where it takes longer or prints more, OSError where
+    it cannot start.
+    """
     deadline = time.monotonic() + timeout_s
     with subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ
@@ -43,7 +51,7 @@ def read_bounded(
             printed = _printed(process, deadline, most_bytes)
             returncode = process.wait(max(deadline - time.monotonic(), 0.0))
         except subprocess.TimeoutExpired:
-            return None
+            raise PassedLimitError(f"it took longer than {timeout_s:g} s") from None
         finally:
             process.kill()
     return printed if returncode == 0 else None
@@ -95,7 +103,7 @@ def _hear(said: Mapping[IO[bytes], bytearray], deadline: float, most_bytes: int)
 
 
 def _printed(process: subprocess.Popen[bytes], deadline: float, most_bytes: int) -> bytes:
-    """All of its output; raises TimeoutExpired when the time or the bytes are spent."""
+    """All of its output; raises TimeoutExpired when the time is spent, PassedLimitError when the bytes are."""
     assert process.stdout
     printed = bytearray()
     with selectors.DefaultSelector() as waiting:
@@ -106,5 +114,5 @@ def _printed(process: subprocess.Popen[bytes], deadline: float, most_bytes: int)
                 return bytes(printed)
             printed += data
             if len(printed) > most_bytes:
-                break
+                raise PassedLimitError(f"it printed more than {most_bytes >> 20} MiB, the most that is read of it")
     raise subprocess.TimeoutExpired(process.args, 0.0)

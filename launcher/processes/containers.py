@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from machine.run_with_timeout import read_bounded
+from machine.run_with_timeout import PassedLimitError, read_bounded
 
 TOOLS = ("podman", "docker")
 TIMEOUT_S = 10.0
@@ -56,11 +56,19 @@ def has_image(tool: str, image: str) -> bool | None:
     return ask([tool, "image", "inspect", image]) is not None
 
 
-def ask(argv: Sequence[str], timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None) -> str | None:
-    """The output of a runtime's command; None if it fails, times out or prints more than the limit."""
+def ask(
+    argv: Sequence[str],
+    timeout_s: float = TIMEOUT_S,
+    environ: Mapping[str, str] | None = None,
+    passed: Callable[[str], object] = lambda words: None,
+) -> str | None:
+    """The output of a runtime's command; None if it fails, or passes a limit: then `passed` is given a sentence."""
     try:
         answer = read_bounded(argv, timeout_s, MOST_BYTES, environ)
     except OSError:
+        return None
+    except PassedLimitError as limit:
+        passed(f"What `{' '.join(argv)}` says is not known: {limit}.")
         return None
     return None if answer is None else answer.decode("utf-8", "replace")
 

@@ -132,6 +132,7 @@ class ContainerBackend:
     run_id: str
     environ: Mapping[str, str]
     is_here: bool = True  # False: its runtime is another machine's, and asked over there
+    passed: Callable[[str], object] = lambda words: None  # is told, from any thread, which limit an answer passed
 
     @property
     def tool(self) -> str:
@@ -212,16 +213,18 @@ class ContainerBackend:
         return digests[0].partition("@")[2] if digests else None
 
     def _ask(self, *words: str, timeout_s: float = TIMEOUT_S) -> str | None:
-        return ask([*self.runtime, *words], timeout_s, {**os.environ, **self.environ})
+        return ask([*self.runtime, *words], timeout_s, {**os.environ, **self.environ}, self.passed)
 
 
-def backend_of(config: Config, run_id: str, is_here: bool = True) -> Backend:
-    """The backend that the config's own words call for."""
+def backend_of(
+    config: Config, run_id: str, is_here: bool = True, passed: Callable[[str], object] = lambda words: None
+) -> Backend:
+    """The backend that the config's own words call for; `passed` takes a sentence where its answers pass a limit."""
     found = find_runtime([arg(word) for word in config.argv])
     if found is None or found[2] != "run":
         return ProcessBackend()
     steering = {name: value for name, value in config.env.items() if name.startswith(CLIENT_VARIABLES)}
-    return ContainerBackend(tuple(config.argv[: found[1] - 1]), run_id, steering, is_here)
+    return ContainerBackend(tuple(config.argv[: found[1] - 1]), run_id, steering, is_here, passed)
 
 
 def with_container(run: Run, facts: ContainerFacts | None) -> dict[str, JsonValue]:

@@ -78,7 +78,8 @@ class LaunchedRun(LaunchedLoads):
 
     @property
     def backend(self) -> Backend:
-        return backend_of(self.run.config, self.run.id, is_here=self.run.on_host is None)
+        run = self.run
+        return backend_of(run.config, run.id, run.on_host is None, lambda words: self._notes.passed(run.id, words))
 
     @property
     def directory(self) -> Path:

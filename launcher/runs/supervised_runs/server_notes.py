@@ -38,6 +38,7 @@ class ServerNotes:
     _record_due_s: float = 0.0  # monotonic
     _is_log_known: bool = False  # of a server that a script has left behind
     _own: Look[Path | None] = field(init=False)
+    _passed: set[str] = field(default_factory=set)  # what was said of limits
 
     def __post_init__(self) -> None:
         self._own = Look(self.deps, NO_OWN_LOG)
@@ -81,6 +82,12 @@ class ServerNotes:
         if self.deps.mono_s() >= self._record_due_s:
             self._record_due_s = self.deps.mono_s() + LOOK_EVERY_S
             self._record.keep(processes_of(self.directory))
+
+    def passed(self, run_id: str, words: str) -> None:
+        """Say once that what was asked of this run's runtime passed a limit; from any thread."""
+        if words not in self._passed:
+            self._passed.add(words)
+            self.deps.recorder.note(run_id, "warning", words)
 
     def container(
         self, run: Run, look: LookAtContainer, in_pool: Callable[[LookAtContainer], Future[ContainerFacts | None]]

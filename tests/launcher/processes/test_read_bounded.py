@@ -12,7 +12,7 @@ from domain import Config
 from launcher.processes.containers import ask
 from launcher.runs import provenance
 from launcher.runs.provenance import NotAsked, freeze
-from machine.run_with_timeout import read_bounded
+from machine.run_with_timeout import PassedLimitError, read_bounded
 from tests.launcher.runs.test_provenance import run_of
 
 PYTHON = [sys.executable, "-c"]
@@ -24,19 +24,23 @@ def test_all_of_what_it_prints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "timeout_s"),
+    ("argv", "timeout_s", "limit"),
     [
-        (ENDLESS, 60),
-        ([*PYTHON, "import time; time.sleep(600)"], 0.3),
-        ([*PYTHON, "import os, time; os.close(1); time.sleep(600)"], 1.0),
-        ([*PYTHON, "print('half'); raise SystemExit(3)"], 60),
+        (ENDLESS, 60, "it printed more than 1 MiB, the most that is read of it"),
+        ([*PYTHON, "import time; time.sleep(600)"], 0.3, "it took longer than 0.3 s"),
+        ([*PYTHON, "import os, time; os.close(1); time.sleep(600)"], 1.0, "it took longer than 1 s"),
     ],
-    ids=["without an end", "without a word", "without an exit", "failed"],
+    ids=["without an end", "without a word", "without an exit"],
 )
-def test_what_passes_a_limit_is_ended_and_not_taken(argv: list[str], timeout_s: float) -> None:
+def test_what_passes_a_limit_is_ended_and_the_limit_is_named(argv: list[str], timeout_s: float, limit: str) -> None:
     before = len(psutil.Process().children())
-    assert read_bounded(argv, timeout_s, 1 << 20) is None
+    with pytest.raises(PassedLimitError, match=f"^{limit}$"):
+        read_bounded(argv, timeout_s, 1 << 20)
     assert len(psutil.Process().children()) == before
+
+
+def test_what_fails_is_not_taken() -> None:
+    assert read_bounded([*PYTHON, "print('half'); raise SystemExit(3)"], 60, 1 << 20) is None
 
 
 def test_a_runtime_that_prints_without_an_end_is_one_that_does_not_answer() -> None:

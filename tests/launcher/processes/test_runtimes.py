@@ -11,13 +11,15 @@ import pytest
 
 from domain import Config, Run, RunState, utc_now
 from launcher.checks.preflight import LaunchRequest
-from launcher.processes import runtimes
+from launcher.processes import containers, runtimes
 from launcher.processes.process import ProcessExit, ProcessStatus
 from launcher.processes.runtimes import ContainerBackend, ProcessBackend, backend_of, read_facts
 from launcher.processes.stopping import StopReport
 from launcher.runs.supervised_runs.teardown import how_it_ended
 from launcher.runs.supervisor import Supervisor
-from tests.launcher.servers import DictStore, server_argv, wait_for_state
+from samples import Event
+from tests.launcher.servers import DictStore, server_argv, wait_for, wait_for_state
+from tests.ports import free_ports
 
 OURS = ["--name", "pitwall-r1", "--label", "pitwall.run=r1", "--env", "PITWALL_RUN_ID=r1"]
 FAKE_DOCKER = """#!/bin/sh
@@ -27,7 +29,9 @@ case "$1" in
 run) while [ "$1" != image:1 ]; do shift; done; shift; touch "$DOCKER_FAKE/there"; exec "$@" ;;
 ps) [ -e "$DOCKER_FAKE/there" ] && echo c0ffee; exit 0 ;;
 inspect) cat "$DOCKER_FAKE/inspect.json" ;;
-image) echo '[{"RepoDigests": ["image@sha256:abc"]}]' ;;
+image)
+    [ -e "$DOCKER_FAKE/passes" ] && exec $(cat "$DOCKER_FAKE/passes")
+    echo '[{"RepoDigests": ["image@sha256:abc"]}]' ;;
 rm) rm "$DOCKER_FAKE/there" ;;
 esac
 """
@@ -120,18 +124,53 @@ def test_a_container_that_never_started_has_no_exit_code_of_its_own(
     assert ended["exit_code"] == exit_code
 
 
-def test_docker_goes_the_same_way_and_out_of_memory_is_told(
-    supervisor: Supervisor, store: DictStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake = tmp_path / "bin" / "docker"
-    fake.parent.mkdir()
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the fake docker on the PATH was asked, a file a call; its answers are there too."""
+    fake, asked = tmp_path / "bin" / "docker", tmp_path / "asked"
+    for folder in (fake.parent, asked):
+        folder.mkdir()
     fake.write_text(FAKE_DOCKER)
     fake.chmod(0o755)
-    asked = tmp_path / "asked"
-    asked.mkdir()
     (asked / "inspect.json").write_text(json.dumps([INSPECTED]))
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("DOCKER_FAKE", str(asked))
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("does", "limit"),
+    [
+        ("yes", "it printed more than 1 MiB, the most that is read of it"),
+        ("sleep 600", "it took longer than 10 s"),
+    ],
+)
+def test_what_passes_a_limit_is_told_on_its_run_once_with_the_name_of_the_limit(
+    does: str,
+    limit: str,
+    supervisor: Supervisor,
+    store: DictStore,
+    asked: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(containers, "MOST_BYTES", 1 << 20)
+    (asked / "passes").write_text(does)
+    port = free_ports(1)[0]
+    argv = ("docker", "run", "--rm", "image:1", *server_argv(port))
+    config = Config(argv=argv, launcher="docker", image="image:1", host="127.0.0.1", port=port)
+    run = supervisor.launch(LaunchRequest(config=config, name="d", ready_path="/health"))
+    noted = wait_for(lambda: (one := store.run(run.id)) and "container" in (one.provenance or {}) and one)
+    assert noted.provenance["container"]["image_digest"] is None, "the rest is known"
+    (asked / "passes").unlink()
+    supervisor.stop(run.id)
+    wait_for_state(store, run.id, RunState.FINISHED, RunState.FAILED)
+    warnings = [event.text for event in store.events if isinstance(event, Event) and event.kind == "warning"]
+    assert warnings == [f"What `docker image inspect sha256:1d` says is not known: {limit}."]
+
+
+def test_docker_goes_the_same_way_and_out_of_memory_is_told(
+    supervisor: Supervisor, store: DictStore, asked: Path
+) -> None:
     argv = ("docker", "run", "--rm", "--gpus", "all", "image:1", *server_argv(1, "exits"))
     config = Config(argv=argv, launcher="docker", image="image:1", port=18097)
     run = supervisor.launch(LaunchRequest(config=config, name="d"))
