@@ -1,4 +1,4 @@
-"""The order in which locks are taken, watched on a real store, supervisor and loop put together as app.py does.
+"""The order in which locks are taken, watched on a whole service as app.py opens it, and on what pages ask.
 
 docs/threads-and-locks.md has the order; a thread that holds a lock takes only one that stands below it.
 """
@@ -8,25 +8,38 @@ from __future__ import annotations
 import ast
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from collectors.loop import CollectorLoop
-from collectors.standard import standard_collectors
-from domain import Run, RunState
-from launcher.runs.supervisor import Supervisor
-from machine.identity import machine_id
-from samples import Batch, Event
+from commands.study_file import study_of_text
+from domain import Config, Run, RunState
+from machine.private_files import write_private
+from machine.run_with_timeout import run_bounded
+from notes import Gotcha, SavedView
+from reports.runs.ended import EndedReports
+from service.agents import AgentIntake
+from service.core import Core, opened_core
+from service.fleet import Fleet
 from settings import Settings
+from storage.sandbox.client import Sandbox
 from storage.store import Store
+from tests.agents.conftest import NOW, batch, message
 from tests.launcher.servers import marked, request_for, wait_for
+from tests.study.test_study_run import study
 from tests.test_architecture import product_files
-from tests.test_threads_document import LOCKS, lock_lines, rows_of
+from tests.test_threads_document import LOCK_TYPES, LOCKS, lock_lines, rows_of
+from web.access.sessions import SessionBook
+from web.access.tokens import Scope, TokenBook
+from web.live.hub import LiveHub
+from web.live.log_reads import LogReads
+from web.live.reader import StoreReader
+from web.sql.asked import AskedBook, Question
 
 pytestmark = pytest.mark.publishes
 
@@ -40,6 +53,7 @@ SITES = {  # file and line that makes it -> 'Class.attribute'
     for line, name in lock_lines(ast.parse(path.read_text()))
     if name in FLOORS
 }
+LET_GO_ELSEWHERE = {"Asides._free"}  # by the thread that was begun
 
 
 class Watch:
@@ -47,12 +61,15 @@ class Watch:
 
     def __init__(self) -> None:
         self.held = threading.local()
+        self.seen: set[str] = set()
         self.pairs: set[tuple[str, str]] = set()
 
-    def taken(self, name: str) -> None:
+    def taken(self, name: str, is_let_go_elsewhere: bool) -> None:
         held: list[str] = getattr(self.held, "names", [])
+        self.seen.add(name)
         self.pairs |= {(before, name) for before in held if before != name}
-        self.held.names = [*held, name]
+        if not is_let_go_elsewhere:
+            self.held.names = [*held, name]
 
     def let_go(self, name: str) -> None:
         with suppress(ValueError):
@@ -72,7 +89,7 @@ class WatchedLock:
     def acquire(self, *args: Any, **kwargs: Any) -> Any:
         done = self._lock.acquire(*args, **kwargs)
         if done:
-            self._watch.taken(self._name)
+            self._watch.taken(self._name, is_let_go_elsewhere=self._name in LET_GO_ELSEWHERE)
         return done
 
     def release(self) -> None:
@@ -106,39 +123,33 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
             site = _site()
             return WatchedLock(make(*args), site, watch) if site else make(*args)
 
+        made.__init__ = make.__init__  # type: ignore[method-assign]  # BoundedSemaphore calls that of Semaphore by its name
         return made
 
-    for name in ("Lock", "RLock", "Condition"):
+    for name in LOCK_TYPES:
         monkeypatch.setattr(threading, name, watched(getattr(threading, name)))
     return watch
 
 
 @pytest.fixture
-def pitwall(watch: Watch, tmp_path: Path) -> Iterator[tuple[Store, Supervisor]]:
-    store = Store.open(Settings(data_dir=tmp_path / "data"))
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data")
 
-    supervisor = Supervisor(
-        store, tmp_path / "runs", events=store.write, ended=lambda run: loop.end(run), stop_grace_s=5.0
-    )
 
-    def take(batch: Batch) -> Any:
-        for event in batch.samples:
-            if isinstance(event, Event) and event.kind == "phase":
-                supervisor.set_phase(event.run_id, event.text)
-            elif isinstance(event, Event) and event.kind == "startup":
-                supervisor.note_fact(event.run_id, event.data["key"], event.data["value"])
-        return store.write(batch)
+@pytest.fixture
+def core(watch: Watch, settings: Settings) -> Iterator[Core]:
+    reports = EndedReports()
 
-    loop = CollectorLoop(take, supervisor.live_runs, standard_collectors(machine_id(), store.tail_position))
-    loop.start()
-    supervisor.start()
-    yield store, supervisor
-    supervisor.close(stop_servers=True)
-    loop.stop()
-    for run in store.runs():
-        for process in marked(run.id):
-            process.kill()
-    store.close()
+    def prepare(store: Store) -> None:
+        store.on_commit(LiveHub(StoreReader(lambda: store)).on_commit)
+        store.on_commit(reports.committed)
+
+    with opened_core(settings, prepare, reports) as core:
+        yield core
+        core.supervisor.close(stop_servers=True)
+        for run in core.store.runs():
+            for process in marked(run.id):
+                process.kill()
 
 
 def ended(store: Store, run: Run) -> bool:
@@ -146,8 +157,25 @@ def ended(store: Store, run: Run) -> bool:
     return known is not None and known.state.is_final
 
 
-def test_no_thread_takes_a_lock_above_one_that_it_holds(watch: Watch, pitwall: tuple[Store, Supervisor]) -> None:
-    store, supervisor = pitwall
+def test_no_thread_takes_a_lock_above_one_that_it_holds(
+    watch: Watch, core: Core, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runs_come_and_go(core)
+    a_study_goes_on(core, tmp_path)
+    people_write(core.store)
+    an_agent_sends(core)
+    pages_ask(core.store, settings, run)
+    a_page_reads_the_lake(core.store, settings, run, monkeypatch)
+    pairs = {("Supervisor._lock", "Writer._changed"), ("StudyRunner._lock", "Supervisor._making")}
+    pairs |= {("Book._lock", "Writer._changed"), ("AgentIntake._locks", "Writer._changed")}
+    assert pairs | {("Fleet._lock", "Database._idle")} <= watch.pairs, "the watch sees pairs at all"
+    assert {(held, taken) for held, taken in watch.pairs if FLOORS[held] >= FLOORS[taken]} == set()
+    assert set(SITES.values()) - watch.seen == set(), "each lock of the table is taken above"
+
+
+def runs_come_and_go(core: Core) -> Run:
+    """One that is stopped, one that is cancelled, one that is skipped."""
+    store, supervisor = core.store, core.supervisor
     run = supervisor.launch(request_for())
     queued = supervisor.launch_batch([request_for(), request_for()], one_after_the_other=True)
     wait_for(lambda: (known := store.run(run.id)) and known.state is RunState.READY)
@@ -162,10 +190,57 @@ def test_no_thread_takes_a_lock_above_one_that_it_holds(watch: Watch, pitwall: t
     supervisor.skip(queued[1].id)
     supervisor.stop(queued[1].id)
     wait_for(lambda: ended(store, queued[1]))
-    time.sleep(0)  # let the last callbacks go
-    assert ("Supervisor._lock", "Writer._changed") in watch.pairs, "the watch sees pairs at all"
-    upward = {(held, taken) for held, taken in watch.pairs if FLOORS[held] >= FLOORS[taken]}
-    assert upward == set()
+    return store.runs_of([run.id])[0]
+
+
+def a_study_goes_on(core: Core, folder: Path) -> None:
+    """A round is queued and cancelled; it never starts."""
+    core.supervisor.hold_queue(True)
+    begun = core.studies.begin(study_of_text(study(folder, 13.0, 10.0).read_text(), "w"))
+    wait_for(core.supervisor.queued_runs)
+    core.studies.set_state(begun.id, "paused")
+    core.studies.end(begun.id)
+    assert not core.supervisor.queued_runs()
+
+
+def people_write(store: Store) -> None:
+    store.notes.change([run.id for run in store.runs()], "operator", lambda note: note.model_copy(update={"text": "x"}))
+    store.gotchas.keep(Gotcha(id="g", engine="vllm", flag="--x", failure="f", workaround="w"), "operator")
+    store.saved_views.keep(SavedView(page="runs", name="v", query=""), "operator")
+
+
+def an_agent_sends(core: Core) -> None:
+    """Of a run on another machine."""
+    made = Run(id="r1", name="r", color=0, config=Config(), machine_id="head", created_at=NOW, state=RunState.RUNNING)
+    core.store.save_run(made)
+    assert AgentIntake(core.store, core.clock.utc).take("r1", message(batch(1))).number == 1
+
+
+def pages_ask(store: Store, settings: Settings, run: Run) -> None:
+    assert Sandbox(settings, run_bounded).ask("SELECT 1 AS one").table.num_rows == 1
+    assert store.answers.of("runs", lambda: len(store.runs()))
+    assert LogReads().ends([run])[run.id]
+    AskedBook().add("browser", Question("SELECT 1", NOW, "1 row"))
+    tokens = TokenBook(settings.tokens_path)
+    kept, text = tokens.make([Scope.SQL], None, timedelta(days=1), "", "operator")
+    assert tokens.find(text) == kept
+    sessions = SessionBook(settings.sessions_path, is_token_open=tokens.is_open)
+    cookies = [sessions.make("browser", token_id=kept.id) for _ in range(2)]
+    assert all(map(sessions.use, cookies))
+    sessions.end_all()
+
+
+def a_page_reads_the_lake(store: Store, settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lake is a STAND-IN; what the page is given of it is not."""
+    write_private(settings.lake_path, b'catalogue = "host=127.0.0.1 dbname=none"\ndata_path = "/nowhere"\n')
+
+    @contextmanager
+    def opened(*_: object) -> Iterator[Mock]:
+        yield Mock(parts_of=lambda ids: {}, samples_of=lambda *_: (), **{"row_counts.return_value": {}})
+
+    monkeypatch.setattr("storage.lake.lake_reader.opened_reader", opened)
+    with closing(Fleet(settings, store)) as fleet:
+        assert fleet.asked_about([run.id, "away"]).query("FROM runs").num_rows > 0
 
 
 def test_two_locks_of_one_file_are_told_apart() -> None:
