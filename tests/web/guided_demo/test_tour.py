@@ -32,7 +32,7 @@ def demo_run(number: int, state: RunState, took_s: float | None = None, tokens: 
 
 
 @pytest.mark.parametrize(
-    ("slower", "tokens"), [(0.5, 750), (1.0, 750), (1.2, 750), (1.3, 500), (1.5, 500), (2.0, 300), (50.0, 300)]
+    ("slower", "tokens"), [(0.5, 600), (1.0, 600), (1.2, 600), (1.3, 400), (1.5, 400), (2.0, 300), (50.0, 300)]
 )
 def test_answers_are_shorter_where_a_core_is_slower(slower: float, tokens: int) -> None:
     assert tokens_at(slower * ROUND_S) == tokens
@@ -53,7 +53,7 @@ def test_it_says_how_far_it_is_and_when_it_will_be_done() -> None:
 
 def test_it_says_that_a_machine_is_slow_or_busy() -> None:
     words = progress_words([demo_run(0, RunState.RUNNING, tokens=400)])
-    assert words.endswith("This machine is slow or busy: its answers have 400 tokens instead of 750.")
+    assert words.endswith("This machine is slow or busy: its answers have 400 tokens instead of 600.")
 
 
 def test_live_follows_the_round_that_works() -> None:
