@@ -53,8 +53,9 @@ class KnownRuns:
 
     def ask_names(self, names: Collection[str]) -> None:
         """Ask which of these are taken, in one question for all that will be chosen."""
-        self._taken |= set(self._store.names_like(names))
-        self._asked |= set(names)
+        different = set(names)  # those of a batch are often the same
+        self._taken |= set(self._store.names_like(different))
+        self._asked |= different
 
     def choose_name(self, config: Config, wanted: str | None) -> str:
         """The wanted name, or one made of engine, model and speculation; numbered when it is taken."""

@@ -10,7 +10,16 @@ from streamlit.testing.v1 import AppTest
 
 def page_at(path: str, **params: str | list[str]) -> AppTest:
     """The page of this file, with these parameters of its address."""
-    at = AppTest.from_file(path, default_timeout=60)
+    return at_address(AppTest.from_file(path, default_timeout=60), **params)
+
+
+def script_at(script: str, **params: str | list[str]) -> AppTest:
+    """The same of a script that shows a part of a page."""
+    return at_address(AppTest.from_string(script, default_timeout=60), **params)
+
+
+def at_address(at: AppTest, **params: str | list[str]) -> AppTest:
+    """Run it with these parameters of its address."""
     for name, value in params.items():
         at.query_params[name] = value
     at.run()

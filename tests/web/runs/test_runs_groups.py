@@ -16,6 +16,7 @@ from settings import Settings
 from storage.ask.note_queries import saved_views
 from storage.store import Store
 from tests.many_runs import HOSTILE, many_runs
+from tests.web.app_page import script_at
 
 PAGE = """
 import streamlit as st
@@ -58,12 +59,7 @@ def store(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch) -> Sto
 
 
 def page(**params: str | list[str]) -> AppTest:
-    at = AppTest.from_string(PAGE, default_timeout=60)
-    for name, value in params.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception, at.exception
-    return at
+    return script_at(PAGE, **params)
 
 
 def heads(at: AppTest) -> list[str]:

@@ -13,6 +13,7 @@ from settings import Settings
 from storage.files.disk_use import disk_use
 from storage.store import Store
 from tests.many_runs import many_runs
+from tests.web.app_page import script_at
 from web.runs.table import disk_list
 
 LIST = """
@@ -45,12 +46,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[S
 
 
 def opened(**params: str) -> AppTest:
-    at = AppTest.from_string(LIST, default_timeout=60)
-    for name, value in params.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception, at.exception
-    return at
+    return script_at(LIST, **params)
 
 
 def listed(at: AppTest) -> list[str]:

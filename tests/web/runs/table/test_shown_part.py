@@ -14,6 +14,7 @@ from settings import Settings
 from storage.ask.run_queries import RunFilter, count_runs, find_runs
 from storage.store import Store
 from tests.many_runs import many_runs
+from tests.web.app_page import script_at
 from web.runs.table.shown_part import how_many, how_many_grouped
 
 PAGE = """
@@ -55,12 +56,7 @@ def store(kept: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def page(**params: str | list[str]) -> AppTest:
-    at = AppTest.from_string(PAGE, default_timeout=60)
-    for name, value in params.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception, at.exception
-    return at
+    return script_at(PAGE, **params)
 
 
 def said(at: AppTest) -> str:
