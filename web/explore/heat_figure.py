@@ -65,6 +65,6 @@ def _color_and_name(figure: go.Figure, chosen: Chosen) -> None:
     title = {"text": plain(chosen.titles[chosen.view.y])}
     figure.update_layout(coloraxis={"colorscale": "Cividis", "showscale": not is_phone(), "colorbar": {"title": title}})
     figure.update_xaxes(type="category")
-    rows = {"text": plain(chosen.titles[chosen.view.color])}
+    rows = {"text": plain(chosen.titles[chosen.view.color]), "standoff": 12}  # beside the values, however long
     figure.update_yaxes(type="category", title=rows, rangemode="normal", automargin=True)
     figure.update_layout(font={"color": TEXT[DRAWN_ON]})
