@@ -21,7 +21,7 @@ from commands.secrets import distinctive, mask_argv, values_of
 from domain import Config
 from engines import BY_NAME
 from launcher.checks.addresses import default_base_url
-from launcher.processes.containers import Container, list_containers
+from launcher.processes.containers import Container, Passed, list_containers, unheard
 from launcher.processes.process import environ_of
 from launcher.processes.shim import MARKER
 from machine.ports import server_at
@@ -46,13 +46,13 @@ class FoundServer:
     config: Config
 
 
-def find_servers() -> list[FoundServer]:
+def find_servers(passed: Passed = unheard) -> list[FoundServer]:
     """Every server of an engine we know on this machine, containers first."""
     processes = {process.pid: process for process in all_processes()}
     ports = listening_ports(processes.values())
     contained: set[int] = set()
     found = []
-    for container in list_containers():
+    for container in list_containers(passed):
         inside = family(container.pid, processes)
         contained.update(inside)
         config = read_command(container.argv)
@@ -66,10 +66,10 @@ def find_servers() -> list[FoundServer]:
     return [one for one in found if one.container or one.pid not in inner]
 
 
-def find_server_at(base_url: str) -> FoundServer | None:
+def find_server_at(base_url: str, passed: Passed = unheard) -> FoundServer | None:
     """The server that answers at this URL, if it is on this machine and visible to this user."""
     wanted = server_at(base_url)
-    return next((one for one in find_servers() if one.base_url and server_at(one.base_url) == wanted), None)
+    return next((one for one in find_servers(passed) if one.base_url and server_at(one.base_url) == wanted), None)
 
 
 def read_command(argv: Sequence[str]) -> Config | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +16,10 @@ from commands.secrets import missing_secrets, quoted, with_secrets_in
 from domain import Config, Run, WorkloadSpec
 from errors import PitwallError
 from launcher.checks.addresses import default_base_url
-from launcher.processes.runtimes import backend_of
+from launcher.processes.runtimes import ContainerBackend, backend_of
 from machine.ports import describe_busy_port, host_and_port, is_port_free
+
+CONTAINERS_S = 4.0  # for all that a container runtime is asked before a launch
 
 
 class LaunchRefusedError(PitwallError):
@@ -65,7 +68,7 @@ def check_machine(request: LaunchRequest) -> None:
     """Check on this machine a command whose words were checked elsewhere; raises LaunchRefusedError."""
     _check_place(request)
     check_port(port_of(answering_url(request)), request.config.host, [])
-    check_container(request.config)
+    check_containers([request])
 
 
 def _check_words(request: LaunchRequest) -> None:
@@ -181,10 +184,23 @@ def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
         raise LaunchRefusedError(f"{describe_busy_port(port)}{watched} Stop that, or choose another port.")
 
 
-def check_container(config: Config) -> None:
-    """A container's name must be free."""
-    if obstacle := backend_of(config, "").obstacle(config.argv):
-        raise LaunchRefusedError(obstacle)
+def check_containers(requests: Sequence[LaunchRequest]) -> list[str | None]:
+    """The names of containers here must be free; for each request what is not known of that: a limit was passed.
+
+    Who launches waits for the answers, so all of them have CONTAINERS_S, less than the 5 s in which a launch is
+    answered. Nothing is lost by a name that a slow runtime would have called taken: it refuses to start the container,
+    and the run fails with its sentence. A runtime that passed a limit is not asked again.
+    """
+    unknown: list[str | None] = []
+    deadline_s, passed = time.monotonic() + CONTAINERS_S, list[str]()
+    for request in requests:
+        backend = backend_of(request.config, "", request.on_host is None, passed.append)
+        within_s = max(round(deadline_s - time.monotonic(), 1), 0.1)
+        if not passed and (obstacle := backend.obstacle(request.config.argv, within_s)):
+            raise LaunchRefusedError(obstacle)
+        is_asked = isinstance(backend, ContainerBackend) and backend.is_here
+        unknown.append(passed[0] if passed and is_asked else None)
+    return unknown
 
 
 def read_ready_url(text: str) -> tuple[str | None, str | None]:

@@ -131,9 +131,10 @@ def _port(config: Config, live: Sequence[Run]) -> Iterator[str]:
 
 
 def _image(config: Config) -> Iterator[str]:
-    tool = Path(config.argv[0]).name if config.argv else ""
-    if tool in TOOLS and config.image and has_image(tool, config.image) is False:
+    tool, passed = Path(config.argv[0]).name if config.argv else "", list[str]()
+    if tool in TOOLS and config.image and has_image(tool, config.image, passed.append) is False:
         yield f"The image {config.image} is not on this machine: {tool} will try to pull it."
+    yield from passed
 
 
 def _patterns(config: Config, cwd: Path) -> Iterator[str]:
@@ -152,7 +153,8 @@ def _files(config: Config, cwd: Path) -> Iterator[str]:
 
 
 def _container(config: Config, tool: str) -> Iterator[str]:
-    if config.image and has_image(tool, config.image) is None:
+    passed = list[str]()  # is shown as a doubt
+    if config.image and has_image(tool, config.image, passed.append) is None and not passed:
         yield f"{tool} does not answer: is its service running, and may this user speak to it?"
     volumes = [volume.split(":") for volume in config.volumes]
     given = {parts[1]: in_full(parts[0]) for parts in volumes if len(parts) > 1 and parts[0][:1] in "/~."}

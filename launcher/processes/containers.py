@@ -16,6 +16,11 @@ from machine.run_with_timeout import PassedLimitError, read_bounded
 TOOLS = ("podman", "docker")
 TIMEOUT_S = 10.0
 MOST_BYTES = 64 << 20  # of what a runtime prints: thousands of inspected containers
+Passed = Callable[[str], object]  # is given a sentence, with the limit's name, where an answer passes a limit
+
+
+def unheard(words: str) -> None:
+    """For who has nobody to tell of a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +42,35 @@ class Container:
         return inside if self.shares_host_network else self.ports.get(inside)
 
 
-def list_containers() -> list[Container]:
+def list_containers(passed: Passed = unheard) -> list[Container]:
     """The running containers of every tool that answers."""
-    return [container for tool in TOOLS if shutil.which(tool) for container in containers_of(tool)]
+    return [container for tool in TOOLS if shutil.which(tool) for container in containers_of(tool, passed)]
 
 
-def containers_of(tool: str) -> list[Container]:
+def containers_of(tool: str, passed: Passed = unheard) -> list[Container]:
     """The running containers of one tool; none when it refuses (no daemon, no permission)."""
-    ids = ask([tool, "ps", "--quiet", "--no-trunc"])
-    inspected = ask([tool, "inspect", *ids.split()]) if ids else None
+    ids = ask([tool, "ps", "--quiet", "--no-trunc"], passed=passed)
+    inspected = ask([tool, "inspect", *ids.split()], passed=passed) if ids else None
     return [read_inspection(tool, one) for one in json.loads(inspected)] if inspected else []
 
 
-def has_image(tool: str, image: str) -> bool | None:
-    """Whether the tool has this image here; None where the tool does not answer."""
-    if ask([tool, "version"]) is None:
-        return None
-    return ask([tool, "image", "inspect", image]) is not None
+def has_image(tool: str, image: str, passed: Passed = unheard) -> bool | None:
+    """Whether the tool has this image here; None where the tool does not answer, or passes a limit."""
+    limits = list[str]()
+    if ask([tool, "version"], passed=limits.append) is not None:
+        found = ask([tool, "image", "inspect", image], passed=limits.append)
+        if not limits:
+            return found is not None
+    for words in limits:
+        passed(words)
+    return None
 
 
 def ask(
     argv: Sequence[str],
     timeout_s: float = TIMEOUT_S,
     environ: Mapping[str, str] | None = None,
-    passed: Callable[[str], object] = lambda words: None,
+    passed: Passed = unheard,
 ) -> str | None:
     """The output of a runtime's command; None if it fails, or passes a limit: then `passed` is given a sentence."""
     try:

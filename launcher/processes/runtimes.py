@@ -20,7 +20,7 @@ from commands.paste.containers import find_runtime, read_options
 from commands.paste.servers import basename
 from commands.paste.variables import arg
 from domain import Config, JsonValue, Run
-from launcher.processes.containers import TIMEOUT_S, ask
+from launcher.processes.containers import TIMEOUT_S, Passed, ask, unheard
 from launcher.processes.shim import MARKER
 from launcher.processes.startup_progress import read_pull
 from launcher.processes.stopping import StopReport
@@ -75,8 +75,8 @@ class Backend(Protocol):
         """The argv that the shim is to run."""
         ...
 
-    def obstacle(self, argv: Sequence[str]) -> str | None:
-        """Why this server cannot be started now, in one sentence."""
+    def obstacle(self, argv: Sequence[str], within_s: float) -> str | None:
+        """Why this server cannot be started now, in one sentence; None too where that is not known in time."""
         ...
 
     def phase(self, log: Path) -> str | None:
@@ -103,7 +103,7 @@ class ProcessBackend:
         """The command as it is: nothing stands before a bare process."""
         return list(argv)
 
-    def obstacle(self, argv: Sequence[str]) -> str | None:
+    def obstacle(self, argv: Sequence[str], within_s: float) -> str | None:
         """None: there is no container whose name could be taken."""
         return None
 
@@ -132,7 +132,7 @@ class ContainerBackend:
     run_id: str
     environ: Mapping[str, str]
     is_here: bool = True  # False: its runtime is another machine's, and asked over there
-    passed: Callable[[str], object] = lambda words: None  # is told, from any thread, which limit an answer passed
+    passed: Passed = unheard  # from any thread
 
     @property
     def tool(self) -> str:
@@ -151,11 +151,11 @@ class ContainerBackend:
         ours += ["--label", f"{LABEL}={self.run_id}", "--env", f"{MARKER}={self.run_id}"]
         return [*argv[:start], *ours, *kept, *argv[at:]]
 
-    def obstacle(self, argv: Sequence[str]) -> str | None:
+    def obstacle(self, argv: Sequence[str], within_s: float) -> str | None:
         """Why it cannot start: the --name that it asks for is a container's already. None where it is free."""
         options = read_options([arg(word) for word in argv[len(self.runtime) + 1 :]])
         name = next((value.text for option, value, _ in options if option == "--name" and value), None)
-        if name is None or self._ask("container", "inspect", name) is None:
+        if name is None or not self.is_here or self._ask("container", "inspect", name, timeout_s=within_s) is None:
             return None
         return f"There is a {self.tool} container named {name} already: remove it, or choose another --name."
 
@@ -216,9 +216,7 @@ class ContainerBackend:
         return ask([*self.runtime, *words], timeout_s, {**os.environ, **self.environ}, self.passed)
 
 
-def backend_of(
-    config: Config, run_id: str, is_here: bool = True, passed: Callable[[str], object] = lambda words: None
-) -> Backend:
+def backend_of(config: Config, run_id: str, is_here: bool = True, passed: Passed = unheard) -> Backend:
     """The backend that the config's own words call for; `passed` takes a sentence where its answers pass a limit."""
     found = find_runtime([arg(word) for word in config.argv])
     if found is None or found[2] != "run":

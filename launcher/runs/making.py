@@ -14,7 +14,7 @@ from typing import TypeVar
 from commands.naming import KnownRuns, wanted_name
 from domain import Config, Run
 from launcher.checks.file_patterns import with_files_named
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_container, port_of
+from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_containers, port_of
 from launcher.checks.readiness import accepts_connections
 from launcher.runs.launching import Site, check_alone, make_runs, new_supervised
 from launcher.runs.live_runs import LiveRuns
@@ -55,10 +55,14 @@ class RunMaker:
 
     def launch(self, requests: Sequence[LaunchRequest], in_queue: bool, batch_id: str | None) -> list[Run]:
         """Record runs, all or none; raises LaunchRefusedError."""
-        requests = self._checked(requests, in_queue)
+        requests = self._checked(requests)
+        unknown = [None] * len(requests) if in_queue else check_containers(requests)
         deadline_s = time.monotonic() + STORE_S
         with self._turn(deadline_s):
-            return self._make(requests, in_queue, batch_id, deadline_s)
+            runs = self._make(requests, in_queue, batch_id, deadline_s)
+        for run, words in zip(runs, unknown, strict=True):
+            self._warn(run, filter(None, [words]))
+        return runs
 
     def repeat(self, run_id: str, times: int) -> list[Run]:
         """Queue further repeats of a run that has ended; raises LaunchRefusedError."""
@@ -69,13 +73,24 @@ class RunMaker:
             return batch_of(run), repeats_of(run, times, self._store.runs_of_batch(batch_of(run)))
 
         deadline_s = time.monotonic() + STORE_S
-        self._checked(self._by(deadline_s, asked)[1][:1], in_queue=True)
+        self._checked(self._by(deadline_s, asked)[1][:1])
         with self._turn(deadline_s):
             batch_id, requests = self._by(deadline_s, asked)
             return self._make(requests, True, batch_id, deadline_s)
 
-    def attach(self, base_url: str, config: Config, log_path: Path | None, pid: int | None, name: str | None) -> Run:
-        """Watch a running server; the same URL gives the same run. Raises LaunchRefusedError if none answers."""
+    def attach(
+        self,
+        base_url: str,
+        config: Config,
+        log_path: Path | None,
+        pid: int | None,
+        name: str | None,
+        unknown: Iterable[str] = (),
+    ) -> Run:
+        """Watch a running server; the same URL gives the same run. Raises LaunchRefusedError if none answers.
+
+        unknown: what is not known of its container, in sentences, because a limit was passed.
+        """
         base_url = base_url.rstrip("/")
         log_path = self._pinned(log_path) if log_path else None
         port_of(base_url)
@@ -91,7 +106,13 @@ class RunMaker:
             run = run.model_copy(update={"log_path": str(log_path) if log_path else None, **identity(pid)})
             with self._lock:
                 self._live.watch(run)
-                return self._deps.recorder.save(run, "attached")
+                run = self._deps.recorder.save(run, "attached")
+        self._warn(run, unknown)
+        return run
+
+    def _warn(self, run: Run, sentences: Iterable[str]) -> None:
+        for words in sentences:
+            self._deps.recorder.note(run.id, "warning", words)
 
     def hold_queue(self, is_on_hold: bool) -> None:
         """Keep that the queue is paused, or goes on, then do so; raises OSError, or SilentStoreError: it follows."""
@@ -156,7 +177,7 @@ class RunMaker:
             known.add(run)
         return known
 
-    def _checked(self, requests: Sequence[LaunchRequest], in_queue: bool) -> list[LaunchRequest]:
+    def _checked(self, requests: Sequence[LaunchRequest]) -> list[LaunchRequest]:
         """The requests with the files that their patterns match; raises LaunchRefusedError. No lock is held."""
 
         def looked(request: LaunchRequest) -> LaunchRequest:
@@ -165,13 +186,9 @@ class RunMaker:
             return named
 
         try:
-            checked = self._asides.each(map(looked, requests), PATHS_S, MORE_S)
+            return self._asides.each(map(looked, requests), PATHS_S, MORE_S)
         except TimeoutError:
             raise LaunchRefusedError(NO_PATHS) from None
-        for request in checked:
-            if not in_queue and request.on_host is None:
-                check_container(request.config)
-        return checked
 
     def _pinned(self, log_path: Path) -> Path:
         try:

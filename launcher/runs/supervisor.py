@@ -159,9 +159,10 @@ class Supervisor:
         log_path: Path | None = None,
         pid: int | None = None,
         name: str | None = None,
+        unknown: Sequence[str] = (),
     ) -> Run:
-        """Watch a running server; the same URL gives the same run. Raises LaunchRefusedError if none answers."""
-        return self._maker.attach(base_url, config, log_path, pid, name)
+        """Watch a running server, see `RunMaker.attach`."""
+        return self._maker.attach(base_url, config, log_path, pid, name, unknown)
 
     def run_at(self, base_url: str) -> Run | None:
         """The live run whose server answers at this URL."""

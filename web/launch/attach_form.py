@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,7 +26,10 @@ LOOKED_S = 3.0  # every change on Launch runs this tab too, and a look asks all 
 def found_servers() -> None:
     """Servers of engines we know that run on this machine, each with a button; nothing is touched."""
     with st.spinner("Looking for servers on this machine ..."):
-        servers = [server for server in _look() if server.run_id is None]
+        found, unknown = _look()
+    servers = [server for server in found if server.run_id is None]
+    for words in unknown:
+        st.warning(markdown_text(words))
     if not servers:
         st.caption("No vLLM, SGLang, llama.cpp or TensorRT-LLM server of somebody else's runs on this machine now.")
         return
@@ -33,12 +37,14 @@ def found_servers() -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"found-{number}"):
             st.html(_description(server))
             if st.button("Watch it", key=f"watch-{number}", disabled=server.base_url is None) and server.base_url:
-                _watch(server.base_url, server.config, None, server.log_path, server.pid)
+                _watch(server.base_url, server.config, None, server.log_path, server.pid, unknown)
 
 
 @st.cache_data(ttl=LOOKED_S, show_spinner=False)
-def _look() -> list[FoundServer]:
-    return find_servers()
+def _look() -> tuple[list[FoundServer], list[str]]:
+    """The servers, and what is not known of containers because a runtime passed a limit."""
+    unknown = list[str]()
+    return find_servers(unknown.append), unknown
 
 
 def _description(server: FoundServer) -> str:
@@ -71,11 +77,12 @@ def by_url() -> None:
     except NotServingError as refusal:
         st.error(markdown_text(str(refusal)))
         return None
-    here = find_server_at(found.base_url)
+    unknown = list[str]()
+    here = find_server_at(found.base_url, unknown.append)
     if here is None:
-        return _watch(found.base_url, _config(found), name or None, log_path, None)
+        return _watch(found.base_url, _config(found), name or None, log_path, None, unknown)
     config = with_command(_config(found), here.config)
-    return _watch(found.base_url, config, name or None, log_path or here.log_path, here.pid)
+    return _watch(found.base_url, config, name or None, log_path or here.log_path, here.pid, unknown)
 
 
 def _config(found: Identity) -> Config:
@@ -98,14 +105,16 @@ def with_command(found: Config, command: Config) -> Config:
     return command.model_copy(update={**stated, "model": command.model or found.model})
 
 
-def _watch(base_url: str, config: Config, name: str | None, log_path: Path | None, pid: int | None) -> None:
+def _watch(
+    base_url: str, config: Config, name: str | None, log_path: Path | None, pid: int | None, unknown: Sequence[str]
+) -> None:
     require_operator()
     if known := services().supervisor.run_at(base_url):
         st.info(markdown_text(f"The server at {base_url} is watched already, as the run '{known.name}'."))
         st.page_link(places.LIVE, label=f"Live view of {markdown_text(known.name)}", query_params={"run": known.id})
         return
     try:
-        run = services().supervisor.attach(base_url, config, log_path, pid, name)
+        run = services().supervisor.attach(base_url, config, log_path, pid, name, unknown)
     except LaunchRefusedError as refusal:
         st.error(markdown_text(str(refusal)))
         return

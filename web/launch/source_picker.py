@@ -135,7 +135,10 @@ def _demo() -> dict[str, Taker]:
 
 
 def _servers() -> dict[str, Taker]:
-    found = [server for server in find_servers() if server.config.argv]
+    unknown = list[str]()
+    found = [server for server in find_servers(unknown.append) if server.config.argv]
+    for words in unknown:
+        st.warning(markdown_text(words))
     return {
         f"{engine_title_of(one.engine)} {one.model or ''} {one.base_url or ''}".strip(): lambda one=one: draft.take(  # type: ignore[misc]
             one.config, f"the server at {one.base_url or one.pid}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from domain import Config
 from launcher.checks.preflight import LaunchRefusedError
 from launcher.checks.readiness import accepts_connections
+from launcher.processes import containers
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, wait_for
 from tests.ports import free_ports
@@ -59,7 +61,7 @@ def test_by_url_its_pid_and_speculation_are_known(
     process, url, log = server
     attached: list[tuple[str, Config, Path | None, int | None]] = []
 
-    def attach(base_url: str, config: Config, log_path: Path | None, pid: int | None, name: str | None) -> None:
+    def attach(base_url: str, config: Config, log_path: Path | None, pid: int | None, *_: object) -> None:
         attached.append((base_url, config, log_path, pid))
         raise LaunchRefusedError("seen")
 
@@ -107,3 +109,29 @@ def test_a_server_that_is_watched_is_not_watched_twice_and_the_page_says_by_whic
     assert [info.value for info in at.info] == [markdown_text(told)]
     assert supervisor.live_runs() == [run] and len(opened) == 1, "no run is opened without a word"
     assert linked == [{"run": run.id}]
+
+
+def test_a_limit_that_a_container_runtime_passes_is_said_where_servers_are_sought_and_on_the_run(
+    server: tuple[subprocess.Popen[bytes], str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "podman").write_text("#!/bin/sh\nexec yes  # FAKE: lists containers without an end\n")
+    (tmp_path / "podman").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(containers, "MOST_BYTES", 1 << 20)
+    store = DictStore()
+    supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
+    monkeypatch.setattr("web.context._provided", [SimpleNamespace(supervisor=supervisor)])
+    monkeypatch.setattr("web.actions.current_role", lambda: "operator")
+    monkeypatch.setattr("web.audit.record", lambda *told: None)
+    monkeypatch.setattr("web.launch.attach_form.go_to", lambda *_: None)
+    limit = "it printed more than 1 MiB, the most that is read of it"
+    words = f"What `podman ps --quiet --no-trunc` says is not known: {limit}."
+    for seeks in ("attach_form import found_servers as seek", "source_picker import _servers as seek"):
+        at = AppTest.from_string(f"from web.launch.{seeks}\nseek()", default_timeout=60).run()
+        assert [one.value for one in at.warning] == [markdown_text(words)] and not at.exception
+    at = AppTest.from_string("from web.launch.attach_form import by_url\nby_url()", default_timeout=60).run()
+    at.text_input[0].set_value(server[1])
+    at.button[0].click().run()
+    (run,) = supervisor.live_runs()
+    supervisor.close()
+    assert [event.text for event in store.events if event.run_id == run.id and event.kind == "warning"] == [words]
