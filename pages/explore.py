@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from storage.ask.explore_queries import result_metrics
+from storage.ask.explore_queries import ids_found, result_metrics
 from web.actions import is_member
 from web.context import services
-from web.explore.choices import PAGE, choose, which_runs
+from web.explore.choices import PAGE, choose, chosen_metrics, which_runs
 from web.explore.view import show_view
 from web.machines.machine_titles import machine_titles
 from web.picker import nothing_yet
@@ -25,10 +25,14 @@ if not choices.runs:
     nothing_yet("Any metric of your runs is drawn here against any other metric or setting.")
     st.stop()
 
-results, titles = result_metrics(store), machine_titles(store)
+titles = machine_titles(store)
 with st.container(horizontal=True, vertical_alignment="center"):
     view_list("explore")
-chosen = choose(results)
+axes = st.container()  # they offer what the runs that are chosen beneath have
 with which_runs(filters_in_use(choices, titles, PAGE)):
     wanted = run_filters(choices, titles, PAGE, has_order=False)
-show_view(wanted, chosen, results)
+run_ids = ids_found(store, wanted)
+results = result_metrics(store, run_ids, chosen_metrics())
+with axes:
+    chosen = choose(results)
+show_view(wanted, run_ids, chosen, results)

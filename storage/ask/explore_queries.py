@@ -20,6 +20,7 @@ from storage.ask.statements import statement
 MOST_ROWS = 5_000
 MOST_IDS = 1_000  # each row is held against each id: with more of them all rows cost less
 LINE, STARTUP, RESULT, RUN = "line", "startup", "result", "run"
+RESULTS = "results"  # how the names of such metrics begin
 
 
 class Metric(NamedTuple):
@@ -101,11 +102,23 @@ class View:
     facet: str = ""
 
 
-def result_metrics(store: Asked) -> dict[str, Metric]:
-    """What loads have measured, as 'results.<metric>.<statistic>'."""
-    found = store.query(statement("result_metrics"), {}).to_pylist()
+def result_metrics(store: Asked, run_ids: Sequence[str] | None, chosen: Sequence[str] = ()) -> dict[str, Metric]:
+    """What the loads of these runs have measured, as 'results.<metric>.<statistic>'; None: of all runs.
+
+    Those `chosen` that no run of these has are there too where another has them: only then all results are read.
+    """
+    found = _result_metrics(store, run_ids)
+    if run_ids is None or all(name in found for name in chosen if name.startswith(f"{RESULTS}.")):
+        return found
+    of_all = _result_metrics(store, None)
+    return {name: metric for name, metric in of_all.items() if name in found or name in chosen}
+
+
+def _result_metrics(store: Asked, run_ids: Sequence[str] | None) -> dict[str, Metric]:
+    ids = None if run_ids is None else list(run_ids)
+    found = store.query(statement("result_metrics"), {"run_ids": ids}).to_pylist()
     return {
-        f"results.{row['metric']}.{row['statistic']}": Metric(
+        f"{RESULTS}.{row['metric']}.{row['statistic']}": Metric(
             f"{row['metric']}, {row['statistic']}, {row['unit']}", RESULT, row["metric"], row["statistic"]
         )
         for row in found

@@ -261,7 +261,7 @@ def views_of(metrics: Mapping[str, Metric]) -> list[View]:
 
 
 def test_the_page_asks_by_ids_for_what_the_shown_question_gives(store: Store) -> None:
-    metrics = {**METRICS, **result_metrics(store)}
+    metrics = {**METRICS, **result_metrics(store, None)}
     wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
     ids = ids_found(store, wanted)
     assert ids and len(ids) == 6
@@ -279,7 +279,7 @@ def several_in_one(questions: Sequence[str], most: int) -> Iterator[str]:
 
 def test_the_sql_of_a_view_gives_its_points_on_the_sql_page(folder: tuple[Store, Settings]) -> None:
     store, settings = folder
-    metrics = {**METRICS, **result_metrics(store)}
+    metrics = {**METRICS, **result_metrics(store, None)}
     wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
     questions = [explore_sql(wanted, view, metrics) for view in views_of(metrics)]
     sandbox = Sandbox(settings, run_bounded)
@@ -287,6 +287,18 @@ def test_the_sql_of_a_view_gives_its_points_on_the_sql_page(folder: tuple[Store,
         assert sandbox.ask(sql).table.to_pylist() == store.query(sql).to_pylist()
     rows = store.query(explore_sql(wanted, View("stream", "k", "quantization"), metrics)).to_pylist()
     assert {row["x"] for row in rows} == {2} and len(rows) == 6 and None not in {row["y"] for row in rows}
+
+
+def test_the_list_of_metrics_is_of_the_runs_that_are_shown_and_what_is_chosen_stays(store: Store) -> None:
+    with_line = ids_found(store, RunFilter(words=("k=2",)))
+    without = ids_found(store, RunFilter(words=("start",), states=("failed",)))
+    assert with_line and TTFT in result_metrics(store, with_line) and without and result_metrics(store, without) == {}
+    every = result_metrics(store, None)
+    assert result_metrics(store, without, ["stream", TTFT, "results.no.such"]) == {TTFT: every[TTFT]}
+    axis = page(state="failed", y=TTFT).selectbox(key="explore-y")
+    assert axis.value == TTFT and [one for one in axis.options if one.startswith(("ttft", "output_tps"))] == [
+        every[TTFT].title
+    ]
 
 
 def test_many_runs_are_not_asked_by_their_ids(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,11 @@ def choose(results: Mapping[str, Metric]) -> Chosen:
     return Chosen(kind, View(y, x, color, facet), each == ARMS, {**fields, **colors, **metrics})
 
 
+def chosen_metrics() -> list[str]:
+    """What the address names as axes, before their widgets are made."""
+    return [name for axis in ("y", "x") for name in st.query_params.get_all(axis)]
+
+
 def _fields(has_points: bool) -> dict[str, str]:
     """What distinguishes runs; the fields of a load's points where there are such."""
     of_points = {name: title for name, (title, _) in POINT_FIELDS.items()} if has_points else {}

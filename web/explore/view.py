@@ -11,7 +11,7 @@ from analysis.marks import Mark, Point, single, together
 from reports.arms.facts import processes_of
 from reports.arms.run_arms import run_arms
 from reports.formulas import formulas
-from storage.ask.explore_queries import ARM, LINE, METRICS, STARTED, Metric, ask_view, explore_sql, ids_found
+from storage.ask.explore_queries import ARM, LINE, METRICS, STARTED, Metric, ask_view, explore_sql
 from storage.ask.run_fields import NOT_STATED
 from storage.ask.run_queries import NUMBERS, RunFilter, kept_lines, runs_of
 from web import markup, places
@@ -38,10 +38,9 @@ WAITS = "its numbers are not computed yet"
 OF_ARMS = " SQL knows no arms: the question has the name of each run in their place."
 
 
-def show_view(wanted: RunFilter, chosen: Chosen, results: Mapping[str, Metric]) -> None:
-    """The chart with everything that is to be said of it."""
+def show_view(wanted: RunFilter, run_ids: Sequence[str] | None, chosen: Chosen, results: Mapping[str, Metric]) -> None:
+    """The chart with everything that is to be said of it; `run_ids` are those found, None where they are too many."""
     store, metrics = services().store, {**METRICS, **results}
-    run_ids = ids_found(store, wanted)
     rows = ask_view(store, explore_sql(wanted, chosen.view, metrics, of_ids=run_ids is not None), run_ids)
     if not rows:
         st.info("No run is like that.")

@@ -30,7 +30,7 @@ OF_ALL_RUNS: Mapping[str, Callable[[Asked], object]] = {
     "runs_without_line": lambda store: run_queries.runs_without_line(store, FORMULAS, NOW, 9),
     "machine_labels": lambda store: machine_queries.machine_labels(store),
     "machines": lambda store: machine_queries.machines(store),
-    "result_metrics": lambda store: explore_queries.result_metrics(store),
+    "result_metrics": lambda store: explore_queries.result_metrics(store, None),
     "ids_found": lambda store: explore_queries.ids_found(store, RunFilter(words=("live",))),
     "ask_view": lambda store: _draw(store, "typical"),
 }
@@ -45,7 +45,7 @@ DRAWS = {"a start's": {"events"}, "a load's": {"results"}}
 
 
 def _draw(store: Asked, metric: str) -> object:
-    metrics = METRICS | explore_queries.result_metrics(store) if metric.startswith("results") else METRICS
+    metrics = METRICS | explore_queries.result_metrics(store, None) if metric.startswith("results") else METRICS
     return explore_queries.ask_view(store, explore_queries.explore_sql(RunFilter(), View(metric, "started"), metrics))
 
 

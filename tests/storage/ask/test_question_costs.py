@@ -93,6 +93,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "compatibility": lambda store: run_queries.compatibility(store, ASKED),
     "field_values": lambda store: run_fields.field_values(store, ASKED, "engine"),
     "collector_errors": lambda store: live_queries.collector_errors(store, ASKED),
+    "result_metrics": lambda store: explore_queries.result_metrics(store, ASKED, ["results.decode_tps.mean"]),
     "ask_view": lambda store: [_drawn(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
 }
 ABOUT_OTHERS = {"beside"}  # who else ran at that time can be told by the rows of the runs alone
