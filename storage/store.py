@@ -44,7 +44,6 @@ from storage.records import (
 from storage.rows import run_of, run_table, tables_of
 from storage.writer import CommitCallback, Pending, Writer, replace_rows
 
-READ_FAILURES = (duckdb.IOException, duckdb.InvalidInputException)  # a file is not there, or is none
 NEVER_WAITS = frozenset({"events", "collector_health"})  # a few rows a minute, and how anybody learns of the trouble
 
 
@@ -273,11 +272,13 @@ class Store:
 
     def query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> pa.Table:
         """The rows a statement gives, on a cursor of its own; times come in UTC. Raises duckdb.Error."""
+        lost = self._sealer.lost
         try:
             return self._query(sql, params)
-        except READ_FAILURES:
-            # A sealed file may have gone since the start: without it the rest can be read.
-            if not self._sealer.note_lost():
+        except duckdb.Error as failure:
+            # A sealed file may have gone since the start, or be broken inside: without it the rest can be read.
+            self._sealer.look_after(failure)
+            if self._sealer.lost == lost:
                 raise
         return self._query(sql, params)
 

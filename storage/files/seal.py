@@ -7,6 +7,7 @@ either the rows or the file valid, and at worst a file that nothing refers to.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -35,6 +36,9 @@ SETTLE = timedelta(seconds=60)  # after its end a run's last lines may still com
 LIVE_AGE = timedelta(minutes=10)  # rows of live runs, and of no run, are sealed when they are older
 LIVE_ROWS = 2_000  # and this many, so that a long run makes few files
 PORTIONS_PER_TICK = 64  # the rest comes with the next tick
+READ_WHOLE_EVERY_S = 600.0
+# What DuckDB raises of a file that is not there, is none, or is broken inside: the last one itself, no class below it.
+READ_FAILURES = (duckdb.IOException, duckdb.InvalidInputException, duckdb.Error)
 MOST_WAITING = 1_024  # small files that wait for a quiet moment; beyond these they are merged beside live runs
 
 
@@ -68,6 +72,7 @@ class Sealer:
     ) -> None:
         self.failure: str | None = None
         self.lost: list[LostFile] = []  # the sealed files that are left out now, by run
+        self._read_whole_from_s = 0.0  # monotonic
         self._parquet_dir = settings.parquet_dir.absolute()
         self._database = database
         self._clock = clock
@@ -169,6 +174,16 @@ class Sealer:
         if has_changed:
             self._sealed()
         return has_changed
+
+    def look_after(self, failure: duckdb.Error) -> None:
+        """Leave out the files of which a question may have failed: seen by their ends, or else read to their end.
+
+        Reading all of them takes a while on a large store, so that is done every ten minutes at most.
+        """
+        if type(failure) not in READ_FAILURES or self.note_lost() or time.monotonic() < self._read_whole_from_s:
+            return
+        self._read_whole_from_s = time.monotonic() + READ_WHOLE_EVERY_S
+        self.note_lost(look_deeply)
 
     def _note_lost(self, look: Look) -> bool:
         try:

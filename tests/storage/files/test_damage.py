@@ -120,6 +120,34 @@ def test_a_deep_look_finds_what_the_ends_of_a_file_do_not_show(sealed: Settings)
     assert [one.run_id for one in found.lost] == ["r1"] and found.set_aside is None
 
 
+@pytest.mark.parametrize("at", [40, 200])
+def test_a_file_that_is_broken_inside_is_left_out_once_a_question_meets_it(sealed: Settings, at: int) -> None:
+    path = file_of(sealed, "r1")
+    content = bytearray(path.read_bytes())
+    content[at : at + 60] = bytes(255 - one for one in content[at : at + 60])
+    path.write_bytes(content)
+    store = Store.open(sealed)
+    try:
+        assert store.query("FROM events ORDER BY ALL").num_rows == 20, "those of the other run"
+        assert [one.run_id for one in store.health().lost] == ["r1"]
+        store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
+        assert counts(store) == {"r1": 1, "r2": 20}
+    finally:
+        store.close()
+
+
+def test_what_is_wrong_with_a_question_costs_no_reading_of_files(
+    sealed: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(sealed)
+    monkeypatch.setattr("storage.files.seal.note_lost_files", None)
+    try:
+        with pytest.raises(duckdb.BinderException):
+            store.query("SELECT nothing FROM events")
+    finally:
+        store.close()
+
+
 @pytest.fixture(scope="module")
 def left_by_a_kill(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose owner died: 12 commits of 100 events in its write-ahead log, all of them published."""
