@@ -16,6 +16,7 @@ from typing import NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from machine.private_files import write_private
+from machine.regular_file import NotRegularError, opened, pinned
 from redaction import mask_text, secret_spans
 
 MOST_KEPT, MOST_BROWSERS = 40, 100
@@ -108,10 +109,10 @@ def _size(question: Question) -> int:
 def _read(path: Path) -> dict[str, list[Question]]:
     """What the file holds; nothing where it cannot be read, for nothing hangs on it."""
     try:
-        with path.open("rb") as file:
+        with opened(pinned(path)) as file:
             return _FILE.validate_json(file.read(MOST_READ))
     except FileNotFoundError:
         return {}
-    except (OSError, ValidationError) as error:
+    except (OSError, NotRegularError, ValidationError) as error:
         _log.warning("%s holds nothing that was asked on SQL (%s).", path, type(error).__name__)
         return {}

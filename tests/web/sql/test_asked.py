@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
+from machine.asides import Asides
 from machine.private_files import write_private
 from tests.e2e.pitwall_process import wait_until
 from tests.many_runs import BEGAN
@@ -103,6 +105,17 @@ def test_no_page_waits_for_a_disk_that_hangs(path: Path, monkeypatch: pytest.Mon
 def test_a_file_that_is_none_of_ours_costs_nothing(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     assert AskedBook(path).of("ann") == [] and after_restart(path, asked("SELECT 1")) == [asked("SELECT 1")]
+
+
+def test_a_pipe_in_its_place_holds_up_no_start(path: Path) -> None:
+    os.mkfifo(path)
+    assert Asides("asked", 1).ask(lambda: AskedBook(path), 30.0).of("ann") == []
+
+
+def test_a_folder_behind_a_link_is_read(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "named").symlink_to(tmp_path / "real")
+    assert after_restart(tmp_path / "named" / "asked.json", asked("SELECT 1")) == [asked("SELECT 1")]
 
 
 def test_a_file_that_cannot_be_written_keeps_them_in_memory(tmp_path: Path) -> None:
