@@ -11,5 +11,5 @@ STATUSES = """exit status:
   0  done
   1  refused, or found something wrong; one sentence on standard error says what
   2  the words of the command are wrong, or a file cannot be read
-  3  a study whose budget ended before its answer was known
+  3  a study whose budget ended before its answer was known, or a load whose server was never reached
   130  interrupted with Ctrl-C"""
