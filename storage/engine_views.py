@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROWS = {  # part -> its parameters; the rows of all engines
-    "scraped": "since, until, run_ids",
+    "scraped": "looks",
     "crosscheck": "run_ids",
 }
 VALUES = {  # likewise; the value of the one engine that has one, each being null of the others

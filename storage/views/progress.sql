@@ -3,7 +3,10 @@
 -- The increments as they were counted, broken intervals too. Where is_counted they are right as a sum, whatever their
 -- course was: over a silence of ours, or where one counter was seen later than another.
 CREATE OR REPLACE MACRO counted(since, until, run_ids) AS TABLE
-FROM engine_scraped(since, until, run_ids);
+WITH looked AS (
+    FROM scraped(since, until, run_ids)
+)
+FROM engine_scraped('looked');
 
 CREATE OR REPLACE MACRO counter_progress(since, until, run_ids) AS TABLE
 SELECT

@@ -14,14 +14,14 @@ FROM stored_runs(run_ids);
 
 -- The looks that count: of two that are too close the later one is left out. One that lacks a rank is_short: the next
 -- whole one says what came since the last whole one.
-CREATE OR REPLACE MACRO looks_of(definitions, since, until, run_ids) AS TABLE
+CREATE OR REPLACE MACRO looks_of(since, until, run_ids) AS TABLE
 WITH looks AS (
     SELECT
         *,
         mono_s - lag(mono_s) OVER scrapes AS gap_s,
         coalesce(generation_tokens_total, decode_tokens_total, requests_running, kv_usage_ratio) IS NOT NULL AS is_told
     FROM counter_samples_of(run_ids) LEFT JOIN asked_of(run_ids) USING (run_id)
-    WHERE list_contains(definitions, definition) AND is_within(ts, led_in(since), until)
+    WHERE is_within(ts, led_in(since), until)
     WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index ORDER BY mono_s)
 ), apart AS (
     SELECT *, count(*) FILTER (is_told) OVER look AS ranks_told, count(*) OVER look AS ranks_here
@@ -38,7 +38,9 @@ SELECT
     mono_s > min(mono_s) OVER (PARTITION BY run_id, definition) AS is_later
 FROM expected;
 
-CREATE OR REPLACE MACRO scraped(definitions, since, until, run_ids) AS TABLE
+-- Of all engines at once, planned and read once. An engine's own macro gets the name of these rows as `looks`, and takes
+-- those of its definitions.
+CREATE OR REPLACE MACRO scraped(since, until, run_ids) AS TABLE
 WITH deltas AS (
     SELECT
         run_id, definition, engine_index, ts, mono_s, is_short, is_ours, speculates_asked, num_tokens,
@@ -69,7 +71,7 @@ WITH deltas AS (
                 accepted_per_pos_total, lag(accepted_per_pos_total) OVER scrapes, lag(accepted_tokens_total) OVER scrapes
             )
         ) AS accepted_per_pos
-    FROM looks_of(definitions, since, until, run_ids)
+    FROM looks_of(since, until, run_ids)
     WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index, is_short ORDER BY mono_s)
 ), judged AS (
     SELECT

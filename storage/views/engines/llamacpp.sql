@@ -1,7 +1,7 @@
 -- What is llama.cpp's alone: its counters, its slots, and its log of finished requests.
 
 -- Token and draft counters move when a request finishes; each step gives one token that no draft gave.
-CREATE OR REPLACE MACRO llamacpp_scraped(since, until, run_ids) AS TABLE
+CREATE OR REPLACE MACRO llamacpp_scraped(looks) AS TABLE
 SELECT
     generation AS decode_tokens, decode_seconds AS decode_s, NULL::DOUBLE AS printed_tokens,
     generation AS step_tokens,
@@ -11,7 +11,7 @@ SELECT
     NULL::VARCHAR AS activity,
     CASE WHEN accepted IS NULL AND speculates IS NOT FALSE THEN 'accepted_not_counted' END AS gap,
     * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions)
-FROM scraped(['llamacpp.counter'], since, until, run_ids) WHERE generation > 0 OR broken IS NOT NULL;
+FROM query_table(looks) WHERE definition = 'llamacpp.counter' AND (generation > 0 OR broken IS NOT NULL);
 
 CREATE OR REPLACE MACRO slots_definition() AS 'llamacpp.slots';
 
@@ -138,12 +138,15 @@ CREATE OR REPLACE MACRO llamacpp_line_activity(kind, kind_before, broken, tokens
 
 -- Log and counters both speak of finished requests, each at its own moment: only all of them can be compared.
 CREATE OR REPLACE MACRO llamacpp_crosscheck(run_ids) AS TABLE
-WITH finished AS (
+WITH looked AS (
+    FROM scraped(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids)
+), finished AS (
     SELECT
         run_id, engine_index, max(ts) AS ended, sum(decode_tokens) AS tokens, ratio(sum(decode_tokens), sum(decode_s)) AS tps
-    FROM llamacpp_scraped(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) WHERE broken IS NULL AND decode_tokens IS NOT NULL GROUP BY ALL
+    FROM llamacpp_scraped('looked') WHERE broken IS NULL AND decode_tokens IS NOT NULL GROUP BY ALL
 ), watched AS (
-    SELECT run_id, engine_index, min(ts) AS began FROM counter_samples_of(run_ids) GROUP BY ALL
+    SELECT run_id, engine_index, min(ts) AS began FROM counter_samples_of(run_ids)
+    WHERE definition = 'llamacpp.counter' GROUP BY ALL
 ), logged AS (
     SELECT
         run_id, engine_index, definition, min(began) AS began, sum(generated_tokens) AS tokens,

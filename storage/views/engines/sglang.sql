@@ -1,6 +1,6 @@
 -- What is SGLang's alone: its verify steps, its counters, and its decode lines.
 
-CREATE OR REPLACE MACRO sglang_scraped(since, until, run_ids) AS TABLE
+CREATE OR REPLACE MACRO sglang_scraped(looks) AS TABLE
 SELECT
     decoded AS decode_tokens, dt_s AS decode_s, decoded AS printed_tokens, decoded AS step_tokens,
     CASE WHEN speculates THEN verified_drafts(decoded, accept_length_gauge) WHEN NOT speculates THEN decoded END AS steps,
@@ -17,7 +17,7 @@ SELECT
     * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions, broken),
     -- SGLang's draft tokens are those of a verify step: all that one can give.
     coalesce(broken, contradiction(decode_tokens, steps, NULL, num_tokens)) AS broken
-FROM scraped(['sglang.counter'], since, until, run_ids);
+FROM query_table(looks) WHERE definition = 'sglang.counter';
 
 -- A decode line speaks of the time since the decode line before it: after a prefill line, or after a silence, it has that
 -- time in it too.

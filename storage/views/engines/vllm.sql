@@ -2,7 +2,7 @@
 
 -- A draft of k tokens gives k + 1 at the most; the counters per position tell k too, where the command is not known.
 -- Where nothing drafts and a step gives one token as a rule (over ten looks at least), it always does.
-CREATE OR REPLACE MACRO vllm_scraped(since, until, run_ids) AS TABLE
+CREATE OR REPLACE MACRO vllm_scraped(looks) AS TABLE
 SELECT
     * EXCLUDE (broken, draftless, num_tokens, positions, usual_per_step),
     coalesce(broken, contradiction(
@@ -26,7 +26,7 @@ FROM (
         END AS gap
     FROM (
         SELECT *, drafts IS NULL AND accepted IS NULL AND speculates IS NOT TRUE AS draftless
-        FROM scraped(['vllm.counter', 'vllm.v0.counter'], since, until, run_ids)
+        FROM query_table(looks) WHERE definition IN ('vllm.counter', 'vllm.v0.counter')
     )
     WINDOW of_run AS (PARTITION BY run_id)
 );

@@ -97,6 +97,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "ask_view": lambda store: [_drawn(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
 }
 ABOUT_OTHERS = {"beside"}  # who else ran at that time can be told by the rows of the runs alone
+IN_VAIN = {"crosschecks": 2}  # merged files in which others have what is llama.cpp's alone
 WITHOUT_SAMPLES = {"runs_of", "compatibility"}  # what is stored once a run
 TABLES = {
     "rows_stored": len(TIME_COLUMNS),
@@ -139,7 +140,8 @@ def test_a_question_costs_the_same_among_more_runs(
         few, many = ({name: found[name]._replace(runs=0)} for found in (few, many))
     assert many[name]._replace(files=0) == few[name]._replace(files=0)
     # A merged file of runs between the first and the last that are asked about may be opened in vain.
-    assert many[name].files <= few[name].files * (1.5 if "merged" in request.node.name else 1)
+    in_vain = 0.5 * few[name].files + IN_VAIN.get(name, 0) if "merged" in request.node.name else 0
+    assert many[name].files <= few[name].files + in_vain
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
