@@ -38,6 +38,7 @@ BROWSER_ARGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--renderer-process-limit=1",  # a process that is there has the pages' scripts compiled: half the CPU of a page
 ]
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
