@@ -89,6 +89,8 @@ class Shelf(NamedTuple):
 
 def read_preset(path: Path) -> Preset:
     """One file; raises PresetError that names the file, the line and what is wrong."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise PresetError(f"{path}: it is not a regular file.")
     try:
         text = path.read_text(encoding="utf-8")
         return Preset.model_validate(tomllib.loads(text), strict=True)

@@ -38,7 +38,7 @@ class SavedLoads:
     def _read(self, name: str) -> SavedLoad | None:
         path = self._folder / f"{name}.json"
         try:
-            if path.stat().st_size > MOST_BYTES:
+            if not path.is_file() or path.stat().st_size > MOST_BYTES:  # a pipe would be waited for
                 return None
             load = SavedLoad.model_validate_json(path.read_bytes())
             REGISTRY[load.workload].checked(load.params)

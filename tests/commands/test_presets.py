@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -89,8 +90,10 @@ def test_a_broken_preset_hides_no_other(tmp_path: Path) -> None:
     (tmp_path / "good.toml").write_text(GOOD)
     (tmp_path / "bad.toml").write_text("name = 3")
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
+    os.mkfifo(tmp_path / "pipe.toml")
     shelf = read_presets([tmp_path])
-    assert list(shelf.presets) == ["good"] and len(shelf.problems) == 2
+    assert list(shelf.presets) == ["good"] and len(shelf.problems) == 3
+    assert shelf.problems[-1] == f"{tmp_path / 'pipe.toml'}: it is not a regular file."
 
 
 PASTES = [

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from domain import utc_now
 from machine.private_files import write_private
+from machine.regular_file import NotRegularError, opened, pinned
 
 UNUSED_FOR = timedelta(days=7)
 NOTE_USE_EVERY = timedelta(minutes=10)  # in the file; in memory it is exact
@@ -170,10 +171,11 @@ class SessionBook:
 def _read(path: Path) -> list[Session]:
     """What the file holds; a file that is none signs everybody out."""
     try:
-        return _SESSIONS.validate_json(path.read_bytes())
+        with opened(pinned(path)) as file:
+            return _SESSIONS.validate_json(file.read())
     except FileNotFoundError:
         return []
-    except (OSError, ValidationError) as error:
+    except (OSError, RuntimeError, NotRegularError, ValidationError) as error:
         _log.warning("%s holds no sign-ins (%s): everybody signs in again.", path, type(error).__name__)
         return []
 

@@ -113,6 +113,6 @@ def _read(path: Path) -> dict[str, list[Question]]:
             return _FILE.validate_json(file.read(MOST_READ))
     except FileNotFoundError:
         return {}
-    except (OSError, NotRegularError, ValidationError) as error:
+    except (OSError, RuntimeError, NotRegularError, ValidationError) as error:
         _log.warning("%s holds nothing that was asked on SQL (%s).", path, type(error).__name__)
         return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -115,6 +116,9 @@ def test_use_is_kept_over_a_restart_and_a_torn_file_signs_everybody_out(tmp_path
     assert SessionBook(kept, clock).all() == book.all()
     kept.write_text(kept.read_text()[:-5])
     assert SessionBook(kept, clock).all() == []
+    kept.unlink()
+    os.mkfifo(kept)
+    assert SessionBook(kept, clock).all() == [], "a pipe is not waited for"
 
 
 @pytest.mark.parametrize("how", ["this browser", "everywhere", "unused"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -111,6 +112,12 @@ def test_a_viewer_puts_no_load(services: SimpleNamespace, monkeypatch: pytest.Mo
     monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
     at = AppTest.from_string(PANEL, default_timeout=60).run()
     assert not at.exception and not at.button and not at.expander
+
+
+def test_a_pipe_among_the_kept_loads_is_never_waited_for(tmp_path: Path) -> None:
+    SavedLoads(tmp_path).save("kept", SavedLoad(workload="ladder"))
+    os.mkfifo(tmp_path / "pipe.json")
+    assert list(SavedLoads(tmp_path).all()) == ["kept"]
 
 
 def test_a_kept_file_that_is_gone_is_a_sentence(services: SimpleNamespace, tmp_path: Path) -> None:

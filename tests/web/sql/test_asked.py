@@ -112,6 +112,11 @@ def test_a_pipe_in_its_place_holds_up_no_start(path: Path) -> None:
     assert Asides("asked", 1).ask(lambda: AskedBook(path), 30.0).of("ann") == []
 
 
+def test_a_link_to_itself_in_its_place_holds_up_no_start(path: Path) -> None:
+    path.symlink_to(path)
+    assert AskedBook(path).of("ann") == []
+
+
 def test_a_folder_behind_a_link_is_read(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "named").symlink_to(tmp_path / "real")
