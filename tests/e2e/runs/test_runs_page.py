@@ -1,22 +1,24 @@
-"""The Runs page of a store with a long queue: what is under way and what has ended stay in sight."""
+"""The Runs page of a store with a long queue: what is under way and has ended stays in sight; the disk use of all."""
 
 from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from domain import Config, Run, RunState
 from launcher.runs.queue import RunQueue
 from machine.identity import machine_id
 from settings import Settings
 from storage.store import Store
-from tests.e2e.conftest import signed_in
-from tests.e2e.pitwall_process import Pitwall
+from tests.e2e.page_at_rest import current, press, visit
+from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import BEGAN, seed_finished
 from web.runs.table.run_table import COLUMNS, square
 
@@ -43,9 +45,19 @@ LINK_AND_ACCENT = """() => {
 }"""
 
 
-def seed_queue(pitwall: Pitwall) -> None:
+@pytest.fixture(scope="module")
+def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
+    """Up, with a run that has ended, one that is watched and many that wait."""
+    data = tmp_path_factory.mktemp("runs") / "data"
+    seed_finished(data, "Ended", state=RunState.FINISHED, cause=None, cause_line=None)
+    seed_queue(data)
+    with running_pitwall(data) as pitwall:
+        yield pitwall
+
+
+def seed_queue(data: Path) -> None:
     """A watched run, and behind it a queue on hold."""
-    settings = Settings(data_dir=pitwall.data)
+    settings = Settings(data_dir=data)
     RunQueue(settings.runs_dir).hold(True)
     store = Store.open(settings)
     shared: dict[str, Any] = {"color": 0, "config": Config(), "machine_id": machine_id()}
@@ -62,13 +74,8 @@ def seed_queue(pitwall: Pitwall) -> None:
     store.close()
 
 
-def test_a_long_queue_hides_neither_what_is_live_nor_what_has_ended(browser: Browser, idle_pitwall: Pitwall) -> None:
-    seed_finished(idle_pitwall.data, "Ended", state=RunState.FINISHED, cause=None, cause_line=None)
-    seed_queue(idle_pitwall)
-    idle_pitwall.start()
-    context = signed_in(browser, idle_pitwall)
-    page = context.new_page()
-    page.goto(idle_pitwall.url)
+def test_a_long_queue_hides_neither_what_is_live_nor_what_has_ended(page: Page, pitwall: Pitwall) -> None:
+    page.goto(pitwall.url)
     expect(page.locator(".pw-cards")).to_contain_text("Under way")
     expect(page.locator(".pw-cards > *")).to_have_count(51)
     expect(page.get_by_role("link", name="Live view")).to_be_visible()
@@ -77,7 +84,28 @@ def test_a_long_queue_hides_neither_what_is_live_nor_what_has_ended(browser: Bro
     assert narrow_heads(page) == []
     link, accent = page.evaluate(LINK_AND_ACCENT)
     assert link == accent, "a link in markup has a colour of ours, not the browser's blue"
-    context.close()
+
+
+def test_the_disk_use_of_any_run_is_paged_and_found(open_page: Page, pitwall: Pitwall) -> None:
+    """It goes on with the page of the test before where there is one."""
+    visit(open_page, pitwall.url)
+    press(open_page.get_by_text("Disk use and retention", exact=True))
+    rows = open_page.get_by_role("table").filter(has_text="on disk").locator("tbody tr")
+    expect(rows).to_have_count(20)
+    press(open_page.get_by_role("button", name=f"Show all {QUEUED + 2}"))
+    expect(rows).to_have_count(QUEUED + 2)
+    expect(open_page).to_have_url(f"{pitwall.url}/?fold=disk&disk_rows=100")
+    open_page.get_by_label("Find a run").fill(f"waits {QUEUED - 1}")
+    open_page.get_by_label("Find a run").press("Enter")
+    expect(rows).to_have_count(1)
+    expect(open_page.get_by_text("1 match and take")).to_be_visible()
+    open_page.reload()
+    expect(current(open_page.get_by_label("Find a run"))).to_have_value(f"waits {QUEUED - 1}")
+    expect(rows).to_have_count(1)
+    rows.get_by_role("link").click()
+    expect(open_page).to_have_url(f"{pitwall.url}/run?run=20261120-13{QUEUED - 1:04d}")
+    open_page.go_back()
+    expect(rows).to_have_count(1)
 
 
 def narrow_heads(page: Page) -> list[str]:
