@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { placed } from "../../web/static/live/chart_files.js";
 import { figureCsv, stations } from "../../web/static/still/figure.js";
 
 const point = (name, meta, showlegend) => ({ type: "scatter", name, x: [1], y: [2], meta, showlegend });
@@ -26,4 +27,13 @@ test("the keyboard walks over points and over the cells of a map that hold somet
   const small = [{ ...map, meta: "vLLM" }, { ...map, meta: "&lt;i>", customdata: [[["there"], []]], hovertext: [["5<br>1 start", ""]] }];
   const words = stations({ data: small, layout: {} }).map((one) => one.words);
   assert.deepEqual(words, ["vLLM, 4, a <b>: 7, 2 starts", "<i>, 0, a <b>: 5, 1 start"], "of small maps each says which it is on");
+});
+
+test("a picture keeps the room that small charts made for their texts, and its legend stands below them", () => {
+  const one = placed({ margin: { l: 44, b: 40 } });
+  assert.deepEqual([one.margin.l, one.margin.b, one.height, one.legend.y], [60, 40, 500, undefined]);
+  const small = placed({ margin: { l: 136, b: 154 } });
+  assert.deepEqual([small.margin.l, small.margin.b, small.height], [136, 154, 614]);
+  const chart = small.height - small.margin.t - small.margin.b;
+  assert.equal(-small.legend.y * chart, 154);
 });

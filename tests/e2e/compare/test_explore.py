@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.e2e.page_at_rest import current, expect_whole, press, wait_for_rest
@@ -19,6 +22,7 @@ PAGE_SCROLLS, TABLE_SCROLLS = "[data-testid=stMain]", "[data-testid=stDataFrame]
 NAME_PX, NAME_END_PX = 80, 340  # of its column, where a name begins and where the column ends
 TICK_PX = 16  # from the left edge of a table: where a row is ticked
 STREAM_PX = 645  # likewise: in the head of "Stream, tok/s"
+CELL_PX = 5000  # less than a cell of a small map has in a picture, more than its colour in the scale beside it
 OUTPUT = "results.output_tps.mean"
 LAST_POINT = ".js-plotly-plot .scatterlayer .trace:last-child .points path.point"
 
@@ -107,10 +111,17 @@ def test_a_click_on_a_cell_of_a_small_map_lists_the_runs_of_that_map(page: Page,
     expect(page).to_have_url(re.compile(r"&cell=2&cell=vLLM&cell=fp8$"))
     expect(page.get_by_text("3 of the cell Draft length k 2, Engine vLLM, Quantization fp8")).to_be_visible()
     for kind, shows in (("SVG", b' colorbar"'), ("CSV", b"fp8")):
-        press(page.get_by_label(re.compile("^Save the chart")))
-        with page.expect_download() as caught:
-            page.get_by_role("button", name=kind, exact=True).click()
-        assert shows in caught.value.path().read_bytes()
+        assert shows in saved_as(page, kind).read_bytes()
+    picture = np.asarray(Image.open(saved_as(page, "PNG")).convert("RGB"), dtype=int)
+    for end in ((0, 34, 78), (254, 232, 56)):  # of the scale: the slowest and the fastest cell
+        assert (abs(picture - end).max(axis=2) < 4).sum() > CELL_PX, end
+
+
+def saved_as(page: Page, kind: str) -> Path:
+    press(page.get_by_label(re.compile("^Save the chart")))
+    with page.expect_download() as caught:
+        page.get_by_role("button", name=kind, exact=True).click()
+    return caught.value.path()
 
 
 def press_cell(page: Page, across: float, up: float, of_map: int = 0) -> None:

@@ -8,6 +8,7 @@ import { isKnown } from "./model.js";
 
 const FORMULA = /^[=+\-@\t\r]/; // a spreadsheet would run a cell that begins so
 const [WIDTH, HEIGHT] = [1200, 500];
+const MARGIN = { l: 60, r: 20, t: 50, b: 40 };
 
 /** @typedef {{ title: string, name: string, frame: Frame, csv(): string }} Saved what a menu saves, and as which file */
 
@@ -62,9 +63,20 @@ function saveImage(format, { title, name, frame }) {
   const isKey = (/** @type {Plotly.Trace} */ trace) => trace.showlegend !== false && seen.size < seen.add(trace.name).size;
   const traces = [...(data ?? [])].reverse().map((trace) => ({ ...trace, showlegend: isKey(trace) })).reverse();
   const words = [title, frame.unit.textContent ? `(${frame.unit.textContent})` : ""].filter(Boolean).join(" ");
-  const told = { title: { text: words, font: { size: 15 } }, margin: { l: 60, r: 20, t: 50, b: 40 } };
-  const whole = { ...layout, ...told, showlegend: true, legend: { orientation: "h" }, width: WIDTH, height: HEIGHT, paper_bgcolor: ground };
-  frame.plotly().downloadImage({ data: traces, layout: whole }, { format, filename: name, width: WIDTH, height: HEIGHT });
+  const whole = { ...layout, ...placed(layout ?? {}), title: { text: words, font: { size: 15 } }, showlegend: true, paper_bgcolor: ground };
+  const { width, height } = whole;
+  frame.plotly().downloadImage({ data: traces, layout: whole }, { format, filename: name, width, height });
+}
+
+/**
+ * The size of a saved picture, and what stands around its chart. Small charts have made room for the texts beside and
+ * below them, which is kept; the legend comes after it.
+ * @param {Partial<Plotly.Layout>} layout
+ */
+export function placed({ margin = {} }) {
+  const [l, b] = [Math.max(MARGIN.l, margin.l ?? 0), Math.max(MARGIN.b, margin.b ?? 0)];
+  const legend = b > MARGIN.b ? { orientation: "h", y: -b / (HEIGHT - MARGIN.t - MARGIN.b), yanchor: "top" } : { orientation: "h" };
+  return { margin: { ...MARGIN, l, b }, legend, width: WIDTH, height: HEIGHT + b - MARGIN.b };
 }
 
 /**
