@@ -53,7 +53,16 @@ NUMBERS: Mapping[str, str] = {
     "tokens_per_step": "tokens_per_step",
     "acceptance": "acceptance_length",
 }  # RunFilter.order_by -> the number of a RunLine
-TEXTS: Mapping[str, str] = {"name": "lower(r.name)", "state": "r.state"}  # likewise -> what it is sorted by, A to Z
+_CONFIG = ", ".join(
+    f"r.config->>'$.{field}'"
+    for field in ("engine", "model", "quantization", "speculative.method", "speculative.num_tokens")
+)
+TEXTS: Mapping[str, str] = {
+    "name": "lower(r.name)",
+    "state": "r.state",
+    "workload": "r.workload->>'$.name'",
+    "config": f"lower(concat_ws(' ', {_CONFIG}))",
+}  # likewise -> what it is sorted by, A to Z
 STARTED = "coalesce(r.started_at, r.created_at)"
 
 
@@ -120,7 +129,7 @@ def _order(wanted: RunFilter) -> str:
     newest = f"{STARTED} DESC, r.id DESC"
     if number := NUMBERS.get(wanted.order_by):
         return f"l.run_id IS NULL DESC, l.{number} {down} NULLS LAST, {newest}"
-    return f"{TEXTS[wanted.order_by]} {up}, {newest}"
+    return f"{TEXTS[wanted.order_by]} {up} NULLS LAST, {newest}"
 
 
 def run_choices(store: Asked) -> RunChoices:

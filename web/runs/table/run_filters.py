@@ -45,6 +45,8 @@ ORDERS = {
     "acceptance": "Acceptance length",
     "name": "Name, A to Z",
     "state": "State",
+    "workload": "Workload",
+    "config": "Configuration",
 }
 
 

@@ -34,8 +34,8 @@ READ_LATER = "of another machine: its numbers are read when it is opened or comp
 ROW_PX, HEAD_PX, LEAST_ROWS = 31, 36, 3
 WHEN_PX = 172
 KEYS = (
-    "A press on a name opens its run, one on the title of a column puts all runs in its order, the unknown "
-    "last; another reverses it. In the table arrows move, Enter opens the run of a row, and Space ticks it."
+    "A press on a name opens its run, one on the title of a column that *In order of* has puts all runs in its order, "
+    "the unknown last; another reverses it. In the table arrows move, Enter opens the run of a row, and Space ticks it."
 )
 PIN = "pin"  # of the address: columns that stand still
 TICKED = "ticked-runs"  # their ids: what is ticked stays over other pages and other rows, where it is shown

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from domain import WorkloadSpec
 from reports.runs.ended import EndedReports
 from settings import Settings
 from storage.ask.run_queries import RunFilter, count_runs, find_runs
@@ -95,6 +98,22 @@ def test_the_order_is_turned_round_and_the_unknown_stays_last(store: Store) -> N
     lowest.toggle(key="runs-reversed").set_value(False).run()
     highest = list(lowest.dataframe[0].value["output"])
     assert highest == sorted(highest, reverse=True) and "reversed" not in lowest.query_params
+
+
+def test_runs_of_one_configuration_or_workload_stand_together_the_unknown_last(store: Store, tmp_path: Path) -> None:
+    wanted = RunFilter(states=("finished",), order_by="config")
+    configs = [run.config for run in find_runs(store, wanted, 100)]
+    told = [(one.quantization, one.speculative and one.speculative.num_tokens) for one in configs]
+    bold, none = ("<i>q</i>", 1), (None, None)
+    assert list(dict.fromkeys(told)) == [none, bold, ("fp8", None), ("fp8", 2), ("fp8", 4), (None, 2), (None, 4)]
+    with closing(Store.open(Settings(data_dir=tmp_path))) as other:
+        (ladder,) = find_runs(store, wanted, 1)
+        for run_id, workload in (("a", "agents"), ("none", None), ("z", "ladder")):
+            spec = WorkloadSpec(name=workload) if workload else None
+            other.save_run(ladder.model_copy(update={"id": run_id, "workload": spec}))
+        for is_reversed, ids in ((False, ["a", "z", "none"]), (True, ["z", "a", "none"])):
+            by_workload = find_runs(other, RunFilter(order_by="workload", is_reversed=is_reversed), 9)
+            assert [run.id for run in by_workload] == ids
 
 
 def test_a_pinned_column_stands_beside_the_name(store: Store) -> None:
