@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { placed } from "../../web/static/live/chart_files.js";
-import { figureCsv, stations } from "../../web/static/still/figure.js";
+import { figureCsv, stations, within } from "../../web/static/still/figure.js";
 
 const point = (name, meta, showlegend) => ({ type: "scatter", name, x: [1], y: [2], meta, showlegend });
 
@@ -36,4 +36,10 @@ test("a picture keeps the room that small charts made for their texts, and its l
   assert.deepEqual([small.margin.l, small.margin.b, small.height], [136, 154, 614]);
   const chart = small.height - small.margin.t - small.margin.b;
   assert.equal(-small.legend.y * chart, 154);
+});
+
+test("in a narrow place a map has no scale of colours beside it, which would take half of the place", () => {
+  const map = { data: [], layout: { coloraxis: { colorscale: "Cividis" } } };
+  assert.deepEqual([within(map, 360).layout.coloraxis, within(map, 900).layout], [{ colorscale: "Cividis", showscale: false }, map.layout]);
+  assert.deepEqual(within({ data: [], layout: { height: 280 } }, 360).layout, { height: 280 });
 });

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.marks import Mark
-from web.charts import DRAWN_ON, is_phone, plain
+from web.charts import DRAWN_ON, plain
 from web.explore.choices import Chosen
 from web.explore.facets import lay_beside, on_chart, ordered, panels
 from web.explore.figures import laid_out, starts_of
@@ -63,7 +63,7 @@ def _map(marks: Sequence[Mark], xs: Axis, ys: Axis, is_small: bool) -> dict[str,
 
 def _color_and_name(figure: go.Figure, chosen: Chosen) -> None:
     title = {"text": plain(chosen.titles[chosen.view.y])}
-    figure.update_layout(coloraxis={"colorscale": "Cividis", "showscale": not is_phone(), "colorbar": {"title": title}})
+    figure.update_layout(coloraxis={"colorscale": "Cividis", "colorbar": {"title": title}})
     figure.update_xaxes(type="category")
     rows = {"text": plain(chosen.titles[chosen.view.color]), "standoff": 12}  # beside the values, however long
     figure.update_yaxes(type="category", title=rows, rangemode="normal", automargin=True)

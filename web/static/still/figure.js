@@ -5,6 +5,8 @@
 
 import { csvText } from "../live/chart_files.js";
 
+const NARROW_PX = 600;
+
 /**
  * The figure in the colours of the ground that is shown; it comes in those of the light one.
  * @param {Figure} figure
@@ -20,6 +22,18 @@ export function onGround(figure, palette, ground) {
     from.forEach((color, index) => colors.set(color, to[index]));
   }
   return JSON.parse(JSON.stringify(figure), (_, value) => colors.get(value) ?? value);
+}
+
+/**
+ * The figure where it has this many pixels: in a narrow place the scale of its colours would take half of a map, whose
+ * cells say their numbers.
+ * @param {Figure} figure
+ * @param {number} width
+ * @returns {Figure}
+ */
+export function within({ data, layout }, width) {
+  const { coloraxis } = layout;
+  return { data, layout: coloraxis && width < NARROW_PX ? { ...layout, coloraxis: { ...coloraxis, showscale: false } } : layout };
 }
 
 /**

@@ -10,7 +10,7 @@ import { CONFIG, Frame } from "../live/frame.js";
 import { loadPlotly } from "../live/plotly.js";
 import { Theme } from "../live/theme.js";
 import { ZoomButtons, isCoarse, stretched } from "../live/zoom_buttons.js";
-import { figureCsv, onGround, stations } from "./figure.js";
+import { figureCsv, onGround, stations, within } from "./figure.js";
 import { canBeLog, isLogIn, onLog, searchOnScale } from "./scale.js";
 import { changesFor, isOfAxes, searchWith, zoomIn, zoomOf } from "./zoom.js";
 
@@ -98,7 +98,7 @@ export class StillChart {
    */
   #draw(plotly, data) {
     const theme = new Theme(this.root, data.palette, {});
-    const { data: traces, layout: linear } = onGround(data.figure, data.palette, theme.ground);
+    const { data: traces, layout: linear } = within(onGround(data.figure, data.palette, theme.ground), this.root.clientWidth);
     this.log.hidden = !canBeLog(data.figure);
     const isLog = !this.log.hidden && isLogIn(location.search, data.name);
     this.log.setAttribute("aria-pressed", String(isLog));
