@@ -21,8 +21,9 @@ STREAMLITS_OWN = ("static", "media", "component", "app", "auth", "oauth2callback
 class NoPage(Convertor[str]):
     """A path at which Streamlit would show its first page: its own files have dots, and its routes begin with '_'."""
 
+    pages, others = "|".join(PATHS), "|".join((*STREAMLITS_OWN, REPORT, SERIES, ANSWER, SIGN_IN, "api"))
     regex = (
-        rf"(?!(?:{'|'.join((*PATHS, *STREAMLITS_OWN, REPORT, SERIES, ANSWER, SIGN_IN, 'api'))})(?:/|$))"
+        rf"(?!(?:{pages})/?$)(?!(?:(?:{pages})/)?(?:{others})(?:/|$))"
         r"[^/._][^/.]*(?:/[^/._][^/.]*)*/?"
     )
 

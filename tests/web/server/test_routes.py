@@ -21,7 +21,7 @@ from web.server.routes import build_routes
 
 PASSED_ON = "passed on"
 STREAMLITS = ["_stcore/health", "live/_stcore/host-config", "static/js/index.a1b2.js", "favicon.png", "index.html"]
-STREAMLITS += ["media/a1b2.png", "component/x/y", "oauth2callback", "auth/login", "api/sql"]
+STREAMLITS += ["live/media/a1b2", "media/a1b2.png", "component/x/y", "oauth2callback", "auth/login", "api/sql"]
 
 
 class NoRuns:
@@ -46,7 +46,7 @@ def home(request: pytest.FixtureRequest, serve: Serve) -> Iterator[str]:
         yield f"http://{address}{request.param}/"
 
 
-@pytest.mark.parametrize("path", ["nosuch", "nosuch/", "no_such", "foo/bar", "lively", "live_"])
+@pytest.mark.parametrize("path", ["nosuch", "nosuch/", "no_such", "foo/bar", "lively", "live_", "run/x", "live/live"])
 def test_an_address_without_a_page_says_so_and_leads_home(home: str, path: str) -> None:
     answer = httpx.get(home + path)
     assert answer.status_code == 404
