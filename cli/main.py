@@ -14,6 +14,7 @@ from cli.machines import agent, hardware, host, peer, shim
 from cli.results import claims, compare, note, report, study
 from errors import PitwallError
 from machine.regular_file import NotRegularError
+from storage.without_pandas import leave_pandas_out
 
 GROUPS = (
     serve,
@@ -57,6 +58,8 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str]) -> int:
     """The exit status of one command."""
     arguments = parser().parse_args(argv)
+    if arguments.command != "run":
+        leave_pandas_out()
     try:
         status: int = arguments.run(arguments)
     except NotRegularError as error:

@@ -82,12 +82,16 @@ def test_each_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) ->
     [
         ("parser()", "cli.machines.shim", {"asyncio", "pydantic", "httpx"}),
         ("main(['shim', 'list'])", "launcher.remote.far_side", {"httpx", "rich", "duckdb", "numpy", "streamlit"}),
+        (f"main(['import', '{LOG.relative_to(ROOT)}'])", "storage.store", {"pandas", "streamlit"}),
     ],
 )
 def test_a_command_does_not_wait_for_libraries_of_others(
     done: str, needed: str, not_needed: set[str], environ: dict[str, str]
 ) -> None:
-    """A launch by ssh is several processes on the far machine, each of which pays for what it imports."""
+    """A launch by ssh is several processes on the far machine, each of which pays for what it imports.
+
+    And a first value given to DuckDB or Arrow would import pandas, which takes longer than most commands.
+    """
     script = f"import sys; from cli.main import main, parser; {done}; print(*sys.modules, sep='\\n')"
     said = subprocess.run([sys.executable, "-c", script], env=environ, cwd=ROOT, capture_output=True, text=True)
     modules = set(said.stdout.splitlines())
